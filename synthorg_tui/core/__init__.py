@@ -1,0 +1,1 @@
+"""Types, errors and text handling that every other package builds on."""

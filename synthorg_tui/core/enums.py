@@ -1,0 +1,73 @@
+"""Enumerations shared across packages; values are what is stored and shown."""
+
+from enum import StrEnum
+
+
+class MemoryCategory(StrEnum):
+    """What kind of thing a memory holds."""
+
+    WORKING = "working"
+    EPISODIC = "episodic"
+    SEMANTIC = "semantic"
+    PROCEDURAL = "procedural"
+    SOCIAL = "social"
+
+
+class MemoryLevel(StrEnum):
+    """How far a memory reaches: everywhere, its project, its session, or nowhere."""
+
+    PERSISTENT = "persistent"
+    PROJECT = "project"
+    SESSION = "session"
+    NONE = "none"
+
+
+class ConsolidationInterval(StrEnum):
+    """How often old memories are condensed."""
+
+    HOURLY = "hourly"
+    DAILY = "daily"
+    WEEKLY = "weekly"
+    NEVER = "never"
+
+
+class OrgFactCategory(StrEnum):
+    """Kinds of organisation-wide facts."""
+
+    CORE_POLICY = "core_policy"
+    ADR = "adr"
+    PROCEDURE = "procedure"
+    CONVENTION = "convention"
+
+
+class SeniorityLevel(StrEnum):
+    """Seniority in ascending order; compare by position."""
+
+    JUNIOR = "junior"
+    MID = "mid"
+    SENIOR = "senior"
+    LEAD = "lead"
+    PRINCIPAL = "principal"
+    DIRECTOR = "director"
+    VP = "vp"
+    C_SUITE = "c_suite"
+
+
+class CallOutcome(StrEnum):
+    """How a tool call ended. Only ``FAILED`` is a failure an agent can learn from."""
+
+    OK = "ok"
+    FAILED = "failed"
+    DENIED_BY_USER = "denied_by_user"
+    BLOCKED_BY_HOOK = "blocked_by_hook"
+    CANCELLED_WITH_SIBLING = "cancelled_with_sibling"
+    UNKNOWN = "unknown"
+
+
+class ExecutionOutcome(StrEnum):
+    """How a whole session or run ended, as far as its record tells."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    UNKNOWN = "unknown"

@@ -1,0 +1,21 @@
+"""Shared type aliases and the base of every frozen model."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+
+
+def _reject_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be blank")
+    return value
+
+
+NotBlankStr = Annotated[str, StringConstraints(min_length=1), AfterValidator(_reject_blank)]
+"""A string with at least one visible character; surrounding whitespace is kept."""
+
+
+class FrozenModel(BaseModel):
+    """Immutable model that refuses unknown fields, NaN and infinities."""
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False, extra="forbid")

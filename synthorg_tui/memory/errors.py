@@ -1,0 +1,33 @@
+"""Memory errors. ``MemoryError`` here is the domain error; the builtin always propagates."""
+
+from synthorg_tui.core.errors import DomainError
+
+
+class MemoryError(DomainError):
+    """Base of every memory failure."""
+
+
+class MemoryConnectionError(MemoryError):
+    """The backend is not connected or the connection was lost."""
+
+
+class MemoryStoreError(MemoryError):
+    """A store, edit or delete failed."""
+
+
+class MemoryRetrievalError(MemoryError):
+    """A retrieve, search or count failed."""
+
+
+class MemoryNotFoundError(MemoryError):
+    """No memory has the given id."""
+
+
+class MemoryConfigError(MemoryError):
+    """The memory configuration is invalid."""
+
+    exit_code = 2
+
+
+class MemoryCapabilityError(MemoryError):
+    """The backend doesn't support the operation."""

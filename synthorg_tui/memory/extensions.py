@@ -1,0 +1,193 @@
+"""What a backend may offer beyond ``MemoryBackend``; probe with ``isinstance``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal, Protocol, runtime_checkable
+
+from pydantic import AwareDatetime
+
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
+from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest, Tags
+
+
+class MemoryDraft(FrozenModel):
+    """A memory on its way in from an import.
+
+    ``key`` names the same piece of experience across imports: storing it again is skipped
+    when nothing changed, updates the memory when the content did, and is refused when a person
+    deleted it. ``created_at`` is when it happened; now when missing. ``level`` is the agent's
+    when missing. ``project`` is a canonical path.
+    """
+
+    request: MemoryStoreRequest
+    key: NotBlankStr | None = None
+    created_at: AwareDatetime | None = None
+    level: MemoryLevel | None = None
+    session_id: NotBlankStr | None = None
+    project: NotBlankStr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOutcome:
+    """What became of each draft of a batch; ``skipped`` pairs the key with the reason."""
+
+    added: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+    skipped: tuple[tuple[str | None, str], ...] = ()
+
+
+class ChangeKind(StrEnum):
+    """What a revision did to a memory."""
+
+    ADDED = "added"
+    EDITED = "edited"
+    DELETED = "deleted"
+    RESTORED = "restored"
+    PURGED = "purged"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRevision:
+    """One change in a memory's history; ``before`` and ``after`` hold the fields that changed."""
+
+    revision: int
+    memory_id: str
+    at: datetime
+    actor: str
+    kind: ChangeKind
+    before: dict[str, object]
+    after: dict[str, object]
+
+
+class MemoryEdit(FrozenModel):
+    """Fields to change; what is ``None`` stays."""
+
+    content: NotBlankStr | None = None
+    category: MemoryCategory | None = None
+    tags: Tags | None = None
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A found memory with its raw and fused scores.
+
+    ``dense`` is the cosine similarity, ``sparse`` the raw BM25 dot product; ``None`` when that
+    index didn't return the memory. ``fused`` is in [0, 1] and orders the hits.
+    """
+
+    entry: MemoryEntry
+    dense: float | None
+    sparse: float | None
+    fused: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Hits, best first; ``degraded`` says in words which source was missing, else empty."""
+
+    hits: tuple[SearchHit, ...]
+    degraded: str = ""
+
+
+SortOrder = Literal["newest", "oldest", "agent", "category", "confidence"]
+
+
+@dataclass(frozen=True, slots=True)
+class BrowseFilter:
+    """What a person wants listed; empty fields don't filter.
+
+    ``words`` must all occur in the content (case-insensitive), ``without`` must not.
+    """
+
+    agents: tuple[str, ...] = ()
+    categories: tuple[MemoryCategory, ...] = ()
+    tags: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    words: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """A window on a listing: ``entries`` from ``offset`` on, of ``total`` that match."""
+
+    entries: tuple[MemoryEntry, ...]
+    offset: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """Live memory counts by agent and by category."""
+
+    agents: tuple[tuple[str, int], ...]
+    categories: tuple[tuple[MemoryCategory, int], ...]
+
+
+@runtime_checkable
+class SparseSearch(Protocol):
+    """Keyword search on its own."""
+
+    async def retrieve_sparse(
+        self, agent_id: NotBlankStr, query: MemoryQuery
+    ) -> tuple[MemoryEntry, ...]:
+        """The agent's memories by BM25, best first; raises ``MemoryRetrievalError``."""
+        ...
+
+
+@runtime_checkable
+class BatchStore(Protocol):
+    """Many memories in one transaction."""
+
+    async def store_many(
+        self, agent_id: NotBlankStr, drafts: Sequence[MemoryDraft], *, actor: str
+    ) -> BatchOutcome:
+        """Store a batch, all or nothing; raises ``MemoryStoreError``."""
+        ...
+
+
+@runtime_checkable
+class Desk(Protocol):
+    """What a person does with the memories of all agents."""
+
+    async def find(
+        self, query: MemoryQuery, *, agents: frozenset[str] | None = None
+    ) -> SearchResult:
+        """Hybrid search over the named agents, or all; ``query.text`` is required."""
+        ...
+
+    async def browse(
+        self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
+    ) -> MemoryPage:
+        """A window on the memories that match."""
+        ...
+
+    async def facets(self) -> Facets:
+        """Live memory counts."""
+        ...
+
+    async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> MemoryEntry:
+        """Change a memory; raises ``MemoryNotFoundError``."""
+        ...
+
+    async def remove(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
+        """Soft-delete; returns how many were live. ``restore`` brings them back."""
+        ...
+
+    async def restore(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
+        """Undo a soft delete; returns how many came back."""
+        ...
+
+    async def purge(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
+        """Erase content, vectors and history texts for good; the tombstone blocks re-import."""
+        ...
+
+    async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
+        """Every change to a memory, newest first."""
+        ...

@@ -1,0 +1,84 @@
+"""What is asked of a memory backend and what comes back."""
+
+from collections.abc import Iterable
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, AwareDatetime, Field, model_validator
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.types import FrozenModel, NotBlankStr
+
+DEFAULT_NAMESPACE = "default"
+
+
+def _deduplicate(tags: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(tags))
+
+
+Tags = Annotated[tuple[NotBlankStr, ...], AfterValidator(_deduplicate)]
+"""Tags without repeats, first occurrences in order."""
+
+
+class MemoryMetadata(FrozenModel):
+    """Where a memory comes from, how far to trust it, and its tags."""
+
+    source: NotBlankStr | None = None
+    confidence: float = Field(default=1.0, ge=0.0, le=1.0)
+    tags: Tags = ()
+
+
+class MemoryStoreRequest(FrozenModel):
+    """A memory to be stored; the backend assigns id and creation time."""
+
+    category: MemoryCategory
+    namespace: NotBlankStr = DEFAULT_NAMESPACE
+    content: NotBlankStr
+    metadata: MemoryMetadata = MemoryMetadata()
+    expires_at: AwareDatetime | None = None
+
+
+class MemoryEntry(FrozenModel):
+    """A stored memory. ``relevance_score`` is set by a search, in [0, 1]."""
+
+    id: NotBlankStr
+    agent_id: NotBlankStr
+    namespace: NotBlankStr = DEFAULT_NAMESPACE
+    category: MemoryCategory
+    content: NotBlankStr
+    metadata: MemoryMetadata = MemoryMetadata()
+    created_at: AwareDatetime
+    updated_at: AwareDatetime | None = None
+    expires_at: AwareDatetime | None = None
+    relevance_score: float | None = Field(default=None, ge=0.0, le=1.0)
+
+    @model_validator(mode="after")
+    def _validate_timestamps(self) -> Self:
+        for field in ("updated_at", "expires_at"):
+            value = getattr(self, field)
+            if value is not None and value < self.created_at:
+                raise ValueError(f"{field} ({value}) must be >= created_at ({self.created_at})")
+        return self
+
+
+class MemoryQuery(FrozenModel):
+    """What to retrieve. Without ``text`` only the filters apply.
+
+    ``created_at`` must be in [since, until); a memory must carry all ``tags``; empty or missing
+    categories and namespaces don't filter. ``min_relevance`` drops only entries that have a
+    lower score. Expired memories are never returned.
+    """
+
+    text: NotBlankStr | None = None
+    namespaces: frozenset[NotBlankStr] | None = None
+    categories: frozenset[MemoryCategory] | None = None
+    tags: Tags = ()
+    min_relevance: float = Field(default=0.0, ge=0.0, le=1.0)
+    limit: int = Field(default=10, ge=1, le=1000)
+    since: AwareDatetime | None = None
+    until: AwareDatetime | None = None
+
+    @model_validator(mode="after")
+    def _validate_time_range(self) -> Self:
+        if self.since is not None and self.until is not None and self.since >= self.until:
+            raise ValueError("since must be before until")
+        return self

@@ -1,0 +1,35 @@
+"""Knowledge that agents share with each other."""
+
+from typing import Protocol, runtime_checkable
+
+from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest
+
+SHARED_OWNER = "__synthorg_shared__"
+"""Reserved owner of shared memories; no agent may use it as its id."""
+
+
+@runtime_checkable
+class SharedKnowledgeStore(Protocol):
+    """Publish to all agents, search what was published, take it back."""
+
+    async def publish(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
+        """Share a memory in the agent's name and return its id; raises ``MemoryStoreError``."""
+        ...
+
+    async def search_shared(
+        self, query: MemoryQuery, *, exclude_agent: NotBlankStr | None = None
+    ) -> tuple[MemoryEntry, ...]:
+        """Shared memories that match, each with its publisher as ``agent_id``.
+
+        ``exclude_agent`` leaves out what that agent published itself.
+        Raises ``MemoryRetrievalError``.
+        """
+        ...
+
+    async def retract(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
+        """Withdraw an own publication; ``False`` when there is none.
+
+        Raises ``MemoryStoreError`` when the memory is private or another agent's.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""The DuckDB database and its operational repositories."""

@@ -1,0 +1,1 @@
+"""RootConfig, YAML, environment and paths."""

@@ -1,0 +1,1 @@
+"""The terminal application: screens, widgets and pure view models."""

@@ -1,0 +1,1 @@
+"""Memory backends: local, in-memory, composite."""

@@ -1,0 +1,1 @@
+"""Vector indexes: embedded Qdrant Edge and a Qdrant server."""

@@ -1,0 +1,1 @@
+"""From index hits to ranked results."""

@@ -1,0 +1,29 @@
+"""Choices in the memory configuration that several memory modules share."""
+
+from enum import StrEnum
+
+
+class FusionStrategy(StrEnum):
+    """How the rankings of several sources become one."""
+
+    LINEAR = "linear"
+    """Relevance and recency of one source, weighted."""
+    RRF = "rrf"
+    """Reciprocal rank fusion: only the ranks count."""
+    SCORE = "score"
+    """Relative score fusion: each source's scores, min-max normalised, averaged."""
+
+
+class InjectionStrategy(StrEnum):
+    """How memories reach an agent."""
+
+    CONTEXT = "context"
+    TOOL_BASED = "tool_based"
+    SELF_EDITING = "self_editing"
+
+
+class InjectionPoint(StrEnum):
+    """The role of the message that carries injected memories."""
+
+    SYSTEM = "system"
+    USER = "user"

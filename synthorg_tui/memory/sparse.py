@@ -1,0 +1,63 @@
+"""Text to sparse keyword vectors. The index weighs terms by rarity (IDF) when it searches."""
+
+import re
+import threading
+import unicodedata
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from synthorg_tui.memory.index.protocol import SparseVector
+
+if TYPE_CHECKING:
+    from Stemmer import Stemmer
+
+_SEPARATORS = re.compile(r"[\W_]+")
+
+_FUNCTION_WORDS = """
+a an the this that these those
+i me my we us our you your he him his she her it its they them their
+am is are was were be been being have has had having do does did doing done
+will would shall should can could may might must
+and or but if then so than as because while
+of at by for with about into from to in on off out over under up down through
+during before after between against
+what which who whom whose when where why how
+not no yes any some each every all both few more most other such only own same too very just
+also there here
+s t d ll m re ve don didn doesn isn wasn won
+"""
+STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
+"""English function words, and what is left of contractions once the apostrophe is split off."""
+
+
+class BM25Tokenizer:
+    """Turns text into stemmed English terms and hashed term counts. Safe to share by threads."""
+
+    def __init__(self) -> None:
+        # A stemmer keeps a cache that must not be used by two threads at once.
+        self._local = threading.local()
+
+    def tokenize(self, text: str) -> tuple[str, ...]:
+        """Stemmed terms in text order, repeats kept, stop words left out."""
+        folded = unicodedata.normalize("NFKC", text).casefold()
+        words = [w for w in _SEPARATORS.split(folded) if w and w not in STOP_WORDS]
+        return tuple(self._stemmer().stemWords(words))
+
+    def encode(self, text: str) -> SparseVector:
+        """Term counts by murmurhash3 (x86, 32 bit, unsigned); colliding terms are summed."""
+        import mmh3
+
+        counts = Counter(mmh3.hash(term, signed=False) for term in self.tokenize(text))
+        ordered = sorted(counts.items())
+        return SparseVector(
+            indices=tuple(index for index, _ in ordered),
+            values=tuple(float(count) for _, count in ordered),
+        )
+
+    def _stemmer(self) -> "Stemmer":
+        stemmer = getattr(self._local, "stemmer", None)
+        if stemmer is None:
+            from Stemmer import Stemmer
+
+            stemmer = self._local.stemmer = Stemmer("english")
+        return stemmer

@@ -1,0 +1,1 @@
+"""Keeping the amount of memory in bounds: retention, consolidation, archival."""

@@ -1,0 +1,1 @@
+"""What the whole organisation knows: policies, decisions, procedures, conventions."""

@@ -1,0 +1,86 @@
+"""Who may write which kind of organisation fact."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from pydantic import Field, field_serializer, field_validator, model_validator
+
+from synthorg_tui.core.enums import OrgFactCategory, SeniorityLevel
+from synthorg_tui.core.types import FrozenModel
+from synthorg_tui.core.validation import reject
+
+_SHORTHAND_KEYS: Final = {
+    "policies": OrgFactCategory.CORE_POLICY,
+    "adrs": OrgFactCategory.ADR,
+    "procedures": OrgFactCategory.PROCEDURE,
+    "conventions": OrgFactCategory.CONVENTION,
+}
+_SENIORITIES: Final = tuple(level.value for level in SeniorityLevel)
+
+
+class CategoryWriteRule(FrozenModel):
+    """Who may write one category; ``allowed_seniority`` is the lowest level of agent that may.
+
+    ``None`` keeps all agents out.
+    """
+
+    allowed_seniority: SeniorityLevel | None = None
+    human_allowed: bool = True
+
+
+def _default_rules() -> Mapping[OrgFactCategory, CategoryWriteRule]:
+    senior = CategoryWriteRule(allowed_seniority=SeniorityLevel.SENIOR)
+    rules = dict.fromkeys(OrgFactCategory, senior)
+    rules[OrgFactCategory.CORE_POLICY] = CategoryWriteRule()
+    return MappingProxyType(rules)
+
+
+class WriteAccessConfig(FrozenModel):
+    """Write rules by category, read-only; a category without a rule can't be written by anyone.
+
+    The short form ``{policies: [human], adrs: [human, senior], ...}`` is accepted too: it names
+    who may write, the lowest seniority named is the minimum, and categories that it leaves out
+    keep their default rule.
+    """
+
+    rules: Mapping[OrgFactCategory, CategoryWriteRule] = Field(default_factory=_default_rules)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand_shorthand(cls, data: object) -> object:
+        if not isinstance(data, Mapping) or not data.keys() & _SHORTHAND_KEYS.keys():
+            return data
+        others = sorted(str(key) for key in data.keys() - _SHORTHAND_KEYS.keys())
+        if others:
+            reject("write_access", others, f"{others} can't be mixed with the short form")
+        rules = dict(_default_rules())
+        for key, writers in data.items():
+            rules[_SHORTHAND_KEYS[key]] = _rule_from_writers(key, writers)
+        return {"rules": rules}
+
+    @field_validator("rules")
+    @classmethod
+    def _wrap_rules_readonly(
+        cls, rules: Mapping[OrgFactCategory, CategoryWriteRule]
+    ) -> Mapping[OrgFactCategory, CategoryWriteRule]:
+        return MappingProxyType(dict(rules))
+
+    @field_serializer("rules")
+    def _plain_rules(
+        self, rules: Mapping[OrgFactCategory, CategoryWriteRule]
+    ) -> dict[str, dict[str, object]]:
+        return {category.value: rule.model_dump(mode="json") for category, rule in rules.items()}
+
+
+def _rule_from_writers(key: str, writers: object) -> CategoryWriteRule:
+    allowed = ["human", *_SENIORITIES]
+    if not isinstance(writers, list | tuple):
+        reject(f"write_access.{key}", writers, f"{key} must be a list of {allowed}")
+    unknown = [writer for writer in writers if writer not in allowed]
+    if unknown:
+        reject(f"write_access.{key}", unknown, f"{key} names {unknown}; valid: {allowed}")
+    levels = [level for level in SeniorityLevel if level.value in writers]
+    return CategoryWriteRule(
+        allowed_seniority=levels[0] if levels else None, human_allowed="human" in writers
+    )

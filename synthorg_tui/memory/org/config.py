@@ -1,0 +1,24 @@
+"""Configuration of organisation-wide memory."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.memory.org.access_control import WriteAccessConfig
+
+
+class ExtendedStoreConfig(FrozenModel):
+    """The searchable store of organisation facts."""
+
+    backend: Literal["sqlite"] = "sqlite"
+    max_retrieved_per_query: int = Field(default=5, ge=1, le=50)
+
+
+class OrgMemoryConfig(FrozenModel):
+    """Policies that every agent is told, and the facts that agents can look up."""
+
+    backend: Literal["hybrid_prompt_retrieval"] = "hybrid_prompt_retrieval"
+    core_policies: tuple[NotBlankStr, ...] = ()
+    extended_store: ExtendedStoreConfig = ExtendedStoreConfig()
+    write_access: WriteAccessConfig = Field(default_factory=WriteAccessConfig)

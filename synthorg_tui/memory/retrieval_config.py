@@ -1,0 +1,106 @@
+"""Configuration of retrieval and ranking."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from synthorg_tui.core.types import FrozenModel
+from synthorg_tui.core.validation import reject, warn
+from synthorg_tui.memory.enums import FusionStrategy, InjectionPoint, InjectionStrategy
+
+_WEIGHT_SUM_TOLERANCE = 1e-6
+
+
+class MemoryRetrievalConfig(FrozenModel):
+    """How memories are found, ranked and handed to an agent.
+
+    Scores and weights are in [0, 1]; ``recency_decay_rate`` is per hour. Combinations that can't
+    work are errors; settings that have no effect are logged as warnings.
+    """
+
+    strategy: InjectionStrategy = InjectionStrategy.CONTEXT
+    relevance_weight: float = Field(default=0.7, ge=0.0, le=1.0)
+    recency_weight: float = Field(default=0.3, ge=0.0, le=1.0)
+    recency_decay_rate: float = Field(default=0.01, ge=0.0)
+    personal_boost: float = Field(default=0.1, ge=0.0, le=1.0)
+    min_relevance: float = Field(default=0.3, ge=0.0, le=1.0)
+    max_memories: int = Field(default=20, ge=1, le=100)
+    include_shared: bool = True
+    default_relevance: float = Field(default=0.5, ge=0.0, le=1.0)
+    injection_point: InjectionPoint = InjectionPoint.SYSTEM
+    non_inferable_only: bool = False
+    fusion_strategy: FusionStrategy = FusionStrategy.LINEAR
+    rrf_k: int = Field(default=60, ge=1, le=1000)
+    diversity_penalty_enabled: bool = False
+    diversity_lambda: float = Field(default=0.7, ge=0.0, le=1.0)
+    candidate_pool_multiplier: int = Field(default=3, ge=1, le=10)
+    query_reformulation_enabled: bool = False
+    max_reformulation_rounds: int = Field(default=2, ge=1, le=5)
+    retriever: Literal["flat", "hierarchical"] = "flat"
+    max_workers_per_query: int = Field(default=2, ge=1, le=4)
+    reflective_retry_enabled: bool = True
+    max_retry_count: int = Field(default=2, ge=0, le=5)
+    query_specific_rerank_enabled: bool = False
+    rerank_cache_ttl_seconds: int = Field(default=3600, ge=60, le=86400)
+
+    @model_validator(mode="after")
+    def _validate_weight_sum(self) -> Self:
+        total = self.relevance_weight + self.recency_weight
+        linear = self.fusion_strategy is FusionStrategy.LINEAR
+        if linear and abs(total - 1.0) > _WEIGHT_SUM_TOLERANCE:
+            reason = f"relevance_weight + recency_weight must equal 1.0, not {total:g}"
+            reject("relevance_weight", self.relevance_weight, reason)
+        return self
+
+    @model_validator(mode="after")
+    def _validate_reformulation_requires_tool_based(self) -> Self:
+        if self.query_reformulation_enabled and self.strategy is not InjectionStrategy.TOOL_BASED:
+            reason = f"needs strategy 'tool_based', not '{self.strategy}'"
+            reject("query_reformulation_enabled", True, f"query_reformulation_enabled {reason}")
+        return self
+
+    @model_validator(mode="after")
+    def _validate_hierarchical_requires_context(self) -> Self:
+        if self.retriever == "hierarchical" and self.strategy is not InjectionStrategy.CONTEXT:
+            reason = f"retriever 'hierarchical' needs strategy 'context', not '{self.strategy}'"
+            reject("retriever", self.retriever, reason)
+        return self
+
+    @model_validator(mode="after")
+    def _warn_about_fusion_fields(self) -> Self:
+        if self.fusion_strategy is not FusionStrategy.RRF:
+            self._warn_if_changed("rrf_k", "only used with fusion_strategy rrf")
+        elif "personal_boost" in self.model_fields_set and self.personal_boost > 0:
+            reason = "no effect with fusion_strategy rrf, unless keyword search finds nothing"
+            warn("personal_boost", self.personal_boost, reason)
+        return self
+
+    @model_validator(mode="after")
+    def _warn_about_diversity_fields(self) -> Self:
+        if not self.diversity_penalty_enabled:
+            reason = "only used when diversity_penalty_enabled is true"
+            self._warn_if_changed("diversity_lambda", reason)
+            self._warn_if_changed("candidate_pool_multiplier", reason)
+        elif self.strategy is not InjectionStrategy.CONTEXT:
+            reason = f"strategy '{self.strategy}' ignores it; only 'context' uses it"
+            warn("diversity_penalty_enabled", True, reason)
+        return self
+
+    @model_validator(mode="after")
+    def _warn_about_hierarchical_fields(self) -> Self:
+        if self.retriever == "flat":
+            for name in ("max_workers_per_query", "reflective_retry_enabled", "max_retry_count"):
+                self._warn_if_changed(name, "only used with retriever hierarchical")
+        return self
+
+    @model_validator(mode="after")
+    def _warn_about_rerank_fields(self) -> Self:
+        if not self.query_specific_rerank_enabled:
+            reason = "only used when query_specific_rerank_enabled is true"
+            self._warn_if_changed("rerank_cache_ttl_seconds", reason)
+        return self
+
+    def _warn_if_changed(self, name: str, reason: str) -> None:
+        value = getattr(self, name)
+        if value != type(self).model_fields[name].default:
+            warn(name, value, reason)

@@ -1,0 +1,91 @@
+"""The whole configuration: memory, organisation memory and agents."""
+
+from typing import Self
+
+from pydantic import Field, field_validator, model_validator
+
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel, SeniorityLevel
+from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.core.validation import reject
+from synthorg_tui.memory.config import CompanyMemoryConfig
+from synthorg_tui.memory.consolidation.models import RetentionRule, require_unique_categories
+from synthorg_tui.memory.org.config import OrgMemoryConfig
+from synthorg_tui.memory.shared import SHARED_OWNER
+
+
+class AgentConfig(FrozenModel):
+    """An agent known beforehand; others come to be when their sessions are imported.
+
+    ``level`` ``None`` is the company's. ``retention_days`` and ``retention_overrides`` take
+    precedence as ``RootConfig.retention_days`` says.
+    """
+
+    id: NotBlankStr
+    role: NotBlankStr | None = None
+    department: NotBlankStr | None = None
+    seniority: SeniorityLevel = SeniorityLevel.MID
+    level: MemoryLevel | None = None
+    retention_days: int | None = Field(default=None, ge=1)
+    retention_overrides: tuple[RetentionRule, ...] = ()
+
+    @field_validator("id")
+    @classmethod
+    def _reject_reserved_id(cls, agent_id: str) -> str:
+        if agent_id == SHARED_OWNER:
+            reject("id", agent_id, f"{SHARED_OWNER!r} is reserved for shared memories")
+        return agent_id
+
+    @field_validator("retention_overrides")
+    @classmethod
+    def _validate_unique_categories(
+        cls, rules: tuple[RetentionRule, ...]
+    ) -> tuple[RetentionRule, ...]:
+        return require_unique_categories("retention_overrides", rules)
+
+    @model_validator(mode="after")
+    def _validate_retention_has_memories(self) -> Self:
+        retains = self.retention_days is not None or bool(self.retention_overrides)
+        if self.level is MemoryLevel.NONE and retains:
+            reject("level", self.level, "an agent with level 'none' has nothing to retain")
+        return self
+
+
+class RootConfig(FrozenModel):
+    """All settings of one company, that is, of one data directory."""
+
+    memory: CompanyMemoryConfig = Field(default_factory=CompanyMemoryConfig)
+    org_memory: OrgMemoryConfig = Field(default_factory=OrgMemoryConfig)
+    agents: tuple[AgentConfig, ...] = ()
+
+    @field_validator("agents")
+    @classmethod
+    def _validate_unique_ids(cls, agents: tuple[AgentConfig, ...]) -> tuple[AgentConfig, ...]:
+        ids = [agent.id for agent in agents]
+        repeated = sorted({agent_id for agent_id in ids if ids.count(agent_id) > 1})
+        if repeated:
+            reject("agents", ids, f"Duplicate agent ids: {repeated}")
+        return agents
+
+    def agent(self, agent_id: str) -> AgentConfig | None:
+        """The agent as declared, or ``None``."""
+        return next((agent for agent in self.agents if agent.id == agent_id), None)
+
+    def level(self, agent_id: str) -> MemoryLevel:
+        """The level of memories that the agent stores."""
+        agent = self.agent(agent_id)
+        return agent.level if agent and agent.level else self.memory.level
+
+    def retention_days(self, agent_id: str, category: MemoryCategory) -> int | None:
+        """How long the agent's memories of a category are kept; ``None`` for good.
+
+        First found wins: the agent's override for the category, the company's rule for it, the
+        agent's own days, the company's days.
+        """
+        agent = self.agent(agent_id)
+        company = self.memory.consolidation.retention
+        overrides = agent.retention_overrides if agent else ()
+        for rule in (*overrides, *company.rules):
+            if rule.category is category:
+                return rule.retention_days
+        own = agent.retention_days if agent else None
+        return own or company.default_retention_days or self.memory.options.retention_days

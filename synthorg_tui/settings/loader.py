@@ -1,0 +1,132 @@
+"""Settings from their layers: shipped defaults, a file, the environment."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from synthorg_tui.core.errors import ConfigError
+from synthorg_tui.settings.config import RootConfig
+from synthorg_tui.settings.document import Document, SettingPath, read_document
+from synthorg_tui.settings.environment import CONFIG_FILE_VARIABLE, apply_environment
+from synthorg_tui.settings.explain import Explainer
+from synthorg_tui.settings.paths import default_config_file
+
+SHIPPED: Final[Mapping[str, Any]] = {
+    "memory": {
+        # Imported sessions are over: at level session no agent would ever see their memories.
+        "level": "project",
+        # The local backend searches by meaning and by keyword; this fuses both best.
+        "retrieval": {"fusion_strategy": "score"},
+    }
+}
+"""Where this application's defaults deliberately differ from the models' own."""
+
+
+def load_settings(
+    path: Path | None = None, *, environ: Mapping[str, str] = os.environ
+) -> RootConfig:
+    """The settings in force.
+
+    ``path`` wins over ``SYNTHORG_CONFIG``, which wins over the user's ``company.yaml``; without
+    any the shipped defaults hold. ``SYNTHORG__...`` variables override single settings.
+
+    Raises ``ConfigError`` with one line for each problem: file and line (or variable), setting,
+    value, and what is allowed.
+    """
+    source = config_file(path, environ=environ)
+    document = read_document(source) if source is not None else Document({})
+    given, origins = apply_environment(document.data, environ)
+    data = _merge(SHIPPED, _drop_empty_sections(RootConfig, given))
+    try:
+        return RootConfig.model_validate(data)
+    except ValidationError as error:
+        report = _Report(source, document.lines, origins)
+        problems = sorted(error.errors(), key=report.position)
+        raise ConfigError("\n".join(dict.fromkeys(map(report.line, problems)))) from None
+
+
+def config_file(
+    path: Path | None = None, *, environ: Mapping[str, str] = os.environ
+) -> Path | None:
+    """The settings file in force; ``None`` when there is none.
+
+    Raises ``ConfigError`` when a file was named that doesn't exist.
+    """
+    variable = environ.get(CONFIG_FILE_VARIABLE)
+    if path is None and not variable:
+        usual = default_config_file()
+        return usual if usual.is_file() else None
+    named = Path(path or variable or "").expanduser()
+    if not named.is_file():
+        origin = "--config" if path else CONFIG_FILE_VARIABLE
+        raise ConfigError(f"{named}: no such file (named by {origin})")
+    return named
+
+
+class _Report:
+    """Says where a problem comes from."""
+
+    def __init__(
+        self, source: Path | None, lines: dict[SettingPath, int], origins: dict[SettingPath, str]
+    ) -> None:
+        self._source = source
+        self._lines = lines
+        self._origins = origins
+        self._explainer = Explainer(RootConfig)
+
+    def position(self, details: ErrorDetails) -> int:
+        """The line of the setting, 0 when it stands in no file."""
+        return self._line(self._explainer.path(details)) or 0
+
+    def line(self, details: ErrorDetails) -> str:
+        """One line for a problem."""
+        path = self._explainer.path(details)
+        field = _dotted(path) or "settings"
+        return f"{self._origin(path)}: {field}: {self._explainer.reason(details)}"
+
+    def _origin(self, path: SettingPath) -> str:
+        for length in range(len(path), 0, -1):
+            if path[:length] in self._origins:
+                return self._origins[path[:length]]
+        line = self._line(path)
+        here = f"{self._source}:{line}" if line else None
+        inside = [name for at, name in self._origins.items() if at[: len(path)] == path]
+        return " with ".join([*([here] if here else []), *inside]) or str(self._source)
+
+    def _line(self, path: SettingPath) -> int | None:
+        prefixes = (path[:length] for length in range(len(path), 0, -1))
+        return next((self._lines[at] for at in prefixes if at in self._lines), None)
+
+
+def _dotted(path: SettingPath) -> str:
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in over.items():
+        below = merged.get(key)
+        both = isinstance(below, Mapping) and isinstance(value, Mapping)
+        merged[key] = _merge(below, value) if both else value  # type: ignore[arg-type]
+    return merged
+
+
+def _drop_empty_sections(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:
+    """``memory:`` with every line below commented out means the defaults, not ``null``."""
+    kept: dict[str, Any] = {}
+    for key, value in data.items():
+        info = model.model_fields.get(key)
+        default = info.get_default(call_default_factory=True) if info else None
+        if value is None and isinstance(default, BaseModel | tuple | dict):
+            continue
+        if isinstance(default, BaseModel) and isinstance(value, dict):
+            value = _drop_empty_sections(type(default), value)
+        kept[key] = value
+    return kept

@@ -31,3 +31,7 @@ class MemoryConfigError(MemoryError):
 
 class MemoryCapabilityError(MemoryError):
     """The backend doesn't support the operation."""
+
+
+class VectorIndexError(MemoryError):
+    """The vector index failed; the store still has everything and can rebuild it."""

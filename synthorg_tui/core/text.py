@@ -1,0 +1,76 @@
+"""Text from strangers made safe to show: what would act on a terminal becomes visible."""
+
+import re
+import unicodedata
+
+# Every character that steers a terminal, reorders a line, or takes no room: C0, DEL, C1, format
+# characters (bidi, zero-width, tags), fillers that look like nothing, separators that break a
+# line, variation selectors, lone surrogates and noncharacters.
+_UNSAFE = (
+    "\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\ufdd0-\ufdef\ufffe\uffff\ud800-\udfff\U00013430-\U0001343f\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+) + "".join(
+    f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0x110000, 0x10000)
+)
+
+_SUSPECT = re.compile(
+    f"[{_UNSAFE}\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+)
+_CRLF = re.compile(r"\r\n")
+_EMOJI_STYLE = "\ufe0e\ufe0f"
+_MAX_STACKED_MARKS = 3
+_UNSAFE_CHARACTER = re.compile(f"[{_UNSAFE}]")
+
+
+def safe_text(text: str, *, multiline: bool = False) -> str:
+    """The text with every character that could act, hide or reorder shown as a glyph.
+
+    Control characters become their pictures (``␛``), others their code point (``‹U+202E›``). An
+    emoji presentation selector after a symbol is left out: it has no content and terminals
+    disagree about its width. More than three combining marks on one letter are shown as code
+    points. ``multiline`` keeps newlines and tabs. Text without such characters comes back as is.
+    """
+    if not _SUSPECT.search(text):
+        return text
+    if multiline:
+        text = _CRLF.sub("\n", text)
+    shown: list[str] = []
+    previous = ""
+    marks = 0
+    for character in text:
+        if _SUSPECT.match(character):
+            marks = marks + 1 if unicodedata.category(character) in ("Mn", "Me") else 0
+            shown.append(_visible(character, previous, marks, multiline))
+        else:
+            marks = 0
+            shown.append(character)
+        previous = character
+    return "".join(shown)
+
+
+def has_hidden(text: str) -> bool:
+    """Whether the text holds characters that ``safe_text(multiline=True)`` has to make visible."""
+    return safe_text(text, multiline=True) != text
+
+
+def _visible(character: str, previous: str, marks: int, multiline: bool) -> str:
+    code = ord(character)
+    if multiline and character in "\n\t":
+        return character
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    if character in _EMOJI_STYLE and _takes_emoji_style(previous):
+        return ""
+    if marks and marks <= _MAX_STACKED_MARKS and not _UNSAFE_CHARACTER.match(character):
+        return character
+    return f"‹U+{code:04X}›"
+
+
+def _takes_emoji_style(character: str) -> bool:
+    return bool(character) and (
+        character in "#*0123456789\u203c\u2049" or unicodedata.category(character) in ("So", "Sm")
+    )

@@ -1,0 +1,402 @@
+"""The vector index on Qdrant Edge: the Qdrant engine in this process, on one directory."""
+
+import asyncio
+import shutil
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from synthorg_tui.memory.errors import VectorIndexError
+from synthorg_tui.memory.index.edge_state import EdgeState, read_state, write_state
+from synthorg_tui.memory.index.layout import (
+    DENSE,
+    KEYWORD_FIELDS,
+    NUMBER_FIELDS,
+    SPARSE,
+    TENANT_FIELD,
+    Between,
+    Condition,
+    Match,
+    Where,
+    conditions,
+    payload,
+)
+from synthorg_tui.memory.index.protocol import (
+    IndexFilter,
+    IndexHit,
+    IndexHits,
+    IndexPoint,
+    SparseVector,
+)
+from synthorg_tui.providers.embedding.protocol import Vectors
+
+if TYPE_CHECKING:
+    import qdrant_edge as edge
+
+T = TypeVar("T")
+
+CHECKPOINT_CHANGES = 5_000
+CHECKPOINT_SECONDS = 30.0
+_BATCH = 100  # one call holds the interpreter: about 15 ms, one frame
+_PAGE = 1_000
+
+
+class EdgeIndex:
+    """``VectorIndex`` in the directory ``path``, which this process then owns.
+
+    All calls into the engine run one after another on a thread of their own. The engine's
+    ``optimize`` is never called: it stops the whole interpreter for seconds and gains nothing
+    at the sizes of one machine.
+
+    Args:
+        path: Directory of the index; created when missing.
+        checkpoint_changes: Changed points after which the applied revision is made durable.
+        checkpoint_seconds: The same by time, checked when a change is applied.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        checkpoint_changes: int = CHECKPOINT_CHANGES,
+        checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    ) -> None:
+        self._path = path
+        self._checkpoint_changes = checkpoint_changes
+        self._checkpoint_seconds = checkpoint_seconds
+        self._executor: ThreadPoolExecutor | None = None
+        self._shard: edge.EdgeShard | None = None
+        self._state = EdgeState(fingerprint="", dims=0)
+        self._applied = 0
+        self._changes = 0
+        self._checkpointed = 0.0
+
+    async def open(self, *, fingerprint: str, dims: int) -> int:
+        """Open or create the index; see ``VectorIndex.open``.
+
+        Raises ``VectorIndexError`` when another process has it open. What can't be read is
+        moved to ``<name>.broken-<n>`` beside it, in place of any earlier one.
+        """
+        if self._executor is not None:
+            raise VectorIndexError("the index is open already")
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="vector-index")
+        try:
+            return await self._run("open the index", lambda: self._open(fingerprint, dims))
+        except BaseException:
+            self._stop()
+            raise
+
+    async def close(self) -> None:
+        """Flush, remember the last revision applied, and close; closing twice does nothing."""
+        if self._executor is None:
+            return
+        try:
+            await self._run("close the index", self._close)
+        finally:
+            self._stop()
+
+    async def apply(
+        self, upserts: Sequence[IndexPoint], deletes: Sequence[str], *, revision: int
+    ) -> None:
+        """Bring points up to date; ids that are in both are deleted."""
+        await self._run("update the index", lambda: self._apply(upserts, deletes, revision))
+
+    async def search(
+        self,
+        where: IndexFilter,
+        *,
+        dense: Vectors | None,
+        sparse: SparseVector | None,
+        limit: int,
+    ) -> IndexHits:
+        """Both rankings from one planned batch, equal scores by id."""
+        return await self._run(
+            "search the index", lambda: self._search(where, dense, sparse, limit)
+        )
+
+    async def count(self) -> int:
+        """How many points there are."""
+        return await self._run("count the index", lambda: self._count(self._opened()))
+
+    async def ids(self) -> AsyncIterator[str]:
+        """Ids of all points, ascending; points added meanwhile may be left out."""
+        offset: object = None
+        while True:
+            page, offset = await self._run("list the index", partial(self._page, offset))
+            for point_id in page:
+                yield point_id
+            if offset is None:
+                return
+
+    async def clear(self) -> None:
+        """Start over with an empty directory; an earlier broken one goes too."""
+        await self._run("clear the index", self._clear)
+
+    # Everything below runs on the index's own thread.
+
+    async def _run(self, action: str, work: Callable[[], T]) -> T:
+        if self._executor is None:
+            raise VectorIndexError(f"cannot {action}: it is not open")
+
+        def translated() -> T:
+            with _engine_errors(action):
+                return work()
+
+        return await asyncio.get_running_loop().run_in_executor(self._executor, translated)
+
+    def _stop(self) -> None:
+        if self._executor is not None:
+            self._executor.submit(self._release)  # an opening that was cancelled halfway
+            self._executor.shutdown(wait=False)
+            self._executor = None
+
+    def _open(self, fingerprint: str, dims: int) -> int:
+        self._state = EdgeState(fingerprint=fingerprint, dims=dims)
+        if self._shard_dir.exists():
+            self._load(read_state(self._state_file))
+        if self._shard is None:
+            self._create()
+        self._applied = self._state.revision
+        self._changes = 0
+        self._checkpointed = time.monotonic()
+        return self._applied
+
+    def _load(self, state: EdgeState | None) -> None:
+        """Load the shard; drop another embedder's, set a damaged one aside."""
+        import qdrant_edge as edge
+
+        try:
+            with _engine_errors("load the index"):
+                shard = edge.EdgeShard.load(str(self._shard_dir))
+        except VectorIndexError as error:
+            if _is_locked(error):
+                raise VectorIndexError(
+                    f"the index in {self._path} is in use by another process"
+                ) from error
+            self._set_aside()
+            return
+        if state is not None and not state.fits(self._state.fingerprint, self._state.dims):
+            shard.close()
+            self._drop()
+        # The engine loads a shard that lost its segments without complaint, as an empty one.
+        elif state is None or state.points not in (None, self._count(shard)):
+            shard.close()
+            self._set_aside()
+        else:
+            self._shard, self._state = shard, state
+
+    def _create(self) -> None:
+        import qdrant_edge as edge
+
+        self._shard_dir.mkdir(parents=True, exist_ok=True)
+        shard = edge.EdgeShard.create(str(self._shard_dir), _config(self._state.dims))
+        for field in KEYWORD_FIELDS:
+            schema = edge.KeywordIndexParams(is_tenant=field == TENANT_FIELD)
+            shard.update(edge.UpdateOperation.create_field_index(field, schema))
+        for field in NUMBER_FIELDS:
+            number = edge.PayloadSchemaType.Float
+            shard.update(edge.UpdateOperation.create_field_index(field, number))
+        shard.flush()
+        self._shard = shard
+        self._state = self._state.at(0, 0)
+        write_state(self._state_file, self._state)
+
+    def _close(self) -> None:
+        if self._shard is None:
+            return
+        try:
+            if self._changes or self._applied != self._state.revision:
+                self._checkpoint()
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        if self._shard is not None:
+            self._shard.close()
+            self._shard = None
+
+    def _apply(self, upserts: Sequence[IndexPoint], deletes: Sequence[str], revision: int) -> None:
+        import qdrant_edge as edge
+
+        shard = self._opened()
+        if self._state.points is not None:
+            self._state = self._state.at(self._state.revision, None)
+            write_state(self._state_file, self._state)
+        self._changes += len(upserts) + len(deletes)
+        for first in range(0, len(upserts), _BATCH):
+            batch = [_point(point) for point in upserts[first : first + _BATCH]]
+            shard.update(edge.UpdateOperation.upsert_points(batch))
+        if deletes:
+            shard.update(edge.UpdateOperation.delete_points(list(deletes)))
+        self._applied = max(self._applied, revision)
+        waited = time.monotonic() - self._checkpointed
+        if self._changes >= self._checkpoint_changes or waited >= self._checkpoint_seconds:
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        """Make the applied revision durable: the points first, then the claim about them.
+
+        The write-ahead log survives a killed process but isn't synced to disk on each write, so
+        a revision is claimed only after a flush. Flushing costs tens of milliseconds; doing it
+        now and then costs at most a short replay after a crash.
+        """
+        shard = self._opened()
+        shard.flush()
+        self._state = self._state.at(self._applied, self._count(shard))
+        write_state(self._state_file, self._state)
+        self._changes = 0
+        self._checkpointed = time.monotonic()
+
+    def _search(
+        self,
+        where: IndexFilter,
+        dense: Vectors | None,
+        sparse: SparseVector | None,
+        limit: int,
+    ) -> IndexHits:
+        import qdrant_edge as edge
+
+        wanted = _filter(conditions(where))
+        nearest: list[edge.Query] = []
+        if dense is not None:
+            nearest.append(edge.Query.Nearest(dense.tolist(), DENSE))
+        has_terms = sparse is not None and not sparse.is_empty
+        if has_terms and sparse is not None:
+            nearest.append(edge.Query.Nearest(_sparse(sparse), SPARSE))
+        if not nearest:
+            return IndexHits()
+        # IDF over all points, not over those the filter lets through (``IdfParams(corpus=...)``).
+        requests = [edge.QueryRequest(limit=limit, query=q, filter=wanted) for q in nearest]
+        answers = self._opened().query_batch(edge.QueryBatchRequest(requests))
+        rankings = [_hits(answer) for answer in answers]
+        return IndexHits(
+            dense=rankings[0] if dense is not None else (),
+            sparse=rankings[-1] if has_terms else (),
+        )
+
+    def _count(self, shard: "edge.EdgeShard") -> int:
+        import qdrant_edge as edge
+
+        return shard.count(edge.CountRequest(exact=True))
+
+    def _page(self, offset: object) -> tuple[list[str], object]:
+        import qdrant_edge as edge
+
+        request = edge.ScrollRequest(
+            offset=offset,  # type: ignore[arg-type]  # what the engine gave for the last page
+            limit=_PAGE,
+            with_payload=False,
+            with_vector=False,
+        )
+        records, following = self._opened().scroll(request)
+        return [str(record.id) for record in records], following
+
+    def _clear(self) -> None:
+        self._release()
+        self._drop()
+        self._create()
+        self._applied = self._changes = 0
+
+    def _drop(self) -> None:
+        """Remove the index; the sidecar goes first, so that a crash leaves no stale claim."""
+        self._state_file.unlink(missing_ok=True)
+        for directory in (self._path, *self._broken()):
+            shutil.rmtree(directory, ignore_errors=True)
+
+    def _set_aside(self) -> None:
+        """Keep the damaged directory for inspection, in place of any earlier one."""
+        earlier = self._broken()
+        number = max((int(old.name.rpartition("-")[2]) for old in earlier), default=0) + 1
+        self._path.rename(self._path.with_name(f"{self._path.name}.broken-{number}"))
+        for old in earlier:
+            shutil.rmtree(old, ignore_errors=True)
+
+    def _broken(self) -> list[Path]:
+        siblings = self._path.parent.glob(f"{self._path.name}.broken-*")
+        return [path for path in siblings if path.name.rpartition("-")[2].isdecimal()]
+
+    def _opened(self) -> "edge.EdgeShard":
+        if self._shard is None:
+            raise VectorIndexError("the index is not open")
+        return self._shard
+
+    @property
+    def _shard_dir(self) -> Path:
+        return self._path / "shard"
+
+    @property
+    def _state_file(self) -> Path:
+        return self._path / "state.json"
+
+
+@contextmanager
+def _engine_errors(action: str) -> Iterator[None]:
+    """Turn what the engine raises into ``VectorIndexError``."""
+    try:
+        yield
+    except (VectorIndexError, MemoryError, RecursionError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic in the engine is no Exception
+        raise VectorIndexError(f"cannot {action}: {error}") from error
+
+
+def _is_locked(error: VectorIndexError) -> bool:
+    return "WouldBlock" in error.message
+
+
+def _config(dims: int) -> "edge.EdgeConfig":
+    import qdrant_edge as edge
+
+    return edge.EdgeConfig(
+        vectors={DENSE: edge.EdgeVectorParams(size=dims, distance=edge.Distance.Cosine)},
+        sparse_vectors={SPARSE: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
+    )
+
+
+def _point(point: IndexPoint) -> "edge.Point":
+    import qdrant_edge as edge
+
+    vectors: dict[str, list[float] | edge.SparseVector] = {}
+    if point.dense is not None:
+        vectors[DENSE] = point.dense.tolist()
+    if not point.sparse.is_empty:
+        vectors[SPARSE] = _sparse(point.sparse)
+    return edge.Point(point.id, vectors, payload(point))  # type: ignore[arg-type]
+
+
+def _sparse(vector: SparseVector) -> "edge.SparseVector":
+    import qdrant_edge as edge
+
+    return edge.SparseVector(list(vector.indices), list(vector.values))
+
+
+def _hits(points: "list[edge.ScoredPoint]") -> tuple[IndexHit, ...]:
+    hits = [IndexHit(str(point.id), point.score) for point in points]
+    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
+
+
+def _filter(where: Where) -> "edge.Filter":
+    import qdrant_edge as edge
+
+    return edge.Filter(
+        must=[_condition(condition) for condition in where.must] or None,
+        should=[_condition(condition) for condition in where.should] or None,
+        must_not=[_condition(condition) for condition in where.must_not] or None,
+    )
+
+
+def _condition(condition: Condition) -> "edge.FieldCondition | edge.Filter":
+    import qdrant_edge as edge
+
+    match condition:
+        case Match(field, values):
+            return edge.FieldCondition(field, match=edge.MatchAny(list(values)))
+        case Between(field, at_least, less_than, at_most):
+            bounds = edge.RangeFloat(gte=at_least, lt=less_than, lte=at_most)
+            return edge.FieldCondition(field, range=bounds)
+        case Where():
+            return _filter(condition)

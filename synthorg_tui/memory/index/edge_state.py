@@ -1,0 +1,53 @@
+"""What a Qdrant Edge directory says about itself: whose vectors, and how far it is durable."""
+
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+FORMAT_VERSION = 1
+"""Changes with the point layout, so that an index of another layout is rebuilt."""
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeState:
+    """The sidecar of a shard.
+
+    ``revision`` is the last one known to be on disk: the shard may hold later ones, never fewer.
+    ``points`` is how many points there were then; ``None`` once the shard has changed since.
+    """
+
+    fingerprint: str
+    dims: int
+    revision: int = 0
+    points: int | None = None
+    format: int = FORMAT_VERSION
+
+    def fits(self, fingerprint: str, dims: int) -> bool:
+        """Whether vectors of this embedder belong into the shard."""
+        mine = (self.format, self.fingerprint, self.dims)
+        return mine == (FORMAT_VERSION, fingerprint, dims)
+
+    def at(self, revision: int, points: int | None) -> "EdgeState":
+        """The state once everything up to ``revision`` is on disk."""
+        return replace(self, revision=revision, points=points)
+
+
+def read_state(path: Path) -> EdgeState | None:
+    """The state in ``path``, or ``None`` when it is missing or can't be read."""
+    try:
+        state = EdgeState(**json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
+    valid = isinstance(state.revision, int) and isinstance(state.points, int | None)
+    return state if valid and state.revision >= 0 else None
+
+
+def write_state(path: Path, state: EdgeState) -> None:
+    """Replace the state in one step: a crash leaves the old one or the new one."""
+    fresh = path.with_suffix(".new")
+    with fresh.open("w", encoding="utf-8") as file:
+        json.dump(asdict(state), file)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)

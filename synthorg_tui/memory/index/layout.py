@@ -1,0 +1,109 @@
+"""How a memory point is laid out in Qdrant, the same in Qdrant Edge and on a server."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from synthorg_tui.core.enums import MemoryLevel
+from synthorg_tui.memory.index.protocol import IndexFilter, IndexPoint, Visibility
+
+DENSE = "dense"
+SPARSE = "bm25"
+
+TENANT_FIELD = "agent"
+KEYWORD_FIELDS = ("agent", "category", "namespace", "tags", "shared", "level", "session", "project")
+NUMBER_FIELDS = ("created_at", "expires_at")
+
+# A keyword rather than a boolean: Qdrant Edge 0.9 matches no point at all on a boolean.
+_SHARED = {True: "shared", False: "private"}
+
+
+def payload(point: IndexPoint) -> dict[str, object]:
+    """The fields of a point that searches filter on; what is ``None`` is left out.
+
+    Times are seconds since the epoch, which a double holds to the microsecond.
+    """
+    fields: dict[str, object] = {
+        "agent": point.agent_id,
+        "category": point.category.value,
+        "namespace": point.namespace,
+        "shared": _SHARED[point.shared],
+        "level": point.level,
+        "created_at": point.created_at.timestamp(),
+    }
+    if point.tags:
+        fields["tags"] = list(point.tags)
+    if point.expires_at is not None:
+        fields["expires_at"] = point.expires_at.timestamp()
+    if point.session_id is not None:
+        fields["session"] = point.session_id
+    if point.project is not None:
+        fields["project"] = point.project
+    return fields
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The field has one of the values."""
+
+    field: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """The field is a number within the bounds given; a point without the field is outside."""
+
+    field: str
+    at_least: float | None = None
+    less_than: float | None = None
+    at_most: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """All of ``must``, at least one of ``should`` unless it is empty, none of ``must_not``."""
+
+    must: "tuple[Condition, ...]" = ()
+    should: "tuple[Condition, ...]" = ()
+    must_not: "tuple[Condition, ...]" = ()
+
+
+Condition: TypeAlias = Match | Between | Where
+
+
+def conditions(where: IndexFilter) -> Where:
+    """The filter in terms of payload fields."""
+    must: list[Condition] = [Match("tags", (tag,)) for tag in where.tags]
+    must_not: list[Condition] = [Between("expires_at", at_most=where.now.timestamp())]
+    if where.agents:
+        must.append(Match("agent", tuple(sorted(where.agents))))
+    if where.exclude_agent is not None:
+        must_not.append(Match("agent", (where.exclude_agent,)))
+    if where.shared is not None:
+        must.append(Match("shared", (_SHARED[where.shared],)))
+    if where.categories:
+        must.append(Match("category", tuple(sorted(where.categories))))
+    if where.namespaces:
+        must.append(Match("namespace", tuple(sorted(where.namespaces))))
+    if where.since is not None or where.until is not None:
+        must.append(
+            Between(
+                "created_at",
+                at_least=where.since.timestamp() if where.since else None,
+                less_than=where.until.timestamp() if where.until else None,
+            )
+        )
+    if where.visibility is not None:
+        must.append(_visible(where.visibility))
+    return Where(must=tuple(must), must_not=tuple(must_not))
+
+
+def _visible(visibility: Visibility) -> Where:
+    should: list[Condition] = [Match("level", (MemoryLevel.PERSISTENT.value,))]
+    for level, field, value in (
+        (MemoryLevel.PROJECT, "project", visibility.project),
+        (MemoryLevel.SESSION, "session", visibility.session_id),
+    ):
+        if value is not None:
+            should.append(Where(must=(Match("level", (level.value,)), Match(field, (value,)))))
+    return Where(should=tuple(should))

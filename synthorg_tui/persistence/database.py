@@ -1,0 +1,260 @@
+"""One DuckDB file: one writer thread with explicit transactions, one reader thread."""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from synthorg_tui.core.errors import DomainError, StoreCorruptError, StoreLockedError
+from synthorg_tui.persistence.copying import copy_in_child
+from synthorg_tui.persistence.layout import DATABASE_FILE, ensure_private_dir, make_private
+
+if TYPE_CHECKING:
+    import duckdb
+
+T = TypeVar("T")
+
+SCHEMA_VERSION = 1
+MEMORY_LIMIT = "192MB"
+RESTORE_REMEDY = "Run `synthorg-tui restore` to bring back the last backup."
+_HEADER_BYTES = 3 * 4096
+_CORRUPT_SIGNS = (
+    "corrupt",
+    "checksum",
+    "not a valid duckdb",
+    "failed to deserialize",
+    "could not read",
+)
+_CORRUPT_KINDS = ("FatalException", "InternalException", "SerializationException")
+
+
+def connect_file(path: Path) -> "duckdb.DuckDBPyConnection":
+    """A connection that reads and writes nothing but ``path``; raises what DuckDB raises."""
+    import duckdb
+
+    connection = duckdb.connect(
+        str(path),
+        config={
+            "enable_external_access": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "memory_limit": MEMORY_LIMIT,
+            "preserve_insertion_order": "false",
+            "threads": "2",
+        },
+    )
+    make_private(path)
+    return connection
+
+
+class Database:
+    """The store's database file.
+
+    ``write`` runs one unit of work at a time in a transaction; ``read`` sees a snapshot and never
+    waits for a write. Both raise ``StoreCorruptError`` when the file turns out to be damaged and
+    let every other DuckDB error through after rolling back.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._writer: duckdb.DuckDBPyConnection | None = None
+        self._reader: duckdb.DuckDBPyConnection | None = None
+        self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-write")
+        self._read_thread = ThreadPoolExecutor(1, thread_name_prefix="store-read")
+
+    @classmethod
+    def in_dir(cls, data_dir: Path) -> "Database":
+        """The database of a data directory."""
+        return cls(data_dir / DATABASE_FILE)
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        return self._path
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be read and written."""
+        return self._writer is not None
+
+    async def open(self) -> None:
+        """Open or create the file; doing so again does nothing.
+
+        Raises ``StoreCorruptError`` for a damaged file, ``StoreLockedError`` when another
+        program has it open, and ``DomainError`` when a newer version of this program wrote it.
+        """
+        if self._writer is None:
+            await asyncio.get_running_loop().run_in_executor(self._write_thread, self._open)
+
+    async def close(self) -> None:
+        """Write everything into the file and close it; closing again does nothing."""
+        if self._writer is not None:
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(self._read_thread, lambda: None)
+            await loop.run_in_executor(self._write_thread, self._close)
+
+    async def write(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
+        """Run ``work`` in one transaction on the writer thread: all of it is kept, or none."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._write_thread, self._transact, work)
+
+    async def read(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
+        """Run ``work`` on a snapshot on the reader thread."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._read_thread, self._snapshot, work)
+
+    async def copy_to(self, target: Path) -> None:
+        """Write a consistent copy of the file; writes wait meanwhile, reads don't."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._write_thread, self._copy, target)
+
+    def _open(self) -> None:
+        ensure_private_dir(self._path.parent)
+        if not self._path.exists():
+            _create(self._path)
+        try:
+            writer = connect_file(self._path)
+        except Exception as error:
+            raise _explain(error, self._path) from error
+        try:
+            _check_complete(writer, self._path)
+            _migrate(writer, self._path)
+            self._reader = writer.cursor()
+        except Exception as error:
+            writer.close()
+            raise _explain(error, self._path) from error
+        self._writer = writer
+        make_private(self._wal)
+
+    def _close(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+        if self._writer is not None:
+            self._writer.close()
+        self._reader = self._writer = None
+
+    def _transact(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
+        return self._run(self._writer, work, commit_wal=True)
+
+    def _snapshot(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
+        return self._run(self._reader, work, commit_wal=False)
+
+    def _run(
+        self,
+        connection: "duckdb.DuckDBPyConnection | None",
+        work: "Callable[[duckdb.DuckDBPyConnection], T]",
+        *,
+        commit_wal: bool,
+    ) -> T:
+        if connection is None:
+            raise DomainError("the database is not open")
+        connection.execute("BEGIN")
+        try:
+            result = work(connection)
+            connection.execute("COMMIT")
+        except BaseException as error:
+            _roll_back(connection)
+            explained = _explain(error, self._path)
+            if explained is error:
+                raise
+            raise explained from error
+        if commit_wal:
+            make_private(self._wal)
+        return result
+
+    def _copy(self, target: Path) -> None:
+        if self._writer is None:
+            raise DomainError("the database is not open")
+        self._writer.execute("CHECKPOINT")
+        # In a child: closing a second descriptor of the file here would drop DuckDB's lock on it.
+        copy_in_child(self._path, target)
+
+    @property
+    def _wal(self) -> Path:
+        return self._path.with_name(self._path.name + ".wal")
+
+
+def _create(path: Path) -> None:
+    """Make an empty database under another name first: a crash leaves no half-made one."""
+    draft = path.with_name(path.name + ".new")
+    draft.unlink(missing_ok=True)
+    draft.with_name(draft.name + ".wal").unlink(missing_ok=True)
+    connection = connect_file(draft)
+    try:
+        connection.execute(_schema())
+        connection.executemany(
+            "INSERT INTO meta VALUES (?, ?)",
+            [
+                ("schema_version", str(SCHEMA_VERSION)),
+                ("epoch", secrets.token_hex(8)),
+                ("salt", secrets.token_hex(16)),
+                ("revision", "0"),
+            ],
+        )
+    finally:
+        connection.close()
+    draft.rename(path)
+
+
+def _schema() -> str:
+    return files("synthorg_tui.persistence").joinpath("schema.sql").read_text(encoding="utf-8")
+
+
+def schema_version(connection: "duckdb.DuckDBPyConnection") -> int:
+    """The version of the schema the file was written with."""
+    row = connection.execute("SELECT value FROM meta WHERE name = 'schema_version'").fetchone()
+    if row is None:
+        raise StoreCorruptError("the database has no schema version", remedy=RESTORE_REMEDY)
+    return int(row[0])
+
+
+def _migrate(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
+    tables = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
+    if "meta" not in tables:
+        raise StoreCorruptError(f"{path} is not a store of this program", remedy=RESTORE_REMEDY)
+    version = schema_version(connection)
+    if version > SCHEMA_VERSION:
+        raise DomainError(
+            f"{path} has schema version {version}; this program reads up to {SCHEMA_VERSION}",
+            remedy="Update synthorg-tui, or use another --data-dir.",
+        )
+    connection.execute(_schema())
+
+
+def _check_complete(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
+    """A file cut short still opens; its damage would only show when the lost part is read."""
+    row = connection.execute(
+        "SELECT block_size, total_blocks FROM pragma_database_size() LIMIT 1"
+    ).fetchone()
+    if row is not None and path.stat().st_size < row[0] * row[1] + _HEADER_BYTES:
+        raise StoreCorruptError(f"{path} is damaged: it ends too early", remedy=RESTORE_REMEDY)
+
+
+def _roll_back(connection: "duckdb.DuckDBPyConnection") -> None:
+    import duckdb
+
+    try:
+        connection.execute("ROLLBACK")
+    except duckdb.Error:
+        return  # the failed statement has ended the transaction already
+
+
+def _explain(error: BaseException, path: Path) -> BaseException:
+    """The error as a person should read it; the same one when there is nothing to add."""
+    import duckdb
+
+    if not isinstance(error, duckdb.Error):
+        return error
+    text = str(error)
+    if "lock on file" in text.lower():
+        return StoreLockedError(
+            f"{path} is open in another program", owner_pid=None, remedy="Close it and try again."
+        )
+    if type(error).__name__ in _CORRUPT_KINDS or any(s in text.lower() for s in _CORRUPT_SIGNS):
+        return StoreCorruptError(
+            f"{path} is damaged: {text.splitlines()[0]}", remedy=RESTORE_REMEDY
+        )
+    return error

@@ -1,0 +1,87 @@
+"""One process owns a data directory; the lock file says which."""
+
+import fcntl
+import json
+import os
+import shlex
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Self
+
+from synthorg_tui.core.errors import StoreLockedError
+from synthorg_tui.persistence.layout import LOCK_FILE, PRIVATE_FILE, ensure_private_dir
+
+
+class DataDirLock:
+    """Ownership of a data directory for the life of this process.
+
+    The kernel drops the lock when its owner dies, so that of a crashed one is taken over at once.
+    """
+
+    def __init__(self, data_dir: Path) -> None:
+        self._path = data_dir / LOCK_FILE
+        self._descriptor: int | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this object holds the lock."""
+        return self._descriptor is not None
+
+    def acquire(self) -> Self:
+        """Take the lock, creating the directory; raises ``StoreLockedError``."""
+        if self._descriptor is not None:
+            return self
+        ensure_private_dir(self._path.parent)
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            owner = _owner_pid(descriptor)
+            os.close(descriptor)
+            raise _locked(self._path.parent, owner) from error
+        except OSError:
+            os.close(descriptor)
+            raise
+        _write_owner(descriptor)
+        self._descriptor = descriptor
+        return self
+
+    def release(self) -> None:
+        """Give the lock up; doing so again does nothing."""
+        if self._descriptor is not None:
+            os.ftruncate(self._descriptor, 0)
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def __enter__(self) -> Self:
+        return self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def _write_owner(descriptor: int) -> None:
+    owner = {
+        "pid": os.getpid(),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:2]]),
+    }
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, json.dumps(owner).encode(), 0)
+
+
+def _owner_pid(descriptor: int) -> int | None:
+    try:
+        return int(json.loads(os.pread(descriptor, 4096, 0))["pid"])
+    except (ValueError, KeyError, TypeError):
+        return None  # the owner is just writing it
+
+
+def _locked(data_dir: Path, owner: int | None) -> StoreLockedError:
+    who = f"process {owner}" if owner is not None else "another process"
+    return StoreLockedError(
+        f"{data_dir} is in use by {who}",
+        owner_pid=owner,
+        remedy="Close it first, or choose another directory with --data-dir.",
+    )

@@ -1,0 +1,1 @@
+"""Pure view models: what the screens show, computed without Textual."""

@@ -1,0 +1,58 @@
+"""Times, sizes and counts as a person reads them."""
+
+from datetime import datetime, timedelta
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+def ago(then: datetime, now: datetime) -> str:
+    """How long ago in at most four characters: ``now``, ``5m``, ``3h``, ``12d``, ``7w``, ``2y``."""
+    seconds = int((now - then).total_seconds())
+    if seconds < _MINUTE:
+        return "now"
+    for size, until, unit in (
+        (_MINUTE, _HOUR, "m"),
+        (_HOUR, _DAY, "h"),
+        (_DAY, 14 * _DAY, "d"),
+        (7 * _DAY, 365 * _DAY, "w"),
+    ):
+        if seconds < until:
+            return f"{seconds // size}{unit}"
+    return f"{seconds // (365 * _DAY)}y"
+
+
+def moment(then: datetime, now: datetime) -> str:
+    """The instant in the time zone of ``now``, and how long ago: ``2026-01-01 12:00 · 5m ago``."""
+    shown = then.astimezone(now.tzinfo).strftime("%Y-%m-%d %H:%M")
+    distance = ago(then, now)
+    return f"{shown} · just now" if distance == "now" else f"{shown} · {distance} ago"
+
+
+def duration(seconds: float) -> str:
+    """``12 s``, ``3 min``, ``1 h 20 min``."""
+    whole = timedelta(seconds=round(seconds))
+    minutes = int(whole.total_seconds()) // _MINUTE
+    if whole < timedelta(minutes=1):
+        return f"{int(whole.total_seconds())} s"
+    if minutes < _MINUTE:
+        return f"{minutes} min"
+    return f"{minutes // _MINUTE} h {minutes % _MINUTE} min"
+
+
+def size(count: float) -> str:
+    """Bytes with a unit: ``812 B``, ``1.4 MB``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    raise AssertionError("unreachable")
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """``1 memory``, ``1,234 memories``."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def memories(count: int) -> str:
+    """``1 memory``, ``1,234 memories``."""
+    return counted(count, "memory", "memories")

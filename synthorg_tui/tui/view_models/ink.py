@@ -1,0 +1,108 @@
+"""Lines of styled text. Whatever enters a line is made safe: this is the view-model boundary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from rich.cells import cell_len, set_cell_size
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.text import safe_text
+
+ROLES = (
+    "text",
+    "muted",
+    "faint",
+    "strong",
+    "title",
+    "accent",
+    "good",
+    "warn",
+    "bad",
+    "match",
+    "track",
+    *(f"cat-{category.value}" for category in MemoryCategory),
+)
+"""Every style a span may name; the theme gives each its colour."""
+
+_BLANKS = re.compile(r"[ \t\r\n]+")
+ELLIPSIS = "…"
+
+
+@dataclass(slots=True)
+class Line:
+    """One line as (text, role) spans; text is safe as soon as it is in."""
+
+    spans: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, text: str, role: str = "text") -> Line:
+        """Append a span; newlines and control characters become visible glyphs."""
+        if text:
+            self.spans.append((safe_text(text), role))
+        return self
+
+    def extend(self, other: Line) -> Line:
+        """Append the spans of another line."""
+        self.spans.extend(other.spans)
+        return self
+
+    @property
+    def plain(self) -> str:
+        """The text without styles."""
+        return "".join(text for text, _ in self.spans)
+
+    @property
+    def width(self) -> int:
+        """Cells it takes on a terminal."""
+        return sum(cell_len(text) for text, _ in self.spans)
+
+    def fit(self, width: int, role: str = "text") -> Line:
+        """Exactly ``width`` cells: cut with an ellipsis, or padded."""
+        total = self.width
+        if total <= width:
+            return Line([*self.spans, (" " * (width - total), role)]) if total < width else self
+        room = max(width - 1, 0)
+        cut: list[tuple[str, str]] = []
+        for text, span_role in self.spans:
+            size = cell_len(text)
+            if size >= room:
+                cut.append((set_cell_size(text, room), span_role))
+                break
+            cut.append((text, span_role))
+            room -= size
+        if width > 0:
+            cut.append((ELLIPSIS, "faint"))
+        return Line(cut)
+
+
+def line(*spans: tuple[str, str]) -> Line:
+    """A line of (text, role) spans."""
+    made = Line()
+    for text, role in spans:
+        made.add(text, role)
+    return made
+
+
+def text_lines(text: str, role: str = "text") -> list[Line]:
+    """A text of several lines, tabs as four spaces."""
+    shown = safe_text(text, multiline=True).replace("\t", "    ")
+    return [Line([(part, role)] if part else []) for part in shown.split("\n")]
+
+
+def one_line(text: str) -> str:
+    """The text with runs of blanks and line breaks as one space, for a row."""
+    return _BLANKS.sub(" ", text).strip()
+
+
+def beside(left: Line, right: Line, width: int) -> Line:
+    """``left`` cut to make room for ``right``, which ends at ``width``."""
+    if right.width + 1 >= width:
+        return left.fit(width)
+    return Line([*left.fit(width - right.width - 1).spans, (" ", "text"), *right.spans])
+
+
+def plain(lines: Iterable[Line]) -> str:
+    """The lines as plain text."""
+    return "\n".join(part.plain for part in lines)

@@ -1,0 +1,159 @@
+"""The filter language: words, ``-words`` and operators, read into criteria and chips."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.tui.ports import Criteria, MemoryRow
+
+OPERATORS = ("agent:", "cat:", "tag:", "since:")
+_TOKEN = re.compile(r'(-?)((?:[a-z]+:)?)(?:"([^"]*)"?|(\S+))|(-)|([a-z]+:)')
+_AGE = re.compile(r"(\d{1,5})([hdwmy])")
+_UNITS = {"h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 24 * 365}
+_CATEGORY_NAMES = ", ".join(category.value for category in MemoryCategory)
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One part of a query as shown: what kind it is and what it says."""
+
+    kind: str
+    label: str
+    role: str = "accent"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A parsed filter. ``problems`` explain parts that were left out of the criteria."""
+
+    criteria: Criteria = field(default_factory=Criteria)
+    chips: tuple[Chip, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The plain words, for a search."""
+        return " ".join(self.criteria.words)
+
+
+def parse_query(text: str, *, now: datetime, agents: Iterable[str] = ()) -> Query:
+    """Read what a person typed; nothing typed is an error, at most a part is left out."""
+    query = Query()
+    known = tuple(agents)
+    for match in _TOKEN.finditer(text.strip()):
+        dash, operator, quoted, word, lone_dash, lone_operator = match.groups()
+        value = quoted if quoted is not None else (word or "")
+        if lone_operator:
+            operator, value = lone_operator, ""
+        if lone_dash:
+            continue
+        if operator and operator not in OPERATORS:
+            operator, value = "", operator + value
+        query = _with_token(query, dash == "-", operator, value, now, known)
+    return query
+
+
+def matches(what: Criteria, row: MemoryRow) -> bool:
+    """Whether the criteria list the row; deletion is not looked at."""
+    content = row.content.lower()
+    return (
+        (not what.agents or row.agent_id in what.agents)
+        and (not what.categories or row.category in what.categories)
+        and set(what.tags) <= set(row.tags)
+        and (what.since is None or row.created_at >= what.since)
+        and all(word.lower() in content for word in what.words)
+        and not any(word.lower() in content for word in what.without)
+    )
+
+
+def toggle_operator(text: str, operator: str, value: str) -> str:
+    """The query text with ``operator value`` put in, or taken out when it is there alone."""
+    spelled = operator + (f'"{value}"' if re.search(r"\s", value) else value)
+    rest = re.sub(rf'{operator}("[^"]*"?|\S*)\s*', "", text).strip()
+    if spelled in text.split() or spelled in text:
+        return rest
+    return f"{spelled} {rest}".strip()
+
+
+def _with_token(
+    query: Query, without: bool, operator: str, value: str, now: datetime, agents: tuple[str, ...]
+) -> Query:
+    if operator:
+        if without:
+            return _problem(query, f"-{operator} is not possible; - works on words only")
+        return _with_operator(query, operator, value, now, agents)
+    if not value:
+        return query
+    what = query.criteria
+    if without:
+        what = replace(what, without=(*what.without, value))
+        return _extended(query, what, Chip("without", f"without {value}", "warn"))
+    return _extended(query, replace(what, words=(*what.words, value)), Chip("word", value, "match"))
+
+
+def _with_operator(
+    query: Query, operator: str, value: str, now: datetime, agents: tuple[str, ...]
+) -> Query:
+    if operator == "agent:":
+        return _with_agent(query, value, agents)
+    if operator == "cat:":
+        return _with_category(query, value)
+    if operator == "since:":
+        return _with_since(query, value, now)
+    if not value:
+        return _problem(query, "tag: needs a tag, as in tag:git")
+    what = replace(query.criteria, tags=(*query.criteria.tags, value))
+    return _extended(query, what, Chip("tag", f"#{value}"))
+
+
+def _with_category(query: Query, value: str) -> Query:
+    found = [c for c in MemoryCategory if value and c.value.startswith(value.lower())]
+    if not found:
+        return _problem(query, f"cat:{value} is none of {_CATEGORY_NAMES}")
+    what = replace(query.criteria, categories=(*query.criteria.categories, *found))
+    return _extended(query, what, *(Chip("cat", c.value, f"cat-{c.value}") for c in found))
+
+
+def _with_since(query: Query, value: str, now: datetime) -> Query:
+    since = read_since(value, now)
+    if since is None:
+        return _problem(query, f"since:{value} is no time; write 12h, 7d, 2w or 2026-01-31")
+    what = replace(query.criteria, since=since)
+    return _extended(query, what, Chip("since", f"since {value}"))
+
+
+def _with_agent(query: Query, value: str, agents: tuple[str, ...]) -> Query:
+    exact = [agent for agent in agents if agent.lower() == value.lower()]
+    found = exact or [agent for agent in agents if value and value.lower() in agent.lower()]
+    if not value or (agents and not found):
+        return _problem(query, f"agent:{value} is none of {', '.join(agents) or 'the agents'}")
+    found = found or [value]
+    what = replace(query.criteria, agents=tuple(dict.fromkeys((*query.criteria.agents, *found))))
+    return _extended(query, what, *(Chip("agent", f"@{agent}") for agent in found))
+
+
+def read_since(value: str, now: datetime) -> datetime | None:
+    """The instant that ``7d`` or ``2026-01-31`` names, or ``None``."""
+    if value.lower() in ("today", "yesterday"):
+        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        return midnight if value.lower() == "today" else midnight - timedelta(days=1)
+    if age := _AGE.fullmatch(value.lower()):
+        try:
+            return now - timedelta(hours=int(age[1]) * _UNITS[age[2]])
+        except OverflowError:
+            return None
+    try:
+        day = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return day if day.tzinfo else day.replace(tzinfo=now.tzinfo)
+
+
+def _extended(query: Query, what: Criteria, *chips: Chip) -> Query:
+    return replace(query, criteria=what, chips=(*query.chips, *chips))
+
+
+def _problem(query: Query, message: str) -> Query:
+    return replace(query, problems=(*query.problems, message))

@@ -1,0 +1,94 @@
+"""Memories as lines of a list."""
+
+from datetime import datetime
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.tui.ports import Facets, MemoryRow
+from synthorg_tui.tui.view_models.clockwork import ago
+from synthorg_tui.tui.view_models.ink import Line, beside, line, one_line
+
+GLYPHS = {
+    MemoryCategory.WORKING: "◌",
+    MemoryCategory.EPISODIC: "●",
+    MemoryCategory.SEMANTIC: "◆",
+    MemoryCategory.PROCEDURAL: "▲",
+    MemoryCategory.SOCIAL: "■",
+}
+"""A shape per category, so that colour is never the only sign."""
+
+_AGENT_WIDTH = 14
+_PREVIEW = 400
+
+
+def category_mark(category: MemoryCategory) -> tuple[str, str]:
+    """The category's glyph and role."""
+    return GLYPHS[category], f"cat-{category.value}"
+
+
+def bar(share: float, width: int, role: str = "accent") -> Line:
+    """A thin bar filled to ``share`` in [0, 1], in half-cell steps."""
+    halves = round(min(max(share, 0.0), 1.0) * width * 2)
+    full, half = divmod(halves, 2)
+    return line(("━" * full + "╸" * half, role), ("━" * (width - full - half), "track"))
+
+
+def memory_line(row: MemoryRow, width: int, *, now: datetime, marked: bool) -> Line:
+    """One row: mark, category glyph, start of the content, agent and age."""
+    left = line(("✓ " if marked else "  ", "accent"))
+    left.add(GLYPHS[row.category] + " ", f"cat-{row.category.value}")
+    left.add(one_line(row.content[:_PREVIEW]), "text")
+    room = min(_AGENT_WIDTH, max(width // 5, 6))
+    right = line((one_line(row.agent_id), "muted")).fit(room, "muted")
+    return beside(left, right.add(ago(row.created_at, now).rjust(5), "faint"), width)
+
+
+def score_line(row: MemoryRow, width: int, *, best_sparse: float) -> Line:
+    """The row's scores as bars; the keyword score is drawn against the best of the result."""
+    size = 8 if width >= 74 else 4
+    made = line(("    ", "text"))
+    for name, score, share, role in (
+        ("fused", row.fused, row.fused or 0.0, "accent"),
+        ("dense", row.dense, row.dense or 0.0, "good"),
+        ("sparse", row.sparse, (row.sparse or 0.0) / (best_sparse or 1.0), "warn"),
+    ):
+        made.add(f"{name} ", "faint").extend(bar(share, size, role))
+        made.add(f" {_number(score)}  ", "muted" if score is not None else "faint")
+    return made.fit(width)
+
+
+def _number(score: float | None) -> str:
+    if score is None:
+        return "  – "
+    return f"{score:4.2f}" if score < 10 else f"{score:4.1f}"
+
+
+def waiting_line(width: int) -> Line:
+    """The place of a row that is not loaded yet."""
+    return line(("  · ", "faint"), ("·····", "faint")).fit(width)
+
+
+def facet_lines(
+    facets: Facets, width: int, *, agents: tuple[str, ...], categories: tuple[MemoryCategory, ...]
+) -> list[tuple[tuple[str, str] | None, Line]]:
+    """The left pane: lines with the operator and value they toggle, ``None`` for a heading."""
+    made: list[tuple[tuple[str, str] | None, Line]] = []
+    made.append((None, line(("Categories", "title")).fit(width)))
+    counts = dict(facets.categories)
+    for category in MemoryCategory:
+        left = _choice(category in categories)
+        glyph, role = category_mark(category)
+        left.add(glyph + " ", role).add(category.value, "text" if counts.get(category) else "faint")
+        count = line((f"{counts.get(category, 0):,}", "muted"))
+        made.append((("cat:", category.value), beside(left, count, width)))
+    made.append((None, line(("", "text")).fit(width)))
+    made.append((None, line(("Agents", "title")).fit(width)))
+    for agent, number in facets.agents:
+        left = _choice(agent in agents).add(one_line(agent), "text")
+        made.append((("agent:", agent), beside(left, line((f"{number:,}", "muted")), width)))
+    if not facets.agents:
+        made.append((None, line(("  none yet", "faint")).fit(width)))
+    return made
+
+
+def _choice(chosen: bool) -> Line:
+    return line(("▸ " if chosen else "  ", "accent"))

@@ -168,6 +168,12 @@ class Desk(Protocol):
         """A window on the memories that match."""
         ...
 
+    async def lookup(
+        self, id_start: NotBlankStr, *, deleted: bool = False, limit: int = 10
+    ) -> tuple[MemoryEntry, ...]:
+        """Memories whose id starts so, by id; also those soft-deleted when ``deleted``."""
+        ...
+
     async def facets(self) -> Facets:
         """Live memory counts."""
         ...

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -18,7 +19,13 @@ from synthorg_tui.memory.index.protocol import (
     VectorIndex,
     Visibility,
 )
+from synthorg_tui.memory.index.server import Connect, ServerIndex
 from synthorg_tui.providers.embedding.protocol import Vectors
+
+if TYPE_CHECKING:
+    from qdrant_client import AsyncQdrantClient
+
+pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
@@ -74,10 +81,23 @@ def point(
     )
 
 
-@pytest.fixture(params=["edge"])
+def on_disk(path: Path) -> Connect:
+    """The client's own in-process engine, which keeps its collections in a directory."""
+
+    def connect() -> "AsyncQdrantClient":
+        from qdrant_client import AsyncQdrantClient
+
+        return AsyncQdrantClient(path=str(path))
+
+    return connect
+
+
+@pytest.fixture(params=["edge", "server"])
 def make_index(request: pytest.FixtureRequest, tmp_path: Path) -> MakeIndex:
     """Builds an unopened index; every one it builds is on the same stored data."""
-    return lambda: EdgeIndex(tmp_path / "index")
+    if request.param == "edge":
+        return lambda: EdgeIndex(tmp_path / "index")
+    return lambda: ServerIndex(on_disk(tmp_path / "qdrant"), collection="memories")
 
 
 @pytest.fixture

@@ -269,7 +269,9 @@ class EdgeIndex:
             nearest.append(edge.Query.Nearest(_sparse(sparse), SPARSE))
         if not nearest:
             return IndexHits()
-        # IDF over all points, not over those the filter lets through (``IdfParams(corpus=...)``).
+        # IDF over all points rather than over those that pass the filter (``IdfParams(corpus=)``):
+        # as good (LoCoMo R@10 .604 against .598), half the time, and the scores of a term don't
+        # depend on the filter, which the relevance cutoff on raw scores relies on.
         requests = [edge.QueryRequest(limit=limit, query=q, filter=wanted) for q in nearest]
         answers = self._opened().query_batch(edge.QueryBatchRequest(requests))
         rankings = [_hits(answer) for answer in answers]

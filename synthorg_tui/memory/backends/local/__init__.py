@@ -1,0 +1,1 @@
+"""The local backend: DuckDB keeps the memories, a vector index finds them."""

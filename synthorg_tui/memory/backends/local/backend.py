@@ -1,0 +1,217 @@
+"""The local backend: everything a program and the person at the desk do with memories."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from synthorg_tui.core.clock import Clock, SystemClock
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.backends.local import queries
+from synthorg_tui.memory.backends.local.core import Core, failing_as, refuse_reserved
+from synthorg_tui.memory.backends.local.policy import StorePolicy, UniformPolicy
+from synthorg_tui.memory.backends.local.rows import (
+    MemoryRow,
+    canonical_project,
+    content_hash,
+    entry_from_row,
+)
+from synthorg_tui.memory.backends.local.scoped import ScopedMemory
+from synthorg_tui.memory.backends.local.search import Scope
+from synthorg_tui.memory.backends.local.writes import Changes
+from synthorg_tui.memory.errors import MemoryNotFoundError, MemoryRetrievalError, MemoryStoreError
+from synthorg_tui.memory.extensions import (
+    BatchOutcome,
+    BrowseFilter,
+    ChangeKind,
+    Facets,
+    MemoryDraft,
+    MemoryEdit,
+    MemoryPage,
+    MemoryRevision,
+    SearchResult,
+    SortOrder,
+)
+from synthorg_tui.memory.index.protocol import VectorIndex, Visibility
+from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.providers.embedding.protocol import Embedder
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+class LocalMemoryBackend(ScopedMemory):
+    """Memories in DuckDB, found through a vector index that can be rebuilt at any time.
+
+    It is ``MemoryBackend``, ``MemoryCapabilities``, ``SharedKnowledgeStore``, ``SparseSearch``,
+    ``BatchStore`` and ``Desk``. Used directly it sees all sessions and projects; ``scoped``
+    gives the view from inside one.
+
+    Args:
+        database: Where memories are kept; opened with the backend unless it is open already.
+        index: The projection; this backend then owns it.
+        embedder: Turns contents and queries into vectors.
+        clock: Decides creation times and what has expired.
+        policy: Levels, retention and the bound on an agent's memories.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        index: VectorIndex,
+        embedder: Embedder,
+        clock: Clock | None = None,
+        policy: StorePolicy | None = None,
+    ) -> None:
+        core = Core(
+            database=database,
+            index=index,
+            embedder=embedder,
+            clock=clock or SystemClock(),
+            policy=policy or UniformPolicy(),
+        )
+        super().__init__(core, None)
+        self.core = core
+
+    def scoped(self, visibility: Visibility) -> ScopedMemory:
+        """What an agent in that session and project sees; what it stores belongs to them."""
+        project = canonical_project(visibility.project)
+        return ScopedMemory(self.core, replace(visibility, project=project))
+
+    async def store_many(
+        self, agent_id: NotBlankStr, drafts: Sequence[MemoryDraft], *, actor: str
+    ) -> BatchOutcome:
+        """Store a batch in one transaction, without repeating what is known by key or content."""
+        refuse_reserved(agent_id, MemoryStoreError)
+        with failing_as(MemoryStoreError, "storing"):
+            return await self._keeper.store_many(agent_id, drafts, actor=actor)
+
+    async def find(
+        self, query: MemoryQuery, *, agents: frozenset[str] | None = None
+    ) -> SearchResult:
+        """Hybrid search over private and shared memories."""
+        with failing_as(MemoryRetrievalError, "searching"):
+            return await self._search.hybrid(query, Scope(agents=agents))
+
+    async def browse(
+        self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
+    ) -> MemoryPage:
+        """A window on the memories that match; ties come by id."""
+        where = queries.browse_where(what, self.core.clock.now())
+        order = queries.ORDERS[sort]
+
+        def work(db: "DuckDBPyConnection") -> tuple[list[MemoryRow], int]:
+            rows = queries.listing(db, where, order=order, limit=limit, offset=offset)
+            return rows, queries.total(db, where)
+
+        with failing_as(MemoryRetrievalError, "listing"):
+            rows, total = await self.core.read(work)
+        return MemoryPage(entries=tuple(map(entry_from_row, rows)), offset=offset, total=total)
+
+    async def lookup(self, memory_id: NotBlankStr) -> MemoryEntry | None:
+        """A memory of whichever agent, soft-deleted and expired ones included."""
+        with failing_as(MemoryRetrievalError, "reading"):
+            row = await self.core.read(lambda db: queries.row_by_id(db, memory_id))
+        return None if row is None else entry_from_row(row)
+
+    async def facets(self) -> Facets:
+        """Live counts, agents with most memories first, categories in their own order."""
+        where = queries.live_where(now=self.core.clock.now())
+
+        def work(db: "DuckDBPyConnection") -> tuple[list[tuple[str, int]], dict[str, int]]:
+            categories = dict(queries.counts_by(db, "category", where))
+            return queries.counts_by(db, "agent_id", where), categories
+
+        with failing_as(MemoryRetrievalError, "counting"):
+            agents, counts = await self.core.read(work)
+        return Facets(
+            agents=tuple(agents),
+            categories=tuple((c, counts[c.value]) for c in MemoryCategory if c.value in counts),
+        )
+
+    async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> MemoryEntry:
+        """Change a live memory; what the same import brings later doesn't undo it."""
+        vector = None
+        with failing_as(MemoryStoreError, "editing"):
+            if change.content is not None:
+                (vector,) = await self.core.embed([change.content])
+
+            def work(changes: Changes) -> MemoryRow:
+                before = queries.row_by_id(changes.db, memory_id)
+                if before is None or before.deleted_at is not None:
+                    raise MemoryNotFoundError(f"there is no memory {memory_id}")
+                after = self._edited(before, change, changes)
+                if after == before:
+                    return before
+                return changes.edit(before, after, vector, actor=actor)
+
+            return entry_from_row(await self.core.change(work))
+
+    async def remove(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
+        """Soft-delete; it can be undone until purged."""
+        return await self._mark(memory_ids, deleted=True, actor=actor)
+
+    async def restore(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
+        """Undo soft deletes."""
+        return await self._mark(memory_ids, deleted=False, actor=actor)
+
+    async def purge(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
+        """Erase live and soft-deleted memories from rows, vectors, history and index."""
+
+        def work(changes: Changes) -> int:
+            rows = queries.rows_by_id(changes.db, memory_ids)
+            if rows:
+                changes.purge(list(rows.values()), actor=actor)
+            return len(rows)
+
+        with failing_as(MemoryStoreError, "purging"):
+            return await self.core.change(work)
+
+    async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
+        """Every change, newest first; of a purged memory only who did what, and when."""
+        with failing_as(MemoryRetrievalError, "reading the history"):
+            rows = await self.core.read(lambda db: queries.history_of(db, memory_id))
+        return tuple(
+            MemoryRevision(
+                revision=revision,
+                memory_id=found_id,
+                at=at.replace(tzinfo=UTC),
+                actor=who,
+                kind=ChangeKind(kind),
+                before=json.loads(before),
+                after=json.loads(after),
+            )
+            for revision, found_id, at, who, kind, before, after in rows
+        )
+
+    async def _mark(self, memory_ids: Sequence[str], *, deleted: bool, actor: str) -> int:
+        def work(changes: Changes) -> int:
+            rows = queries.rows_by_id(changes.db, memory_ids).values()
+            concerned = [row for row in rows if (row.deleted_at is None) == deleted]
+            if concerned:
+                changes.mark(concerned, deleted=deleted, actor=actor)
+            return len(concerned)
+
+        with failing_as(MemoryStoreError, "deleting" if deleted else "restoring"):
+            return await self.core.change(work)
+
+    def _edited(self, before: MemoryRow, change: MemoryEdit, changes: Changes) -> MemoryRow:
+        after = before
+        if change.content is not None:
+            digest = content_hash(change.content, self.core.salt)
+            after = replace(after, content=change.content, content_hash=digest)
+        if change.category is not None:
+            after = replace(after, category=change.category.value)
+        if change.tags is not None:
+            after = replace(after, tags=change.tags)
+        if change.confidence is not None:
+            if not 0 <= change.confidence <= 1:
+                raise MemoryStoreError(f"confidence {change.confidence} must be from 0 to 1")
+            after = replace(after, confidence=change.confidence)
+        if after == before:
+            return before
+        return replace(after, edited=True, updated_at=max(changes.now, before.created_at))

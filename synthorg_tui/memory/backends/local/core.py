@@ -1,0 +1,200 @@
+"""What every part of the local backend works with: transactions, embedding, the index."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.backends.local import queries
+from synthorg_tui.memory.backends.local.policy import StorePolicy
+from synthorg_tui.memory.backends.local.projection import Projection
+from synthorg_tui.memory.backends.local.rows import naive_utc
+from synthorg_tui.memory.backends.local.writes import Changes
+from synthorg_tui.memory.errors import MemoryConnectionError, MemoryError, VectorIndexError
+from synthorg_tui.memory.index.protocol import VectorIndex
+from synthorg_tui.memory.shared import SHARED_OWNER
+from synthorg_tui.memory.sparse import BM25Tokenizer
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.providers.embedding.errors import EmbeddingError
+from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+
+class Core:
+    """The store's moving parts, opened and closed together."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        index: VectorIndex,
+        embedder: Embedder,
+        clock: Clock,
+        policy: StorePolicy,
+    ) -> None:
+        self.database = database
+        self.embedder = embedder
+        self.clock = clock
+        self.policy = policy
+        self.tokenizer = BM25Tokenizer()
+        self.projection = Projection(database, index, self.tokenizer)
+        self.salt = ""
+        self.is_open = False
+        self._opened_database = False
+        self._revision = 0
+        self._unembedded: int | None = None
+        # A commit and its index update form one step, so that the index gets revisions in order.
+        self._order = asyncio.Lock()
+
+    async def open(self) -> None:
+        """Open database and index and replay what the index has missed."""
+        if self.is_open:
+            return
+        self._opened_database = not self.database.is_open
+        await self.database.open()
+        try:
+            await self.database.read(self._load)
+            epoch = await self.database.read(lambda db: queries.meta(db, "epoch"))
+            await self.projection.open(
+                epoch=epoch,
+                fingerprint=self.embedder.fingerprint,
+                dims=self.embedder.dims,
+                revision=self._revision,
+            )
+        except BaseException as error:
+            await self._close_database()
+            if isinstance(error, VectorIndexError | EmbeddingError):
+                raise MemoryConnectionError(error.message, remedy=error.remedy) from error
+            raise
+        self._unembedded = None
+        self.is_open = True
+
+    async def close(self) -> None:
+        """Close the index, and the database if it was opened here."""
+        if not self.is_open:
+            return
+        async with self._order:
+            self.is_open = False
+            try:
+                await self.projection.close()
+            finally:
+                await self._close_database()
+
+    def check_open(self) -> None:
+        """Raise ``MemoryConnectionError`` unless open."""
+        if not self.is_open:
+            raise MemoryConnectionError("the memory store is not connected")
+
+    async def answers(self) -> bool:
+        """Whether the database can be queried; a failure is logged."""
+        try:
+            await self.read(queries.last_revision)
+        except (DomainError, duckdb_error()) as error:
+            logger.warning("the memory store doesn't answer: %s", error)
+            return False
+        return True
+
+    async def read(self, work: "Callable[[Connection], T]") -> T:
+        """Run a query on a snapshot."""
+        self.check_open()
+        return await self.database.read(work)
+
+    async def change(self, work: Callable[[Changes], T]) -> T:
+        """Run ``work`` in a transaction, then bring the index up to date.
+
+        Once begun it runs to its end even when the caller is cancelled.
+        """
+        self.check_open()
+        return await asyncio.shield(asyncio.ensure_future(self._change(work)))
+
+    async def with_index(self, work: Callable[[Projection], Awaitable[T]]) -> T:
+        """Run ``work`` on the index while nothing is being changed."""
+        self.check_open()
+        async with self._order:
+            return await work(self.projection)
+
+    async def catch_up(self) -> None:
+        """Replay what the index has missed, unless a change or a rebuild is under way."""
+        if not self._order.locked():
+            await self.with_index(Projection.catch_up)
+
+    async def embed(self, texts: Sequence[str]) -> list[Vectors | None]:
+        """A vector a text; all ``None`` when the embedder fails, to be made up for later."""
+        if not texts:
+            return []
+        try:
+            vectors = await self.embedder.embed(texts)
+        except EmbeddingError as error:
+            logger.warning("%d memories wait for re-embedding: %s", len(texts), error)
+            return [None] * len(texts)
+        return list(vectors)
+
+    async def unembedded(self) -> int:
+        """How many live memories have no vector of the current embedder."""
+        if self._unembedded is None:
+            fingerprint = self.embedder.fingerprint
+            self._unembedded = await self.read(lambda db: queries.count_unembedded(db, fingerprint))
+        return self._unembedded
+
+    async def _change(self, work: Callable[[Changes], T]) -> T:
+        async with self._order:
+            self.check_open()
+            now, fingerprint = naive_utc(self.clock.now()), self.embedder.fingerprint
+            started = self._revision
+
+            def transaction(db: "Connection") -> tuple[T, Changes]:
+                changes = Changes(db, started, now, fingerprint)
+                result = work(changes)
+                changes.finish()
+                return result, changes
+
+            result, changes = await self.database.write(transaction)
+            self._revision = changes.revision
+            if changes.unembedded or self._unembedded:
+                self._unembedded = None
+            if changes.revision > started:
+                await self.projection.apply(
+                    changes.points, changes.touched, revision=changes.revision
+                )
+            return result
+
+    def _load(self, db: "Connection") -> None:
+        self._revision = queries.last_revision(db)
+        self.salt = queries.meta(db, "salt")
+
+    async def _close_database(self) -> None:
+        if self._opened_database:
+            await self.database.close()
+
+
+def duckdb_error() -> type[Exception]:
+    """DuckDB's base error, imported when it is needed."""
+    import duckdb
+
+    return duckdb.Error
+
+
+@contextmanager
+def failing_as(kind: type[MemoryError], action: str) -> Iterator[None]:
+    """Turn what the database and the index raise into one kind of memory error."""
+    try:
+        yield
+    except VectorIndexError as error:
+        raise kind(f"{action} failed: {error.message}", remedy=error.remedy) from error
+    except duckdb_error() as error:
+        raise kind(f"{action} failed: {str(error).splitlines()[0]}") from error
+
+
+def refuse_reserved(agent_id: str, kind: type[MemoryError]) -> None:
+    """Raise ``kind`` for the owner id that no agent may use."""
+    if agent_id == SHARED_OWNER:
+        raise kind(f"{SHARED_OWNER} is reserved for shared memories and can't be an agent's id")

@@ -1,0 +1,251 @@
+"""Storing memories, one at a time and in batches."""
+
+import logging
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from synthorg_tui.core.enums import MemoryLevel
+from synthorg_tui.memory.backends.local import queries
+from synthorg_tui.memory.backends.local.core import Core
+from synthorg_tui.memory.backends.local.rows import (
+    MemoryRow,
+    canonical_project,
+    content_hash,
+    draft_hash,
+    naive,
+    naive_utc,
+)
+from synthorg_tui.memory.backends.local.writes import Changes
+from synthorg_tui.memory.errors import MemoryStoreError
+from synthorg_tui.memory.extensions import BatchOutcome, MemoryDraft
+from synthorg_tui.memory.index.protocol import Visibility
+from synthorg_tui.memory.models import MemoryStoreRequest
+from synthorg_tui.providers.embedding.protocol import Vectors
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+logger = logging.getLogger(__name__)
+
+NON_INFERABLE = "non-inferable"
+
+
+class Keeper:
+    """Turns requests and drafts into rows."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    async def store(
+        self,
+        agent_id: str,
+        request: MemoryStoreRequest,
+        *,
+        shared: bool = False,
+        visibility: Visibility | None = None,
+    ) -> str:
+        """Keep one memory and return its id; raises ``MemoryStoreError``."""
+        level = self._core.policy.level(agent_id)
+        if level is MemoryLevel.NONE:
+            raise MemoryStoreError(f"agent {agent_id} has memory level none: nothing is stored")
+        _advise(request)
+        draft = MemoryDraft(
+            request=request,
+            level=MemoryLevel.PERSISTENT if shared else level,
+            session_id=visibility.session_id if visibility else None,
+            project=visibility.project if visibility else None,
+        )
+        now = self._core.clock.now()
+        row = self._row(agent_id, draft, now, shared=shared)
+        if row.expires_at is not None and row.expires_at < row.created_at:
+            raise MemoryStoreError(f"the memory has expired already ({request.expires_at})")
+        (vector,) = await self._core.embed([request.content])
+
+        def work(changes: Changes) -> None:
+            if not shared and _room(changes, agent_id, self._core) < 1:
+                raise MemoryStoreError(_full(agent_id, self._core))
+            changes.add([(row, vector)], actor=agent_id)
+
+        await self._core.change(work)
+        return row.id
+
+    async def store_many(
+        self, agent_id: str, drafts: Sequence[MemoryDraft], *, actor: str
+    ) -> BatchOutcome:
+        """Store a batch, all or nothing."""
+        _advise(*(draft.request for draft in drafts))
+        now = self._core.clock.now()
+        rows = [self._row(agent_id, draft, now, shared=False) for draft in drafts]
+        plan = await self._core.read(
+            lambda db: Plan(rows, naive_utc(now)).check(_Known.load(db, agent_id, rows))
+        )
+        texts = list(dict.fromkeys(plan.contents()))
+        vectors = dict(zip(texts, await self._core.embed(texts), strict=True))
+
+        def work(changes: Changes) -> BatchOutcome:
+            # Again, since others may have written while the batch was being embedded.
+            known = _Known.load(changes.db, agent_id, rows)
+            room = _room(changes, agent_id, self._core)
+            settled = Plan(rows, changes.now, room=room).check(known)
+            return settled.carry_out(changes, vectors, actor)
+
+        return await self._core.change(work)
+
+    def _row(self, agent_id: str, draft: MemoryDraft, now: datetime, *, shared: bool) -> MemoryRow:
+        request = draft.request
+        created = draft.created_at or now
+        kept = self._core.policy.retention(agent_id, request.category)
+        expires = request.expires_at or (created + kept if kept else None)
+        return MemoryRow(
+            id=str(uuid.uuid4()),
+            revision=0,
+            agent_id=agent_id,
+            shared=shared,
+            namespace=request.namespace,
+            category=request.category.value,
+            content=request.content,
+            source=request.metadata.source,
+            confidence=request.metadata.confidence,
+            tags=request.metadata.tags,
+            level=(draft.level or self._core.policy.level(agent_id)).value,
+            session_id=draft.session_id,
+            project=canonical_project(draft.project),
+            import_key=draft.key,
+            draft_hash=draft_hash(draft, self._core.salt) if draft.key else None,
+            content_hash=content_hash(request.content, self._core.salt),
+            edited=False,
+            created_at=naive_utc(created),
+            updated_at=None,
+            expires_at=naive(expires),
+            deleted_at=None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the store holds of an agent under the keys and contents of a batch."""
+
+    by_key: dict[str, MemoryRow]
+    by_content: dict[str, MemoryRow]
+    purged: frozenset[str]
+
+    @classmethod
+    def load(cls, db: "DuckDBPyConnection", agent_id: str, rows: Sequence[MemoryRow]) -> "_Known":
+        keys = [row.import_key for row in rows if row.import_key]
+        hashes = [row.content_hash for row in rows]
+        found = queries.imported(db, agent_id, keys, hashes)
+        return cls(
+            by_key={row.import_key: row for row in found if row.import_key},
+            by_content={row.content_hash: row for row in found},
+            purged=frozenset(queries.purged(db, agent_id, keys, hashes)),
+        )
+
+
+@dataclass(slots=True)
+class Plan:
+    """What happens to each row of a batch; ``room`` is how many more the agent may have."""
+
+    rows: Sequence[MemoryRow]
+    now: datetime
+    room: int | None = None
+    added: list[MemoryRow] = field(default_factory=list)
+    updated: list[tuple[MemoryRow, MemoryRow]] = field(default_factory=list)
+    skipped: list[tuple[str | None, str]] = field(default_factory=list)
+
+    def check(self, known: _Known) -> "Plan":
+        """Sort the rows into added, updated and skipped."""
+        keys: set[str] = set()
+        contents: set[str] = set()
+        for row in self.rows:
+            before = known.by_key.get(row.import_key) if row.import_key else None
+            reason = self._unfit(row, keys, contents) or _refusal(row, before, known)
+            if not reason and before is None and self.room is not None:
+                reason = "" if len(self.added) < self.room else "the agent's memory is full"
+            if reason:
+                self.skipped.append((row.import_key, reason))
+                continue
+            contents.add(row.content_hash)
+            if row.import_key:
+                keys.add(row.import_key)
+            if before is None:
+                self.added.append(row)
+            else:
+                self.updated.append((before, _updated(before, row)))
+        return self
+
+    def _unfit(self, row: MemoryRow, keys: set[str], contents: set[str]) -> str:
+        if row.level == MemoryLevel.NONE.value:
+            return "memory level is none"
+        if row.expires_at is not None and row.expires_at <= max(self.now, row.created_at):
+            return "expired"
+        if row.import_key in keys or row.content_hash in contents:
+            return "repeated in the batch"
+        return ""
+
+    def contents(self) -> Iterable[str]:
+        """The texts that need a vector."""
+        yield from (row.content for row in self.added)
+        yield from (after.content for old, after in self.updated if old.content != after.content)
+
+    def carry_out(
+        self, changes: Changes, vectors: dict[str, Vectors | None], actor: str
+    ) -> BatchOutcome:
+        """Do it within a transaction."""
+        changes.add([(row, vectors.get(row.content)) for row in self.added], actor=actor)
+        for before, after in self.updated:
+            moment = max(changes.now, after.created_at)
+            current = replace(after, updated_at=moment)
+            changes.edit(before, current, vectors.get(after.content), actor=actor)
+        return BatchOutcome(
+            added=tuple(row.id for row in self.added),
+            updated=tuple(after.id for _, after in self.updated),
+            skipped=tuple(self.skipped),
+        )
+
+
+def _refusal(row: MemoryRow, before: MemoryRow | None, known: _Known) -> str:
+    """Why a row isn't stored; empty when it is."""
+    if known.purged & {row.import_key, row.content_hash}:
+        return "purged"
+    same = before or known.by_content.get(row.content_hash)
+    if same is None:
+        return ""
+    if same.deleted_at is not None:
+        return "deleted"
+    if before is None:
+        return "already stored"
+    if before.draft_hash == row.draft_hash:
+        return "unchanged"
+    return "edited by hand" if before.edited else ""
+
+
+def _updated(before: MemoryRow, row: MemoryRow) -> MemoryRow:
+    return replace(row, id=before.id, created_at=min(before.created_at, row.created_at))
+
+
+def _room(changes: Changes, agent_id: str, core: Core) -> int:
+    limit = core.policy.max_memories_per_agent
+    if limit is None:
+        return 1 << 62
+    where = queries.live_where(now=core.clock.now(), agent=agent_id, shared=False)
+    return limit - queries.total(changes.db, where)
+
+
+def _full(agent_id: str, core: Core) -> str:
+    return f"agent {agent_id} has its {core.policy.max_memories_per_agent} memories already"
+
+
+def _advise(*requests: MemoryStoreRequest) -> None:
+    """The store guard: one hint for whoever reads the log, never a refusal."""
+    untagged = [r for r in requests if NON_INFERABLE not in r.metadata.tags]
+    if untagged:
+        logger.warning(
+            "%d memories stored without the tag %s: category %s, %d characters",
+            len(untagged),
+            NON_INFERABLE,
+            ", ".join(sorted({r.category.value for r in untagged})),
+            sum(len(r.content) for r in untagged),
+        )

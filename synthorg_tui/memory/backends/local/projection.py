@@ -1,0 +1,144 @@
+"""Keeps the vector index up to date with the database."""
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.backends.local import queries
+from synthorg_tui.memory.backends.local.rows import MemoryRow, aware
+from synthorg_tui.memory.errors import VectorIndexError
+from synthorg_tui.memory.index.protocol import IndexPoint, VectorIndex
+from synthorg_tui.memory.sparse import BM25Tokenizer
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.providers.embedding.protocol import Vectors
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+logger = logging.getLogger(__name__)
+
+REPLAY_BATCH = 500
+
+
+class Projection:
+    """The index side of the store.
+
+    Changes reach it in the order of their revisions; after one that failed it is behind, and
+    everything since is replayed from the database before it is used again.
+    """
+
+    def __init__(self, database: Database, index: VectorIndex, tokenizer: BM25Tokenizer) -> None:
+        self._database = database
+        self.index = index
+        self._tokenizer = tokenizer
+        self._fingerprint = ""
+        self._applied = 0
+        self.is_behind = False
+
+    async def open(self, *, epoch: str, fingerprint: str, dims: int, revision: int) -> None:
+        """Open the index and replay what it has missed; raises ``VectorIndexError``.
+
+        The epoch is part of what the index is opened for: one that was built from another
+        database, such as that before a restored backup, must not be used.
+        """
+        self._fingerprint = fingerprint
+        self._applied = await self.index.open(fingerprint=f"{epoch}/{fingerprint}", dims=dims)
+        if self._applied > revision:
+            await self.index.clear()
+            self._applied = 0
+        self.is_behind = self._applied < revision
+        await self.catch_up()
+
+    async def close(self) -> None:
+        """Close the index."""
+        await self.index.close()
+
+    async def apply(
+        self,
+        points: Sequence[tuple[MemoryRow, Vectors | None]],
+        touched: Sequence[str],
+        *,
+        revision: int,
+    ) -> None:
+        """Bring the index up to a committed revision; a failure leaves it behind."""
+        if self.is_behind:
+            await self.catch_up()
+            return
+        self.is_behind = True  # until proven otherwise: being cancelled halfway counts as failed
+        try:
+            upserts = [self._point(row, vector) for row, vector in points]
+            deletes: list[str] = []
+            if touched:
+                loaded, deletes = await self._database.read(lambda db: self._load(db, touched))
+                upserts += loaded
+            await self.index.apply(upserts, deletes, revision=revision)
+        except VectorIndexError as error:
+            logger.warning("index is behind and will be replayed: %s", error)
+            return
+        self._applied, self.is_behind = revision, False
+
+    async def catch_up(self, on_batch: Callable[[int], bool] | None = None) -> bool:
+        """Replay newer revisions; ``False`` when the index is still behind.
+
+        ``on_batch`` is told how many memories a batch had; it returns whether to go on.
+        """
+        while self.is_behind:
+            try:
+                changes = await self._database.read(
+                    lambda db: queries.changes_since(db, self._applied, REPLAY_BATCH)
+                )
+                if changes:
+                    await self._replay(changes)
+            except VectorIndexError as error:
+                logger.warning("index is still behind: %s", error)
+                return False
+            self.is_behind = len(changes) == REPLAY_BATCH
+            if on_batch is not None and not on_batch(len(changes)):
+                return not self.is_behind
+        return True
+
+    async def rebuild(self, on_batch: Callable[[int], bool]) -> bool:
+        """Start the index over from the stored vectors; cancelled, it goes on at the next use."""
+        self.is_behind = True
+        self._applied = 0
+        await self.index.clear()
+        return await self.catch_up(on_batch)
+
+    async def _replay(self, changes: Sequence[tuple[str, int]]) -> None:
+        ids = [memory_id for memory_id, _ in changes]
+        upserts, deletes = await self._database.read(lambda db: self._load(db, ids))
+        revision = changes[-1][1]
+        await self.index.apply(upserts, deletes, revision=revision)
+        self._applied = revision
+
+    def _load(self, db: "Connection", ids: Sequence[str]) -> tuple[list[IndexPoint], list[str]]:
+        """The points of live memories and the ids of all others."""
+        rows = queries.rows_by_id(db, ids)
+        live = {i: row for i, row in rows.items() if row.deleted_at is None}
+        blobs = queries.vectors_by_id(db, list(live), self._fingerprint) if live else {}
+        points = [
+            self._point(row, np.frombuffer(blobs[i], np.float32) if i in blobs else None)
+            for i, row in live.items()
+        ]
+        return points, [i for i in ids if i not in live]
+
+    def _point(self, row: MemoryRow, vector: Vectors | None) -> IndexPoint:
+        return IndexPoint(
+            id=row.id,
+            agent_id=row.agent_id,
+            category=MemoryCategory(row.category),
+            namespace=row.namespace,
+            tags=row.tags,
+            created_at=row.created_at.replace(tzinfo=UTC),
+            expires_at=aware(row.expires_at),
+            shared=row.shared,
+            level=row.level,
+            session_id=row.session_id,
+            project=row.project,
+            dense=vector,
+            sparse=self._tokenizer.encode(row.content),
+        )

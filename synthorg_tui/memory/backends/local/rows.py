@@ -1,0 +1,124 @@
+"""A memory as the database keeps it, and what is made from it."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.extensions import MemoryDraft
+from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
+
+HISTORY_FIELDS = (
+    "content",
+    "category",
+    "namespace",
+    "tags",
+    "confidence",
+    "source",
+    "level",
+    "session_id",
+    "project",
+)
+"""Fields whose change a person can look up."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRow:
+    """One row of ``memories``, columns in table order; times are UTC without a zone."""
+
+    id: str
+    revision: int
+    agent_id: str
+    shared: bool
+    namespace: str
+    category: str
+    content: str
+    source: str | None
+    confidence: float
+    tags: tuple[str, ...]
+    level: str
+    session_id: str | None
+    project: str | None
+    import_key: str | None
+    draft_hash: str | None
+    content_hash: str
+    edited: bool
+    created_at: datetime
+    updated_at: datetime | None
+    expires_at: datetime | None
+    deleted_at: datetime | None
+
+
+COLUMNS = tuple(field.name for field in fields(MemoryRow))
+SELECTED = ", ".join(f"m.{'id::VARCHAR' if name == 'id' else name}" for name in COLUMNS)
+
+
+def row_from_sql(values: tuple[object, ...]) -> MemoryRow:
+    """The row that a ``SELECT`` of ``SELECTED`` gave."""
+    named = dict(zip(COLUMNS, values, strict=True))
+    tags = named["tags"]
+    named["tags"] = tuple(tags) if isinstance(tags, list) else ()
+    return MemoryRow(**named)  # type: ignore[arg-type]
+
+
+def naive(moment: datetime | None) -> datetime | None:
+    """A moment as the database keeps it."""
+    return None if moment is None else naive_utc(moment)
+
+
+def naive_utc(moment: datetime) -> datetime:
+    """A moment in UTC without a zone."""
+    return moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def aware(moment: datetime | None) -> datetime | None:
+    """A kept moment with its zone."""
+    return None if moment is None else moment.replace(tzinfo=UTC)
+
+
+def entry_from_row(row: MemoryRow, *, relevance: float | None = None) -> MemoryEntry:
+    """The memory as the rest of the program sees it."""
+    return MemoryEntry(
+        id=row.id,
+        agent_id=row.agent_id,
+        namespace=row.namespace,
+        category=MemoryCategory(row.category),
+        content=row.content,
+        metadata=MemoryMetadata(source=row.source, confidence=row.confidence, tags=row.tags),
+        created_at=row.created_at.replace(tzinfo=UTC),
+        updated_at=aware(row.updated_at),
+        expires_at=aware(row.expires_at),
+        relevance_score=relevance,
+    )
+
+
+def history_fields(row: MemoryRow) -> dict[str, object]:
+    """What a history entry may show of a row."""
+    known = asdict(row)
+    shown = {name: known[name] for name in HISTORY_FIELDS}
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in shown.items()}
+
+
+def content_hash(content: str, salt: str) -> str:
+    """Identifies a content inside this store; the salt keeps it from being guessed elsewhere."""
+    return hashlib.blake2b(
+        content.strip().encode(), key=bytes.fromhex(salt), digest_size=16
+    ).hexdigest()
+
+
+def draft_hash(draft: MemoryDraft, salt: str) -> str:
+    """Identifies everything an import says about a memory."""
+    said = draft.model_dump_json(exclude={"key"})
+    return content_hash(said, salt)
+
+
+def canonical_project(project: str | None) -> str | None:
+    """A project path in the one form in which projects are compared."""
+    return None if project is None else str(Path(project).expanduser().resolve())
+
+
+def to_json(values: dict[str, object]) -> str:
+    """Compact JSON of history fields."""
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,147 @@
+"""Finding memories: by meaning and keywords through the index, by filters in the database."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from synthorg_tui.memory.backends.local import queries
+from synthorg_tui.memory.backends.local.core import Core
+from synthorg_tui.memory.backends.local.rows import MemoryRow, aware, entry_from_row
+from synthorg_tui.memory.errors import MemoryRetrievalError
+from synthorg_tui.memory.extensions import SearchHit, SearchResult
+from synthorg_tui.memory.index.protocol import IndexFilter, IndexHit, SparseVector, Visibility
+from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
+from synthorg_tui.memory.retrieval.hybrid import FusedHit, fuse_hits
+from synthorg_tui.providers.embedding.errors import EmbeddingError
+from synthorg_tui.providers.embedding.protocol import Vectors
+
+MIN_DEPTH = 60
+"""Hits asked of each ranking at least: the union is ranked anew, and hits may be stale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memories a search looks at; the defaults are all."""
+
+    agents: frozenset[str] | None = None
+    exclude_agent: str | None = None
+    shared: bool | None = None
+    visibility: Visibility | None = None
+
+
+class Search:
+    """Searches of the local backend."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    async def hybrid(self, query: MemoryQuery, scope: Scope) -> SearchResult:
+        """Dense and sparse rankings, fused; ``query.text`` is required."""
+        text = _text_of(query)
+        sparse = self._core.tokenizer.encode(text)
+        dense, missing = await self._query_vector(text)
+        notes = [missing] if missing else await self._unembedded_note()
+        if not await self._is_current():
+            notes.append("the index is being repaired; the newest memories may be missing")
+        hits = await self._core.projection.index.search(
+            self._filter(query, scope), dense=dense, sparse=sparse, limit=_depth(query.limit)
+        )
+        fused = fuse_hits(hits, limit=_depth(query.limit), query_terms=len(sparse.indices))
+        found = await self._entries(fused, query)
+        return SearchResult(hits=found[: query.limit], degraded="; ".join(notes))
+
+    async def sparse(self, query: MemoryQuery, scope: Scope) -> tuple[MemoryEntry, ...]:
+        """By BM25 alone; the relevance is the share of the best score."""
+        sparse: SparseVector = self._core.tokenizer.encode(_text_of(query))
+        await self._is_current()
+        hits = await self._core.projection.index.search(
+            self._filter(query, scope), dense=None, sparse=sparse, limit=_depth(query.limit)
+        )
+        ranked = [FusedHit(h.id, None, h.score, _share(h, hits.sparse)) for h in hits.sparse]
+        found = await self._entries(ranked, query)
+        return tuple(hit.entry for hit in found[: query.limit])
+
+    async def newest(self, query: MemoryQuery, scope: Scope) -> tuple[MemoryEntry, ...]:
+        """By the filters alone, newest first, ties by id."""
+        where = queries.live_where(
+            now=self._core.clock.now(), shared=scope.shared, visibility=scope.visibility
+        )
+        if scope.agents is not None:
+            where.add("list_contains(?::VARCHAR[], m.agent_id)", sorted(scope.agents))
+        if scope.exclude_agent is not None:
+            where.add("m.agent_id <> ?", scope.exclude_agent)
+        queries.add_query(where, query)
+        rows = await self._core.read(
+            lambda db: queries.listing(db, where, order=queries.ORDERS["newest"], limit=query.limit)
+        )
+        return tuple(entry_from_row(row) for row in rows)
+
+    async def matching(self, query: MemoryQuery, scope: Scope) -> tuple[MemoryEntry, ...]:
+        """By text when there is one, else by the filters alone."""
+        if query.text is None:
+            return await self.newest(query, scope)
+        return tuple(hit.entry for hit in (await self.hybrid(query, scope)).hits)
+
+    async def _query_vector(self, text: str) -> tuple[Vectors | None, str]:
+        try:
+            return await self._core.embedder.embed_query(text), ""
+        except EmbeddingError as error:
+            return None, f"searched by keywords only: {error.message}"
+
+    async def _unembedded_note(self) -> list[str]:
+        waiting = await self._core.unembedded()
+        if not waiting:
+            return []
+        return [f"{waiting} memories wait for embedding and are found by keywords only"]
+
+    async def _is_current(self) -> bool:
+        if self._core.projection.is_behind:
+            await self._core.catch_up()
+        return not self._core.projection.is_behind
+
+    async def _entries(
+        self, ranked: Sequence[FusedHit], query: MemoryQuery
+    ) -> tuple[SearchHit, ...]:
+        rows = await self._core.read(lambda db: queries.rows_by_id(db, [hit.id for hit in ranked]))
+        return tuple(
+            SearchHit(
+                entry=entry_from_row(rows[hit.id], relevance=hit.fused),
+                dense=hit.dense,
+                sparse=hit.sparse,
+                fused=hit.fused,
+            )
+            for hit in ranked
+            if hit.id in rows and self._is_live(rows[hit.id]) and hit.fused >= query.min_relevance
+        )
+
+    def _is_live(self, row: MemoryRow) -> bool:
+        expiry = aware(row.expires_at)
+        return row.deleted_at is None and (expiry is None or expiry > self._core.clock.now())
+
+    def _filter(self, query: MemoryQuery, scope: Scope) -> IndexFilter:
+        return IndexFilter(
+            now=self._core.clock.now(),
+            agents=scope.agents,
+            exclude_agent=scope.exclude_agent,
+            shared=scope.shared,
+            categories=query.categories or frozenset(),
+            namespaces=query.namespaces or frozenset(),
+            tags=query.tags,
+            since=query.since,
+            until=query.until,
+            visibility=scope.visibility,
+        )
+
+
+def _text_of(query: MemoryQuery) -> str:
+    if query.text is None:
+        raise MemoryRetrievalError("a search needs a text")
+    return query.text
+
+
+def _depth(limit: int) -> int:
+    return max(MIN_DEPTH, 2 * limit)
+
+
+def _share(hit: IndexHit, ranking: Sequence[IndexHit]) -> float:
+    best = ranking[0].score
+    return min(1.0, max(0.0, hit.score / best)) if best > 0 else 1.0

@@ -1,0 +1,175 @@
+"""One transaction's changes to the memories: rows, vectors, history, tombstones, revisions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from synthorg_tui.memory.backends.local.rows import (
+    COLUMNS,
+    MemoryRow,
+    history_fields,
+    to_json,
+)
+from synthorg_tui.memory.extensions import ChangeKind
+from synthorg_tui.providers.embedding.protocol import Vectors
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+_LIST_TYPES = {
+    "id": "UUID[]",
+    "revision": "BIGINT[]",
+    "shared": "BOOLEAN[]",
+    "edited": "BOOLEAN[]",
+    "confidence": "DOUBLE[]",
+    "tags": "VARCHAR[][]",
+    "created_at": "TIMESTAMP[]",
+    "updated_at": "TIMESTAMP[]",
+    "expires_at": "TIMESTAMP[]",
+    "deleted_at": "TIMESTAMP[]",
+}
+# One statement with a list a column: 40 times as fast as executemany.
+_INSERT = "INSERT INTO memories SELECT " + ", ".join(
+    f"unnest(?::{_LIST_TYPES.get(name, 'VARCHAR[]')})" for name in COLUMNS
+)
+
+
+@dataclass(slots=True)
+class Changes:
+    """What a transaction does; revisions count up from ``revision``, the last one given out.
+
+    ``points`` are memories whose row and vector are both known here; ``touched`` are those the
+    index has to look up again.
+    """
+
+    db: "Connection"
+    revision: int
+    now: datetime
+    fingerprint: str
+    points: list[tuple[MemoryRow, Vectors | None]] = field(default_factory=list)
+    touched: list[str] = field(default_factory=list)
+    unembedded: bool = False
+    _history: list[tuple[int, str, datetime, str, str, str, str]] = field(default_factory=list)
+
+    def add(self, rows: Sequence[tuple[MemoryRow, Vectors | None]], *, actor: str) -> None:
+        """New memories, with a vector where there is one."""
+        if not rows:
+            return
+        kept = []
+        for row, vector in rows:
+            numbered = self._changed(row, actor, ChangeKind.ADDED, None, history_fields(row))
+            kept.append((numbered, vector))
+        columns: list[list[object]] = [
+            [_plain(getattr(row, name)) for row, _ in kept] for name in COLUMNS
+        ]
+        self.db.execute(_INSERT, columns)
+        self._embed([(row.id, row.revision, vector) for row, vector in kept])
+        self.points.extend(kept)
+
+    def edit(
+        self, before: MemoryRow, after: MemoryRow, vector: Vectors | None, *, actor: str
+    ) -> MemoryRow:
+        """A changed memory; ``vector`` is that of a changed content."""
+        old, new = history_fields(before), history_fields(after)
+        changed = {name for name in new if old[name] != new[name]}
+        row = self._changed(
+            after,
+            actor,
+            ChangeKind.EDITED,
+            {name: old[name] for name in old if name in changed},
+            {name: new[name] for name in new if name in changed},
+        )
+        names = [name for name in COLUMNS if name != "id"]
+        self.db.execute(
+            f"UPDATE memories SET {', '.join(f'{name} = ?' for name in names)} WHERE id = ?::UUID",
+            [*(_plain(getattr(row, name)) for name in names), row.id],
+        )
+        if before.content != after.content:
+            self.db.execute("DELETE FROM vectors WHERE memory_id = ?::UUID", [row.id])
+            self._embed([(row.id, row.revision, vector)])
+        self.touched.append(row.id)
+        return row
+
+    def mark(self, rows: Sequence[MemoryRow], *, deleted: bool, actor: str) -> None:
+        """Soft-delete live memories, or bring deleted ones back."""
+        kind = ChangeKind.DELETED if deleted else ChangeKind.RESTORED
+        when = self.now if deleted else None
+        numbered = [self._changed(row, actor, kind, {}, {}) for row in rows]
+        self.db.execute(
+            "UPDATE memories SET deleted_at = ?::TIMESTAMP, revision = c.revision "
+            "FROM (SELECT unnest(?::UUID[]) AS id, unnest(?::BIGINT[]) AS revision) c "
+            "WHERE memories.id = c.id",
+            [when, [row.id for row in numbered], [row.revision for row in numbered]],
+        )
+        self.touched.extend(row.id for row in numbered)
+
+    def purge(self, rows: Sequence[MemoryRow], *, actor: str) -> None:
+        """Erase memories; tombstones without content stay."""
+        ids = [row.id for row in rows]
+        listed = "(SELECT unnest(?::UUID[]))"
+        self.db.execute(
+            "UPDATE history SET fields_before = '{}', fields_after = '{}' "
+            f"WHERE memory_id IN {listed}",
+            [ids],
+        )
+        numbered = [self._changed(row, actor, ChangeKind.PURGED, {}, {}) for row in rows]
+        self.db.executemany(
+            "INSERT INTO tombstones VALUES (?::UUID, ?, ?, ?, ?, ?)",
+            [
+                (r.id, r.revision, r.agent_id, r.import_key, r.content_hash, self.now)
+                for r in numbered
+            ],
+        )
+        self.db.execute(f"DELETE FROM vectors WHERE memory_id IN {listed}", [ids])
+        self.db.execute(f"DELETE FROM memories WHERE id IN {listed}", [ids])
+        self.touched.extend(ids)
+
+    def embed(self, vectors: Sequence[tuple[str, Vectors]]) -> None:
+        """Vectors for memories that had none of this embedder."""
+        numbered = []
+        for memory_id, vector in vectors:
+            self.revision += 1
+            numbered.append((memory_id, self.revision, vector))
+        ids = [memory_id for memory_id, _ in vectors]
+        self.db.execute("DELETE FROM vectors WHERE memory_id IN (SELECT unnest(?::UUID[]))", [ids])
+        self._embed(numbered)
+        self.touched.extend(ids)
+
+    def finish(self) -> None:
+        """Write the history; the last step of the transaction."""
+        if self._history:
+            self.db.execute(
+                "INSERT INTO history SELECT unnest(?::BIGINT[]), unnest(?::UUID[]), "
+                "unnest(?::TIMESTAMP[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
+                "unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
+                [list(column) for column in zip(*self._history, strict=True)],
+            )
+
+    def _changed(
+        self,
+        row: MemoryRow,
+        actor: str,
+        kind: ChangeKind,
+        before: dict[str, object] | None,
+        after: dict[str, object],
+    ) -> MemoryRow:
+        self.revision += 1
+        texts = (to_json(before or {}), to_json(after))
+        self._history.append((self.revision, row.id, self.now, actor, kind.value, *texts))
+        return replace(row, revision=self.revision)
+
+    def _embed(self, vectors: Sequence[tuple[str, int, Vectors | None]]) -> None:
+        known = [(i, revision, v.tobytes()) for i, revision, v in vectors if v is not None]
+        self.unembedded = self.unembedded or len(known) < len(vectors)
+        if known:
+            ids, revisions, blobs = (list(column) for column in zip(*known, strict=True))
+            self.db.execute(
+                "INSERT INTO vectors SELECT unnest(?::UUID[]), unnest(?::BIGINT[]), ?, "
+                "unnest(?::BLOB[])",
+                [ids, revisions, self.fingerprint, blobs],
+            )
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value

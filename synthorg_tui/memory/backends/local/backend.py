@@ -112,11 +112,17 @@ class LocalMemoryBackend(ScopedMemory):
             rows, total = await self.core.read(work)
         return MemoryPage(entries=tuple(map(entry_from_row, rows)), offset=offset, total=total)
 
-    async def lookup(self, memory_id: NotBlankStr) -> MemoryEntry | None:
-        """A memory of whichever agent, soft-deleted and expired ones included."""
+    async def lookup(
+        self, id_start: NotBlankStr, *, deleted: bool = False, limit: int = 10
+    ) -> tuple[MemoryEntry, ...]:
+        """Memories of whichever agent, expired ones included, whose id starts so."""
+        where = queries.Where() if deleted else queries.Where(queries.LIVE)
+        where.add("starts_with(m.id::VARCHAR, ?)", id_start.lower())
         with failing_as(MemoryRetrievalError, "reading"):
-            row = await self.core.read(lambda db: queries.row_by_id(db, memory_id))
-        return None if row is None else entry_from_row(row)
+            rows = await self.core.read(
+                lambda db: queries.listing(db, where, order="m.id", limit=limit)
+            )
+        return tuple(map(entry_from_row, rows))
 
     async def facets(self) -> Facets:
         """Live counts, agents with most memories first, categories in their own order."""

@@ -1,0 +1,43 @@
+"""A cheap deterministic embedder: texts that share words are alike."""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from synthorg_tui.providers.embedding.errors import EmbeddingError
+from synthorg_tui.providers.embedding.protocol import Vectors
+
+
+class HashEmbedder:
+    """Adds up one fixed random direction a word; ``broken`` makes every call fail."""
+
+    def __init__(self, *, dims: int = 64, fingerprint: str = "hash-1") -> None:
+        self.dims = dims
+        self.fingerprint = fingerprint
+        self.broken = False
+        self.calls: list[int] = []
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        self._check()
+        self.calls.append(len(texts))
+        return np.stack([self._vector(text) for text in texts])
+
+    async def embed_query(self, text: str) -> Vectors:
+        self._check()
+        return self._vector(text)
+
+    async def close(self) -> None:
+        return None
+
+    def _check(self) -> None:
+        if self.broken:
+            raise EmbeddingError("the model is missing")
+
+    def _vector(self, text: str) -> Vectors:
+        total = np.zeros(self.dims, np.float32)
+        for word in text.lower().split():
+            seed = hashlib.blake2b(f"{self.fingerprint}{word}".encode(), digest_size=8).digest()
+            total += np.random.default_rng(int.from_bytes(seed)).standard_normal(self.dims)
+        norm = float(np.linalg.norm(total))
+        return (total / norm if norm else total).astype(np.float32)

@@ -1,0 +1,187 @@
+"""Memories that live as long as the process: for trying things out and for tests."""
+
+import uuid
+from datetime import datetime
+
+from pydantic import ValidationError
+
+from synthorg_tui.core.clock import Clock, SystemClock
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.backends.ordering import newest_first
+from synthorg_tui.memory.errors import (
+    MemoryConnectionError,
+    MemoryError,
+    MemoryRetrievalError,
+    MemoryStoreError,
+)
+from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.shared import SHARED_OWNER
+
+DEFAULT_MAX_MEMORIES = 10_000
+
+
+class InMemoryBackend:
+    """``MemoryBackend`` and ``MemoryCapabilities`` on a dictionary.
+
+    A query text matches by substring, regardless of case, newest first and without a score.
+    Expired memories are pruned when a new one is stored. Memories outlive ``disconnect``.
+
+    Args:
+        max_memories_per_agent: Live memories after which ``store`` is refused.
+        clock: Decides creation times and what has expired.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_memories_per_agent: int = DEFAULT_MAX_MEMORIES,
+        clock: Clock | None = None,
+    ) -> None:
+        self._max = max_memories_per_agent
+        self._clock = clock or SystemClock()
+        self._agents: dict[str, dict[str, MemoryEntry]] = {}
+        self._connected = False
+
+    async def connect(self) -> None:
+        """Always succeeds."""
+        self._connected = True
+
+    async def disconnect(self) -> None:
+        """Refuse operations until connected again."""
+        self._connected = False
+
+    async def health_check(self) -> bool:
+        """Whether it is connected."""
+        return self._connected
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether ``connect`` has been called and ``disconnect`` not since."""
+        return self._connected
+
+    @property
+    def backend_name(self) -> NotBlankStr:
+        """``inmemory``."""
+        return "inmemory"
+
+    async def store(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
+        """Keep a memory; raises ``MemoryStoreError`` when the agent has as many as it may."""
+        self._require_connection()
+        _refuse_reserved(agent_id, MemoryStoreError)
+        now = self._clock.now()
+        self._prune(now)
+        memories = self._agents.setdefault(agent_id, {})
+        if len(memories) >= self._max:
+            raise MemoryStoreError(
+                f"agent {agent_id!r} has {len(memories)} memories, the maximum",
+                remedy="Delete some, or raise max_memories_per_agent.",
+            )
+        entry = _entry(agent_id, request, now)
+        memories[entry.id] = entry
+        return entry.id
+
+    async def retrieve(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        """The agent's memories that match, newest first."""
+        matching = (entry for entry in self._live(agent_id) if _matches(entry, query))
+        return newest_first(matching)[: query.limit]
+
+    async def get(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> MemoryEntry | None:
+        """The agent's memory with this id, unless it has expired."""
+        return next((entry for entry in self._live(agent_id) if entry.id == memory_id), None)
+
+    async def delete(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
+        """Remove an own memory; raises ``MemoryStoreError`` for another agent's."""
+        self._require_connection()
+        _refuse_reserved(agent_id, MemoryStoreError)
+        self._prune(self._clock.now())
+        if any(memory_id in kept for owner, kept in self._agents.items() if owner != agent_id):
+            raise MemoryStoreError(f"memory {memory_id} belongs to another agent")
+        return self._agents.get(agent_id, {}).pop(memory_id, None) is not None
+
+    async def count(self, agent_id: NotBlankStr, *, category: MemoryCategory | None = None) -> int:
+        """How many live memories the agent has."""
+        live = self._live(agent_id)
+        return sum(category is None or entry.category is category for entry in live)
+
+    @property
+    def supported_categories(self) -> frozenset[MemoryCategory]:
+        """All of them."""
+        return frozenset(MemoryCategory)
+
+    @property
+    def supports_graph(self) -> bool:
+        """No."""
+        return False
+
+    @property
+    def supports_temporal(self) -> bool:
+        """Yes."""
+        return True
+
+    @property
+    def supports_vector_search(self) -> bool:
+        """No: texts are compared by their letters."""
+        return False
+
+    @property
+    def supports_shared_access(self) -> bool:
+        """No."""
+        return False
+
+    @property
+    def max_memories_per_agent(self) -> int | None:
+        """Live memories an agent may have."""
+        return self._max
+
+    def _live(self, agent_id: str) -> list[MemoryEntry]:
+        self._require_connection()
+        _refuse_reserved(agent_id, MemoryRetrievalError)
+        now = self._clock.now()
+        return [e for e in self._agents.get(agent_id, {}).values() if not _expired(e, now)]
+
+    def _prune(self, now: datetime) -> None:
+        for memories in self._agents.values():
+            for memory_id in [e.id for e in memories.values() if _expired(e, now)]:
+                del memories[memory_id]
+
+    def _require_connection(self) -> None:
+        if not self._connected:
+            raise MemoryConnectionError("the inmemory backend is not connected")
+
+
+def _refuse_reserved(agent_id: str, kind: type[MemoryError]) -> None:
+    if agent_id == SHARED_OWNER:
+        raise kind(f"{SHARED_OWNER} is reserved for shared memories and can't be an agent's id")
+
+
+def _entry(agent_id: str, request: MemoryStoreRequest, now: datetime) -> MemoryEntry:
+    try:
+        return MemoryEntry(
+            id=str(uuid.uuid4()),
+            agent_id=agent_id,
+            namespace=request.namespace,
+            category=request.category,
+            content=request.content,
+            metadata=request.metadata,
+            created_at=now,
+            expires_at=request.expires_at,
+        )
+    except ValidationError as error:
+        reasons = "; ".join(str(problem["msg"]) for problem in error.errors())
+        raise MemoryStoreError(f"the memory can't be stored: {reasons}") from error
+
+
+def _expired(entry: MemoryEntry, now: datetime) -> bool:
+    return entry.expires_at is not None and entry.expires_at <= now
+
+
+def _matches(entry: MemoryEntry, query: MemoryQuery) -> bool:
+    return (
+        (query.text is None or query.text.casefold() in entry.content.casefold())
+        and (not query.namespaces or entry.namespace in query.namespaces)
+        and (not query.categories or entry.category in query.categories)
+        and set(query.tags) <= set(entry.metadata.tags)
+        and (query.since is None or entry.created_at >= query.since)
+        and (query.until is None or entry.created_at < query.until)
+    )

@@ -103,6 +103,43 @@ def beside(left: Line, right: Line, width: int) -> Line:
     return Line([*left.fit(width - right.width - 1).spans, (" ", "text"), *right.spans])
 
 
+_WORDS = re.compile(r" +|[^ ]+")
+
+
+def wrap(source: Line, width: int) -> list[Line]:
+    """The line in rows of at most ``width`` cells, broken at spaces where possible."""
+    if source.width <= width:
+        return [source]
+    rows, row, used = [], Line(), 0
+    for text, role in source.spans:
+        for word in _WORDS.findall(text):
+            for piece in _pieces(word, width):
+                size = cell_len(piece)
+                if used + size > width:
+                    rows.append(row)
+                    row, used = Line(), 0
+                    if piece.isspace():
+                        continue
+                row.spans.append((piece, role))
+                used += size
+    rows.append(row)
+    return rows
+
+
+def _pieces(word: str, width: int) -> Iterable[str]:
+    if cell_len(word) <= width:
+        yield word
+        return
+    start, used = 0, 0
+    for at, character in enumerate(word):
+        size = cell_len(character)
+        if used + size > width and at > start:
+            yield word[start:at]
+            start, used = at, 0
+        used += size
+    yield word[start:]
+
+
 def plain(lines: Iterable[Line]) -> str:
     """The lines as plain text."""
     return "\n".join(part.plain for part in lines)

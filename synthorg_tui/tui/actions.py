@@ -1,0 +1,167 @@
+"""Every action a key can start: one registry feeds bindings, footer, palette, help and docs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from textual.binding import Binding, BindingType
+
+FOOTER_KEYS = 8
+"""Most keys a footer shows, so that it fits 80 columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a person can do.
+
+    ``id`` is ``<context>.<action method>``; ``keys`` are Textual key names, comma-separated;
+    ``shown`` is how the key is written; ``footer`` puts it there.
+    """
+
+    id: str
+    keys: str
+    shown: str
+    label: str
+    help: str
+    footer: bool = False
+    palette: bool = True
+
+    @property
+    def context(self) -> str:
+        """Where the action is available."""
+        return self.id.partition(".")[0]
+
+    @property
+    def method(self) -> str:
+        """The Textual action."""
+        return self.id.partition(".")[2]
+
+
+CONTEXTS = {
+    "app": "Everywhere",
+    "memories": "Memories",
+    "list": "Moving in a list",
+    "view": "Moving in a text",
+    "source": "Transcript lines",
+    "deleted": "Recently deleted",
+    "importing": "Import",
+    "welcome": "First run",
+    "form": "Writing a memory",
+    "confirm": "Confirming",
+}
+"""Contexts by the title the help gives them."""
+
+
+def _list_action(method: str, keys: str, shown: str, label: str, help_text: str) -> Action:
+    return Action(f"list.{method}", keys, shown, label, help_text, palette=False)
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action("app.help", "question_mark,f1", "?", "Help", "Show the keys of this screen", True),
+    Action("app.command_palette", "ctrl+p", "^p", "Palette", "Find any action by name", False, False),
+    Action("app.change_theme", "ctrl+t", "^t", "Theme", "Choose a theme, with a live preview"),
+    Action("app.quit", "q,ctrl+q", "q", "Quit", "Leave; everything is already saved"),
+    Action("memories.filter", "slash", "/", "Filter", "Filter as you type: words, -words, agent: cat: tag: since:", True),
+    Action("memories.search", "s", "s", "Search", "Search by meaning and by words", True),
+    Action("memories.mark", "space", "␣", "Mark", "Mark or unmark the memory under the cursor", True),
+    Action("memories.mark_range", "v", "v", "Range", "Start a range; again to mark all up to the cursor"),
+    Action("memories.mark_all", "asterisk", "*", "Mark all", "Mark every memory the view lists, or none"),
+    Action("memories.add", "a", "a", "Add", "Write a new memory", True),
+    Action("memories.edit", "e", "e", "Edit", "Edit the memory in a form", True),
+    Action("memories.edit_outside", "E", "E", "Editor", "Edit the content in $EDITOR"),
+    Action("memories.delete", "d,delete", "d", "Delete", "Delete the marked memories, or the one under the cursor", True),
+    Action("memories.undo", "u", "u", "Undo", "Undo the last delete or edit"),
+    Action("memories.deleted", "U", "U", "Deleted", "List what was deleted, to restore or erase it"),
+    Action("memories.source", "p", "p", "Source", "Show the transcript lines the memory came from", True),
+    Action("memories.copy", "y", "y", "Copy", "Copy the content of the marked memories, or of this one"),
+    Action("memories.export", "x", "x", "Export", "Write the marked memories, or all in view, to a file"),
+    Action("memories.sort", "o", "o", "Sort", "Next order: newest, oldest, agent, category, confidence"),
+    Action("memories.importing", "i", "i", "Import", "Import transcripts of coding agents"),
+    Action("memories.facets", "t", "t", "Groups", "Show or hide agents and categories"),
+    Action("memories.zoom", "z", "z", "Zoom", "Give the detail the whole screen, and back"),
+    Action("memories.narrower", "left_square_bracket", "[", "Smaller", "Less room for the list"),
+    Action("memories.wider", "right_square_bracket", "]", "Larger", "More room for the list"),
+    Action("memories.reload", "r,f5", "r", "Reload", "Read the store again"),
+    Action("memories.back", "escape", "esc", "Back", "Close the zoom, the search, then the filter", False, False),
+    _list_action("down", "j,down", "j", "Down", "One down"),
+    _list_action("up", "k,up", "k", "Up", "One up"),
+    _list_action("first", "g,home", "g", "First", "To the first"),
+    _list_action("last", "G,end", "G", "Last", "To the last"),
+    _list_action("half_down", "ctrl+d", "^d", "Half down", "Half a page down"),
+    _list_action("half_up", "ctrl+u", "^u", "Half up", "Half a page up"),
+    _list_action("page_down", "pagedown,ctrl+f", "^f", "Page down", "A page down"),
+    _list_action("page_up", "pageup,ctrl+b", "^b", "Page up", "A page up"),
+    _list_action("choose", "enter", "↵", "Choose", "Open or choose what is under the cursor"),
+    Action("view.down", "j,down", "j", "Down", "One line down", palette=False),
+    Action("view.up", "k,up", "k", "Up", "One line up", palette=False),
+    Action("view.first", "g,home", "g", "Top", "To the top", palette=False),
+    Action("view.last", "G,end", "G", "End", "To the end", palette=False),
+    Action("view.half_down", "ctrl+d,pagedown", "^d", "Half down", "Half a page down", palette=False),
+    Action("view.half_up", "ctrl+u,pageup", "^u", "Half up", "Half a page up", palette=False),
+    Action("source.close", "escape,p", "esc", "Back", "Back to the memory", True),
+    Action("source.more", "plus,equals_sign", "+", "More", "Show more lines around", True),
+    Action("source.jump", "n", "n", "To lines", "Back to the lines referred to", True),
+    Action("source.copy", "y", "y", "Copy", "Copy the lines referred to", True),
+    Action("deleted.restore", "u,enter", "u", "Restore", "Bring this memory back", True),
+    Action("deleted.purge", "X", "X", "Erase", "Erase this memory for good", True),
+    Action("deleted.close", "escape,U", "esc", "Back", "Back to the memories", True),
+    Action("importing.mark", "space", "␣", "Choose", "Choose this place or leave it out", True),
+    Action("importing.start", "i,enter", "i", "Import", "Import the chosen places", True),
+    Action("importing.cancel", "c", "c", "Stop", "Stop the import and keep what is done", True),
+    Action("importing.close", "escape", "esc", "Back", "Back to the memories", True),
+    Action("welcome.importing", "i", "i", "Import", "Import the sessions found on this machine", True),
+    Action("welcome.sample", "l", "l", "Sample", "Load the sample sessions", True),
+    Action("welcome.close", "e,escape", "e", "Empty", "Start with an empty store", True),
+    Action("form.save", "ctrl+s", "^s", "Save", "Save the memory", palette=False),
+    Action("form.close", "escape", "esc", "Cancel", "Leave without saving; asks once when changed", palette=False),
+    Action("confirm.yes", "y", "y", "Yes", "Do it", palette=False),
+    Action("confirm.no", "n,escape,enter", "n", "No", "Leave everything as it is", palette=False),
+)  # fmt: skip
+
+
+def of(*contexts: str) -> tuple[Action, ...]:
+    """The actions of these contexts, in order."""
+    return tuple(action for context in contexts for action in ACTIONS if action.context == context)
+
+
+def bindings(context: str) -> list[BindingType]:
+    """Textual bindings of a context; ids let a keymap replace the keys."""
+    return [
+        Binding(
+            action.keys,
+            action.method,
+            action.label,
+            show=action.footer,
+            key_display=action.shown,
+            tooltip=action.help,
+            id=action.id,
+        )
+        for action in of(context)
+    ]
+
+
+def footer(*contexts: str) -> tuple[Action, ...]:
+    """What the footer shows on a screen with these contexts; help always comes last."""
+    return tuple(action for action in of(*contexts) if action.footer)[:FOOTER_KEYS]
+
+
+def keys_document(actions: Iterable[Action] = ACTIONS) -> str:
+    """The text of ``docs/keys.md``."""
+    listed = tuple(actions)
+    parts = [
+        "# Keys",
+        "Made from the action registry by `python -m synthorg_tui.tui.actions > docs/keys.md`. To"
+        ' change keys, put `"keymap": {"memories.delete": "D"}` (action id to comma-separated keys)'
+        " into `ui.json` in the data directory.",
+    ]
+    for context, title in CONTEXTS.items():
+        rows = [action for action in listed if action.context == context]
+        table = ["| Keys | Action | Id |", "|---|---|---|"]
+        for action in rows:
+            keys = " ".join(f"`{key}`" for key in action.keys.split(","))
+            table.append(f"| {keys} | {action.help} | `{action.id}` |")
+        parts += [f"## {title}", "\n".join(table)]
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    print(keys_document(), end="")

@@ -1,0 +1,128 @@
+"""The terminal app: panes as modes, actions, themes; painted before the engine opens."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from textual import events
+from textual.app import App, SystemCommand
+from textual.screen import Screen
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.text import safe_text
+from synthorg_tui.tui.actions import bindings, of
+from synthorg_tui.tui.ports import DeskHost
+from synthorg_tui.tui.screens.memories import MemoriesScreen
+from synthorg_tui.tui.state import FILE_NAME, load_state, save_state
+from synthorg_tui.tui.themes import DARK, THEMES
+
+
+@dataclass(frozen=True, slots=True)
+class Pane:
+    """A main pane, reached by its number key. One more pane is one more of these."""
+
+    name: str
+    title: str
+    key: str
+
+
+PANES = (Pane("memories", "Memories", "1"),)
+
+
+def _local_now() -> datetime:
+    return datetime.now().astimezone()
+
+
+class MemoryDeskApp(App[None]):
+    """The memory desk. ``data_dir`` is where the state of the interface is kept, or nowhere."""
+
+    CSS_PATH = "app.tcss"
+    TITLE = "synthorg"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS = bindings("app")
+
+    def __init__(
+        self,
+        host: DeskHost,
+        *,
+        data_dir: Path | None = None,
+        now: Callable[[], datetime] = _local_now,
+    ) -> None:
+        super().__init__()
+        self._host = host
+        self._now = now
+        self._state_path = data_dir / FILE_NAME if data_dir is not None else None
+        self.state = load_state(self._state_path)
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = self.state.theme if self.state.theme in self.available_themes else DARK
+        self.set_keymap(self.state.keymap)
+        for pane in PANES:
+            self.add_mode(pane.name, getattr(self, f"_make_{pane.name}"))
+            self.bind(pane.key, f"switch_mode('{pane.name}')", description=pane.title, show=False)
+
+    def _make_memories(self) -> Screen[None]:
+        panes = tuple((pane.key, pane.title) for pane in PANES)
+        self._memories = MemoriesScreen(state=self.state, now=self._now, panes=panes)
+        return self._memories
+
+    def on_mount(self) -> None:
+        """Paint first, then open the engine."""
+        self.switch_mode(PANES[0].name)
+        self.call_after_refresh(self.action_reopen)
+
+    def action_reopen(self) -> None:
+        """Open the store, also after an error."""
+        self.run_worker(self._open(), exclusive=True, group="open", exit_on_error=False)
+
+    async def _open(self) -> None:
+        try:
+            desk = await self._host.open()
+        except DomainError as error:
+            self._memories.tell_error(error)
+        else:
+            self._memories.attach(desk)
+
+    async def on_event(self, event: events.Event) -> None:
+        """What is pasted from elsewhere is made safe before any widget shows it."""
+        if isinstance(event, events.Paste):
+            event.text = safe_text(event.text, multiline=True)
+        await super().on_event(event)
+
+    async def action_quit(self) -> None:
+        """Remember the look of things and leave."""
+        self.exit()
+
+    async def on_unmount(self) -> None:
+        """Keep the state and close the store, however the app ends."""
+        self.state.theme = self.theme
+        save_state(self._state_path, self.state)
+        await self._host.close()
+
+    def action_help(self) -> None:
+        """Show the keys of the screen in front."""
+        from synthorg_tui.tui.screens.dialogs import HelpScreen
+
+        contexts = getattr(self.screen, "HELP_CONTEXTS", ("app",))
+        self.push_screen(HelpScreen(contexts))
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """The palette offers what the screen in front and the app can do."""
+        for context in getattr(screen, "HELP_CONTEXTS", ("app",)):
+            for action in of(context):
+                if action.palette:
+                    owner: App[None] | Screen[Any] = self if context == "app" else screen
+                    yield SystemCommand(
+                        f"{action.label} ({action.shown})",
+                        action.help,
+                        _runner(owner, action.method),
+                    )
+
+
+def _runner(owner: App[None] | Screen[Any], method: str) -> Callable[[], None]:
+    def run() -> None:
+        owner.call_later(owner.run_action, method)
+
+    return run

@@ -1,0 +1,32 @@
+"""Hand a text to the person's own editor while the app steps aside."""
+
+import os
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+
+from textual.app import App, SuspendNotSupported
+
+
+class EditorError(Exception):
+    """The editor could not be run; the message says why."""
+
+
+def edit_text(app: App[None], text: str) -> str:
+    """What the text is after ``$VISUAL``, ``$EDITOR`` or ``vi`` had it; raises ``EditorError``."""
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    with tempfile.TemporaryDirectory(prefix="synthorg-") as folder:
+        path = Path(folder) / "memory.md"
+        path.write_text(text, encoding="utf-8", errors="surrogatepass")
+        try:
+            with app.suspend():
+                done = subprocess.run([*shlex.split(command), str(path)], check=False)
+        except (OSError, ValueError) as error:
+            raise EditorError(f"{command} can't be run: {error}") from error
+        except SuspendNotSupported as error:
+            raise EditorError("This terminal can't step aside for an editor") from error
+        if done.returncode != 0:
+            raise EditorError(f"{command} ended with code {done.returncode}: nothing changed")
+        edited = path.read_text(encoding="utf-8", errors="replace")
+    return edited if text.endswith("\n") else edited.removesuffix("\n")

@@ -1,0 +1,159 @@
+"""Writing and editing a memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, TextArea
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.text import has_hidden, safe_text
+from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.ports import MemoryRow
+from synthorg_tui.tui.view_models.ink import Line, line
+from synthorg_tui.tui.view_models.rows import GLYPHS
+from synthorg_tui.tui.widgets.inked import LineBar
+
+_CATEGORIES = tuple(MemoryCategory)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the form holds; ``content`` is ``None`` when an edit left it alone."""
+
+    agent_id: str
+    category: MemoryCategory
+    content: str | None
+    tags: tuple[str, ...]
+
+
+class CategoryPicker(LineBar, can_focus=True):
+    """All categories on a line; left and right choose."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("left,h", "previous", "Previous"),
+        ("right,l,space", "next", "Next"),
+    ]
+
+    def __init__(self, chosen: MemoryCategory) -> None:
+        super().__init__(id="category")
+        self.chosen = chosen
+
+    def on_mount(self) -> None:
+        """Show the choice."""
+        self._draw()
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Show whether arrows work."""
+        super().watch_has_focus(has_focus)
+        self._draw()
+
+    def _draw(self) -> None:
+        made = Line()
+        for category in _CATEGORIES:
+            on = category is self.chosen
+            made.add("▸" if on and self.has_focus else " ", "accent")
+            made.add(f"{GLYPHS[category]} ", f"cat-{category.value}" if on else "faint")
+            made.add(category.value, "strong" if on else "faint").add("  ", "text")
+        self.show(made)
+
+    def _step(self, by: int) -> None:
+        at = (_CATEGORIES.index(self.chosen) + by) % len(_CATEGORIES)
+        self.chosen = _CATEGORIES[at]
+        self._draw()
+
+    def action_previous(self) -> None:
+        """The category before."""
+        self._step(-1)
+
+    def action_next(self) -> None:
+        """The next category."""
+        self._step(1)
+
+
+class MemoryForm(ModalScreen[Written | None]):
+    """A memory to write: empty for a new one, filled for an edit."""
+
+    BINDINGS = bindings("form")
+
+    def __init__(self, row: MemoryRow | None, agents: Sequence[str]) -> None:
+        super().__init__()
+        self._row = row
+        self._agents = agents
+        self._shown = safe_text(row.content, multiline=True) if row else ""
+        self._tags = safe_text(" ".join(row.tags)) if row else ""
+        self._warned = False
+
+    def compose(self) -> ComposeResult:
+        """Agent, category, content, tags."""
+        with Vertical(classes="dialog", id="form") as box:
+            box.border_title = "Edit memory" if self._row else "New memory"
+            box.border_subtitle = "^s saves · esc cancels"
+            if self._row is None:
+                agent = self._agents[0] if len(self._agents) == 1 else ""
+                yield LineBar([line(("Agent", "muted"))])
+                yield Input(
+                    safe_text(agent), placeholder="Whose memory it is", compact=True, id="agent"
+                )
+            yield LineBar([line(("Category", "muted"))])
+            yield CategoryPicker(self._row.category if self._row else MemoryCategory.SEMANTIC)
+            yield LineBar([line(("Content", "muted"))])
+            yield TextArea(self._shown, id="content", tab_behavior="focus", compact=True)
+            yield LineBar([line(("Tags, with blanks between", "muted"))])
+            yield Input(self._tags, placeholder="git push", compact=True, id="tags")
+            yield LineBar([self._note()], id="note")
+
+    def _note(self) -> Line:
+        if self._row is not None and has_hidden(self._row.content):
+            return line(("! ", "warn"), ("Hidden characters are shown as glyphs.", "muted"))
+        return Line()
+
+    def on_mount(self) -> None:
+        """Start where one writes."""
+        agent = self.query("#agent").first(Input) if self._row is None else None
+        if agent is not None and not agent.value:
+            agent.focus()
+        else:
+            self.query_one("#content", TextArea).focus()
+
+    @property
+    def _content(self) -> str:
+        return self.query_one("#content", TextArea).text
+
+    @property
+    def changed(self) -> bool:
+        """Whether something would be lost."""
+        chosen = self.query_one(CategoryPicker).chosen
+        return (
+            self._content != self._shown
+            or self.query_one("#tags", Input).value != self._tags
+            or (self._row is not None and chosen is not self._row.category)
+        )
+
+    def action_save(self) -> None:
+        """Give back what was written, when it is complete."""
+        agent = self._row.agent_id if self._row else self.query_one("#agent", Input).value.strip()
+        missing = "an agent" if not agent else "some content" if not self._content.strip() else ""
+        if missing:
+            self.query_one("#note", LineBar).show(
+                line(("! ", "bad"), (f"Needs {missing}.", "warn"))
+            )
+            return
+        unchanged = self._row is not None and self._content == self._shown
+        tags_box = self.query_one("#tags", Input).value
+        tags = self._row.tags if self._row and tags_box == self._tags else tuple(tags_box.split())
+        chosen = self.query_one(CategoryPicker).chosen
+        self.dismiss(Written(agent, chosen, None if unchanged else self._content, tags))
+
+    def action_close(self) -> None:
+        """Leave; what was written is only given up at the second press."""
+        if self.changed and not self._warned:
+            self._warned = True
+            note = line(("! ", "warn"), ("Not saved. esc again gives it up, ^s saves.", "text"))
+            self.query_one("#note", LineBar).show(note)
+            return
+        self.dismiss(None)

@@ -1,0 +1,358 @@
+"""The Memories pane: what can be done with memories on top of looking at them."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from textual.notifications import SeverityLevel
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.text import safe_text
+from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.editor import EditorError, edit_text
+from synthorg_tui.tui.ports import Change, Draft, MemoryDesk, MemoryRow
+from synthorg_tui.tui.screens.browse import BrowseScreen
+from synthorg_tui.tui.state import UiState
+from synthorg_tui.tui.view_models.clockwork import memories
+from synthorg_tui.tui.view_models.export import default_name, render
+from synthorg_tui.tui.view_models.rows import memory_line
+from synthorg_tui.tui.view_models.window import WINDOW, Marks
+
+MAX_MARKED = 3000
+"""Most memories that one key marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """How to take back the last change."""
+
+    said: str
+    act: Callable[[], Awaitable[object]]
+
+
+class MemoriesScreen(BrowseScreen):
+    """Marks, writes, edits, deletes, restores, copies and exports memories."""
+
+    BINDINGS = bindings("memories")
+    HELP_CONTEXTS = ("memories", "list", "app")
+
+    def __init__(
+        self,
+        *,
+        state: UiState,
+        now: Callable[[], datetime],
+        panes: tuple[tuple[str, str], ...],
+    ) -> None:
+        super().__init__(state=state, now=now, panes=panes)
+        self._undo: list[Undo] = []
+        self._range_from: int | None = None
+
+    def _ready(self) -> MemoryDesk | None:
+        if self.desk is None:
+            self.say("The store is not open", severity="warning")
+        return self.desk
+
+    def say(self, message: str, *, severity: SeverityLevel = "information") -> None:
+        """A toast; its text is never markup."""
+        self.notify(safe_text(message), severity=severity, markup=False)
+
+    def _do(self, act: Callable[[], Awaitable[str]]) -> None:
+        """Run a change; tell what it did or why it failed, then read the store again."""
+
+        async def run() -> None:
+            try:
+                said = await act()
+            except DomainError as error:
+                self.say(f"{error.message} {error.remedy}".strip(), severity="error")
+                return
+            self.forget_history()
+            self.say(said)
+            self.reload()
+
+        self.run_worker(run(), group="change", exit_on_error=False)
+
+    # Marks
+
+    def action_mark(self) -> None:
+        """Mark or unmark the memory under the cursor, and go on."""
+        if self.rows.row is not None:
+            self._set_marks(self.listing.marks.toggled(self.rows.row))
+            self.rows.action_down()
+
+    def action_mark_range(self) -> None:
+        """The first press remembers the row, the second marks all between."""
+        if self._range_from is None:
+            self._range_from = self.rows.cursor
+            self.say("Range starts here; v again marks up to the cursor, esc drops it")
+            return
+        first, last = sorted((self._range_from, self.rows.cursor))
+        self._range_from = None
+        self._mark_rows(first, last - first + 1)
+
+    def action_mark_all(self) -> None:
+        """Mark all in view; when all are marked, none."""
+        in_view = self.listing.marks.in_view(self.listing.shows)
+        if in_view and len(in_view) >= min(self.listing.window.total, MAX_MARKED):
+            self._set_marks(self.listing.marks.without(row.id for row in in_view))
+            return
+        self._mark_rows(0, self.listing.window.total)
+
+    def _mark_rows(self, first: int, count: int) -> None:
+        wanted = min(count, MAX_MARKED)
+
+        async def mark() -> None:
+            rows = await self._rows(first, wanted)
+            self._set_marks(self.listing.marks.including(rows))
+            if count > wanted:
+                self.say(f"Marked the first {wanted:,}: no key marks more", severity="warning")
+
+        self.run_worker(mark(), exclusive=True, group="marks", exit_on_error=False)
+
+    async def _rows(self, first: int, count: int) -> list[MemoryRow]:
+        """Rows of the present view by position, loaded or not."""
+        listing = self.listing
+        if listing.searching or self.desk is None:
+            return list(listing.window.rows[first : first + count])
+        found: list[MemoryRow] = []
+        while len(found) < count:
+            limit = min(WINDOW, count - len(found))
+            what, offset = listing.query.criteria, first + len(found)
+            page = await self.desk.page(what, sort=listing.sort, offset=offset, limit=limit)
+            if not page.rows:
+                break
+            found.extend(page.rows)
+        return found
+
+    def _set_marks(self, marks: Marks) -> None:
+        self.listing.marks = marks
+        self._draw_list()
+
+    # Writing
+
+    def action_add(self) -> None:
+        """Write a new memory."""
+        from synthorg_tui.tui.screens.form import MemoryForm, Written
+
+        desk = self._ready()
+        if desk is None:
+            return
+
+        def written(result: Written | None) -> None:
+            if result is None or result.content is None:
+                return
+            draft = Draft(result.agent_id, result.category, result.content, result.tags)
+
+            async def add() -> str:
+                memory_id = await desk.add(draft)
+                self._undo.append(
+                    Undo("Took back the new memory", lambda: desk.remove([memory_id]))
+                )
+                return "Added"
+
+            self._do(add)
+
+        agents = [agent for agent, _ in self.listing.facets.agents]
+        self.app.push_screen(MemoryForm(None, agents), written)
+
+    def action_edit(self) -> None:
+        """Edit in a form."""
+        from synthorg_tui.tui.screens.form import MemoryForm, Written
+
+        row = self.rows.row
+        if row is None or self._ready() is None:
+            return
+
+        def written(result: Written | None) -> None:
+            if result is not None:
+                category = result.category if result.category is not row.category else None
+                tags = result.tags if result.tags != row.tags else None
+                self._edit(row, Change(result.content, category, tags))
+
+        self.app.push_screen(MemoryForm(row, ()), written)
+
+    def action_edit_outside(self) -> None:
+        """Edit the content in $EDITOR."""
+        row = self.rows.row
+        if row is None or self._ready() is None:
+            return
+        try:
+            text = edit_text(self.app, row.content)
+        except EditorError as error:
+            self.say(str(error), severity="error")
+            return
+        if not text.strip():
+            self.say("The text was empty: nothing changed", severity="warning")
+        elif text != row.content:
+            self._edit(row, Change(content=text))
+
+    def _edit(self, row: MemoryRow, change: Change) -> None:
+        desk = self.desk
+        if desk is None or change == Change():
+            return
+        back = Change(
+            row.content if change.content is not None else None,
+            row.category if change.category is not None else None,
+            row.tags if change.tags is not None else None,
+        )
+
+        async def edit() -> str:
+            await desk.edit(row.id, change)
+            self._undo.append(Undo("Took the edit back", lambda: desk.edit(row.id, back)))
+            return "Saved · u takes it back"
+
+        self._do(edit)
+
+    # Deleting
+
+    def action_delete(self) -> None:
+        """Delete the marked memories in view, or the one under the cursor, after asking."""
+        from synthorg_tui.tui.screens.dialogs import ConfirmDialog
+
+        rows = self.listing.targets(self.rows.row)
+        if not rows or self._ready() is None:
+            return
+        listed = [memory_line(row, 60, now=self.now(), marked=False) for row in rows]
+        hidden = len(self.listing.marks) - len(rows)
+        note = f"{hidden:,} marked but hidden by the filter stay. " if hidden > 0 else ""
+        self.app.push_screen(
+            ConfirmDialog(
+                f"Delete {memories(len(rows))}?",
+                listed,
+                yes="Delete",
+                note=note + "u brings them back.",
+            ),
+            lambda yes: self._delete(rows) if yes else None,
+        )
+
+    def _delete(self, rows: Sequence[MemoryRow]) -> None:
+        desk, ids = self.desk, [row.id for row in rows]
+        if desk is None:
+            return
+
+        async def delete() -> str:
+            count = await desk.remove(ids)
+            self.listing.marks = self.listing.marks.without(ids)
+            self._undo.append(Undo(f"Restored {memories(count)}", lambda: desk.restore(ids)))
+            return f"Deleted {memories(count)} · u brings back"
+
+        self._do(delete)
+
+    def action_undo(self) -> None:
+        """Take back the last change of this run; without one, list what was deleted before."""
+        if not self._undo:
+            self.action_deleted()
+            return
+        undo = self._undo.pop()
+
+        async def take_back() -> str:
+            await undo.act()
+            return undo.said
+
+        self._do(take_back)
+
+    def action_deleted(self) -> None:
+        """List what was deleted."""
+        from synthorg_tui.tui.screens.deleted import DeletedScreen
+
+        desk = self._ready()
+        if desk is not None:
+            self.app.push_screen(DeletedScreen(desk, self.now), lambda _changed: self.reload())
+
+    # Taking out
+
+    def action_copy(self) -> None:
+        """Copy contents to the clipboard."""
+        rows = self.listing.targets(self.rows.row)
+        if rows:
+            self.app.copy_to_clipboard("\n\n".join(row.content for row in rows))
+            self.say(f"Copied {memories(len(rows))}")
+
+    def action_export(self) -> None:
+        """Write the marked memories, or all in view, to a file."""
+        from synthorg_tui.tui.screens.dialogs import PromptDialog
+
+        if self._ready() is None or not self.listing.window.total:
+            return
+        marked = self.listing.marks.in_view(self.listing.shows)
+        count = len(marked) or self.listing.window.total
+
+        def answered(name: str | None) -> None:
+            if name:
+                self._do(lambda: self._export(Path(name).expanduser(), marked))
+
+        self.app.push_screen(
+            PromptDialog(
+                f"Export {memories(count)} to",
+                str(Path.cwd() / default_name(self.now())),
+                hint=".json or .md · enter writes · esc cancels",
+            ),
+            answered,
+        )
+
+    async def _export(self, path: Path, marked: Sequence[MemoryRow]) -> str:
+        rows = marked or await self._rows(0, self.listing.window.total)
+        try:
+            with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(render(rows, path.name))
+        except FileExistsError as error:
+            raise DomainError(f"{path} exists.", remedy="Choose another name.") from error
+        except OSError as error:
+            raise DomainError(f"{path} can't be written: {error.strerror}.") from error
+        return f"Wrote {memories(len(rows))} to {path}"
+
+    # Elsewhere
+
+    def action_source(self) -> None:
+        """Show the transcript lines the memory came from."""
+        from synthorg_tui.tui.screens.source import SourceScreen
+
+        row, desk = self.rows.row, self._ready()
+        if row is None or desk is None:
+            return
+        if not row.source:
+            self.say("This memory names no source: it was written by hand", severity="warning")
+            return
+        self.app.push_screen(SourceScreen(desk, row))
+
+    def action_importing(self, *, start: bool = False, sample: bool = False) -> None:
+        """Import transcripts."""
+        from synthorg_tui.tui.screens.importing import ImportScreen
+
+        desk = self._ready()
+        if desk is not None:
+            screen = ImportScreen(desk, start=start, sample=sample)
+            self.app.push_screen(screen, lambda _changed: self.reload(top=True))
+
+    def action_reload(self) -> None:
+        """Read the store again, or try to open it again."""
+        if self.desk is None:
+            self.app.call_later(self.app.run_action, "reopen")
+        else:
+            self.reload()
+
+    def action_back(self) -> None:
+        """Drop a started range, or close what is open."""
+        if self._range_from is not None:
+            self._range_from = None
+            self.say("Range dropped")
+            return
+        super().action_back()
+
+    def _show(self) -> None:
+        super()._show()
+        if not self.listing.facets.total and not self.listing.text and not self.state.welcomed:
+            self._welcome()
+
+    def _welcome(self) -> None:
+        from synthorg_tui.tui.screens.welcome import WelcomeScreen
+
+        self.state.welcomed = True
+        if self.desk is None:
+            return
+
+        def chosen(beginning: str | None) -> None:
+            if beginning in ("import", "sample"):
+                self.action_importing(start=True, sample=beginning == "sample")
+
+        self.app.push_screen(WelcomeScreen(self.desk), chosen)

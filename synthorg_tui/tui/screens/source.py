@@ -1,0 +1,82 @@
+"""The transcript lines a memory came from."""
+
+from textual.app import ComposeResult
+from textual.screen import Screen
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.ports import MemoryDesk, MemoryRow
+from synthorg_tui.tui.view_models.detail import excerpt_lines
+from synthorg_tui.tui.view_models.ink import line, one_line
+from synthorg_tui.tui.widgets.bars import KeyBar
+from synthorg_tui.tui.widgets.inked import LineBar, LineView
+
+_FIRST_CONTEXT = 6
+_MORE_CONTEXT = 40
+
+
+class SourceScreen(Screen[None]):
+    """Redacted lines with their numbers; the referenced ones stand out."""
+
+    BINDINGS = bindings("source")
+    HELP_CONTEXTS = ("source", "view", "app")
+
+    def __init__(self, desk: MemoryDesk, row: MemoryRow) -> None:
+        super().__init__()
+        self._desk = desk
+        self._row = row
+        self._around = _FIRST_CONTEXT
+        self._referenced = ""
+        self._first = 0
+
+    def compose(self) -> ComposeResult:
+        """Where, the lines, the keys."""
+        yield LineBar(id="where")
+        view = LineView(id="lines")
+        view.border_title = "Transcript"
+        yield view
+        yield KeyBar("source", "app")
+
+    def on_mount(self) -> None:
+        """Fetch the lines."""
+        self.run_worker(self._load(), exclusive=True, exit_on_error=False)
+
+    async def _load(self) -> None:
+        source = self._row.source or ""
+        view, where = self.query_one("#lines", LineView), self.query_one("#where", LineBar)
+        try:
+            excerpt = await self._desk.excerpt(source, context=self._around)
+        except DomainError as error:
+            view.show([line(("✗ ", "bad"), (error.message, "text")), line((error.remedy, "muted"))])
+            return
+        if excerpt is None:
+            view.show([line(("These lines are not kept in the store.", "warn"))])
+            where.show(line((" " + one_line(source), "muted")))
+            return
+        span = f"lines {excerpt.first_line}–{excerpt.last_line}"
+        where.show(line((f" {span} ", "title"), (f" {one_line(excerpt.path)}", "muted")))
+        named = [text for n, text in excerpt.lines if excerpt.first_line <= n <= excerpt.last_line]
+        self._referenced = "\n".join(named)
+        shown = excerpt_lines(excerpt)
+        marks = [at for at, each in enumerate(shown) if each.plain.startswith("▌")]
+        self._first = marks[0] if marks else 0
+        view.show(shown)
+        view.call_after_refresh(view.reveal, self._first)
+
+    def action_more(self) -> None:
+        """Show more lines around."""
+        self._around += _MORE_CONTEXT
+        self.on_mount()
+
+    def action_jump(self) -> None:
+        """Back to the referenced lines."""
+        self.query_one("#lines", LineView).reveal(self._first)
+
+    def action_copy(self) -> None:
+        """Copy the referenced lines."""
+        self.app.copy_to_clipboard(self._referenced)
+        self.notify("Copied the lines referred to", markup=False)
+
+    def action_close(self) -> None:
+        """Back to the memory."""
+        self.dismiss(None)

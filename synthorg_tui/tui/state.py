@@ -1,0 +1,75 @@
+"""What the app remembers between runs: ``ui.json`` in the data directory."""
+
+import contextlib
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+
+from synthorg_tui.tui.ports import SORT_ORDERS, SortOrder
+from synthorg_tui.tui.themes import DARK
+
+VERSION = 1
+FILE_NAME = "ui.json"
+MIN_SPLIT, MAX_SPLIT = 30, 75
+_MAX_BYTES = 100_000
+
+
+@dataclass(slots=True)
+class UiState:
+    """Theme, order, filter and sizes. ``split`` is the list's share in percent."""
+
+    theme: str = DARK
+    sort: SortOrder = "newest"
+    filter: str = ""
+    split: int = 55
+    facets: bool = True
+    welcomed: bool = False
+    keymap: dict[str, str] = field(default_factory=dict)
+
+
+def load_state(path: Path | None) -> UiState:
+    """The remembered state; what is missing or makes no sense is as at the first run."""
+    state = UiState()
+    try:
+        if path is None or path.stat().st_size > _MAX_BYTES:
+            return state
+        stored = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return state
+    if not isinstance(stored, dict) or stored.get("version") != VERSION:
+        return state
+    for name in (each.name for each in fields(UiState)):
+        if name in stored and _sensible(name, stored[name]):
+            setattr(state, name, stored[name])
+    return state
+
+
+def save_state(path: Path | None, state: UiState) -> None:
+    """Write the state in one step; a disk that refuses loses only the look of things."""
+    if path is None or not path.parent.is_dir():
+        return
+    text = json.dumps({"version": VERSION, **asdict(state)}, indent=2) + "\n"
+    with contextlib.suppress(OSError):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".ui-", suffix=".json")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            Path(name).replace(path)
+        except OSError:
+            Path(name).unlink()
+
+
+def _sensible(name: str, value: object) -> bool:
+    if name == "sort":
+        return value in SORT_ORDERS
+    if name == "split":
+        return type(value) is int and MIN_SPLIT <= value <= MAX_SPLIT
+    if name in ("facets", "welcomed"):
+        return isinstance(value, bool)
+    if name == "keymap":
+        return isinstance(value, dict) and all(
+            isinstance(part, str) and part for pair in value.items() for part in pair
+        )
+    return isinstance(value, str) and len(value) < 1000

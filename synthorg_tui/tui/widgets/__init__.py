@@ -1,0 +1,1 @@
+"""Widgets that draw view-model lines; none of them holds text of its own."""

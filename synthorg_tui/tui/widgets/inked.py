@@ -1,0 +1,136 @@
+"""Lines drawn by the line API: the one path from view models to the terminal."""
+
+from collections.abc import Iterable, Sequence
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+
+from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.themes import ink_styles
+from synthorg_tui.tui.view_models.ink import Line, wrap
+
+
+class Inked(Widget):
+    """A widget that turns lines into strips with the styles of the theme in use."""
+
+    _inks: dict[str, Style] | None = None
+
+    def notify_style_update(self) -> None:
+        """Forget the styles: the theme or the look of the widget changed."""
+        self._inks = None
+        super().notify_style_update()
+
+    def strip(self, line: Line, width: int, background: Style | None = None) -> Strip:
+        """The line in exactly ``width`` cells; ``background`` goes over the widget's own."""
+        inks = self._inks
+        if inks is None:
+            inks = self._inks = ink_styles(self.app.theme_variables, self.background_colors[1])
+        base = self.rich_style
+        segments = [
+            Segment(text, base + inks[role] + background if background else base + inks[role])
+            for text, role in line.spans
+        ]
+        filler = base + background if background else base
+        return Strip(segments).adjust_cell_length(width, filler)
+
+
+class LineBar(Inked):
+    """A few fixed lines, such as a header, a banner or a footer."""
+
+    DEFAULT_CSS = "LineBar { height: 1; width: 1fr; }"
+
+    def __init__(self, lines: Iterable[Line] = (), *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._lines = list(lines)
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """What is shown."""
+        return self._lines
+
+    def show(self, *lines: Line) -> None:
+        """Show these lines."""
+        self._lines = list(lines)
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """One row."""
+        shown = self._lines[y] if 0 <= y < len(self._lines) else Line()
+        return self.strip(shown.fit(self.size.width), self.size.width)
+
+
+class LineView(Inked, ScrollView, can_focus=True):
+    """A text of many lines, wrapped to the width, with vim keys."""
+
+    BINDINGS = bindings("view")
+    DEFAULT_CSS = "LineView { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }"
+
+    def __init__(self, lines: Iterable[Line] = (), *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._source = list(lines)
+        self._rows: list[Line] = []
+        self._starts: list[int] = []
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """What is shown, before wrapping."""
+        return self._source
+
+    def show(self, lines: Iterable[Line], *, top: bool = True) -> None:
+        """Show these lines, from the top unless told to stay."""
+        self._source = list(lines)
+        self._wrap()
+        if top:
+            self.scroll_to(y=0, animate=False)
+
+    def reveal(self, index: int) -> None:
+        """Scroll so that a source line is near the top."""
+        if 0 <= index < len(self._starts):
+            self.scroll_to(y=max(self._starts[index] - 2, 0), animate=False)
+
+    def on_resize(self) -> None:
+        """Wrap again when the width changed."""
+        self._wrap()
+
+    def _wrap(self) -> None:
+        width = self.scrollable_content_region.width
+        self._rows, self._starts = [], []
+        for line in self._source:
+            self._starts.append(len(self._rows))
+            self._rows.extend(wrap(line, width) if width > 0 else [line])
+        self.virtual_size = Size(width, len(self._rows))
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """One row of the part in view."""
+        at = y + self.scroll_offset.y
+        width = self.size.width
+        return self.strip(self._rows[at] if at < len(self._rows) else Line(), width)
+
+    def action_down(self) -> None:
+        """One line down."""
+        self.scroll_relative(y=1, animate=False)
+
+    def action_up(self) -> None:
+        """One line up."""
+        self.scroll_relative(y=-1, animate=False)
+
+    def action_first(self) -> None:
+        """To the top."""
+        self.scroll_to(y=0, animate=False)
+
+    def action_last(self) -> None:
+        """To the end."""
+        self.scroll_to(y=self.max_scroll_y, animate=False)
+
+    def action_half_down(self) -> None:
+        """Half a page down."""
+        self.scroll_relative(y=max(self.size.height // 2, 1), animate=False)
+
+    def action_half_up(self) -> None:
+        """Half a page up."""
+        self.scroll_relative(y=-max(self.size.height // 2, 1), animate=False)

@@ -1,0 +1,240 @@
+"""A list of any length with a cursor; rows are asked for only when they are drawn."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.style import Style
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.view_models.ink import Line
+from synthorg_tui.tui.widgets.inked import Inked
+
+
+class LineList(Inked, ScrollView, can_focus=True):
+    """Draws ``row_lines`` of ``row_count`` rows, ``row_height`` lines each.
+
+    Subclasses say what the rows are. ``placeholder`` is shown when there are none.
+    """
+
+    BINDINGS = bindings("list")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "line-list--cursor",
+        "line-list--blurred",
+        "line-list--hover",
+    }
+    DEFAULT_CSS = """
+    LineList {
+        overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1;
+        & > .line-list--cursor { background: $primary 28%; text-style: bold; }
+        & > .line-list--blurred { background: $foreground 10%; }
+        & > .line-list--hover { background: $foreground 5%; }
+    }
+    """
+    row_height = 1
+    cursor: reactive[int] = reactive(0)
+    hovered: reactive[int] = reactive(-1)
+
+    @dataclass
+    class Moved(Message):
+        """The cursor went to another row."""
+
+        list: "LineList"
+        index: int
+
+        @property
+        def control(self) -> "LineList":
+            """The list it happened in."""
+            return self.list
+
+    @dataclass
+    class Chosen(Moved):
+        """A row was opened by key or by a click on it."""
+
+    @dataclass
+    class Scrolled(Moved):
+        """The part in view changed; ``index`` is its first row."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.placeholder: list[Line] = []
+
+    @property
+    def row_count(self) -> int:
+        """How many rows there are."""
+        raise NotImplementedError
+
+    def row_lines(self, index: int, width: int) -> list[Line]:
+        """The lines of a row."""
+        raise NotImplementedError
+
+    def selectable(self, index: int) -> bool:
+        """Whether the cursor may stop there."""
+        return 0 <= index < self.row_count
+
+    @property
+    def visible_rows(self) -> tuple[int, int]:
+        """First and last row in view."""
+        height = max(self.scrollable_content_region.height, 1)
+        top = self.scroll_offset.y
+        return top // self.row_height, (top + height - 1) // self.row_height
+
+    def changed(self) -> None:
+        """Draw again after rows came, went or changed; the cursor stays where it can."""
+        rows = max(self.row_count, 0)
+        self.virtual_size = Size(self.scrollable_content_region.width, rows * self.row_height)
+        self.cursor = min(self.cursor, max(rows - 1, 0))
+        self.refresh()
+
+    def on_resize(self) -> None:
+        """Keep the cursor in view."""
+        self.changed()
+        self.reveal()
+
+    def reveal(self) -> None:
+        """Scroll as little as needed to see the cursor."""
+        height = self.scrollable_content_region.height
+        top, bottom = self.cursor * self.row_height, (self.cursor + 1) * self.row_height
+        if self.cursor and not any(map(self.selectable, range(self.cursor))):
+            top = 0
+        if top < self.scroll_offset.y:
+            self.scroll_to(y=top, animate=False)
+        elif bottom > self.scroll_offset.y + height > 0:
+            self.scroll_to(y=bottom - height, animate=False)
+
+    def move_to(self, index: int, step: int = 1) -> None:
+        """Put the cursor on a row, or on the next selectable one in the direction of ``step``."""
+        index = min(max(index, 0), max(self.row_count - 1, 0))
+        at = index
+        while 0 <= at < self.row_count and not self.selectable(at):
+            at += 1 if step > 0 else -1
+        if self.selectable(at):
+            self.cursor = at
+        self.reveal()
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        """Tell of the move."""
+        self._redraw_row(old)
+        self._redraw_row(new)
+        self.post_message(self.Moved(self, new))
+
+    def watch_hovered(self, old: int, new: int) -> None:
+        """Redraw the rows concerned."""
+        self._redraw_row(old)
+        self._redraw_row(new)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Tell which part is in view."""
+        super().watch_scroll_y(old_value, new_value)
+        if self.is_mounted:
+            self.post_message(self.Scrolled(self, self.visible_rows[0]))
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Draw the cursor as focused or not."""
+        super().watch_has_focus(has_focus)
+        self._redraw_row(self.cursor)
+
+    def _redraw_row(self, index: int) -> None:
+        if index >= 0 and self.is_mounted:
+            self.refresh_lines(index * self.row_height, self.row_height)
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the part in view."""
+        width = self.size.width
+        if not self.row_count:
+            return self._placeholder_line(y, width)
+        index, part = divmod(y + self.scroll_offset.y, self.row_height)
+        if index >= self.row_count:
+            return self.strip(Line(), width)
+        lines = self.row_lines(index, width)
+        return self.strip(lines[part], width, self._background(index))
+
+    def _placeholder_line(self, y: int, width: int) -> Strip:
+        top = max((self.size.height - len(self.placeholder)) // 3, 0)
+        shown = self.placeholder[y - top] if 0 <= y - top < len(self.placeholder) else Line()
+        indent = max((width - shown.width) // 2, 1)
+        return self.strip(Line([(" " * indent, "text"), *shown.spans]).fit(width), width)
+
+    def _background(self, index: int) -> Style | None:
+        if index == self.cursor and self.selectable(index):
+            name = "line-list--cursor" if self.has_focus else "line-list--blurred"
+            return self._component(name)
+        return self._component("line-list--hover") if index == self.hovered else None
+
+    def _component(self, name: str) -> Style:
+        styles = self.get_component_styles(name)
+        behind = self.background_colors[1]
+        colour = behind.blend(styles.background, styles.background.a, alpha=1.0)
+        # Reverse video stands in for the colour where there is none, so the cursor always shows.
+        reverse = self.app.no_color or self.app.native_ansi_color
+        if reverse:
+            return Style(reverse=True)
+        return Style(bgcolor=colour.rich_color, bold=styles.text_style.bold)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Show the row under the pointer."""
+        self.hovered = self._row_at(event)
+
+    def on_leave(self) -> None:
+        """No row is under the pointer."""
+        self.hovered = -1
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor there; on the cursor's own row, choose it."""
+        index = self._row_at(event)
+        if not self.selectable(index):
+            return
+        if index == self.cursor:
+            self.post_message(self.Chosen(self, index))
+        else:
+            self.cursor = index
+
+    def _row_at(self, event: events.MouseEvent) -> int:
+        index = (event.y + self.scroll_offset.y) // self.row_height
+        return index if index < self.row_count else -1
+
+    def action_down(self) -> None:
+        """One down."""
+        self.move_to(self.cursor + 1)
+
+    def action_up(self) -> None:
+        """One up."""
+        self.move_to(self.cursor - 1, -1)
+
+    def action_first(self) -> None:
+        """To the first."""
+        self.move_to(0)
+
+    def action_last(self) -> None:
+        """To the last."""
+        self.move_to(self.row_count - 1, -1)
+
+    def action_half_down(self) -> None:
+        """Half a page down."""
+        self.move_to(self.cursor + self._page // 2)
+
+    def action_half_up(self) -> None:
+        """Half a page up."""
+        self.move_to(self.cursor - self._page // 2, -1)
+
+    def action_page_down(self) -> None:
+        """A page down."""
+        self.move_to(self.cursor + self._page)
+
+    def action_page_up(self) -> None:
+        """A page up."""
+        self.move_to(self.cursor - self._page, -1)
+
+    def action_choose(self) -> None:
+        """Choose the row under the cursor."""
+        if self.selectable(self.cursor):
+            self.post_message(self.Chosen(self, self.cursor))
+
+    @property
+    def _page(self) -> int:
+        return max(self.scrollable_content_region.height // self.row_height, 2)

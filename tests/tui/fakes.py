@@ -1,0 +1,269 @@
+"""A desk in memory with a fixed clock: what the screens are tested against."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.app import MemoryDeskApp
+from synthorg_tui.tui.ports import (
+    Change,
+    Criteria,
+    Draft,
+    Excerpt,
+    Facets,
+    FoundPlace,
+    Hits,
+    ImportOutcome,
+    ImportStep,
+    MemoryDesk,
+    MemoryRow,
+    Page,
+    Revision,
+    SortOrder,
+)
+from synthorg_tui.tui.view_models.query import matches
+
+NOW = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
+
+_SAMPLES = (
+    (
+        MemoryCategory.EPISODIC,
+        "claude-code",
+        "Fixed the flaky checkout test: the mock clock was advanced before the timer was armed.\n\n"
+        "The failing call was `pytest tests/test_checkout.py -x`; it passed after moving\n"
+        "`clock.advance(5)` below `timer.start()`.",
+        ("testing", "clock"),
+    ),
+    (
+        MemoryCategory.PROCEDURAL,
+        "codex",
+        "Pushing a branch with no upstream fails; `git push -u origin HEAD` sets it.",
+        ("git", "push"),
+    ),
+    (
+        MemoryCategory.SEMANTIC,
+        "claude-code",
+        "The staging database is read-only on weekends.",
+        ("database",),
+    ),
+    (
+        MemoryCategory.SOCIAL,
+        "reviewer",
+        "Prefers small pull requests with the test in the same commit.",
+        ("review",),
+    ),
+    (
+        MemoryCategory.WORKING,
+        "codex",
+        "Migration 0042 is half done: the index still has to be rebuilt.",
+        (),
+    ),
+    (
+        MemoryCategory.EPISODIC,
+        "codex",
+        "Upgraded the HTTP client; the timeout option moved from the session to the request.",
+        ("http", "upgrade"),
+    ),
+)
+
+
+def rows(count: int) -> list[MemoryRow]:
+    """Different memories, newest first."""
+    made = []
+    for at in range(count):
+        category, agent, content, tags = _SAMPLES[at % len(_SAMPLES)]
+        suffix = "" if at < len(_SAMPLES) else f" (case {at})"
+        made.append(
+            MemoryRow(
+                id=f"mem-{at:05d}",
+                agent_id=agent,
+                category=category,
+                content=content + suffix,
+                created_at=NOW - timedelta(minutes=7 + at * 97),
+                tags=tags,
+                source=f"claude-code:3f2a91c0#L{at + 10}-L{at + 14}",
+                confidence=0.9 if category is MemoryCategory.EPISODIC else 0.7,
+            )
+        )
+    return made
+
+
+class FakeDesk:
+    """Keeps rows in a list; ``gate`` holds answers back until it is set."""
+
+    def __init__(self, live: Sequence[MemoryRow]) -> None:
+        self.live = {row.id: row for row in live}
+        self.gone: dict[str, MemoryRow] = {}
+        self.revisions: dict[str, list[Revision]] = {}
+        self.places: tuple[FoundPlace, ...] = (
+            FoundPlace("claude-code", "/home/ada/.claude/projects", 48, 73_400_000),
+            FoundPlace("codex", "/home/ada/.codex/sessions", 12, 9_120_000),
+        )
+        self.skipped: tuple[tuple[str, str], ...] = ()
+        self.excerpt_lines: tuple[tuple[int, str], ...] | None = None
+        self.degraded = ""
+        self.error: DomainError | None = None
+        self.search_gate: dict[str, asyncio.Event] = {}
+        self.import_gate: asyncio.Event | None = None
+        self.imported: list[str] = []
+
+    def _check(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+    async def page(self, what: Criteria, *, sort: SortOrder, offset: int, limit: int) -> Page:
+        self._check()
+        pool = self.gone if what.deleted else self.live
+        found = [row for row in pool.values() if matches(replace(what, deleted=False), row)]
+        found.sort(key=lambda row: (row.created_at, row.id), reverse=sort != "oldest")
+        if sort in ("agent", "category"):
+            found.sort(key=lambda row: row.agent_id if sort == "agent" else row.category.value)
+        return Page(tuple(found[offset : offset + limit]), offset, len(found))
+
+    async def search(self, text: str, what: Criteria, *, limit: int) -> Hits:
+        if gate := self.search_gate.get(text):
+            await gate.wait()
+        words = text.lower().split()
+        scored = []
+        for row in self.live.values():
+            hits = sum(word in row.content.lower() for word in words)
+            if hits and matches(replace(what, words=()), row):
+                share = hits / len(words)
+                scored.append(
+                    replace(row, dense=share * 0.8, sparse=share * 9.3, fused=round(share, 2))
+                )
+        scored.sort(key=lambda row: -(row.fused or 0))
+        return Hits(tuple(scored[:limit]), self.degraded)
+
+    async def facets(self) -> Facets:
+        self._check()
+        agents: dict[str, int] = {}
+        categories: dict[MemoryCategory, int] = {}
+        for row in self.live.values():
+            agents[row.agent_id] = agents.get(row.agent_id, 0) + 1
+            categories[row.category] = categories.get(row.category, 0) + 1
+        return Facets(tuple(sorted(agents.items())), tuple(categories.items()))
+
+    async def history(self, memory_id: str) -> tuple[Revision, ...]:
+        row = self.live.get(memory_id) or self.gone[memory_id]
+        added = Revision(row.created_at, "import", "added", {}, {})
+        return (*reversed(self.revisions.get(memory_id, [])), added)
+
+    async def add(self, draft: Draft) -> str:
+        memory_id = f"new-{len(self.live)}"
+        self.live[memory_id] = MemoryRow(
+            memory_id, draft.agent_id, draft.category, draft.content, NOW, draft.tags
+        )
+        return memory_id
+
+    async def edit(self, memory_id: str, change: Change) -> MemoryRow:
+        old = self.live[memory_id]
+        new = replace(
+            old,
+            content=change.content if change.content is not None else old.content,
+            category=change.category or old.category,
+            tags=change.tags if change.tags is not None else old.tags,
+            updated_at=NOW,
+        )
+        self.live[memory_id] = new
+        before, after = {"content": old.content}, {"content": new.content}
+        revision = Revision(NOW, "you", "edited", dict(before), dict(after))
+        self.revisions.setdefault(memory_id, []).append(revision)
+        return new
+
+    async def remove(self, memory_ids: Sequence[str]) -> int:
+        self._check()
+        for memory_id in memory_ids:
+            self.gone[memory_id] = self.live.pop(memory_id)
+        return len(memory_ids)
+
+    async def restore(self, memory_ids: Sequence[str]) -> int:
+        for memory_id in memory_ids:
+            self.live[memory_id] = self.gone.pop(memory_id)
+        return len(memory_ids)
+
+    async def purge(self, memory_ids: Sequence[str]) -> int:
+        for memory_id in memory_ids:
+            del self.gone[memory_id]
+        return len(memory_ids)
+
+    async def excerpt(self, source: str, *, context: int) -> Excerpt | None:
+        first = int(source.partition("#L")[2].partition("-")[0])
+        lines = self.excerpt_lines or tuple(
+            (number, f'{{"type":"tool_use","name":"Bash","input":"git push","step":{number}}}')
+            for number in range(max(first - context, 1), first + 5 + context)
+        )
+        path = "/home/ada/.claude/projects/shop/3f2a91c0.jsonl"
+        return Excerpt(source.partition("#")[0], path, first, first + 4, lines)
+
+    async def found_places(self) -> tuple[FoundPlace, ...]:
+        return self.places
+
+    async def run_import(
+        self,
+        roots: Sequence[str],
+        *,
+        progress: Callable[[ImportStep], None],
+        cancel: threading.Event,
+    ) -> ImportOutcome:
+        self.imported.extend(roots)
+        step = ImportStep(
+            31,
+            60,
+            41_200_000,
+            82_520_000,
+            118,
+            6_400_000,
+            6.4,
+            "/home/ada/.claude/projects/shop/3f2a91c0.jsonl",
+        )
+        progress(step)
+        if self.import_gate is not None:
+            await self.import_gate.wait()
+        return self._outcome(cancelled=cancel.is_set())
+
+    async def load_sample(self) -> ImportOutcome:
+        self.live = {row.id: row for row in rows(6)}
+        return self._outcome(cancelled=False)
+
+    def _outcome(self, *, cancelled: bool) -> ImportOutcome:
+        calls = (("ok", 1204), ("failed", 61), ("denied_by_user", 4))
+        return ImportOutcome(60, 57, 231, 3, 0, calls, 38, 5, 0, self.skipped, cancelled)
+
+
+class FakeHost:
+    """Opens at once, after ``gate``, or never."""
+
+    def __init__(
+        self,
+        desk: FakeDesk,
+        *,
+        gate: asyncio.Event | None = None,
+        error: DomainError | None = None,
+    ) -> None:
+        self.desk = desk
+        self.gate = gate
+        self.error = error
+        self.closed = 0
+
+    async def open(self) -> MemoryDesk:
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.error is not None:
+            raise self.error
+        return self.desk
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+def fake_app(desk: FakeDesk | None = None, **host: object) -> MemoryDeskApp:
+    """The app over a fake desk, with a fixed clock and nothing on disk."""
+    made = FakeHost(desk or FakeDesk(rows(40)), **host)  # type: ignore[arg-type]
+    app = MemoryDeskApp(made, now=lambda: NOW)
+    app.animation_level = "none"
+    return app

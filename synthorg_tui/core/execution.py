@@ -66,7 +66,11 @@ class Recovery(FrozenModel):
 
 
 class Turn(FrozenModel):
-    """Something the person or the agent said; injected text is in no turn."""
+    """Something the person or the agent said; injected text is in no turn.
+
+    ``role`` is ``user`` (a person), ``assistant``, or ``parent`` (an agent giving a subagent its
+    task).
+    """
 
     role: NotBlankStr
     text: str
@@ -87,8 +91,9 @@ class TokenUsage(FrozenModel):
 class Execution(FrozenModel):
     """One session of one agent.
 
-    ``task`` is the first real request. ``source_path`` is where it was read; ``line_count`` how
-    many complete lines it had then. Texts are redacted and capped.
+    ``task`` is the first real request. ``error`` is what ended a failed run, when its record says
+    so. ``source_path`` is where it was read; ``line_count`` how many complete lines it had then.
+    Texts are redacted and capped.
     """
 
     id: NotBlankStr
@@ -103,6 +108,7 @@ class Execution(FrozenModel):
     started_at: AwareDatetime | None = None
     ended_at: AwareDatetime | None = None
     outcome: ExecutionOutcome = ExecutionOutcome.UNKNOWN
+    error: str = ""
     turns: tuple[Turn, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     recoveries: tuple[Recovery, ...] = ()
@@ -126,4 +132,14 @@ class Execution(FrozenModel):
         return SourceRef(execution_id=self.id, first_line=first_line, last_line=last_line)
 
 
-SHELL_TOOLS = frozenset({"bash", "shell", "exec_command", "local_shell", "local_shell_call"})
+SHELL_TOOLS = frozenset(
+    {
+        "bash",
+        "shell",
+        "shell_command",
+        "exec_command",
+        "container.exec",
+        "local_shell",
+        "local_shell_call",
+    }
+)

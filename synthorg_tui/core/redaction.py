@@ -1,0 +1,265 @@
+"""Takes secrets out of text before it is hashed, compared or stored.
+
+Every rule is guarded by a cheap substring test and matches in linear time, so that a line of
+megabytes costs little. A secret becomes ``[REDACTED:<kind>]``; redacting twice changes nothing.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from synthorg_tui.core.redaction_names import redact_assignments, secret_name, worth_hiding
+
+_MARK = "[REDACTED:"
+
+
+@dataclass(slots=True)
+class RedactionTally:
+    """Counts what was taken out, by kind."""
+
+    kinds: dict[str, int]
+
+    def __init__(self) -> None:
+        self.kinds = {}
+
+    @property
+    def total(self) -> int:
+        """How many secrets were replaced."""
+        return sum(self.kinds.values())
+
+    def mark(self, kind: str) -> str:
+        """Count one secret and give its replacement."""
+        self.kinds[kind] = self.kinds.get(kind, 0) + 1
+        return f"{_MARK}{kind}]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A secret of known shape: ``group`` is replaced, one of ``anchors`` is always in it."""
+
+    kind: str
+    anchors: tuple[str, ...]
+    pattern: re.Pattern[str]
+    group: int = 0
+
+
+def _rule(kind: str, anchors: tuple[str, ...], pattern: str, group: int = 0) -> _Rule:
+    return _Rule(kind, anchors, re.compile(pattern), group)
+
+
+_EDGE = r"(?<![A-Za-z0-9])"
+
+_RULES: tuple[_Rule, ...] = (
+    _rule(
+        "aws-secret-key",
+        ("AKIA", "ASIA"),
+        r"(?:AKIA|ASIA)[A-Z0-9]{16}[\s,:;\"'=|]{1,4}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
+        1,
+    ),
+    _rule("aws-access-key", ("AKIA", "ASIA"), _EDGE + r"(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _rule("google-api-key", ("AIza",), _EDGE + r"AIza[A-Za-z0-9_-]{35}"),
+    _rule("google-oauth", ("GOCSPX-", "ya29."), _EDGE + r"(?:GOCSPX-|ya29\.)[A-Za-z0-9_-]{20,}+"),
+    _rule(
+        "azure-key",
+        ("AccountKey=", "SharedAccessKey=", "accountkey=", "sharedaccesskey="),
+        r"(?i:AccountKey|SharedAccessKey)=([A-Za-z0-9+/%]{20,}+=*+)",
+        1,
+    ),
+    _rule("azure-sas", ("sig=",), r"[?&;]sig=([A-Za-z0-9%+/=_-]{20,}+)", 1),
+    _rule("azure-secret", ("8Q~",), r"(?<![\w~.-])[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{31,34}"),
+    _rule(
+        "github-token",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        _EDGE + r"(?:gh[pousr]_[A-Za-z0-9]{20,}+|github_pat_[A-Za-z0-9_]{20,}+)",
+    ),
+    _rule(
+        "gitlab-token",
+        ("glpat-", "gldt-", "glrt-", "glptt-", "glcbt-"),
+        _EDGE + r"gl(?:pat|dt|rt|ptt|cbt)-[A-Za-z0-9_.-]{16,}+",
+    ),
+    _rule(
+        "slack-token",
+        ("xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe", "xapp-"),
+        _EDGE + r"(?:xox[abprs]-|xoxe[.-]|xapp-)[A-Za-z0-9.-]{10,}+",
+    ),
+    _rule(
+        "slack-webhook",
+        ("hooks.slack.com/",),
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{10,}+)",
+        1,
+    ),
+    _rule("npm-token", ("npm_",), _EDGE + r"npm_[A-Za-z0-9]{30,}+"),
+    _rule("npm-token", ("_authToken",), r"_authToken\s{0,4}=\s{0,4}[\"']?([^\s\"'\[$]{8,}+)", 1),
+    _rule("pypi-token", ("pypi-",), _EDGE + r"pypi-[A-Za-z0-9_-]{40,}+"),
+    _rule(
+        "stripe-key",
+        ("sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"),
+        _EDGE + r"(?:(?:sk|rk)_(?:live|test)_|whsec_)[A-Za-z0-9+/=]{16,}+",
+    ),
+    _rule("anthropic-key", ("sk-ant-",), _EDGE + r"sk-ant-[A-Za-z0-9_-]{16,}+"),
+    _rule(
+        "openai-key",
+        ("sk-",),
+        _EDGE + r"sk-(?:(?:proj|svcacct|admin|or-v1)-[A-Za-z0-9_-]{20,}+|[A-Za-z0-9]{32,}+)",
+    ),
+    _rule("huggingface-token", ("hf_",), _EDGE + r"hf_[A-Za-z0-9]{30,}+"),
+    _rule("sendgrid-key", ("SG.",), _EDGE + r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,}+"),
+    _rule("digitalocean-token", ("dop_v1_", "doo_v1_"), _EDGE + r"do[op]_v1_[a-f0-9]{64}"),
+    _rule(
+        "jwt",
+        ("eyJ",),
+        _EDGE + r"eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+){1,3}",
+    ),
+    _rule(
+        "auth-header",
+        ("earer ", "EARER "),
+        r"(?i:bearer) {1,4}((?=[^\s\d]{0,200}\d)[A-Za-z0-9._~+/-]{16,}+=*+)",
+        1,
+    ),
+    _rule(
+        "auth-header",
+        ("asic ", "ASIC "),
+        r"(?i:authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?basic) {1,4}([A-Za-z0-9+/]{6,}+=*+)",
+        1,
+    ),
+    _rule(
+        "auth-header",
+        ("uthorization",),
+        r"(?i:authorization)[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:(?i:token|apikey|bearer) {1,4})?"
+        r"((?=[^\s\d\"']{0,200}\d)[A-Za-z0-9._~+/-]{16,}+=*+)",
+        1,
+    ),
+    _rule(
+        "url-password",
+        ("://",),
+        r"(?<![a-z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://[^\s:/@\"'<>\[\]]{0,128}:"
+        r"((?!\[REDACTED:)(?!\$|\*{3}|<|\{)[^\s@/\"'<>]{1,256}(?:/[^\s@/\"'<>]{0,128})?)@",
+        1,
+    ),
+    _rule(
+        "password",
+        ("-u", "--user"),
+        r"curl\b[^\n|;&]{0,500}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"'$]{1,64}:([^\s\"'\[$]{3,200})",
+        1,
+    ),
+)
+
+
+def redact_text(text: str, tally: RedactionTally) -> str:
+    """``text`` without secrets, each counted in ``tally``."""
+    if len(text) < _SHORTEST:
+        return text
+    return _redact(text, tally, _active(text))
+
+
+def redact_value(value: object, tally: RedactionTally, *, raw: str | None = None) -> object:
+    """A decoded JSON value with every string redacted, keys too.
+
+    ``raw`` is the JSON text it was decoded from: rules are then picked once for the whole value
+    instead of for each of its strings.
+    """
+    if raw is None or "\\u00" in raw or "\\/" in raw:
+        return _walk(value, tally, _RULES)
+    return _walk(value, tally, _active(raw))
+
+
+_SHORTEST = 8
+"""No rule matches less, and many strings of a record are that short."""
+
+_Rules = tuple[_Rule, ...]
+
+
+def _active(text: str) -> _Rules:
+    return tuple([rule for rule in _RULES if _anchored(rule, text)])
+
+
+def _anchored(rule: _Rule, text: str) -> bool:
+    for anchor in rule.anchors:  # noqa: SIM110  a generator costs twice as much, on every string
+        if anchor in text:
+            return True
+    return False
+
+
+def _redact(text: str, tally: RedactionTally, rules: _Rules) -> str:
+    if "PRIVATE KEY" in text:
+        text = _redact_private_keys(text, tally)
+    for rule in rules:
+        if _anchored(rule, text):
+            text = rule.pattern.sub(_replacer(rule, tally), text)
+    return redact_assignments(text, tally.mark)
+
+
+def _replacer(rule: _Rule, tally: RedactionTally) -> Callable[[re.Match[str]], str]:
+    def replace(match: re.Match[str]) -> str:
+        whole, start = match.group(0), match.start()
+        first, last = match.start(rule.group) - start, match.end(rule.group) - start
+        return f"{whole[:first]}{tally.mark(rule.kind)}{whole[last:]}"
+
+    return replace
+
+
+_KEY_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_END = re.compile(r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_REST = re.compile(r"(?:[A-Za-z0-9+/=:,.→\t -]|\s|\\[nrt]|\\)*+")
+_KEY_TAIL = re.compile(r"(?:[A-Za-z0-9+/]{12,}=*|\s|\\n|\d{1,6}→)+\Z")
+_KEY_SPAN = 40_000
+
+
+def _redact_private_keys(text: str, tally: RedactionTally) -> str:
+    """Cut key blocks: whole ones, ones without an end, and tails without a beginning."""
+    parts: list[str] = []
+    position = 0
+    for begin in _KEY_BEGIN.finditer(text):
+        if begin.start() < position:
+            continue
+        end = _KEY_END.search(text, begin.end(), begin.end() + _KEY_SPAN)
+        if end is not None:
+            stop = end.end()
+        else:
+            rest = _KEY_REST.match(text, begin.end())
+            stop = rest.end() if rest else begin.end()
+        parts += [text[position : begin.start()], tally.mark("private-key")]
+        position = stop
+    return "".join(parts) + _redact_key_tail(text[position:], tally)
+
+
+def _redact_key_tail(text: str, tally: RedactionTally) -> str:
+    end = _KEY_END.search(text)
+    if end is None:
+        return text
+    lines = text[: end.start()].splitlines(keepends=True)
+    keep = len(lines)
+    while keep and _KEY_TAIL.fullmatch(lines[keep - 1].lstrip("+- ")):
+        keep -= 1
+    return "".join(lines[:keep]) + tally.mark("private-key") + text[end.end() :]
+
+
+def _walk(value: object, tally: RedactionTally, rules: _Rules) -> object:
+    if isinstance(value, str):
+        return value if len(value) < _SHORTEST else _redact(value, tally, rules)
+    if isinstance(value, dict):
+        return {
+            _walk(str(key), tally, rules): _walk_member(str(key), member, tally, rules)
+            for key, member in value.items()
+        }
+    if isinstance(value, list):
+        return [_walk(item, tally, rules) for item in _joined_keys(value, tally)]
+    return value
+
+
+def _walk_member(key: str, member: object, tally: RedactionTally, rules: _Rules) -> object:
+    if isinstance(member, str) and member:
+        kind = secret_name(key)
+        if kind is not None and worth_hiding(member, kind):
+            return tally.mark(kind)
+    return _walk(member, tally, rules)
+
+
+def _joined_keys(items: list[object], tally: RedactionTally) -> list[object]:
+    """Lists of lines (a diff, a split file) may hold a key block over several items."""
+    if not any(isinstance(item, str) and "PRIVATE KEY-----" in item for item in items):
+        return items
+    if not all(isinstance(item, str) for item in items):
+        return items
+    text = "\n".join(str(item) for item in items)
+    return list(_redact_private_keys(text, tally).split("\n"))

@@ -1,0 +1,269 @@
+"""Claude Code session files, with those of its subagents."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from synthorg_tui.core.enums import ExecutionOutcome
+from synthorg_tui.core.execution import TokenUsage
+from synthorg_tui.ingest.readers.base import (
+    ExecutionBuilder,
+    PendingCall,
+    ReadExecution,
+    Reading,
+    count_of,
+    is_shell,
+    items,
+    session_name,
+    text_of,
+    timestamp,
+)
+from synthorg_tui.ingest.readers.claude_outcome import HookLog, settle, settle_with_hooks
+from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.speech import INTERRUPTION, remembered, spoken
+
+AGENT = "claude-code"
+_SILENT = frozenset(
+    {
+        "system",
+        "file-history-snapshot",
+        "summary",
+        "ai-title",
+        "custom-title",
+        "agent-name",
+        "agent-color",
+        "last-prompt",
+        "pr-link",
+        "mode",
+        "permission-mode",
+        "tag",
+        "worktree-state",
+    }
+)
+_KNOWN = _SILENT | {"user", "assistant", "progress", "queue-operation", "attachment"}
+_HELPER_AGENT = re.compile(r"a?(?:compact|prompt_suggestion|side_question)(?:-|$)")
+_WRITING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+
+
+class ClaudeCodeReader:
+    """Reads ``<session>.jsonl`` and ``<session>/subagents/agent-*.jsonl``."""
+
+    name: ClassVar[str] = "claude_code"
+
+    def recognises(self, record: Record) -> bool:
+        """Claude Code records carry a session id or a type of their own."""
+        kind = record.get("type")
+        if kind == "file-history-snapshot":
+            return "snapshot" in record
+        return kind in _KNOWN and ("sessionId" in record or "leafUuid" in record)
+
+    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
+        """Read one session or one subagent's part of it."""
+        state = _Session(ExecutionBuilder(reader=self.name, agent_id=AGENT))
+        for number, record in records:
+            if not state.builder.subagent and (agent := text_of(record.get("agentId"))):
+                if _HELPER_AGENT.match(agent):
+                    return Reading(skipped="the agent's own summary of a session, not work")
+                state.enter_subagent(agent)
+            state.feed(number, record)
+        return state.finish(lines)
+
+
+@dataclass(slots=True)
+class _Session:
+    """Reading state of one file."""
+
+    builder: ExecutionBuilder
+    hooks: HookLog = field(default_factory=HookLog)
+    unknown: int = 0
+    queued: dict[str, int] = field(default_factory=dict)
+    usage: dict[str, Record] = field(default_factory=dict)
+    last_event: str = ""
+
+    def enter_subagent(self, agent: str) -> None:
+        self.builder.subagent = session_name(agent)
+        self.builder.agent_id = f"{AGENT}/subagent"
+
+    def feed(self, number: int, record: Record) -> None:
+        kind = record.get("type")
+        if kind not in _KNOWN:
+            self.unknown += 1
+            return
+        self._context(record)
+        if kind == "progress":
+            self.hooks.note(record)
+        elif kind == "queue-operation":
+            self._queued(number, record)
+        elif kind == "attachment":
+            self._attachment(number, record)
+        elif kind == "user":
+            self._user(number, record)
+        elif kind == "assistant":
+            self._assistant(number, record)
+
+    def _context(self, record: Record) -> None:
+        builder = self.builder
+        builder.session_id = builder.session_id or session_name(record.get("sessionId"))
+        builder.project = builder.project or text_of(record.get("cwd"))
+        builder.branch = text_of(record.get("gitBranch")) or builder.branch
+        if record.get("type") in {"user", "assistant"}:
+            builder.see(timestamp(record.get("timestamp")))
+
+    def _queued(self, number: int, record: Record) -> None:
+        """What the person typed while the agent worked; it may not come as a message of its own."""
+        if record.get("operation") == "enqueue":
+            self._speak(number, record, text_of(record.get("content")), queued=True)
+
+    def _attachment(self, number: int, record: Record) -> None:
+        attachment = mapping(record.get("attachment"))
+        if attachment.get("type") == "queued_command":
+            self._speak(number, record, text_of(attachment.get("prompt")))
+
+    def _user(self, number: int, record: Record) -> None:
+        if record.get("isMeta") is True or record.get("isCompactSummary") is True:
+            return
+        content = mapping(record.get("message")).get("content")
+        if isinstance(content, str):
+            self._speak(number, record, content)
+            return
+        texts: list[str] = []
+        for block in items(content):
+            if block.get("type") == "tool_result":
+                self._result(number, record, block)
+            elif block.get("type") == "text":
+                texts.append(text_of(block.get("text")))
+        if texts:
+            self._speak(number, record, "\n".join(texts))
+
+    def _speak(self, number: int, record: Record, text: str, *, queued: bool = False) -> None:
+        if INTERRUPTION in text[:200]:
+            self.last_event = "interrupted"
+        said = spoken(text)
+        if not said or self._repeats_queued(said, queued):
+            return
+        role = "parent" if self.builder.subagent else "user"
+        said = f"Remember: {said}" if remembered(text) else said
+        at = timestamp(record.get("timestamp"))
+        identity = text_of(record.get("uuid")) or f"{text_of(record.get('timestamp'))}"
+        self.builder.say(role, said, number, at, identity)
+        self.last_event = "asked"
+
+    def _repeats_queued(self, said: str, queued: bool) -> bool:
+        if queued:
+            self.queued[said] = self.queued.get(said, 0) + 1
+            return False
+        if self.queued.get(said, 0) < 1:
+            return False
+        self.queued[said] -= 1
+        return True
+
+    def _assistant(self, number: int, record: Record) -> None:
+        message = mapping(record.get("message"))
+        at = timestamp(record.get("timestamp"))
+        if record.get("isApiErrorMessage") is True:
+            self.last_event = "error"
+            self.builder.error = _texts(message)
+            return
+        model = text_of(message.get("model"))
+        self.builder.model = model if model and model != "<synthetic>" else self.builder.model
+        self._count_tokens(message)
+        for block in items(message.get("content")):
+            if block.get("type") == "text":
+                text = text_of(block.get("text"))
+                self.builder.say("assistant", text, number, at, text_of(record.get("uuid")))
+                self.last_event = "answered" if text.strip() else self.last_event
+            elif block.get("type") == "tool_use":
+                self._call(number, record, block)
+
+    def _count_tokens(self, message: Record) -> None:
+        """Blocks of one message stand on several lines that repeat its usage: last one counts."""
+        usage = mapping(message.get("usage"))
+        if usage:
+            self.usage[text_of(message.get("id"))] = usage
+
+    def _call(self, number: int, record: Record, block: Record) -> None:
+        arguments, tool = mapping(block.get("input")), text_of(block.get("name")).strip()
+        call_id = text_of(block.get("id")).strip()
+        if not tool or not call_id:
+            self.unknown += 1
+            return
+        self.last_event = "called"
+        self.builder.call(
+            PendingCall(
+                id=call_id,
+                tool=tool,
+                input=arguments,
+                command=text_of(arguments.get("command")) if is_shell(tool) else "",
+                line=number,
+                at=timestamp(record.get("timestamp")),
+            )
+        )
+
+    def _result(self, number: int, record: Record, block: Record) -> None:
+        call = self.builder.calls.get(text_of(block.get("tool_use_id")))
+        if call is None or call.result_line is not None:
+            return
+        call.result_line = number
+        settle(call, block, record, _result_text(block.get("content")))
+        if call.outcome == "ok" and call.tool in _WRITING_TOOLS:
+            path = call.input.get("file_path") or call.input.get("notebook_path")
+            if isinstance(path, str) and path:
+                self.builder.files[path] = None
+        self.last_event = "result"
+
+    def finish(self, lines: TranscriptLines) -> Reading:
+        builder = self.builder
+        if not builder.session_id or not (builder.turns or builder.calls):
+            return Reading(unknown_records=self.unknown, skipped="nothing was asked or done in it")
+        for call in builder.calls.values():
+            settle_with_hooks(call, self.hooks)
+        builder.tokens = TokenUsage(
+            input=self._tokens("input_tokens") + self._tokens("cache_creation_input_tokens"),
+            output=self._tokens("output_tokens"),
+            cached=self._tokens("cache_read_input_tokens"),
+        )
+        builder.outcome = _OUTCOMES.get(self.last_event, ExecutionOutcome.UNKNOWN)
+        if builder.outcome is not ExecutionOutcome.FAILED:
+            builder.error = ""
+        read = ReadExecution(builder.build(lines), lines.kept)
+        return Reading((read,), unknown_records=self.unknown)
+
+    def _tokens(self, name: str) -> int:
+        return sum(count_of(usage.get(name)) for usage in self.usage.values())
+
+
+_OUTCOMES = {
+    "answered": ExecutionOutcome.COMPLETED,
+    "interrupted": ExecutionOutcome.INTERRUPTED,
+    "error": ExecutionOutcome.FAILED,
+}
+
+
+def _texts(message: Record) -> str:
+    return "\n".join(text_of(block.get("text")) for block in items(message.get("content")))
+
+
+def _result_text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(text_of(block.get("text")) for block in items(content))
+
+
+def subagent_types(records: Iterable[Record]) -> dict[str, str]:
+    """Subagent id to its declared type, from the records of the session that started them."""
+    declared: dict[str, str] = {}
+    types: dict[str, str] = {}
+    for record in records:
+        content = mapping(record.get("message")).get("content")
+        for block in items(content):
+            kind = text_of(mapping(block.get("input")).get("subagent_type"))
+            if block.get("type") == "tool_use" and kind:
+                declared[text_of(block.get("id"))] = kind
+            agent = text_of(mapping(record.get("toolUseResult")).get("agentId"))
+            if agent and text_of(block.get("tool_use_id")) in declared:
+                types[agent] = declared[text_of(block.get("tool_use_id"))]
+        agent = text_of(mapping(record.get("data")).get("agentId"))
+        if agent and (kind := declared.get(text_of(record.get("parentToolUseID")), "")):
+            types.setdefault(agent, kind)
+    return types

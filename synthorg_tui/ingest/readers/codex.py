@@ -1,0 +1,246 @@
+"""Codex CLI rollout files."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.core.execution import TokenUsage
+from synthorg_tui.ingest.readers.base import (
+    ExecutionBuilder,
+    PendingCall,
+    ReadExecution,
+    Reading,
+    count_of,
+    is_shell,
+    items,
+    session_name,
+    text_of,
+    timestamp,
+)
+from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.speech import spoken
+
+AGENT = "codex"
+_ENVELOPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
+_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
+_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+_ITEMS = _CALLS | _OUTPUTS | {"message", "reasoning"}
+_SILENT_ITEMS = frozenset({"ghost_snapshot", "compaction", "compaction_summary", "other"})
+_EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) *(-?\d+)", re.MULTILINE)
+_REFUSED = re.compile(r"rejected by user|aborted by user|user (?:denied|declined)", re.IGNORECASE)
+_FAILED = re.compile(
+    r"\s*(?:error\b|failed to |execution error|unsupported call|unknown tool|tool call failed"
+    r"|apply_patch verification failed|patch (?:failed|rejected)|collab .{0,40} failed)",
+    re.IGNORECASE,
+)
+_PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_HEAD = 2_000
+
+
+class CodexReader:
+    """Reads ``rollout-*.jsonl``, compressed ones too."""
+
+    name: ClassVar[str] = "codex"
+
+    def recognises(self, record: Record) -> bool:
+        """Codex wraps everything in typed envelopes with a payload."""
+        return record.get("type") in _ENVELOPES and isinstance(record.get("payload"), dict)
+
+    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
+        """Read one rollout."""
+        state = _Rollout(ExecutionBuilder(reader=self.name, agent_id=AGENT))
+        for number, record in records:
+            state.feed(number, record)
+        return state.finish(lines)
+
+
+@dataclass(slots=True)
+class _Rollout:
+    """Reading state of one file."""
+
+    builder: ExecutionBuilder
+    unknown: int = 0
+    last_event: str = ""
+
+    def feed(self, number: int, record: Record) -> None:
+        kind, payload = record.get("type"), mapping(record.get("payload"))
+        if kind not in _ENVELOPES:
+            self.unknown += 1
+            return
+        if kind != "session_meta":
+            self.builder.see(timestamp(record.get("timestamp")))
+        if kind in {"session_meta", "turn_context"}:
+            self._context(payload)
+        elif kind == "event_msg":
+            self._event(payload)
+        elif kind == "response_item":
+            self._item(number, record, payload)
+
+    def _context(self, payload: Record) -> None:
+        builder = self.builder
+        builder.session_id = builder.session_id or session_name(payload.get("id"))
+        builder.project = builder.project or text_of(payload.get("cwd"))
+        builder.branch = text_of(mapping(payload.get("git")).get("branch")) or builder.branch
+        builder.model = text_of(payload.get("model")) or builder.model
+
+    def _event(self, payload: Record) -> None:
+        kind = payload.get("type")
+        if kind == "turn_aborted":
+            self.last_event = "interrupted"
+        elif kind in {"task_complete", "turn_complete"}:
+            self.last_event = "completed"
+        elif kind == "error":
+            self.last_event = "error"
+            self.builder.error = text_of(payload.get("message"))
+        elif kind == "token_count":
+            self._count_tokens(mapping(mapping(payload.get("info")).get("total_token_usage")))
+
+    def _count_tokens(self, usage: Record) -> None:
+        if usage:
+            self.builder.tokens = TokenUsage(
+                input=count_of(usage.get("input_tokens")),
+                output=count_of(usage.get("output_tokens")),
+                cached=count_of(usage.get("cached_input_tokens")),
+            )
+
+    def _item(self, number: int, record: Record, payload: Record) -> None:
+        kind = payload.get("type")
+        if kind == "message":
+            self._message(number, record, payload)
+        elif kind in _CALLS:
+            self._call(number, record, payload)
+        elif kind in _OUTPUTS:
+            self._output(number, payload)
+        elif kind not in _ITEMS and kind not in _SILENT_ITEMS:
+            self.unknown += 1
+
+    def _message(self, number: int, record: Record, payload: Record) -> None:
+        role = text_of(payload.get("role"))
+        at = timestamp(record.get("timestamp"))
+        identity = text_of(payload.get("id")) or f"L{number}"
+        texts = [text_of(part.get("text")) for part in items(payload.get("content"))]
+        if role == "user":
+            said = "\n".join(filter(None, (spoken(text) for text in texts)))
+            if said:
+                self.last_event = "asked"
+            self.builder.say("user", said, number, at, identity)
+        elif role == "assistant":
+            self.last_event = "answered"
+            self.builder.say("assistant", "\n".join(texts), number, at, identity)
+
+    def _call(self, number: int, record: Record, payload: Record) -> None:
+        tool, arguments = _tool_of(payload)
+        call_id = text_of(payload.get("call_id")) or text_of(payload.get("id")) or f"L{number}"
+        call = PendingCall(
+            id=call_id,
+            tool=tool,
+            input=arguments,
+            command=_command_of(arguments) if is_shell(tool) else "",
+            line=number,
+            at=timestamp(record.get("timestamp")),
+        )
+        if payload.get("type") == "web_search_call":
+            call.outcome, call.result_line = CallOutcome.OK, number
+        self.last_event = "called"
+        self.builder.call(call)
+
+    def _output(self, number: int, payload: Record) -> None:
+        call = self.builder.calls.get(text_of(payload.get("call_id")))
+        if call is None or call.result_line is not None:
+            return
+        call.result_line = number
+        call.output, metadata_code = _output_text(payload.get("output"))
+        call.outcome, call.exit_code = _outcome(call.output, metadata_code)
+        if call.outcome is CallOutcome.OK:
+            self._touch(call)
+
+    def _touch(self, call: PendingCall) -> None:
+        patch = text_of(call.input.get("input")) or call.command
+        if "*** Begin Patch" in patch:
+            for path in _PATCHED_FILE.findall(patch):
+                self.builder.files[path.strip()] = None
+
+    def finish(self, lines: TranscriptLines) -> Reading:
+        builder = self.builder
+        if not builder.session_id or not (builder.turns or builder.calls):
+            return Reading(unknown_records=self.unknown, skipped="nothing was asked or done in it")
+        builder.outcome = _OUTCOMES.get(self.last_event, ExecutionOutcome.UNKNOWN)
+        if builder.outcome is not ExecutionOutcome.FAILED:
+            builder.error = ""
+        return Reading((ReadExecution(builder.build(lines), lines.kept),), self.unknown)
+
+
+_OUTCOMES = {
+    "answered": ExecutionOutcome.COMPLETED,
+    "completed": ExecutionOutcome.COMPLETED,
+    "interrupted": ExecutionOutcome.INTERRUPTED,
+    "error": ExecutionOutcome.FAILED,
+}
+
+
+def _tool_of(payload: Record) -> tuple[str, Record]:
+    """The tool's name and its arguments as an object."""
+    kind = payload.get("type")
+    if kind == "local_shell_call":
+        return "local_shell", mapping(payload.get("action"))
+    if kind == "web_search_call":
+        return "web_search", mapping(payload.get("action"))
+    name = text_of(payload.get("name")).strip() or "unknown"
+    if kind == "custom_tool_call":
+        text = text_of(payload.get("input"))
+        paths = _PATCHED_FILE.findall(text)
+        return name, {"path": ", ".join(paths), "input": text} if paths else {"input": text}
+    return name, _json_object(text_of(payload.get("arguments")))
+
+
+def _json_object(text: str) -> Record:
+    try:
+        value = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        return {"input": text}
+    return value if isinstance(value, dict) else {"input": text}
+
+
+def _command_of(arguments: Record) -> str:
+    """The shell command: a string, or the last word of ``bash -lc <command>``."""
+    command = arguments.get("cmd") or arguments.get("command")
+    if isinstance(command, str):
+        return command
+    words = [str(word) for word in command] if isinstance(command, list) else []
+    if len(words) >= 3 and words[1] in {"-lc", "-c"}:
+        return words[2]
+    return shlex.join(words)
+
+
+def _output_text(output: object) -> tuple[str, int | None]:
+    """The output as text, and the exit code when it is JSON with metadata."""
+    if isinstance(output, list):
+        return "\n".join(text_of(part.get("text")) for part in items(output)), None
+    if isinstance(output, dict):
+        code = mapping(output.get("metadata")).get("exit_code")
+        text = text_of(output.get("output")) or text_of(output.get("content"))
+        failed = output.get("success") is False
+        return text, code if isinstance(code, int) else (1 if failed else None)
+    text = text_of(output)
+    if text.startswith("{"):
+        inner = _json_object(text)
+        if "metadata" in inner or "output" in inner:
+            return _output_text(inner)
+    return text, None
+
+
+def _outcome(output: str, metadata_code: int | None) -> tuple[CallOutcome, int | None]:
+    header = output.partition("\nOutput:")[0][:_HEAD]
+    code = metadata_code
+    match = _EXIT_CODE.search(header)
+    if code is None and match is not None:
+        code = int(match[1])
+    if _REFUSED.search(header[:300]) and code is None:
+        return CallOutcome.DENIED_BY_USER, None
+    if code is not None:
+        return (CallOutcome.FAILED if code else CallOutcome.OK), code
+    return (CallOutcome.FAILED if _FAILED.match(output) else CallOutcome.OK), None

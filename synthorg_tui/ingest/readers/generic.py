@@ -1,0 +1,139 @@
+"""Our own format, one execution a line; see ``docs/transcript-format.md``."""
+
+from collections.abc import Iterable
+from typing import ClassVar, TypeVar
+
+from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.core.execution import Execution, TokenUsage
+from synthorg_tui.ingest.readers.base import (
+    ExecutionBuilder,
+    PendingCall,
+    ReadExecution,
+    Reading,
+    count_of,
+    is_shell,
+    items,
+    session_name,
+    slug,
+    text_of,
+    timestamp,
+)
+from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.speech import spoken
+
+_Outcome = TypeVar("_Outcome", ExecutionOutcome, CallOutcome)
+
+FORMAT = "synthorg-execution"
+_WRITING_TOOLS = frozenset({"edit", "write", "apply_patch", "create_file", "str_replace"})
+
+
+class GenericReader:
+    """Reads ``{"format": "synthorg-execution", "session": ..., ...}`` lines."""
+
+    name: ClassVar[str] = "generic"
+
+    def recognises(self, record: Record) -> bool:
+        """The record names the format."""
+        return record.get("format") == FORMAT
+
+    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
+        """Read every execution of the file; each keeps its own line, as line 1."""
+        found: dict[str, ReadExecution] = {}
+        unknown = 0
+        for _number, record in records:
+            execution = _execution(record, lines) if self.recognises(record) else None
+            if execution is None:
+                unknown += 1
+            else:
+                found[execution.id] = ReadExecution(execution, (lines.kept[-1],))
+        skipped = "" if found else "no complete execution in it"
+        return Reading(tuple(found.values()), unknown_records=unknown, skipped=skipped)
+
+
+def _execution(record: Record, lines: TranscriptLines) -> Execution | None:
+    session, agent = session_name(record.get("session")), slug(text_of(record.get("agent")))
+    if not session or not agent:
+        return None
+    builder = ExecutionBuilder(
+        reader=GenericReader.name,
+        session_id=session,
+        agent_id=agent,
+        project=text_of(record.get("project")),
+        branch=text_of(record.get("branch")),
+        model=text_of(record.get("model")),
+        outcome=_enum(ExecutionOutcome, record.get("outcome"), ExecutionOutcome.UNKNOWN),
+        error=text_of(record.get("error")),
+    )
+    builder.see(timestamp(record.get("started_at")))
+    builder.see(timestamp(record.get("ended_at")))
+    _take_turns(builder, record)
+    for number, call in enumerate(items(record.get("calls")), 1):
+        _take_call(builder, call, number)
+    for path in _strings(record.get("files")):
+        builder.files[path] = None
+    tokens = mapping(record.get("tokens"))
+    builder.tokens = TokenUsage(
+        input=count_of(tokens.get("input")),
+        output=count_of(tokens.get("output")),
+        cached=count_of(tokens.get("cached")),
+    )
+    if not (builder.turns or builder.calls):
+        return None
+    built = builder.build(lines)
+    return built.model_copy(update={"id": f"generic:{agent}.{session}", "line_count": 1})
+
+
+def _take_turns(builder: ExecutionBuilder, record: Record) -> None:
+    """The turns; the ``task`` is what the person asked when no user turn says it."""
+    turns = items(record.get("turns"))
+    task = text_of(record.get("task"))
+    if task and not any(turn.get("role") == "user" for turn in turns):
+        builder.say("user", spoken(task), 1, builder.started_at, "task")
+    for number, turn in enumerate(turns, 1):
+        at = timestamp(turn.get("at"))
+        builder.see(at)
+        identity = text_of(turn.get("id")) or f"turn-{number}"
+        if turn.get("role") == "user":
+            builder.say("user", spoken(text_of(turn.get("text"))), 1, at, identity)
+        elif turn.get("role") == "assistant":
+            builder.say("assistant", text_of(turn.get("text")), 1, at, identity)
+
+
+def _take_call(builder: ExecutionBuilder, call: Record, number: int) -> None:
+    tool = text_of(call.get("tool")).strip()
+    if not tool:
+        return
+    arguments = call.get("arguments")
+    given = mapping(arguments) or ({"command": arguments} if isinstance(arguments, str) else {})
+    code = call.get("exit_code")
+    pending = PendingCall(
+        id=text_of(call.get("id")).strip() or f"call-{number}",
+        tool=tool,
+        input=given,
+        command=text_of(given.get("command")) if is_shell(tool) else "",
+        line=1,
+        at=timestamp(call.get("at")),
+        outcome=_enum(CallOutcome, call.get("outcome"), CallOutcome.UNKNOWN),
+        output=text_of(call.get("output")),
+        exit_code=code if isinstance(code, int) and not isinstance(code, bool) else None,
+        result_line=1 if "outcome" in call else None,
+    )
+    builder.see(pending.at)
+    builder.call(pending)
+    path = given.get("file_path") or given.get("path")
+    wrote = tool.lower() in _WRITING_TOOLS and pending.outcome is CallOutcome.OK
+    if wrote and isinstance(path, str) and path:
+        builder.files[path] = None
+
+
+def _enum(kind: type[_Outcome], value: object, default: _Outcome) -> _Outcome:
+    try:
+        return kind(text_of(value))
+    except ValueError:
+        return default
+
+
+def _strings(value: object) -> list[str]:
+    if not isinstance(value, list):
+        return []
+    return [item for item in value if isinstance(item, str) and item]

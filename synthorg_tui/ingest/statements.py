@@ -1,0 +1,97 @@
+"""What a person told an agent to keep: remember, always, never, not this but that."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'`(])|\n+")
+_LEAD = re.compile(
+    r"(?:[-*•]\s+|\d+[.)]\s+|(?:ok(?:ay)?|please|also|and|but|so|hey|no|nope|btw|oh|by the way"
+    r"|actually|well|hmm|again|yes|yeah|great|thanks|thank you)\b[\s,.:!-]*)+",
+    re.IGNORECASE,
+)
+_WHO = r"(?:(?:you|we|i|it)\s+(?:should|must|need to|have to|want you to|always want to)\s+)?"
+_KINDS: tuple[tuple[str, float, re.Pattern[str]], ...] = (
+    (
+        "remember",
+        0.95,
+        re.compile(
+            r"(?:remember|keep in mind|bear in mind|don'?t forget|do not forget|note)\b"
+            r"(?:\s*[:,]|\s+(?:that|to|this))|remember\s+\w|for future reference\b|from now on\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "rule",
+        0.9,
+        re.compile(
+            _WHO + r"(?:always|never)\s+\w|(?:you|we|i|agents?|tests?|code|commits?|everyone)\s"
+            r"(?:\w+\s){0,3}(?:always|never)\s+\w",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "correction",
+        0.85,
+        re.compile(
+            r"(?:\w+[\s,]+){0,6}use\s+\S.{0,120}?[\s,]"
+            r"(?:instead of|rather than|and not|,? not)\s+\S"
+            r"|(?:i\s+|we\s+)?prefer\s+\S.{0,120}?\s(?:over|to|instead of)\s+\S"
+            r"|instead of\s+\S.{0,120}?,?\s+use\s+\S",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "ban",
+        0.7,
+        re.compile(_WHO + r"(?:don'?t|do not|stop|avoid)\s+(?:ever\s+)?\w", re.IGNORECASE),
+    ),
+)
+_EMPTY_TALK = re.compile(
+    r"never\s?mind|(?:don'?t|do not)\s+(?:worry|know|think|see|understand|care|mind|bother|hesitate"
+    r"|have|want|believe|get|like|need|remember)\b|always\s+(?:wondered|thought|good|nice)"
+    r"|(?:\w+\s+){0,3}(?:it|that|this|those|these|them|here|now|yet)[.!]*$",
+    re.IGNORECASE,
+)
+_MIN_WORDS = 3
+_MAX_CHARS = 400
+_HEAD, _TAIL = 1_500, 700
+"""Of a long message only its start and end are the person talking; between is what they pasted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence worth keeping, the pattern that found it, and how sure that pattern is."""
+
+    text: str
+    kind: str
+    confidence: float
+
+
+def statements(text: str) -> Iterator[Statement]:
+    """The sentences of a person's message that state a lasting wish or fact."""
+    for sentence in _sentences(text):
+        bare = sentence[lead.end() :] if (lead := _LEAD.match(sentence)) else sentence
+        if len(bare) > _MAX_CHARS or len(bare.split()) < _MIN_WORDS or bare.rstrip().endswith("?"):
+            continue
+        if _EMPTY_TALK.match(bare):
+            continue
+        for kind, confidence, pattern in _KINDS:
+            if pattern.match(bare):
+                yield Statement(_capitalised(bare), kind, confidence)
+                break
+
+
+def _sentences(text: str) -> Iterator[str]:
+    text = _FENCE.sub("\n", text)
+    if len(text) > _HEAD + _TAIL:
+        text = f"{text[:_HEAD].rpartition(' ')[0]}\n{text[-_TAIL:].partition(' ')[2]}"
+    for sentence in _SENTENCE_END.split(text):
+        sentence = sentence.strip()
+        if sentence and not sentence.startswith((">", "|", "<", "$ ", "at ", "#")):
+            yield " ".join(sentence.split())
+
+
+def _capitalised(text: str) -> str:
+    return text[0].upper() + text[1:]

@@ -262,7 +262,7 @@ def _recovery_title(
 def _attempt(execution: Execution, call: ToolCall, following: ToolCall) -> str:
     """What failed and what the agent made of it, in its own words."""
     code = f" (exit code {call.exit_code})" if call.exit_code else ""
-    line = f"Failed: {narrate.what(call, execution, 200)}{code}: {narrate.headline(call.output)}"
+    line = f"Failed: {narrate.what(call, execution, 200)}{code}: {narrate.reason(call)}"
     start = call.result_line or call.call_line
     thought = next(
         (

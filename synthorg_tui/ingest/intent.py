@@ -44,8 +44,7 @@ _RUNNERS = frozenset(
     {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("hatch", "run"), ("bundle", "exec")}
     | {("pnpm", "exec"), ("yarn", "exec"), ("npm", "exec"), ("rye", "run"), ("pdm", "run")}
 )
-_NO_DOTTED_SUBCOMMANDS = frozenset({"mix", "gradle"})
-_SUBCOMMAND = re.compile(
+_NO_SUBCOMMAND = re.compile(
     r"ls|cat|head|tail|grep|rg|find|sed|awk|rm|cp|mv|mkdir|chmod|chown|touch|pytest|mypy|eslint|tsc"
     r"|jest|vitest|prettier|black|curl|wget|diff|wc|sort|jq|test|tree|which|stat|less|kill|ps|tee"
     r"|xargs|date|bash|sh|zsh"

@@ -66,7 +66,15 @@ def headline(output: str) -> str:
 
 
 def _clean(output: str) -> str:
+    """Without terminal codes and tags; hooks print line ends as backslash and n."""
     return _TOOL_ERROR.sub("", _ANSI.sub("", output)).replace("\\n", "\n")
+
+
+def reason(call: ToolCall) -> str:
+    """Why the call failed; a hook's whole message, since it was written for a reader."""
+    if call.outcome is CallOutcome.BLOCKED_BY_HOOK:
+        return one_line(_clean(call.output), 240)
+    return headline(call.output)
 
 
 def what(call: ToolCall, execution: Execution, limit: int = 120) -> str:
@@ -128,14 +136,15 @@ def commit_body(call: ToolCall) -> str:
 
 
 _STARTING = re.compile(
-    r"(?:(?:ok(?:ay)?|good|right|now|great|perfect|next)\b[\s,.!—-]*)*(?:let me|i'll|i will|i need to)\b",
+    r"(?:(?:ok(?:ay)?|good|right|now|great|perfect|next)\b[\s,.!—-]*)*"
+    r"(?:let me|i'll|i will|i need to)\b",
     re.IGNORECASE,
 )
 
 
 def conclusion(texts: Sequence[str], least: int = 80) -> str:
     """The last message that says how something ended, not what comes next; empty without one."""
-    for text in reversed(texts):
+    for text in reversed(texts[-4:]):
         if len(text) >= least and not _STARTING.match(text.strip()):
             return text
     return ""

@@ -1,0 +1,113 @@
+"""Where agents keep their transcripts, and which files under a root may be read."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+SUFFIXES = (".jsonl", ".jsonl.zst")
+_MAX_DEPTH = 12
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTranscripts:
+    """A usual place that holds transcripts: how many files and bytes."""
+
+    reader: str
+    root: Path
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptFile:
+    """A file to import, with what the file system said of it."""
+
+    path: Path
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A path that is not imported, and why."""
+
+    path: Path
+    reason: str
+
+
+def usual_places(home: Path, environ: Mapping[str, str]) -> tuple[tuple[str, Path], ...]:
+    """Reader name and root of each place agents write to by themselves."""
+    claude = _home(environ.get("CLAUDE_CONFIG_DIR"), home / ".claude")
+    codex = _home(environ.get("CODEX_HOME"), home / ".codex")
+    return (
+        ("claude_code", claude / "projects"),
+        ("codex", codex / "sessions"),
+        ("codex", codex / "archived_sessions"),
+    )
+
+
+def _home(configured: str | None, default: Path) -> Path:
+    return Path(configured).expanduser() if configured else default
+
+
+def find_transcripts(root: Path) -> Iterator[TranscriptFile | Refusal]:
+    """The transcripts at or under ``root``, in order; links that lead out of it are refused."""
+    try:
+        base = root.resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        yield Refusal(root, _reason(error))
+        return
+    if base.is_file():
+        yield _file(base)
+    elif base.is_dir():
+        yield from _walk(base, base, 0)
+    else:
+        yield Refusal(root, "neither a file nor a directory")
+
+
+def _walk(folder: Path, base: Path, depth: int) -> Iterator[TranscriptFile | Refusal]:
+    try:
+        entries = sorted(os.scandir(folder), key=_files_first)
+    except OSError as error:
+        yield Refusal(folder, _reason(error))
+        return
+    for entry in entries:
+        path = Path(entry.path)
+        if entry.is_symlink():
+            yield from _linked(path, base)
+        elif entry.is_dir(follow_symlinks=False):
+            if depth < _MAX_DEPTH:
+                yield from _walk(path, base, depth + 1)
+        elif entry.name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
+            yield _file(path)
+
+
+def _files_first(entry: "os.DirEntry[str]") -> tuple[bool, str]:
+    """Sessions before the folders of their subagents."""
+    return entry.is_dir(follow_symlinks=False), entry.name
+
+
+def _linked(path: Path, base: Path) -> Iterator[TranscriptFile | Refusal]:
+    """A linked file is read when it stays inside the root; it is found there by itself anyway."""
+    if not path.name.endswith(SUFFIXES) and not path.is_dir():
+        return
+    try:
+        inside = path.resolve(strict=True).is_relative_to(base)
+    except (OSError, RuntimeError) as error:
+        yield Refusal(path, _reason(error))
+        return
+    if not inside:
+        yield Refusal(path, "a symbolic link that leads out of the imported folder")
+
+
+def _file(path: Path) -> TranscriptFile | Refusal:
+    try:
+        stat = path.stat()
+    except OSError as error:
+        return Refusal(path, _reason(error))
+    return TranscriptFile(path, stat.st_size, stat.st_mtime_ns)
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)

@@ -1,0 +1,114 @@
+"""Reads one transcript file: picks its reader from its records, runs it, extracts memories."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+
+from synthorg_tui.core.execution import Execution
+from synthorg_tui.ingest.discovery import TranscriptFile
+from synthorg_tui.ingest.extract import extract
+from synthorg_tui.ingest.readers.base import ReadExecution, Reading, TranscriptReader, slug
+from synthorg_tui.ingest.readers.claude_code import AGENT, ClaudeCodeReader, subagent_types
+from synthorg_tui.ingest.readers.codex import CodexReader
+from synthorg_tui.ingest.readers.generic import GenericReader
+from synthorg_tui.ingest.records import Record, TranscriptLines
+from synthorg_tui.memory.extensions import MemoryDraft
+from synthorg_tui.persistence.executions import FileMark
+
+READERS: tuple[TranscriptReader, ...] = (ClaudeCodeReader(), CodexReader(), GenericReader())
+_SNIFFED = 25
+"""How many records may come before the first that tells whose transcript it is."""
+
+
+@dataclass(slots=True)
+class ExtractedExecution:
+    """An execution, its redacted lines, and the memories found in it."""
+
+    execution: Execution
+    lines: list[str]
+    drafts: tuple[MemoryDraft, ...]
+
+
+@dataclass(slots=True)
+class FileReading:
+    """Everything an import needs to know of one file."""
+
+    mark: FileMark
+    executions: list[ExtractedExecution] = field(default_factory=list)
+    malformed: int = 0
+    unknown: int = 0
+    redactions: int = 0
+    skipped: str = ""
+
+
+def read_file(file: TranscriptFile) -> FileReading:
+    """Read, redact and extract; problems of the file are in ``skipped``, never raised."""
+    lines = TranscriptLines(file.path)
+    try:
+        reading = _read(lines)
+    except (OSError, ValueError, RecursionError) as error:
+        reading = Reading(skipped=f"can't be read: {getattr(error, 'strerror', None) or error}")
+    executions = [_extracted(read, file.path) for read in reading.executions]
+    return FileReading(
+        mark=FileMark(str(file.path), file.size, file.mtime_ns, lines.digest),
+        executions=executions,
+        malformed=lines.malformed,
+        unknown=reading.unknown_records,
+        redactions=lines.tally.total,
+        skipped=reading.skipped,
+    )
+
+
+def _read(lines: TranscriptLines) -> Reading:
+    records = lines.records()
+    seen: list[tuple[int, Record]] = []
+    for number, record in records:
+        seen.append((number, record))
+        reader = next((each for each in READERS if each.recognises(record)), None)
+        if reader is not None:
+            return reader.read(lines, chain(seen, records))
+        if len(seen) >= _SNIFFED:
+            break
+    empty = not any(lines.kept)
+    return Reading(skipped="empty" if empty else "not a transcript of a known agent")
+
+
+def _extracted(read: ReadExecution, path: Path) -> ExtractedExecution:
+    execution = _named(read.execution, path)
+    return ExtractedExecution(execution, list(read.lines), extract(execution))
+
+
+def _named(execution: Execution, path: Path) -> Execution:
+    """A subagent with its type in its name, when the session that started it still tells."""
+    if execution.reader != ClaudeCodeReader.name or execution.parent_id is None:
+        return execution
+    agent = execution.id.rpartition("/")[2]
+    kind = slug(_declared_types(path).get(agent, ""))
+    return execution.model_copy(update={"agent_id": f"{AGENT}/{kind}"}) if kind else execution
+
+
+def _declared_types(path: Path) -> dict[str, str]:
+    folder = path.parent.parent if path.parent.name == "subagents" else path.parent
+    parent = folder.with_suffix(".jsonl") if path.parent.name == "subagents" else None
+    if parent is None or not parent.is_file() or parent.is_symlink():
+        return {}
+    try:
+        return subagent_types(_mentioning_agents(parent))
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def _mentioning_agents(path: Path) -> Iterator[Record]:
+    """Records that may name a subagent; the rest isn't even decoded."""
+    import json
+
+    with path.open("rb") as stream:
+        for raw in stream:
+            if b'"subagent_type"' in raw or b'"agentId"' in raw:
+                try:
+                    record = json.loads(raw)
+                except ValueError:
+                    continue
+                if isinstance(record, dict):
+                    yield record

@@ -1,0 +1,335 @@
+"""Imports transcripts: finds them, reads what is new, stores memories and evidence."""
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.ingest.discovery import (
+    FoundTranscripts,
+    Refusal,
+    TranscriptFile,
+    find_transcripts,
+    usual_places,
+)
+from synthorg_tui.ingest.extract import extract
+from synthorg_tui.ingest.reading import ExtractedExecution, FileReading, read_file
+from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
+from synthorg_tui.persistence.executions import ExecutionStore, FileMark
+
+ACTOR = "import"
+BATCH = 64
+"""Memories stored in one transaction; a cancelled import stops between two."""
+WATCH_DEBOUNCE_MS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import did.
+
+    ``files`` counts the transcripts looked at, ``unchanged`` those of them that are as at their
+    last import and weren't read again. ``skipped`` pairs a path with the reason. ``calls``,
+    ``recoveries`` and ``redactions`` are of the executions read now.
+    """
+
+    files: int = 0
+    unchanged: int = 0
+    executions: int = 0
+    memories_added: int = 0
+    memories_updated: int = 0
+    memories_skipped: int = 0
+    calls: dict[CallOutcome, int] = field(default_factory=lambda: dict.fromkeys(CallOutcome, 0))
+    recoveries: int = 0
+    redactions: int = 0
+    malformed_lines: int = 0
+    unknown_records: int = 0
+    skipped: tuple[tuple[str, str], ...] = ()
+    cancelled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ImportProgress:
+    """How far an import is; ``seconds_left`` is ``None`` until there is a rate."""
+
+    files_done: int
+    files_total: int
+    bytes_done: int
+    bytes_total: int
+    memories_added: int
+    bytes_per_second: float
+    seconds_left: float | None
+    current: str
+
+
+ProgressSink = Callable[[ImportProgress], None]
+
+
+class ImportService:
+    """Brings transcripts into the store; importing the same again adds nothing.
+
+    Args:
+        backend: Where memories go.
+        executions: Where evidence and the marks of read files go.
+        clock: Nothing is dated later than this says, whatever a transcript claims.
+        home: The person's home directory, where the usual places are.
+        environ: May name other places (``CLAUDE_CONFIG_DIR``, ``CODEX_HOME``).
+    """
+
+    def __init__(
+        self,
+        *,
+        backend: BatchStore,
+        executions: ExecutionStore,
+        clock: Clock,
+        home: Path | None = None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._backend = backend
+        self._executions = executions
+        self._clock = clock
+        self._home = home or Path.home()
+        self._environ = environ
+
+    async def discover(self) -> tuple[FoundTranscripts, ...]:
+        """The usual places that hold transcripts now."""
+        return await asyncio.to_thread(self._discover)
+
+    def _discover(self) -> tuple[FoundTranscripts, ...]:
+        found = []
+        for reader, root in usual_places(self._home, self._environ):
+            if root.is_dir():
+                files = [
+                    each for each in find_transcripts(root) if isinstance(each, TranscriptFile)
+                ]
+                if files:
+                    size = sum(each.size for each in files)
+                    found.append(FoundTranscripts(reader, root, len(files), size))
+        return tuple(found)
+
+    async def run(
+        self,
+        paths: Sequence[Path] | None = None,
+        *,
+        progress: ProgressSink | None = None,
+        cancel: threading.Event | None = None,
+    ) -> ImportReport:
+        """Import files and folders, or the usual places when none are named.
+
+        A cancelled import keeps what it stored and goes on from there the next time. Raises
+        ``MemoryStoreError`` when the store fails; files that can't be read are reported instead.
+        """
+        roots = paths if paths is not None else [found.root for found in await self.discover()]
+        stores = _Stores(self._backend, self._executions, self._clock)
+        return await _Job(stores, progress, cancel or threading.Event()).run(roots)
+
+    async def watch(
+        self, paths: Sequence[Path] | None = None, *, stop: asyncio.Event
+    ) -> AsyncIterator[ImportReport]:
+        """Import what there is, then what changes, until ``stop`` is set.
+
+        Yields a report for each import that read something. Only folders that exist at the start
+        are watched.
+        """
+        from watchfiles import awatch  # here: only watching needs it
+
+        roots = (
+            paths
+            if paths is not None
+            else [root for _, root in usual_places(self._home, self._environ)]
+        )
+        roots = [root for root in roots if root.exists()]
+        report = await self.run(roots)
+        if report.executions:
+            yield report
+        if not roots:
+            await stop.wait()
+            return
+        async for _ in awatch(
+            *roots,
+            stop_event=stop,
+            debounce=WATCH_DEBOUNCE_MS,
+            recursive=True,
+            raise_interrupt=False,
+        ):
+            report = await self.run(roots)
+            if report.executions:
+                yield report
+
+
+@dataclass(frozen=True, slots=True)
+class _Stores:
+    """Where things go, and what time it is there."""
+
+    backend: BatchStore
+    executions: ExecutionStore
+    clock: Clock
+
+    def dated(self, draft: MemoryDraft) -> MemoryDraft:
+        """The draft with a time that isn't ahead of ours: an edit must not come before it."""
+        now = self.clock.now()
+        late = draft.created_at is not None and draft.created_at > now
+        return draft.model_copy(update={"created_at": now}) if late else draft
+
+
+class _Job:
+    """One run of an import."""
+
+    def __init__(
+        self, stores: _Stores, progress: ProgressSink | None, cancel: threading.Event
+    ) -> None:
+        self._stores = stores
+        self._progress = progress
+        self._cancel = cancel
+        self._tally = _Tally()
+        self._done_bytes = 0
+        self._started = time.monotonic()
+
+    async def run(self, roots: Sequence[Path]) -> ImportReport:
+        files, refusals = await asyncio.to_thread(_collect, roots)
+        self._tally.files = len(files)
+        self._tally.skipped += [(str(each.path), each.reason) for each in refusals]
+        marks = await self._stores.executions.marks()
+        fresh = [each for each in files if not _unchanged(each, marks)]
+        self._tally.unchanged = len(files) - len(fresh)
+        with ThreadPoolExecutor(1, thread_name_prefix="transcripts") as reader:
+            await self._import(fresh, reader)
+        self._tally.cancelled = self._cancel.is_set()
+        return self._tally.report()
+
+    async def _import(self, files: list[TranscriptFile], reader: ThreadPoolExecutor) -> None:
+        """Store file after file, reading the next one meanwhile."""
+        loop = asyncio.get_running_loop()
+        total = sum(each.size for each in files)
+        ahead = loop.run_in_executor(reader, read_file, files[0]) if files else None
+        for position, file in enumerate(files):
+            if self._cancel.is_set() or ahead is None:
+                break
+            self._tell(position, len(files), total, file.path.name)
+            reading = await ahead
+            following = files[position + 1 : position + 2]
+            ahead = loop.run_in_executor(reader, read_file, following[0]) if following else None
+            await self._store(reading)
+            self._done_bytes += file.size
+            self._tell(position + 1, len(files), total, file.path.name)
+        if ahead is not None:
+            await ahead
+
+    async def _store(self, reading: FileReading) -> None:
+        self._tally.count(reading)
+        if reading.skipped:
+            self._tally.skipped.append((reading.mark.path, reading.skipped))
+        for extracted in reading.executions:
+            await self._store_execution(extracted, reading.mark)
+
+    async def _store_execution(self, extracted: ExtractedExecution, mark: FileMark) -> None:
+        """Memories first, the file's mark last: an import cut short is taken up again."""
+        execution = extracted.execution
+        known = await self._stores.executions.get(execution.id)
+        if known is not None and known.line_count > execution.line_count:
+            self._tally.skipped.append((mark.path, "a longer copy of this session is imported"))
+            return
+        drafts = extracted.drafts
+        if known is not None and known.agent_id != execution.agent_id:
+            # A copy without the files around it can't tell a subagent's type: the first name stays.
+            execution = execution.model_copy(update={"agent_id": known.agent_id})
+            drafts = extract(execution)
+        for start in range(0, len(drafts), BATCH):
+            if self._cancel.is_set():
+                return
+            await self._store_batch(execution.agent_id, drafts[start : start + BATCH])
+        await self._stores.executions.save(execution, extracted.lines, mark)
+        self._tally.executions += 1
+
+    async def _store_batch(self, agent: str, drafts: Sequence[MemoryDraft]) -> None:
+        dated = [self._stores.dated(draft) for draft in drafts]
+        outcome = await self._stores.backend.store_many(agent, dated, actor=ACTOR)
+        self._tally.added += len(outcome.added)
+        self._tally.updated += len(outcome.updated)
+        self._tally.refused += len(outcome.skipped)
+
+    def _tell(self, done: int, total: int, total_bytes: int, current: str) -> None:
+        if self._progress is None:
+            return
+        elapsed = time.monotonic() - self._started
+        rate = self._done_bytes / elapsed if elapsed > 0 else 0.0
+        left = (total_bytes - self._done_bytes) / rate if rate > 0 else None
+        self._progress(
+            ImportProgress(
+                files_done=done,
+                files_total=total,
+                bytes_done=self._done_bytes,
+                bytes_total=total_bytes,
+                memories_added=self._tally.added,
+                bytes_per_second=rate,
+                seconds_left=left,
+                current=current,
+            )
+        )
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The report while it grows."""
+
+    files: int = 0
+    unchanged: int = 0
+    executions: int = 0
+    added: int = 0
+    updated: int = 0
+    refused: int = 0
+    calls: dict[CallOutcome, int] = field(default_factory=lambda: dict.fromkeys(CallOutcome, 0))
+    recoveries: int = 0
+    redactions: int = 0
+    malformed: int = 0
+    unknown: int = 0
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    cancelled: bool = False
+
+    def count(self, reading: FileReading) -> None:
+        self.malformed += reading.malformed
+        self.unknown += reading.unknown
+        self.redactions += reading.redactions
+        for extracted in reading.executions:
+            self.recoveries += len(extracted.execution.recoveries)
+            for call in extracted.execution.calls:
+                self.calls[call.outcome] += 1
+
+    def report(self) -> ImportReport:
+        return ImportReport(
+            files=self.files,
+            unchanged=self.unchanged,
+            executions=self.executions,
+            memories_added=self.added,
+            memories_updated=self.updated,
+            memories_skipped=self.refused,
+            calls=self.calls,
+            recoveries=self.recoveries,
+            redactions=self.redactions,
+            malformed_lines=self.malformed,
+            unknown_records=self.unknown,
+            skipped=tuple(self.skipped),
+            cancelled=self.cancelled,
+        )
+
+
+def _collect(roots: Sequence[Path]) -> tuple[list[TranscriptFile], list[Refusal]]:
+    files: dict[Path, TranscriptFile] = {}
+    refusals: list[Refusal] = []
+    for root in roots:
+        for each in find_transcripts(root):
+            if isinstance(each, TranscriptFile):
+                files[each.path] = each
+            else:
+                refusals.append(each)
+    return list(files.values()), refusals
+
+
+def _unchanged(file: TranscriptFile, marks: Mapping[str, FileMark]) -> bool:
+    mark = marks.get(str(file.path))
+    return mark is not None and (mark.size, mark.mtime_ns) == (file.size, file.mtime_ns)

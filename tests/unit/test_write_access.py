@@ -1,0 +1,82 @@
+"""Who may write organisation facts: the rules and their short form."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from synthorg_tui.core.enums import OrgFactCategory, SeniorityLevel
+from synthorg_tui.memory.org.access_control import CategoryWriteRule, WriteAccessConfig
+from synthorg_tui.memory.org.config import OrgMemoryConfig
+
+SENIOR = CategoryWriteRule(allowed_seniority=SeniorityLevel.SENIOR)
+
+
+def test_only_people_write_policies_and_seniors_the_rest_by_default() -> None:
+    assert dict(WriteAccessConfig().rules) == {
+        OrgFactCategory.CORE_POLICY: CategoryWriteRule(allowed_seniority=None, human_allowed=True),
+        OrgFactCategory.ADR: SENIOR,
+        OrgFactCategory.PROCEDURE: SENIOR,
+        OrgFactCategory.CONVENTION: SENIOR,
+    }
+
+
+def test_rules_are_read_only() -> None:
+    rules: Any = WriteAccessConfig(rules={OrgFactCategory.ADR: SENIOR}).rules
+    with pytest.raises(TypeError):
+        rules[OrgFactCategory.ADR] = CategoryWriteRule()
+
+
+def test_given_rules_replace_all_defaults() -> None:
+    config = WriteAccessConfig.model_validate({"rules": {"adr": {"allowed_seniority": "lead"}}})
+    assert set(config.rules) == {OrgFactCategory.ADR}
+
+
+def test_the_short_form_names_the_lowest_seniority() -> None:
+    config = WriteAccessConfig.model_validate(
+        {
+            "policies": ["human"],
+            "adrs": ["human", "c_suite", "senior", "lead"],
+            "procedures": ["junior"],
+        }
+    )
+    assert config.rules[OrgFactCategory.CORE_POLICY] == CategoryWriteRule()
+    assert config.rules[OrgFactCategory.ADR] == SENIOR
+    assert config.rules[OrgFactCategory.PROCEDURE] == CategoryWriteRule(
+        allowed_seniority=SeniorityLevel.JUNIOR, human_allowed=False
+    )
+
+
+def test_the_short_form_keeps_the_default_of_what_it_leaves_out() -> None:
+    config = WriteAccessConfig.model_validate({"policies": []})
+    assert config.rules[OrgFactCategory.CONVENTION] == SENIOR
+    assert config.rules[OrgFactCategory.CORE_POLICY] == CategoryWriteRule(human_allowed=False)
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        ({"adrs": ["boss"]}, r"adrs names \['boss'\]"),
+        ({"adrs": "human"}, "adrs must be a list"),
+        ({"adrs": ["human"], "rules": {}}, "can't be mixed"),
+        ({"adrs": ["human"], "handbooks": ["human"]}, "can't be mixed"),
+    ],
+)
+def test_a_wrong_short_form_is_refused(data: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        WriteAccessConfig.model_validate(data)
+
+
+def test_a_configuration_survives_being_written_and_read() -> None:
+    config = OrgMemoryConfig(core_policies=("All code is reviewed.",))
+    assert OrgMemoryConfig.model_validate(config.model_dump(mode="json")) == config
+
+
+def test_the_optional_backend_keys_of_the_guide_are_accepted() -> None:
+    config = OrgMemoryConfig.model_validate(
+        {
+            "backend": "hybrid_prompt_retrieval",
+            "extended_store": {"backend": "sqlite", "max_retrieved_per_query": 5},
+        }
+    )
+    assert config == OrgMemoryConfig()

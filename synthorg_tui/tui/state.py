@@ -23,7 +23,7 @@ class UiState:
     theme: str = DARK
     sort: SortOrder = "newest"
     filter: str = ""
-    split: int = 55
+    split: int = 58
     facets: bool = True
     welcomed: bool = False
     keymap: dict[str, str] = field(default_factory=dict)

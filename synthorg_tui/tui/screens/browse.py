@@ -198,6 +198,9 @@ class BrowseScreen(Screen[None]):
         middle, detail = self.query_one("#middle"), self.query_one("#detail")
         share, rest = f"{self.state.split}%", "1fr"
         self.query_one("#main").styles.layout = "vertical" if self.narrow else "horizontal"
+        bare = not self.listing.window.total and not self.listing.text
+        detail.display = not bare
+        share = "1fr" if bare else share
         middle.styles.width, middle.styles.height = (
             ("1fr", share) if self.narrow else (share, "1fr")
         )
@@ -208,17 +211,19 @@ class BrowseScreen(Screen[None]):
 
     def _draw(self) -> None:
         listing = self.listing
+        self._arrange()
         self._draw_top()
         self._draw_list()
         query = listing.query
         chips = self.query_one("#chips", LineBar)
-        chips.display = bool(query.chips or query.problems)
+        chips.display = bool(query.chips)
         chips.show(
             chip_line(query, max(chips.size.width, 20), search=bool(listing.search_text.strip()))
         )
         banner = self.query_one("#banner", LineBar)
-        banner.display = bool(listing.degraded)
-        banner.show(line((" ! ", "warn"), (listing.degraded, "warn")))
+        told = query.problems[0] if query.problems else listing.degraded
+        banner.display = bool(told)
+        banner.show(line(("! ", "bad"), (told, "warn")))
         chosen = query.criteria
         self.query_one("#facets", FixedList).show(
             lambda width: list(

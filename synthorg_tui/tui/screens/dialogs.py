@@ -34,7 +34,7 @@ class ConfirmDialog(ModalScreen[bool]):
         if len(self._touched) > _MAX_LISTED:
             listed.append(line((f"    and {len(self._touched) - _MAX_LISTED:,} more", "muted")))
         if self._note:
-            listed += [Line(), line((f"  {self._note}", "muted"))]
+            listed += [Line(), line((f"    {self._note}", "muted"))]
         body = LineBar([line((self._question, "strong")), Line(), *listed], id="question")
         body.styles.height = len(listed) + 2
         with Vertical(id="dialog", classes="dialog"):
@@ -111,6 +111,7 @@ class HelpScreen(ModalScreen[None]):
             made.append(line((CONTEXTS[context], "title")))
             for action in of(context):
                 keys = line((f"  {action.shown:<6}", "accent"), (f"{action.label:<11}", "strong"))
+                keys.hang = keys.width
                 made.append(keys.add(action.help, "muted"))
             made.append(Line())
         return made

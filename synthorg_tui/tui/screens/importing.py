@@ -94,7 +94,9 @@ class ImportScreen(Screen[bool]):
                 for place in self._places
             ]
 
-        self.query_one(FixedList).show(made)
+        places = self.query_one(FixedList)
+        places.styles.height = max(len(self._places), 5) + 2
+        places.show(made)
 
     def action_mark(self) -> None:
         """Choose the place under the cursor, or leave it out."""

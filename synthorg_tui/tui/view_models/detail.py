@@ -59,7 +59,9 @@ def _facts(row: MemoryRow, now: datetime) -> list[Line]:
 
 
 def _fact(label: str, value: str, role: str = "text") -> Line:
-    return line((label.ljust(_LABEL), "muted"), (value, role))
+    fact = line((label.ljust(_LABEL), "muted"), (value, role))
+    fact.hang = _LABEL
+    return fact
 
 
 def _scores(row: MemoryRow) -> list[Line]:
@@ -136,5 +138,6 @@ def excerpt_lines(excerpt: Excerpt) -> list[Line]:
         for at, part in enumerate(text_lines(text, "text" if named else "faint")):
             label = str(number).rjust(width) if at == 0 else " " * width
             head = line(("▌" if named else " ", "accent"), (f"{label}  ", "muted"))
+            head.hang = width + 3
             made.append(head.extend(part))
     return made

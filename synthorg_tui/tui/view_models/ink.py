@@ -33,9 +33,13 @@ ELLIPSIS = "…"
 
 @dataclass(slots=True)
 class Line:
-    """One line as (text, role) spans; text is safe as soon as it is in."""
+    """One line as (text, role) spans; text is safe as soon as it is in.
+
+    ``hang`` is how far rows are indented that it takes beyond the first when wrapped.
+    """
 
     spans: list[tuple[str, str]] = field(default_factory=list)
+    hang: int = 0
 
     def add(self, text: str, role: str = "text") -> Line:
         """Append a span; newlines and control characters become visible glyphs."""
@@ -110,14 +114,15 @@ def wrap(source: Line, width: int) -> list[Line]:
     """The line in rows of at most ``width`` cells, broken at spaces where possible."""
     if source.width <= width:
         return [source]
+    hang = source.hang if source.hang * 2 < width else 0
     rows, row, used = [], Line(), 0
     for text, role in source.spans:
         for word in _WORDS.findall(text):
-            for piece in _pieces(word, width):
+            for piece in _pieces(word, width - hang):
                 size = cell_len(piece)
                 if used + size > width:
                     rows.append(row)
-                    row, used = Line(), 0
+                    row, used = (line((" " * hang, "text")) if hang else Line()), hang
                     if piece.isspace():
                         continue
                 row.spans.append((piece, role))

@@ -102,7 +102,7 @@ class Listing:
     @property
     def caption(self) -> str:
         """Totals and order, for the frame of the list."""
-        if self.waiting and not self.window.rows:
+        if not self.window.rows:
             return ""
         order = "best first" if self.searching else self.sort
         return f"{self.window.caption} · {order}"
@@ -117,12 +117,10 @@ class Listing:
 
 
 def chip_line(query: Query, width: int, *, search: bool) -> Line:
-    """The parts of a query as chips, then the first part that could not be read."""
+    """The parts of a query as chips."""
     made = line(("search " if search else "filter ", "faint"))
     for chip in query.chips:
         made.add("▐", chip.role).add(chip.label, "strong").add("▌ ", chip.role)
-    for problem in query.problems[:1]:
-        made.add("! ", "bad").add(problem, "warn")
     return made.fit(width)
 
 

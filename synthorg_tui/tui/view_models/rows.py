@@ -16,7 +16,7 @@ GLYPHS = {
 }
 """A shape per category, so that colour is never the only sign."""
 
-_AGENT_WIDTH = 14
+_AGENT_WIDTH = 12
 _PREVIEW = 400
 
 

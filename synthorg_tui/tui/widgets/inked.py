@@ -96,6 +96,10 @@ class LineView(Inked, ScrollView, can_focus=True):
         """Wrap again when the width changed."""
         self._wrap()
 
+    def watch_show_vertical_scrollbar(self) -> None:
+        """A scrollbar takes a column: wrap again once it is there or gone."""
+        self.call_after_refresh(self._wrap)
+
     def _wrap(self) -> None:
         width = self.scrollable_content_region.width
         self._rows, self._starts = [], []
@@ -108,7 +112,7 @@ class LineView(Inked, ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """One row of the part in view."""
         at = y + self.scroll_offset.y
-        width = self.size.width
+        width = self.scrollable_content_region.width
         return self.strip(self._rows[at] if at < len(self._rows) else Line(), width)
 
     def action_down(self) -> None:

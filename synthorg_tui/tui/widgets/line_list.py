@@ -145,14 +145,14 @@ class LineList(Inked, ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One line of the part in view."""
-        width = self.size.width
+        width = self.scrollable_content_region.width
         if not self.row_count:
             return self._placeholder_line(y, width)
         index, part = divmod(y + self.scroll_offset.y, self.row_height)
         if index >= self.row_count:
             return self.strip(Line(), width)
         lines = self.row_lines(index, width)
-        return self.strip(lines[part], width, self._background(index))
+        return self.strip(lines[part].fit(width), width, self._background(index))
 
     def _placeholder_line(self, y: int, width: int) -> Strip:
         top = max((self.size.height - len(self.placeholder)) // 3, 0)

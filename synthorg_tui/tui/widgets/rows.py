@@ -49,6 +49,7 @@ class MemoryList(LineList):
     def row_lines(self, index: int, width: int) -> list[Line]:
         """The memory on one line, its scores on the next."""
         row = self.window.get(index)
+        width -= 1
         if row is None:
             return [waiting_line(width), Line()]
         first = memory_line(row, width, now=self._now(), marked=row.id in self.marks)

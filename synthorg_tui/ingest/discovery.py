@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SUFFIXES = (".jsonl", ".jsonl.zst")
+SAMPLE = Path(__file__).parent / "sample"
+"""A few invented sessions to try the app with; pass it to an import like any folder."""
 _MAX_DEPTH = 12
 
 

@@ -16,6 +16,8 @@ from synthorg_tui.ingest.statements import statements
 from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 
+NON_INFERABLE = "non-inferable"
+"""Tag of what an agent can't find out by reading the code base or its version history."""
 MAX_CONTENT = 1_800
 _MIN_ANSWER = 80
 _MIN_TASK_CALLS = 3
@@ -313,10 +315,10 @@ def _commits(execution: Execution) -> Iterator[MemoryDraft]:
 def _refusals(execution: Execution) -> Iterator[MemoryDraft]:
     """Calls the person refused with a word why."""
     for call in execution.calls:
-        feedback = _FEEDBACK.search(call.output)
-        if call.outcome is not CallOutcome.DENIED_BY_USER or feedback is None:
+        feedback = _feedback(call)
+        if not feedback:
             continue
-        said = narrate.one_line(feedback[1], 300)
+        said = narrate.one_line(feedback, 300)
         name = narrate.what(call, execution, 120)
         yield _draft(
             execution,
@@ -332,21 +334,39 @@ def _refusals(execution: Execution) -> Iterator[MemoryDraft]:
 def _said(execution: Execution) -> Iterator[MemoryDraft]:
     """What the person said to keep; a parent agent's task text is no person speaking."""
     for turn in execution.turns:
-        if turn.role != "user":
-            continue
-        for statement in statements(turn.text):
-            normal = re.sub(r"\W+", " ", statement.text.lower()).strip()
-            digest = hashlib.sha256(f"{execution.project}\n{normal}".encode()).hexdigest()[:20]
-            yield _draft(
-                execution,
-                f"said:{digest}",
-                statement.text,
-                lines=(turn.first_line, turn.last_line),
-                tags=("said", statement.kind),
-                confidence=statement.confidence,
-                at=turn.at,
-                category=MemoryCategory.SEMANTIC,
-            )
+        if turn.role == "user":
+            yield from _stated(execution, turn.text, (turn.first_line, turn.last_line), turn.at)
+    for call in execution.calls:
+        feedback = _feedback(call)
+        if feedback and execution.parent_id is None:
+            line = call.result_line or call.call_line
+            yield from _stated(execution, feedback, (line, line), call.at)
+
+
+def _stated(
+    execution: Execution, text: str, lines: tuple[int, int], at: datetime | None
+) -> Iterator[MemoryDraft]:
+    for statement in statements(text):
+        normal = re.sub(r"\W+", " ", statement.text.lower()).strip()
+        digest = hashlib.sha256(f"{execution.project}\n{normal}".encode()).hexdigest()[:20]
+        yield _draft(
+            execution,
+            f"said:{digest}",
+            statement.text,
+            lines=lines,
+            tags=("said", statement.kind),
+            confidence=statement.confidence,
+            at=at,
+            category=MemoryCategory.SEMANTIC,
+        )
+
+
+def _feedback(call: ToolCall) -> str:
+    """What the person said when refusing the call."""
+    if call.outcome is not CallOutcome.DENIED_BY_USER:
+        return ""
+    match = _FEEDBACK.search(call.output)
+    return match[1].strip() if match else ""
 
 
 def _tools(calls: tuple[ToolCall, ...]) -> tuple[str, ...]:
@@ -370,7 +390,13 @@ def _draft(
     category: MemoryCategory = MemoryCategory.EPISODIC,
 ) -> MemoryDraft:
     branch = f"branch:{slug(execution.branch)}" if execution.branch else ""
-    every = (*tags, slug(narrate.project_name(execution)), branch)
+    known_to_git = "commit" in tags
+    every = (
+        *tags,
+        "" if known_to_git else NON_INFERABLE,
+        slug(narrate.project_name(execution)),
+        branch,
+    )
     first, last = lines
     scope = "" if name.startswith("said:") else f"{execution.session_id}|"
     return MemoryDraft(

@@ -61,7 +61,7 @@ def headline(output: str) -> str:
     lines = [line for line in lines if _LETTERS.search(line) and not _NOISE.match(line)]
     telling = next((line for line in lines if _TELLING.match(line)), None)
     best = telling or next(iter(lines), "")
-    best = re.sub(r"^(?:fatal|error|Error|ERROR):\s*", "", best)
+    best = re.sub(r"^(?:(?:fatal|error|Error|ERROR):|E\s)\s*", "", best)
     return one_line(best, 160).rstrip(".:")
 
 

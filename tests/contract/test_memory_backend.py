@@ -3,18 +3,20 @@
 import uuid
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
-from synthorg_tui.core.clock import Clock
-from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.memory.backends.composite import CompositeBackend
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
+from synthorg_tui.memory.config import CompanyMemoryConfig
 from synthorg_tui.memory.errors import (
     MemoryConnectionError,
     MemoryRetrievalError,
     MemoryStoreError,
 )
+from synthorg_tui.memory.factory import BackendContext, create_memory_backend
 from synthorg_tui.memory.models import (
     MemoryEntry,
     MemoryMetadata,
@@ -23,6 +25,9 @@ from synthorg_tui.memory.models import (
 )
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.shared import SHARED_OWNER
+from synthorg_tui.providers.embedding.config import MiniLMConfig
+from synthorg_tui.providers.embedding.factory import create_embedder
+from synthorg_tui.providers.embedding.protocol import Embedder
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
@@ -37,16 +42,27 @@ class MovableClock:
         return self.current
 
 
-def inmemory(clock: Clock) -> MemoryBackend:
-    return InMemoryBackend(clock=clock)
+@pytest.fixture(scope="module")
+def embedder() -> Embedder:
+    """The bundled model, loaded once."""
+    return create_embedder(MiniLMConfig())
 
 
-def composite(clock: Clock) -> MemoryBackend:
-    children = {name: InMemoryBackend(clock=clock) for name in ("left", "right")}
+def inmemory(context: BackendContext) -> MemoryBackend:
+    return InMemoryBackend(clock=context.clock)
+
+
+def local(context: BackendContext) -> MemoryBackend:
+    config = CompanyMemoryConfig(backend="local", level=MemoryLevel.PERSISTENT)
+    return create_memory_backend(config, context=context)
+
+
+def composite(context: BackendContext) -> MemoryBackend:
+    children = {"left": inmemory(context), "right": inmemory(context)}
     return CompositeBackend(children, routes={"work": "right"}, default="left")
 
 
-BACKENDS = {"inmemory": inmemory, "composite": composite}
+BACKENDS = {"inmemory": inmemory, "local": local, "composite": composite}
 
 
 @pytest.fixture
@@ -55,8 +71,11 @@ def clock() -> MovableClock:
 
 
 @pytest.fixture(params=BACKENDS)
-def unconnected(request: pytest.FixtureRequest, clock: MovableClock) -> MemoryBackend:
-    return BACKENDS[request.param](clock)
+def unconnected(
+    request: pytest.FixtureRequest, clock: MovableClock, embedder: Embedder, tmp_path: Path
+) -> MemoryBackend:
+    context = BackendContext(data_dir=tmp_path / "data", embedder=embedder, clock=clock)
+    return BACKENDS[request.param](context)
 
 
 @pytest.fixture

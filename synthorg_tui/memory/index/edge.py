@@ -200,10 +200,9 @@ class EdgeIndex:
         for field in NUMBER_FIELDS:
             number = edge.PayloadSchemaType.Float
             shard.update(edge.UpdateOperation.create_field_index(field, number))
-        shard.flush()
         self._shard = shard
         self._state = self._state.at(0, 0)
-        write_state(self._state_file, self._state)
+        write_state(self._state_file, self._state, durable=False)
 
     def _close(self) -> None:
         if self._shard is None:
@@ -225,7 +224,7 @@ class EdgeIndex:
         shard = self._opened()
         if self._state.points is not None:
             self._state = self._state.at(self._state.revision, None)
-            write_state(self._state_file, self._state)
+            write_state(self._state_file, self._state, durable=False)
         self._changes += len(upserts) + len(deletes)
         for first in range(0, len(upserts), _BATCH):
             batch = [_point(point) for point in upserts[first : first + _BATCH]]
@@ -247,7 +246,7 @@ class EdgeIndex:
         shard = self._opened()
         shard.flush()
         self._state = self._state.at(self._applied, self._count(shard))
-        write_state(self._state_file, self._state)
+        write_state(self._state_file, self._state, durable=True)
         self._changes = 0
         self._checkpointed = time.monotonic()
 

@@ -42,11 +42,16 @@ def read_state(path: Path) -> EdgeState | None:
     return state if valid and state.revision >= 0 else None
 
 
-def write_state(path: Path, state: EdgeState) -> None:
-    """Replace the state in one step: a crash leaves the old one or the new one."""
+def write_state(path: Path, state: EdgeState, *, durable: bool) -> None:
+    """Replace the state in one step: a killed process leaves the old one or the new one.
+
+    ``durable`` waits for the disk, so that a power failure does too; without it the state may be
+    lost then, which makes the index start over.
+    """
     fresh = path.with_suffix(".new")
     with fresh.open("w", encoding="utf-8") as file:
         json.dump(asdict(state), file)
-        file.flush()
-        os.fsync(file.fileno())
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
     fresh.replace(path)

@@ -1,0 +1,168 @@
+"""Configuration in, memory backend out."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeAlias
+
+from synthorg_tui.core.clock import Clock, SystemClock
+from synthorg_tui.memory.backends.composite import CompositeBackend
+from synthorg_tui.memory.backends.inmemory import InMemoryBackend
+from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
+from synthorg_tui.memory.backends.local.policy import StorePolicy, UniformPolicy
+from synthorg_tui.memory.config import CompanyMemoryConfig, MemoryStorageConfig
+from synthorg_tui.memory.errors import MemoryConfigError
+from synthorg_tui.memory.index.protocol import VectorIndex
+from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.layout import INDEX_DIR, ensure_private_dir
+from synthorg_tui.providers.embedding.config import MiniLMConfig
+from synthorg_tui.providers.embedding.factory import create_embedder
+from synthorg_tui.providers.embedding.protocol import Embedder
+
+
+@dataclass(frozen=True, slots=True)
+class BackendContext:
+    """What a backend may need besides its configuration; ``None`` is made from that.
+
+    ``data_dir`` must be owned by this process (``DataDirLock``) before a backend on it connects.
+    """
+
+    data_dir: Path | None = None
+    embedder: Embedder | None = None
+    clock: Clock = field(default_factory=SystemClock)
+    database: Database | None = None
+    index: VectorIndex | None = None
+    policy: StorePolicy | None = None
+
+
+Builder: TypeAlias = Callable[[CompanyMemoryConfig, BackendContext], MemoryBackend]
+
+
+class MemoryBackendRegistry:
+    """Backends by the name that configuration uses for them."""
+
+    def __init__(self, builders: Mapping[str, Builder]) -> None:
+        self._builders = dict(builders)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, sorted."""
+        return tuple(sorted(self._builders))
+
+    def build(
+        self, name: str, config: CompanyMemoryConfig, context: BackendContext
+    ) -> MemoryBackend:
+        """A new, disconnected backend; raises ``MemoryConfigError`` for an unknown name."""
+        builder = self._builders.get(name)
+        if builder is None:
+            raise MemoryConfigError(f"Unknown backend {name!r}. Valid backends: {list(self.names)}")
+        return builder(config, context)
+
+
+def default_registry() -> MemoryBackendRegistry:
+    """The backends that come with the application."""
+    children: dict[str, Builder] = {"inmemory": _inmemory, "local": _local, "mem0": _mem0}
+    routable = MemoryBackendRegistry(children)
+
+    def composite(config: CompanyMemoryConfig, context: BackendContext) -> MemoryBackend:
+        return _composite(routable, config, context)
+
+    return MemoryBackendRegistry({**children, "composite": composite})
+
+
+def create_memory_backend(
+    config: CompanyMemoryConfig,
+    *,
+    embedder: Embedder | None = None,
+    context: BackendContext | None = None,
+    registry: MemoryBackendRegistry | None = None,
+) -> MemoryBackend:
+    """A new, disconnected backend as configured; the caller connects it.
+
+    Args:
+        config: Names the backend and says how it behaves.
+        embedder: Takes precedence over that of the context; the bundled model when both are
+            missing.
+        context: Parts that exist already.
+        registry: Backends to choose from.
+
+    Raises:
+        MemoryConfigError: The backend is unknown, not available, or lacks configuration.
+    """
+    context = context or BackendContext()
+    if embedder is not None:
+        context = replace(context, embedder=embedder)
+    return (registry or default_registry()).build(config.backend, config, context)
+
+
+def create_vector_index(storage: MemoryStorageConfig, data_dir: Path) -> VectorIndex:
+    """The index that ``storage`` asks for: embedded in ``data_dir``, or on a server."""
+    if storage.vector_store != "qdrant-external":
+        from synthorg_tui.memory.index.edge import EdgeIndex
+
+        return EdgeIndex(data_dir / INDEX_DIR)
+    if storage.server is None:
+        raise MemoryConfigError("storage.server is required for vector_store 'qdrant-external'")
+    from synthorg_tui.memory.index.server import ServerIndex, server_at
+
+    key = storage.server.api_key
+    connect = server_at(storage.server.url, api_key=key.get_secret_value() if key else None)
+    return ServerIndex(connect, collection=storage.server.collection)
+
+
+def _inmemory(config: CompanyMemoryConfig, context: BackendContext) -> MemoryBackend:
+    limit = config.options.max_memories_per_agent
+    return InMemoryBackend(max_memories_per_agent=limit, clock=context.clock)
+
+
+def _local(config: CompanyMemoryConfig, context: BackendContext) -> MemoryBackend:
+    data_dir = context.data_dir or Path(config.storage.data_dir)
+    ensure_private_dir(data_dir)
+    return LocalMemoryBackend(
+        database=context.database or Database.in_dir(data_dir),
+        index=context.index or create_vector_index(config.storage, data_dir),
+        embedder=context.embedder or _bundled_embedder(config),
+        clock=context.clock,
+        policy=context.policy or _uniform_policy(config),
+    )
+
+
+def _composite(
+    routable: MemoryBackendRegistry, config: CompanyMemoryConfig, context: BackendContext
+) -> MemoryBackend:
+    composite = config.composite
+    if composite is None:
+        raise MemoryConfigError("composite is required when backend is 'composite'")
+    names = sorted({composite.default, *composite.routes.values()})
+    if "composite" in names:
+        raise MemoryConfigError("a composite backend can't be part of a composite backend")
+    return CompositeBackend(
+        {name: routable.build(name, config, context) for name in names},
+        routes=composite.routes,
+        default=composite.default,
+        default_relevance=config.retrieval.default_relevance,
+    )
+
+
+def _mem0(config: CompanyMemoryConfig, context: BackendContext) -> MemoryBackend:
+    raise MemoryConfigError(
+        "the mem0 backend is not available in this version",
+        remedy="Set memory.backend to local, inmemory or composite.",
+    )
+
+
+def _bundled_embedder(config: CompanyMemoryConfig) -> Embedder:
+    if config.embedder is not None:
+        raise MemoryConfigError("memory.embedder is set: pass the embedder that it describes")
+    return create_embedder(MiniLMConfig())
+
+
+def _uniform_policy(config: CompanyMemoryConfig) -> StorePolicy:
+    days = config.options.retention_days
+    return UniformPolicy(
+        max_memories_per_agent=config.options.max_memories_per_agent,
+        default_level=config.level,
+        keep=timedelta(days=days) if days is not None else None,
+    )

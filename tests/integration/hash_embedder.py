@@ -12,7 +12,7 @@ from synthorg_tui.providers.embedding.protocol import Vectors
 class HashEmbedder:
     """Adds up one fixed random direction a word; ``broken`` makes every call fail."""
 
-    def __init__(self, *, dims: int = 64, fingerprint: str = "hash-1") -> None:
+    def __init__(self, *, dims: int = 256, fingerprint: str = "hash-1") -> None:
         self.dims = dims
         self.fingerprint = fingerprint
         self.broken = False

@@ -123,9 +123,9 @@ class Core:
             return await work(self.projection)
 
     async def catch_up(self) -> None:
-        """Replay what the index has missed, unless a change or a rebuild is under way."""
+        """Replay some of what the index has missed, unless somebody else is at it."""
         if not self._order.locked():
-            await self.with_index(Projection.catch_up)
+            await self.with_index(lambda projection: projection.catch_up(batches=1))
 
     async def embed(self, texts: Sequence[str]) -> list[Vectors | None]:
         """A vector a text; all ``None`` when the embedder fails, to be made up for later."""

@@ -1,8 +1,9 @@
 """Keeps the vector index up to date with the database."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,7 +67,7 @@ class Projection:
     ) -> None:
         """Bring the index up to a committed revision; a failure leaves it behind."""
         if self.is_behind:
-            await self.catch_up()
+            await self.catch_up(batches=1)
             return
         self.is_behind = True  # until proven otherwise: being cancelled halfway counts as failed
         try:
@@ -81,39 +82,42 @@ class Projection:
             return
         self._applied, self.is_behind = revision, False
 
-    async def catch_up(self, on_batch: Callable[[int], bool] | None = None) -> bool:
-        """Replay newer revisions; ``False`` when the index is still behind.
-
-        ``on_batch`` is told how many memories a batch had; it returns whether to go on.
-        """
-        while self.is_behind:
+    async def catch_up(self, *, batches: int | None = None) -> None:
+        """Replay newer revisions, at most so many batches; a failure leaves the rest for later."""
+        done = 0
+        while self.is_behind and done != batches:
+            done += 1
             try:
-                changes = await self._database.read(
-                    lambda db: queries.changes_since(db, self._applied, REPLAY_BATCH)
-                )
-                if changes:
-                    await self._replay(changes)
+                await self.step()
             except VectorIndexError as error:
                 logger.warning("index is still behind: %s", error)
-                return False
-            self.is_behind = len(changes) == REPLAY_BATCH
-            if on_batch is not None and not on_batch(len(changes)):
-                return not self.is_behind
-        return True
+                return
 
-    async def rebuild(self, on_batch: Callable[[int], bool]) -> bool:
-        """Start the index over from the stored vectors; cancelled, it goes on at the next use."""
+    async def step(self) -> int:
+        """Replay one batch and return its size; raises ``VectorIndexError``."""
+        changes = await self._database.read(
+            lambda db: queries.changes_since(db, self._applied, REPLAY_BATCH)
+        )
+        ids = [memory_id for memory_id, _ in changes]
+        if ids:
+            upserts, deletes = await self._database.read(lambda db: self._load(db, ids))
+            await self.index.apply(upserts, deletes, revision=changes[-1][1])
+            self._applied = changes[-1][1]
+        self.is_behind = len(ids) == REPLAY_BATCH
+        return len(ids)
+
+    async def start_over(self) -> None:
+        """Empty the index; it is behind until everything has been replayed."""
         self.is_behind = True
         self._applied = 0
         await self.index.clear()
-        return await self.catch_up(on_batch)
 
-    async def _replay(self, changes: Sequence[tuple[str, int]]) -> None:
-        ids = [memory_id for memory_id, _ in changes]
-        upserts, deletes = await self._database.read(lambda db: self._load(db, ids))
-        revision = changes[-1][1]
-        await self.index.apply(upserts, deletes, revision=revision)
-        self._applied = revision
+    async def repair(self, ids: Sequence[str]) -> None:
+        """Bring single points in line with the database."""
+        for first in range(0, len(ids), REPLAY_BATCH):
+            load = partial(self._load, ids=ids[first : first + REPLAY_BATCH])
+            upserts, deletes = await self._database.read(load)
+            await self.index.apply(upserts, deletes, revision=self._applied)
 
     def _load(self, db: "Connection", ids: Sequence[str]) -> tuple[list[IndexPoint], list[str]]:
         """The points of live memories and the ids of all others."""

@@ -266,3 +266,11 @@ def history_of(db: "Connection", memory_id: str) -> list[HistoryRow]:
         "FROM history WHERE memory_id IN (SELECT unnest(?::UUID[])) ORDER BY revision DESC",
         [known_ids([memory_id])],
     ).fetchall()
+
+
+def count_changed(db: "Connection") -> int:
+    """How many memories a full replay goes through."""
+    row = db.execute(
+        "SELECT (SELECT count(*) FROM memories) + (SELECT count(*) FROM tombstones)"
+    ).fetchone()
+    return int(row[0]) if row else 0

@@ -10,12 +10,20 @@ from synthorg_tui.memory.errors import MemoryRetrievalError
 from synthorg_tui.memory.extensions import SearchHit, SearchResult
 from synthorg_tui.memory.index.protocol import IndexFilter, IndexHit, SparseVector, Visibility
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
-from synthorg_tui.memory.retrieval.hybrid import FusedHit, fuse_hits
+from synthorg_tui.memory.retrieval.hybrid import (
+    DEFAULT_CUTOFF,
+    FusedHit,
+    RelevanceCutoff,
+    fuse_hits,
+)
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 MIN_DEPTH = 60
 """Hits asked of each ranking at least: the union is ranked anew, and hits may be stale."""
+
+KEYWORDS_SUFFICE = RelevanceCutoff(min_dense=DEFAULT_CUTOFF.min_dense, min_sparse=0.0)
+"""While vectors are missing, a shared word is all there is to go by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +48,15 @@ class Search:
         sparse = self._core.tokenizer.encode(text)
         dense, missing = await self._query_vector(text)
         notes = [missing] if missing else await self._unembedded_note()
+        cutoff = KEYWORDS_SUFFICE if notes else DEFAULT_CUTOFF
         if not await self._is_current():
             notes.append("the index is being repaired; the newest memories may be missing")
         hits = await self._core.projection.index.search(
             self._filter(query, scope), dense=dense, sparse=sparse, limit=_depth(query.limit)
         )
-        fused = fuse_hits(hits, limit=_depth(query.limit), query_terms=len(sparse.indices))
+        fused = fuse_hits(
+            hits, limit=_depth(query.limit), query_terms=len(sparse.indices), cutoff=cutoff
+        )
         found = await self._entries(fused, query)
         return SearchResult(hits=found[: query.limit], degraded="; ".join(notes))
 

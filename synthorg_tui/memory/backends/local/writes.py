@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from synthorg_tui.memory.backends.local.queries import rows_by_id
 from synthorg_tui.memory.backends.local.rows import (
     COLUMNS,
     MemoryRow,
@@ -125,16 +126,20 @@ class Changes:
         self.db.execute(f"DELETE FROM memories WHERE id IN {listed}", [ids])
         self.touched.extend(ids)
 
-    def embed(self, vectors: Sequence[tuple[str, Vectors]]) -> None:
-        """Vectors for memories that had none of this embedder."""
+    def embed(self, vectors: Sequence[tuple[tuple[str, str], Vectors]]) -> int:
+        """Vectors for (id, content) pairs; returns for how many of them the content still holds."""
+        current = rows_by_id(self.db, [memory_id for (memory_id, _), _ in vectors])
         numbered = []
-        for memory_id, vector in vectors:
-            self.revision += 1
-            numbered.append((memory_id, self.revision, vector))
-        ids = [memory_id for memory_id, _ in vectors]
+        for (memory_id, content), vector in vectors:
+            row = current.get(memory_id)
+            if row is not None and row.content == content:
+                self.revision += 1
+                numbered.append((memory_id, self.revision, vector))
+        ids = [memory_id for memory_id, _, _ in numbered]
         self.db.execute("DELETE FROM vectors WHERE memory_id IN (SELECT unnest(?::UUID[]))", [ids])
         self._embed(numbered)
         self.touched.extend(ids)
+        return len(ids)
 
     def finish(self) -> None:
         """Write the history; the last step of the transaction."""

@@ -1,0 +1,246 @@
+"""Speed and size of the store at a given number of memories.
+
+    python -m benchmarks.scale --memories 10000 [--data-dir DIR] [--index-points 50000]
+
+Stored vectors are synthetic; queries, single stores and the import row use the real model.
+Ratios are taken within one run, since machines are noisy.
+"""
+
+import argparse
+import asyncio
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from benchmarks.synthetic import (
+    SyntheticVectors,
+    ensure_filled,
+    opened,
+    real_embedder,
+    texts,
+    vocabulary,
+)
+from benchmarks.table import Row, print_table
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
+from synthorg_tui.memory.extensions import BrowseFilter, MemoryDraft
+from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
+
+QUERIES = 60
+STORES = 40
+IMPORTED = 1_500
+AGENT = "agent-3"
+
+
+async def milliseconds(times: int, work: Callable[[int], Awaitable[object]]) -> list[float]:
+    """How long ``work(0)`` ... ``work(times - 1)`` took, one after another."""
+    taken = []
+    for number in range(times):
+        started = time.perf_counter()
+        await work(number)
+        taken.append((time.perf_counter() - started) * 1_000)
+    return taken
+
+
+def p50(values: list[float]) -> float:
+    return statistics.median(values)
+
+
+def p95(values: list[float]) -> float:
+    return statistics.quantiles(values, n=20)[-1]
+
+
+def questions(count: int, *, seed: int) -> list[str]:
+    words = vocabulary()
+    return [
+        " ".join(words[(seed * 7919 + number * 13 + step * 101) % 400] for step in range(7))
+        for number in range(count)
+    ]
+
+
+async def retrieval(backend: LocalMemoryBackend) -> list[Row]:
+    """Each query is asked once, so no cache answers it; bare embeddings alternate with them."""
+    asked, bare = questions(QUERIES, seed=1), questions(QUERIES, seed=2)
+    embedding: list[float] = []
+
+    async def retrieve(number: int) -> None:
+        await backend.retrieve(AGENT, MemoryQuery(text=asked[number], limit=20))
+
+    async def embed(number: int) -> None:
+        await backend.core.embedder.embed_query(bare[number])
+
+    await retrieve(0)
+    whole: list[float] = []
+    for number in range(1, QUERIES):
+        embedding += await milliseconds(1, lambda _, n=number: embed(n))  # type: ignore[misc]
+        whole += await milliseconds(1, lambda _, n=number: retrieve(n))  # type: ignore[misc]
+    limit = 2 * p50(embedding) + 10
+    return [
+        Row("embed a query, p50", f"{p50(embedding):.1f} ms"),
+        Row("retrieve, p50", f"{p50(whole):.1f} ms", f"<= {limit:.1f} ms", p50(whole) <= limit),
+        Row(
+            "retrieve, p95 / p50",
+            f"{p95(whole) / p50(whole):.2f}",
+            "<= 3",
+            p95(whole) <= 3 * p50(whole),
+        ),
+    ]
+
+
+async def storing(backend: LocalMemoryBackend) -> list[Row]:
+    """One memory at a time, against its parts: embedding it and one bare commit."""
+    contents = list(texts(2 * STORES, seed=int(time.time())))
+
+    async def store(number: int) -> None:
+        request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=contents[number])
+        await backend.store("store-benchmark", request)
+
+    async def parts(number: int) -> None:
+        await backend.core.embedder.embed([contents[STORES + number]])
+        await backend.core.database.write(
+            lambda db: db.execute(
+                "INSERT OR REPLACE INTO meta VALUES ('benchmark', ?)", [str(number)]
+            )
+        )
+
+    whole: list[float] = []
+    bare: list[float] = []
+    for number in range(STORES):
+        bare += await milliseconds(1, lambda _, n=number: parts(n))  # type: ignore[misc]
+        whole += await milliseconds(1, lambda _, n=number: store(n))  # type: ignore[misc]
+    ratio = p50(whole) / p50(bare)
+    return [
+        Row("embed + one commit, p50", f"{p50(bare):.1f} ms"),
+        Row("store one memory, ratio to that", f"{ratio:.2f}", "<= 1.5", ratio <= 1.5),
+    ]
+
+
+async def importing(backend: LocalMemoryBackend) -> list[Row]:
+    """A bulk import against the embedder alone on the same texts."""
+    contents = list(texts(IMPORTED, seed=int(time.time()) + 1))
+    half = IMPORTED // 2
+    started = time.perf_counter()
+    await backend.core.embedder.embed(contents[:half])
+    bare = half / (time.perf_counter() - started)
+    drafts = [
+        MemoryDraft(request=MemoryStoreRequest(category=MemoryCategory.EPISODIC, content=text))
+        for text in contents[half:]
+    ]
+    started = time.perf_counter()
+    for first in range(0, len(drafts), 250):
+        await backend.store_many(
+            "import-benchmark", drafts[first : first + 250], actor="benchmark"
+        )
+    stored = len(drafts) / (time.perf_counter() - started)
+    share = stored / bare
+    return [
+        Row("embedding throughput", f"{bare:.0f} texts/s"),
+        Row("bulk import, share of that", f"{share:.2f}", ">= 0.8", share >= 0.8),
+    ]
+
+
+async def browsing(backend: LocalMemoryBackend) -> list[Row]:
+    """What scrolling and filtering the list cost, newest first and deep down."""
+    total = (await backend.browse(BrowseFilter(), limit=1)).total
+    pages = await milliseconds(
+        20, lambda n: backend.browse(BrowseFilter(), offset=n * max(1, total - 300) // 20)
+    )
+    words = vocabulary()
+    filtered = await milliseconds(
+        20, lambda n: backend.browse(BrowseFilter(words=(words[100 + n],)))
+    )
+    counts = await milliseconds(10, lambda _: backend.facets())
+    return [
+        Row(name, f"{max(taken):.0f} ms", "<= 100 ms", max(taken) <= 100)
+        for name, taken in (
+            ("a page of the list, worst of 20", pages),
+            ("filter by a word, worst of 20", filtered),
+            ("counts by agent and category", counts),
+        )
+    ]
+
+
+def reopening(data_dir: Path) -> list[Row]:
+    """Open and retrieve once in a new process; its memory after 20 more queries."""
+    command = [sys.executable, "-m", "benchmarks.scale", "--reopen", str(data_dir)]
+    answer = subprocess.run(command, check=True, capture_output=True, text=True)
+    figures = json.loads(answer.stdout)
+    seconds, megabytes = figures["seconds"], figures["megabytes"]
+    return [
+        Row("reopen to first retrieve", f"{seconds:.2f} s", "< 2 s", seconds < 2),
+        Row("resident memory", f"{megabytes:.0f} MB", "< 800 MB", megabytes < 800),
+    ]
+
+
+async def reopen(data_dir: Path) -> None:
+    """The child's part of ``reopening``."""
+    started = time.perf_counter()
+    async with opened(data_dir, real_embedder()) as backend:
+        asked = questions(21, seed=3)
+        await backend.retrieve(AGENT, MemoryQuery(text=asked[0], limit=20))
+        seconds = time.perf_counter() - started
+        for question in asked[1:]:
+            await backend.find(MemoryQuery(text=question, limit=20))
+        await backend.browse(BrowseFilter())
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"seconds": seconds, "megabytes": peak}))
+
+
+async def measure(data_dir: Path, memories: int) -> list[Row]:
+    started = time.perf_counter()
+    await ensure_filled(data_dir, memories)
+    print(f"store with {memories:,} memories ready in {time.perf_counter() - started:.0f} s")
+    rows = reopening(data_dir)
+    async with opened(data_dir, SyntheticVectors(real_embedder())) as backend:
+        rows += await retrieval(backend)
+        rows += await browsing(backend)
+    async with opened(data_dir, real_embedder()) as backend:
+        rows += await storing(backend)
+        rows += await importing(backend)
+    return rows
+
+
+def index_ratio(points: int) -> list[Row]:
+    """The embedded index against qdrant-client's own in-process mode."""
+    from benchmarks.index import measure_edge, measure_local_mode
+
+    embedded, client = measure_edge(points), measure_local_mode(points)
+    ratio = client / embedded
+    held = points >= 50_000
+    return [
+        Row(f"index query at {points:,}, p50", f"{embedded:.2f} ms"),
+        Row(
+            f"qdrant-client local mode at {points:,}, ratio to that",
+            f"{ratio:.0f}",
+            ">= 300" if held else "",
+            ratio >= 300 if held else None,
+        ),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--memories", type=int, default=10_000)
+    parser.add_argument("--data-dir", type=Path, help="keep the store here and reuse it")
+    parser.add_argument("--index-points", type=int, default=0, help="0 leaves that row out")
+    parser.add_argument("--reopen", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.reopen:
+        asyncio.run(reopen(given.reopen))
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        data_dir = given.data_dir or Path(scratch)
+        rows = asyncio.run(measure(data_dir, given.memories))
+    if given.index_points:
+        rows += index_ratio(given.index_points)
+    print_table(f"{given.memories:,} memories, 10 agents", rows)
+
+
+if __name__ == "__main__":
+    main()

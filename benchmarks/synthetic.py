@@ -1,0 +1,137 @@
+"""Stores of any size for the benchmarks: made-up texts and vectors, real queries."""
+
+import argparse
+import asyncio
+import random
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
+from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
+from synthorg_tui.memory.extensions import MemoryDraft
+from synthorg_tui.memory.index.edge import EdgeIndex
+from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.layout import INDEX_DIR
+from synthorg_tui.providers.embedding.config import MiniLMConfig
+from synthorg_tui.providers.embedding.factory import create_embedder
+from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
+
+AGENTS = 10
+BATCH = 1_000
+WORDS_PER_TEXT = 40
+_SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split()
+_STARTED = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class SyntheticVectors:
+    """Random unit vectors for stored texts; queries go to the real model."""
+
+    def __init__(self, real: Embedder) -> None:
+        self._real = real
+        self._random = np.random.default_rng(0)
+
+    @property
+    def fingerprint(self) -> str:
+        return self._real.fingerprint
+
+    @property
+    def dims(self) -> int:
+        return self._real.dims
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = self._random.standard_normal((len(texts), self.dims), dtype=np.float32)
+        normalised: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return normalised
+
+    async def embed_query(self, text: str) -> Vectors:
+        return await self._real.embed_query(text)
+
+    async def close(self) -> None:
+        await self._real.close()
+
+
+def real_embedder() -> Embedder:
+    """The bundled model as the app uses it."""
+    return create_embedder(MiniLMConfig())
+
+
+@asynccontextmanager
+async def opened(data_dir: Path, embedder: Embedder) -> AsyncIterator[LocalMemoryBackend]:
+    """The store in a directory, wired as the engine wires it."""
+    backend = LocalMemoryBackend(
+        database=Database.in_dir(data_dir),
+        index=EdgeIndex(data_dir / INDEX_DIR),
+        embedder=embedder,
+    )
+    await backend.connect()
+    try:
+        yield backend
+    finally:
+        await backend.disconnect()
+        await embedder.close()
+
+
+def vocabulary(size: int = 8_000) -> list[str]:
+    """Pronounceable words, the same at every run."""
+    chosen = random.Random(1)
+    return ["".join(chosen.choices(_SYLLABLES, k=chosen.randint(2, 4))) for _ in range(size)]
+
+
+def texts(count: int, *, words: int = WORDS_PER_TEXT, seed: int = 2) -> Iterator[str]:
+    """Texts whose words are distributed like those of a language (few common, many rare)."""
+    chosen = random.Random(seed)
+    known = vocabulary()
+    weights = [1 / rank for rank in range(1, len(known) + 1)]
+    for number in range(count):
+        yield f"Memory {number}: " + " ".join(chosen.choices(known, weights, k=words))
+
+
+def drafts(count: int) -> Iterator[MemoryDraft]:
+    """Memories a minute apart, of all categories."""
+    categories = list(MemoryCategory)
+    for number, text in enumerate(texts(count)):
+        yield MemoryDraft(
+            request=MemoryStoreRequest(
+                category=categories[number % len(categories)],
+                content=text,
+                metadata=MemoryMetadata(tags=("non-inferable", f"topic-{number % 50}")),
+            ),
+            created_at=_STARTED + timedelta(minutes=number),
+            level=MemoryLevel.PERSISTENT,
+        )
+
+
+async def fill(backend: LocalMemoryBackend, count: int) -> None:
+    """Store ``count`` memories, spread evenly over the agents."""
+    share = -(-count // AGENTS)
+    waiting = list(drafts(count))
+    for agent in range(AGENTS):
+        own = waiting[agent * share : (agent + 1) * share]
+        for first in range(0, len(own), BATCH):
+            batch = own[first : first + BATCH]
+            await backend.store_many(f"agent-{agent}", batch, actor="benchmark")
+
+
+async def ensure_filled(data_dir: Path, count: int) -> None:
+    """Fill a store that has no memories yet."""
+    async with opened(data_dir, SyntheticVectors(real_embedder())) as backend:
+        if not (await backend.facets()).agents:
+            await fill(backend, count)
+
+
+def main() -> None:
+    """Fill a data directory with synthetic memories, to try the app at size."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("data_dir", type=Path)
+    parser.add_argument("--memories", type=int, default=100_000)
+    given = parser.parse_args()
+    asyncio.run(ensure_filled(given.data_dir, given.memories))
+
+
+if __name__ == "__main__":
+    main()

@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from benchmarks.synthetic import (
+    TAGS,
     SyntheticVectors,
     ensure_filled,
     opened,
@@ -30,7 +31,7 @@ from benchmarks.table import Row, print_table
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.extensions import BrowseFilter, MemoryDraft
-from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery, MemoryStoreRequest
 
 QUERIES = 60
 STORES = 40
@@ -93,13 +94,18 @@ async def retrieval(backend: LocalMemoryBackend) -> list[Row]:
     ]
 
 
+def request(content: str) -> MemoryStoreRequest:
+    return MemoryStoreRequest(
+        category=MemoryCategory.SEMANTIC, content=content, metadata=MemoryMetadata(tags=TAGS)
+    )
+
+
 async def storing(backend: LocalMemoryBackend) -> list[Row]:
     """One memory at a time, against its parts: embedding it and one bare commit."""
     contents = list(texts(2 * STORES, seed=int(time.time())))
 
     async def store(number: int) -> None:
-        request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=contents[number])
-        await backend.store("store-benchmark", request)
+        await backend.store("store-benchmark", request(contents[number]))
 
     async def parts(number: int) -> None:
         await backend.core.embedder.embed([contents[STORES + number]])
@@ -128,15 +134,10 @@ async def importing(backend: LocalMemoryBackend) -> list[Row]:
     started = time.perf_counter()
     await backend.core.embedder.embed(contents[:half])
     bare = half / (time.perf_counter() - started)
-    drafts = [
-        MemoryDraft(request=MemoryStoreRequest(category=MemoryCategory.EPISODIC, content=text))
-        for text in contents[half:]
-    ]
+    drafts = [MemoryDraft(request=request(text)) for text in contents[half:]]
     started = time.perf_counter()
     for first in range(0, len(drafts), 250):
-        await backend.store_many(
-            "import-benchmark", drafts[first : first + 250], actor="benchmark"
-        )
+        await backend.store_many("import-benchmark", drafts[first : first + 250], actor="benchmark")
     stored = len(drafts) / (time.perf_counter() - started)
     share = stored / bare
     return [

@@ -24,7 +24,8 @@ from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
 AGENTS = 10
 BATCH = 1_000
 WORDS_PER_TEXT = 40
-_SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split()
+TAGS = ("non-inferable",)
+_SYLLABLES = [c + v for c, v in zip("bcdfghjklmnprstvwxyz", "aeiouaeiouaeiouaeiou", strict=True)]
 _STARTED = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -99,7 +100,7 @@ def drafts(count: int) -> Iterator[MemoryDraft]:
             request=MemoryStoreRequest(
                 category=categories[number % len(categories)],
                 content=text,
-                metadata=MemoryMetadata(tags=("non-inferable", f"topic-{number % 50}")),
+                metadata=MemoryMetadata(tags=(*TAGS, f"topic-{number % 50}")),
             ),
             created_at=_STARTED + timedelta(minutes=number),
             level=MemoryLevel.PERSISTENT,

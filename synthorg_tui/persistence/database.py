@@ -225,9 +225,13 @@ def _migrate(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
 
 
 def _check_complete(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
-    """A file cut short still opens; its damage would only show when the lost part is read."""
+    """A file cut short still opens; its damage would only show when the lost part is read.
+
+    Free blocks at the end are counted in the total but not always on disk, so only those in use
+    say how long the file must be at least.
+    """
     row = connection.execute(
-        "SELECT block_size, total_blocks FROM pragma_database_size() LIMIT 1"
+        "SELECT block_size, used_blocks FROM pragma_database_size() LIMIT 1"
     ).fetchone()
     if row is not None and path.stat().st_size < row[0] * row[1] + _HEADER_BYTES:
         raise StoreCorruptError(f"{path} is damaged: it ends too early", remedy=RESTORE_REMEDY)

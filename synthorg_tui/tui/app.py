@@ -75,13 +75,16 @@ class MemoryDeskApp(App[None]):
 
     def action_reopen(self) -> None:
         """Open the store, also after an error."""
-        self.run_worker(self._open(), exclusive=True, group="open", exit_on_error=False)
+        self.run_worker(self._open, exclusive=True, group="open", exit_on_error=False)
 
     async def _open(self) -> None:
         try:
             desk = await self._host.open()
         except DomainError as error:
             self._memories.tell_error(error)
+        except Exception as error:  # whatever the engine meets, the app stays and says so
+            message = f"The engine failed to open: {type(error).__name__}: {error}"
+            self._memories.tell_error(DomainError(message, remedy="Try synthorg-tui doctor."))
         else:
             self._memories.attach(desk)
 
@@ -119,6 +122,17 @@ class MemoryDeskApp(App[None]):
                         action.help,
                         _runner(owner, action.method),
                     )
+
+
+def run(*, data_dir: Path | None = None, config_path: Path | None = None) -> None:
+    """Open the app until the person leaves it; settings are those of the command line."""
+    import platformdirs
+
+    from synthorg_tui.tui.desk import EngineHost
+
+    host = EngineHost(data_dir=data_dir, config_path=config_path)
+    state_dir = data_dir or platformdirs.user_data_path("synthorg-tui", appauthor=False)
+    MemoryDeskApp(host, data_dir=state_dir).run()
 
 
 def _runner(owner: App[None] | Screen[Any], method: str) -> Callable[[], None]:

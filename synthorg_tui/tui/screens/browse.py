@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 from textual import on
 from textual.app import ComposeResult
@@ -9,8 +10,10 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Input
+from textual.worker import Worker, WorkerState
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.text import safe_text
 from synthorg_tui.tui.ports import MemoryDesk, MemoryRow, Revision
 from synthorg_tui.tui.state import MAX_SPLIT, MIN_SPLIT, UiState
 from synthorg_tui.tui.view_models.clockwork import counted, memories
@@ -135,7 +138,7 @@ class BrowseScreen(Screen[None]):
         self._slow = False
         self.set_timer(LOADING_AFTER, self._tell_loading)
         self.run_worker(
-            self._load(self.desk, generation, offset, facets),
+            partial(self._load, self.desk, generation, offset, facets),
             exclusive=True,
             group="listing",
             exit_on_error=False,
@@ -189,8 +192,14 @@ class BrowseScreen(Screen[None]):
                 self._draw()
                 self._follow_cursor()
 
-        job = load(listing.generation, offset)
+        job = partial(load, listing.generation, offset)
         self.run_worker(job, exclusive=True, group="window", exit_on_error=False)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """What nobody expected is told, never swallowed."""
+        if event.state is WorkerState.ERROR:
+            message = f"{type(event.worker.error).__name__}: {event.worker.error}"
+            self.notify(safe_text(message), severity="error", markup=False)
 
     # Drawing
 
@@ -292,7 +301,7 @@ class BrowseScreen(Screen[None]):
             if self.rows.row is not None and self.rows.row.id == row.id:
                 self._draw_detail(self.rows.row, history)
 
-        self.run_worker(load(), exclusive=True, group="history", exit_on_error=False)
+        self.run_worker(load, exclusive=True, group="history", exit_on_error=False)
 
     def forget_history(self) -> None:
         """A memory changed: its history is read again."""

@@ -44,7 +44,7 @@ class DeletedScreen(Screen[bool]):
         self._reload()
 
     def _reload(self) -> None:
-        self.run_worker(self._load(), exclusive=True, exit_on_error=False)
+        self.run_worker(self._load, exclusive=True, exit_on_error=False)
 
     async def _load(self) -> None:
         rows = self.query_one(MemoryList)

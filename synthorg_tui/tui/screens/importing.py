@@ -141,6 +141,8 @@ class ImportScreen(Screen[bool]):
                 )
         except DomainError as error:
             self._tell_error(error)
+        except Exception as error:  # a long job never ends without a word
+            self._tell_error(DomainError(f"{type(error).__name__}: {error}"))
         else:
             self._tell_report(outcome)
         finally:

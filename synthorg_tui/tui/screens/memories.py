@@ -107,7 +107,7 @@ class MemoriesScreen(BrowseScreen):
             if count > wanted:
                 self.say(f"Marked the first {wanted:,}: no key marks more", severity="warning")
 
-        self.run_worker(mark(), exclusive=True, group="marks", exit_on_error=False)
+        self.run_worker(mark, exclusive=True, group="marks", exit_on_error=False)
 
     async def _rows(self, first: int, count: int) -> list[MemoryRow]:
         """Rows of the present view by position, loaded or not."""

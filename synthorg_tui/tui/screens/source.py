@@ -39,7 +39,7 @@ class SourceScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Fetch the lines."""
-        self.run_worker(self._load(), exclusive=True, exit_on_error=False)
+        self.run_worker(self._load, exclusive=True, exit_on_error=False)
 
     async def _load(self) -> None:
         source = self._row.source or ""

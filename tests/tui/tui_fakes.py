@@ -25,7 +25,11 @@ from synthorg_tui.tui.ports import (
     Revision,
     SortOrder,
 )
+from synthorg_tui.tui.screens import browse
 from synthorg_tui.tui.view_models.query import matches
+
+# Nothing waits for a debounce in these tests.
+browse.DEBOUNCE = browse.LOADING_AFTER = 0.001
 
 NOW = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
 

@@ -1,0 +1,233 @@
+"""The engine behind the desk port: the only module of the app that knows the engine."""
+
+import asyncio
+import importlib
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.ports import (
+    Change,
+    Criteria,
+    Draft,
+    Excerpt,
+    Facets,
+    FoundPlace,
+    Hits,
+    ImportOutcome,
+    ImportStep,
+    MemoryRow,
+    Page,
+    Revision,
+    SortOrder,
+)
+
+if TYPE_CHECKING:
+    from synthorg_tui.engine import Engine
+    from synthorg_tui.ingest.service import ImportReport
+    from synthorg_tui.memory.extensions import SearchHit
+    from synthorg_tui.memory.models import MemoryEntry
+
+ACTOR = "person"
+"""Who the history names for changes made at the desk."""
+
+
+class EngineHost:
+    """Opens the engine on a data directory, after the first paint."""
+
+    def __init__(self, *, data_dir: Path | None = None, config_path: Path | None = None) -> None:
+        self._data_dir = data_dir
+        self._config_path = config_path
+        self._stack = AsyncExitStack()
+
+    async def open(self) -> "EngineDesk":
+        """Load the engine off the event loop, then open it."""
+        await asyncio.to_thread(importlib.import_module, "synthorg_tui.engine")
+        from synthorg_tui.engine import Engine
+        from synthorg_tui.settings.loader import load_settings
+
+        settings = load_settings(self._config_path)
+        opening = Engine.open(settings, data_dir=self._data_dir)
+        return EngineDesk(await self._stack.enter_async_context(opening))
+
+    async def close(self) -> None:
+        """Close the engine if it is open."""
+        await self._stack.aclose()
+
+
+class EngineDesk:
+    """The desk port over an open engine."""
+
+    def __init__(self, engine: "Engine") -> None:
+        self._engine = engine
+
+    async def page(self, what: Criteria, *, sort: SortOrder, offset: int, limit: int) -> Page:
+        """A window on the memories that match."""
+        from synthorg_tui.memory.extensions import BrowseFilter
+
+        wanted = BrowseFilter(
+            agents=what.agents,
+            categories=what.categories,
+            tags=what.tags,
+            since=what.since,
+            words=what.words,
+            without=what.without,
+            deleted=what.deleted,
+        )
+        found = await self._engine.desk.browse(wanted, sort=sort, offset=offset, limit=limit)
+        return Page(tuple(map(_row, found.entries)), found.offset, found.total)
+
+    async def search(self, text: str, what: Criteria, *, limit: int) -> Hits:
+        """What is relevant to the text, among the memories that match."""
+        from synthorg_tui.memory.models import MemoryQuery
+
+        query = MemoryQuery(
+            text=text,
+            categories=frozenset(what.categories) or None,
+            tags=what.tags,
+            since=what.since,
+            limit=limit,
+        )
+        result = await self._engine.desk.find(query, agents=frozenset(what.agents) or None)
+        rows = tuple(map(_hit, result.hits))
+        return Hits(tuple(row for row in rows if not _excluded(row, what)), result.degraded)
+
+    async def facets(self) -> Facets:
+        """Live counts."""
+        counts = await self._engine.desk.facets()
+        return Facets(counts.agents, counts.categories)
+
+    async def history(self, memory_id: str) -> tuple[Revision, ...]:
+        """Every change to a memory, newest first."""
+        return tuple(
+            Revision(each.at, each.actor, each.kind.value, each.before, each.after)
+            for each in await self._engine.desk.history(memory_id)
+        )
+
+    async def add(self, draft: Draft) -> str:
+        """Keep a new memory and return its id."""
+        from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
+
+        request = MemoryStoreRequest(
+            category=draft.category,
+            content=draft.content,
+            metadata=MemoryMetadata(tags=draft.tags),
+        )
+        return await self._engine.memory.store(draft.agent_id, request)
+
+    async def edit(self, memory_id: str, change: Change) -> MemoryRow:
+        """Change a memory."""
+        from synthorg_tui.memory.extensions import MemoryEdit
+
+        edit = MemoryEdit(content=change.content, category=change.category, tags=change.tags)
+        return _row(await self._engine.desk.edit(memory_id, edit, actor=ACTOR))
+
+    async def remove(self, memory_ids: Sequence[str]) -> int:
+        """Soft-delete."""
+        return await self._engine.desk.remove(memory_ids, actor=ACTOR)
+
+    async def restore(self, memory_ids: Sequence[str]) -> int:
+        """Undo a soft delete."""
+        return await self._engine.desk.restore(memory_ids, actor=ACTOR)
+
+    async def purge(self, memory_ids: Sequence[str]) -> int:
+        """Erase for good."""
+        return await self._engine.desk.purge(memory_ids, actor=ACTOR)
+
+    async def excerpt(self, source: str, *, context: int) -> Excerpt | None:
+        """The transcript lines a source names."""
+        from synthorg_tui.core.execution import SourceRef
+
+        ref = SourceRef.parse(source)
+        if ref is None:
+            return None
+        found = await self._engine.executions.excerpt(ref, context=context)
+        if found is None:
+            return None
+        return Excerpt(ref.execution_id, found.path, ref.first_line, ref.last_line, found.lines)
+
+    async def found_places(self) -> tuple[FoundPlace, ...]:
+        """Where transcripts are on this machine."""
+        return tuple(
+            FoundPlace(each.reader, str(each.root), each.files, each.bytes)
+            for each in await self._engine.imports.discover()
+        )
+
+    async def run_import(
+        self,
+        roots: Sequence[str],
+        *,
+        progress: Callable[[ImportStep], None],
+        cancel: threading.Event,
+    ) -> ImportOutcome:
+        """Import; cancelling keeps what is done."""
+        report = await self._engine.imports.run(
+            [Path(root) for root in roots],
+            progress=lambda step: progress(
+                ImportStep(
+                    step.files_done,
+                    step.files_total,
+                    step.bytes_done,
+                    step.bytes_total,
+                    step.memories_added,
+                    step.bytes_per_second,
+                    step.seconds_left,
+                    step.current,
+                )
+            ),
+            cancel=cancel,
+        )
+        return _outcome(report)
+
+    async def load_sample(self) -> ImportOutcome:
+        """Import the sample sessions the program carries."""
+        with as_file(files("synthorg_tui.ingest").joinpath("sample")) as folder:
+            if not folder.is_dir():
+                raise DomainError("This installation carries no sample.")
+            return _outcome(await self._engine.imports.run([folder]))
+
+
+def _row(entry: "MemoryEntry") -> MemoryRow:
+    return MemoryRow(
+        id=entry.id,
+        agent_id=entry.agent_id,
+        category=entry.category,
+        content=entry.content,
+        created_at=entry.created_at,
+        tags=entry.metadata.tags,
+        source=entry.metadata.source,
+        confidence=entry.metadata.confidence,
+        namespace=entry.namespace,
+        updated_at=entry.updated_at,
+        expires_at=entry.expires_at,
+    )
+
+
+def _hit(hit: "SearchHit") -> MemoryRow:
+    return replace(_row(hit.entry), dense=hit.dense, sparse=hit.sparse, fused=hit.fused)
+
+
+def _excluded(row: MemoryRow, what: Criteria) -> bool:
+    content = row.content.lower()
+    return any(word.lower() in content for word in what.without)
+
+
+def _outcome(report: "ImportReport") -> ImportOutcome:
+    return ImportOutcome(
+        files=report.files,
+        executions=report.executions,
+        memories_added=report.memories_added,
+        memories_updated=report.memories_updated,
+        memories_skipped=report.memories_skipped,
+        calls=tuple((outcome.value, count) for outcome, count in report.calls.items()),
+        recoveries=report.recoveries,
+        redactions=report.redactions,
+        malformed_lines=report.malformed_lines,
+        skipped=report.skipped,
+        cancelled=report.cancelled,
+    )

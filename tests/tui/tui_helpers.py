@@ -1,0 +1,31 @@
+"""Driving the app in tests: wait for what is under way, read what is on the screen."""
+
+from textual.app import App
+from textual.pilot import Pilot
+
+
+async def settle(pilot: Pilot[None], *, rounds: int = 200) -> None:
+    """Wait until no worker runs and all messages are handled."""
+    for _ in range(rounds):
+        await pilot.pause(0.005)
+        if not any(worker.is_running for worker in pilot.app.workers):
+            break
+    await pilot.pause()
+    await pilot.pause()
+
+
+def screen_text(app: App[None]) -> str:
+    """What the terminal shows, line by line."""
+    screen = app.screen
+    width, height = screen.size
+    strips = screen._compositor.render_strips(screen.size)
+    lines = ["".join(segment.text for segment in strip) for strip in strips]
+    assert len(lines) == height
+    assert width > 0
+    return "\n".join(lines)
+
+
+async def type_text(pilot: Pilot[None], text: str) -> None:
+    """Type character by character."""
+    names = {" ": "space", ":": "colon", "-": "minus", "/": "slash"}
+    await pilot.press(*(names.get(character, character) for character in text))

@@ -4,12 +4,16 @@ import re
 import threading
 import unicodedata
 from collections import Counter
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from synthorg_tui.memory.index.protocol import SparseVector
 
 if TYPE_CHECKING:
     from Stemmer import Stemmer
+
+SATURATION = 1.2
+"""BM25's k1: how soon more of the same term stops to count."""
 
 _SEPARATORS = re.compile(r"[\W_]+")
 
@@ -53,6 +57,21 @@ class BM25Tokenizer:
             indices=tuple(index for index, _ in ordered),
             values=tuple(float(count) for _, count in ordered),
         )
+
+    def encode_document(self, text: str) -> SparseVector:
+        """As ``encode``, with saturated counts: what a text to be found is indexed with.
+
+        A term counts 1 when it occurs once and never more than 1 + ``SATURATION``, so that a
+        text doesn't win by repeating one word of the query.
+        """
+        counts = self.encode(text)
+        saturated = ((SATURATION + 1) * n / (n + SATURATION) for n in counts.values)
+        return SparseVector(indices=counts.indices, values=tuple(saturated))
+
+    def coverage(self, terms: Collection[str], text: str) -> float:
+        """The share of distinct query terms that occur in ``text``, 0 when there are none."""
+        wanted = set(terms)
+        return len(wanted.intersection(self.tokenize(text))) / len(wanted) if wanted else 0.0
 
     def _stemmer(self) -> "Stemmer":
         stemmer = getattr(self._local, "stemmer", None)

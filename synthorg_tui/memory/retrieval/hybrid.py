@@ -1,34 +1,19 @@
-"""Joins the dense and the sparse ranking of one search. Pure: no store, no model."""
+"""Joins the dense and the sparse ranking of one search. Pure: no store, no model.
 
-from collections.abc import Mapping
+Every number here was measured; see docs/decisions/0003-fusion-and-cutoff.md.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from synthorg_tui.memory.index.protocol import IndexHit, IndexHits
 
-DENSE_WEIGHT = 0.5
-SPARSE_WEIGHT = 0.5
+SEARCH_DEPTH = 100
+"""Hits to ask of each ranking at least, since the union is ranked anew."""
 
-
-@dataclass(frozen=True, slots=True)
-class RelevanceCutoff:
-    """Raw scores a hit needs to count as relevant at all; either one is enough.
-
-    ``min_dense`` is a cosine similarity. ``min_sparse`` is the BM25 dot product divided by the
-    number of distinct query terms, so that long questions aren't judged more kindly.
-    How the defaults were measured: docs/decisions/0003-fusion-and-cutoff.md.
-    """
-
-    min_dense: float = 0.30
-    min_sparse: float = 2.5
-
-    def keeps(self, dense: float | None, sparse: float | None, *, query_terms: int) -> bool:
-        """Whether a hit with these raw scores is relevant."""
-        if dense is not None and dense >= self.min_dense:
-            return True
-        return sparse is not None and sparse / max(1, query_terms) >= self.min_sparse
-
-
-DEFAULT_CUTOFF = RelevanceCutoff()
+DENSE_WEIGHT = 0.55
+SPARSE_WEIGHT = 0.45
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,57 +26,108 @@ class FusedHit:
     fused: float
 
 
-def fuse_hits(
-    hits: IndexHits,
-    *,
-    limit: int,
-    query_terms: int = 1,
-    cutoff: RelevanceCutoff = DEFAULT_CUTOFF,
-) -> tuple[FusedHit, ...]:
-    """The relevant hits of both rankings, best first.
+def fuse_hits(hits: IndexHits, *, limit: int) -> tuple[FusedHit, ...]:
+    """At most ``limit`` hits of both rankings, best first, scores in [0, 1].
 
-    Irrelevant hits are dropped by their raw scores, so a query about nothing in the store gives
-    ``()``. The scores of each source are min-max normalised over all its hits and averaged; a
-    source that didn't return a hit counts 0 for it, a source that returned nothing doesn't
-    count. Ties keep the order dense first, then sparse.
-
-    Args:
-        hits: Both rankings; ask for more than ``limit`` of each, since the union is ranked anew.
-        limit: How many hits to return at most.
-        query_terms: Distinct terms of the query, the length of its sparse vector.
-        cutoff: What counts as relevant.
+    Each source scores a hit by its share of the source's best score, and the shares are
+    averaged. A hit that the dense ranking was too short for counts there like its last one; a
+    hit that the sparse ranking lacks counts 0, having no or only common words of the query. A
+    source that returned nothing doesn't count. Ties keep the order dense first, then sparse.
     """
-    dense, sparse = _by_id(hits.dense), _by_id(hits.sparse)
-    dense_unit, sparse_unit = _min_max(dense), _min_max(sparse)
-    weights = (DENSE_WEIGHT * bool(dense), SPARSE_WEIGHT * bool(sparse))
-    total = sum(weights) or 1.0
+    dense, sparse = _shares(hits.dense), _shares(hits.sparse)
+    unseen = min(dense.values(), default=0.0)
+    dense_weight = DENSE_WEIGHT if sparse else 1.0
+    sparse_weight = SPARSE_WEIGHT if dense else 1.0
+    raw_dense = {hit.id: hit.score for hit in hits.dense}
+    raw_sparse = {hit.id: hit.score for hit in hits.sparse}
     fused = [
         FusedHit(
             id=key,
-            dense=dense.get(key),
-            sparse=sparse.get(key),
+            dense=raw_dense.get(key),
+            sparse=raw_sparse.get(key),
             fused=min(
                 1.0,
-                (weights[0] * dense_unit.get(key, 0.0) + weights[1] * sparse_unit.get(key, 0.0))
-                / total,
+                dense_weight * dense.get(key, unseen) + sparse_weight * sparse.get(key, 0.0),
             ),
         )
         for key in dict.fromkeys((*dense, *sparse))
-        if cutoff.keeps(dense.get(key), sparse.get(key), query_terms=query_terms)
     ]
     fused.sort(key=lambda hit: -hit.fused)
     return tuple(fused[:limit])
 
 
-def _by_id(hits: tuple[IndexHit, ...]) -> dict[str, float]:
-    return {hit.id: hit.score for hit in hits}
+def _shares(hits: Sequence[IndexHit]) -> dict[str, float]:
+    """Scores as shares of the best one, 0 for negative ones; all 1 when none is positive."""
+    best = max((hit.score for hit in hits), default=0.0)
+    if best <= 0:
+        return {hit.id: 1.0 for hit in hits}
+    return {hit.id: max(0.0, hit.score / best) for hit in hits}
 
 
-def _min_max(scores: Mapping[str, float]) -> dict[str, float]:
-    """Scores scaled to [0, 1]; 1 for all of them when they are equal."""
-    if not scores:
-        return {}
-    low, high = min(scores.values()), max(scores.values())
-    if low == high:
-        return dict.fromkeys(scores, 1.0)
-    return {key: (score - low) / (high - low) for key, score in scores.items()}
+@dataclass(frozen=True, slots=True)
+class RelevanceCutoff:
+    """When a search is answered, and with what.
+
+    The evidence for a hit is its cosine similarity plus ``coverage_weight`` times the share of
+    the query's terms that its text contains. A search is answered only if one hit has
+    ``convincing`` evidence; then every hit with ``plausible`` evidence is listed.
+    ``unknown_dense`` stands in for a similarity that isn't known; unrelated texts have it.
+    """
+
+    convincing: float = 0.55
+    plausible: float = 0.30
+    coverage_weight: float = 0.70
+    unknown_dense: float = 0.20
+
+    def evidence(self, dense: float | None, coverage: float) -> float:
+        """How much speaks for a hit, from about 0 to 1 + ``coverage_weight``."""
+        known = self.unknown_dense if dense is None else dense
+        return known + self.coverage_weight * coverage
+
+
+DEFAULT_CUTOFF = RelevanceCutoff()
+
+
+class RawScores(Protocol):
+    """Anything with the raw scores of a hit."""
+
+    @property
+    def dense(self) -> float | None:
+        """Cosine similarity."""
+        ...
+
+    @property
+    def sparse(self) -> float | None:
+        """BM25 dot product."""
+        ...
+
+
+HitT = TypeVar("HitT", bound=RawScores)
+
+
+def relevant_hits(
+    ranked: Iterable[HitT],
+    *,
+    coverage: Callable[[HitT], float],
+    limit: int,
+    cutoff: RelevanceCutoff = DEFAULT_CUTOFF,
+) -> tuple[HitT, ...]:
+    """The first ``limit`` hits that are relevant, in order; ``()`` for a query about nothing.
+
+    Args:
+        ranked: Hits, best first.
+        coverage: The share of the query's terms in a hit's text; asked for keyword hits only,
+            and for no more of them than needed.
+        limit: How many hits to return at most.
+        cutoff: What counts as relevant.
+    """
+    kept: list[HitT] = []
+    convinced = False
+    for hit in ranked:
+        if convinced and len(kept) >= limit:
+            break
+        evidence = cutoff.evidence(hit.dense, 0.0 if hit.sparse is None else coverage(hit))
+        convinced = convinced or evidence >= cutoff.convincing
+        if evidence >= cutoff.plausible and len(kept) < limit:
+            kept.append(hit)
+    return tuple(kept) if convinced else ()

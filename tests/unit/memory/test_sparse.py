@@ -85,3 +85,26 @@ def test_threads_may_share_a_tokenizer() -> None:
     for thread in threads:
         thread.join()
     assert results == [expected] * 4
+
+
+def test_a_documents_counts_saturate_but_one_occurrence_counts_one() -> None:
+    once, often = tokenizer.encode_document("foo"), tokenizer.encode_document("foo " * 1000)
+    assert once.values == (1.0,)
+    assert 2.0 < often.values[0] < 2.2
+    assert once.indices == often.indices == tokenizer.encode("foo").indices
+
+
+@pytest.mark.parametrize(
+    ("terms", "text", "share"),
+    [
+        ((), "anything", 0.0),
+        (("branch", "upstream"), "", 0.0),
+        (("branch", "upstream"), "branches, branches", 0.5),
+        (("branch", "upstream"), "The upstream of a BRANCH", 1.0),
+        (("branch", "branch"), "branch", 1.0),
+    ],
+)
+def test_coverage_is_the_share_of_distinct_terms_that_occur(
+    terms: tuple[str, ...], text: str, share: float
+) -> None:
+    assert tokenizer.coverage(terms, text) == share

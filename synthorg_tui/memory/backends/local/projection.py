@@ -144,5 +144,5 @@ class Projection:
             session_id=row.session_id,
             project=row.project,
             dense=vector,
-            sparse=self._tokenizer.encode(row.content),
+            sparse=self._tokenizer.encode_document(row.content),
         )

@@ -11,19 +11,17 @@ from synthorg_tui.memory.extensions import SearchHit, SearchResult
 from synthorg_tui.memory.index.protocol import IndexFilter, IndexHit, SparseVector, Visibility
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.retrieval.hybrid import (
-    DEFAULT_CUTOFF,
+    SEARCH_DEPTH,
     FusedHit,
-    RelevanceCutoff,
     fuse_hits,
+    relevant_hits,
 )
+from synthorg_tui.memory.retrieval.query import meaning_of
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
 
-MIN_DEPTH = 60
-"""Hits asked of each ranking at least: the union is ranked anew, and hits may be stale."""
-
-KEYWORDS_SUFFICE = RelevanceCutoff(min_dense=DEFAULT_CUTOFF.min_dense, min_sparse=0.0)
-"""While vectors are missing, a shared word is all there is to go by."""
+MIN_CANDIDATES = 30
+"""Fused hits looked at in the database at least: some may be stale or irrelevant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +44,22 @@ class Search:
         """Dense and sparse rankings, fused; ``query.text`` is required."""
         text = _text_of(query)
         sparse = self._core.tokenizer.encode(text)
-        dense, missing = await self._query_vector(text)
+        dense, missing = await self._query_vector(meaning_of(text))
         notes = [missing] if missing else await self._unembedded_note()
-        cutoff = KEYWORDS_SUFFICE if notes else DEFAULT_CUTOFF
         if not await self._is_current():
             notes.append("the index is being repaired; the newest memories may be missing")
         hits = await self._core.projection.index.search(
             self._filter(query, scope), dense=dense, sparse=sparse, limit=_depth(query.limit)
         )
-        fused = fuse_hits(
-            hits, limit=_depth(query.limit), query_terms=len(sparse.indices), cutoff=cutoff
+        candidates = fuse_hits(hits, limit=max(MIN_CANDIDATES, 2 * query.limit))
+        found = await self._entries(candidates, query)
+        terms = frozenset(self._core.tokenizer.tokenize(text))
+        relevant = relevant_hits(
+            found,
+            coverage=lambda hit: self._core.tokenizer.coverage(terms, hit.entry.content),
+            limit=query.limit,
         )
-        found = await self._entries(fused, query)
-        return SearchResult(hits=found[: query.limit], degraded="; ".join(notes))
+        return SearchResult(hits=relevant, degraded="; ".join(notes))
 
     async def sparse(self, query: MemoryQuery, scope: Scope) -> tuple[MemoryEntry, ...]:
         """By BM25 alone; the relevance is the share of the best score."""
@@ -150,7 +151,7 @@ def _text_of(query: MemoryQuery) -> str:
 
 
 def _depth(limit: int) -> int:
-    return max(MIN_DEPTH, 2 * limit)
+    return max(SEARCH_DEPTH, 2 * limit)
 
 
 def _share(hit: IndexHit, ranking: Sequence[IndexHit]) -> float:

@@ -217,9 +217,9 @@ async def measure(data_dir: Path, memories: int) -> list[Row]:
 
 def index_ratio(points: int) -> list[Row]:
     """The embedded index against qdrant-client's own in-process mode."""
-    from benchmarks.index import measure_edge, measure_local_mode
+    from benchmarks.index import compare
 
-    embedded, client = measure_edge(points), measure_local_mode(points)
+    embedded, client = compare(points, ["dense"])["dense"]
     ratio = client / embedded
     held = points >= 50_000
     return [

@@ -1,22 +1,19 @@
 """The composition root: settings in, wired services out. Opens and closes the stores."""
 
-import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from synthorg_tui.core.clock import Clock, SystemClock
-from synthorg_tui.core.enums import MemoryCategory, MemoryLevel, SeniorityLevel
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.ingest.service import ImportService
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.backends.local.maintenance import Maintenance
-from synthorg_tui.memory.config import MemoryStorageConfig
 from synthorg_tui.memory.errors import MemoryCapabilityError
 from synthorg_tui.memory.extensions import Desk
 from synthorg_tui.memory.factory import BackendContext, create_memory_backend
-from synthorg_tui.memory.index.protocol import VectorIndex
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.executions import DuckDBExecutionStore, ExecutionStore
@@ -24,3 +21,153 @@ from synthorg_tui.persistence.lock import DataDirLock
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.settings.config import RootConfig
 from synthorg_tui.settings.loader import load_settings
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSummary:
+    """An agent that is declared in the settings or has memories, or both."""
+
+    id: str
+    role: str | None
+    department: str | None
+    level: MemoryLevel
+    declared: bool
+    memories: int
+
+
+class SettingsPolicy:
+    """What the settings say about each agent, as the store asks for it."""
+
+    def __init__(self, settings: RootConfig) -> None:
+        self._settings = settings
+
+    @property
+    def max_memories_per_agent(self) -> int | None:
+        """The company's bound."""
+        return self._settings.memory.options.max_memories_per_agent
+
+    def level(self, agent_id: str) -> MemoryLevel:
+        """The agent's own level, or the company's."""
+        return self._settings.level(agent_id)
+
+    def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
+        """How long the agent's memories of a category are kept; ``None`` is for good."""
+        days = self._settings.retention_days(agent_id, category)
+        return timedelta(days=days) if days is not None else None
+
+
+class Engine:
+    """Everything a program, the command line and the screens work with.
+
+    ``memory`` is the configured backend. The desk, imports and maintenance stand on the local
+    backend; with another one they raise ``MemoryCapabilityError``.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: RootConfig,
+        data_dir: Path,
+        memory: MemoryBackend,
+        executions: ExecutionStore,
+        clock: Clock,
+    ) -> None:
+        self.settings = settings
+        self.data_dir = data_dir
+        self.memory = memory
+        self.executions = executions
+        self._clock = clock
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        settings: RootConfig | None = None,
+        *,
+        data_dir: Path | None = None,
+        clock: Clock | None = None,
+    ) -> AsyncIterator["Engine"]:
+        """Own a data directory and open its stores for the length of an ``async with``.
+
+        Args:
+            settings: Those of the usual file and the environment when missing.
+            data_dir: Takes precedence over the one in the settings.
+            clock: Decides what "now" is.
+
+        Raises:
+            ConfigError: The settings are invalid.
+            StoreLockedError: Another process owns the directory.
+            StoreCorruptError: The database can't be read.
+        """
+        settings = settings or load_settings()
+        directory = data_dir or Path(settings.memory.storage.data_dir)
+        clock = clock or SystemClock()
+        with DataDirLock(directory):
+            database = Database.in_dir(directory)
+            await database.open()
+            embedder = create_embedder(settings.embedding())
+            try:
+                memory = create_memory_backend(
+                    settings.memory,
+                    context=BackendContext(
+                        data_dir=directory,
+                        database=database,
+                        embedder=embedder,
+                        clock=clock,
+                        policy=SettingsPolicy(settings),
+                    ),
+                )
+                await memory.connect()
+                try:
+                    yield cls(
+                        settings=settings,
+                        data_dir=directory,
+                        memory=memory,
+                        executions=DuckDBExecutionStore(database),
+                        clock=clock,
+                    )
+                finally:
+                    await memory.disconnect()
+            finally:
+                await embedder.close()
+                await database.close()
+
+    @property
+    def desk(self) -> Desk:
+        """What a person does with the memories of all agents."""
+        return self._local()
+
+    @property
+    def imports(self) -> ImportService:
+        """Brings transcripts in."""
+        return ImportService(backend=self._local(), executions=self.executions, clock=self._clock)
+
+    @property
+    def maintenance(self) -> Maintenance:
+        """Examines, repairs, rebuilds and backs up."""
+        return Maintenance(self._local(), data_dir=self.data_dir)
+
+    async def agents(self) -> tuple[AgentSummary, ...]:
+        """Declared agents and those that came to be on import, by id."""
+        counts = dict((await self.desk.facets()).agents)
+        ids = sorted({agent.id for agent in self.settings.agents} | counts.keys())
+        return tuple(self._summary(agent_id, counts.get(agent_id, 0)) for agent_id in ids)
+
+    def _summary(self, agent_id: str, memories: int) -> AgentSummary:
+        declared = self.settings.agent(agent_id)
+        return AgentSummary(
+            id=agent_id,
+            role=declared.role if declared else None,
+            department=declared.department if declared else None,
+            level=self.settings.level(agent_id),
+            declared=declared is not None,
+            memories=memories,
+        )
+
+    def _local(self) -> LocalMemoryBackend:
+        if not isinstance(self.memory, LocalMemoryBackend):
+            raise MemoryCapabilityError(
+                f"the {self.memory.backend_name} backend keeps nothing to list, import or repair",
+                remedy="Set memory.backend to local.",
+            )
+        return self.memory

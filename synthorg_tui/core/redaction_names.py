@@ -56,23 +56,24 @@ def worth_hiding(value: str, kind: str) -> bool:
 
 _TRIGGERS = ("secret", "token", "pass", "pwd", "key", "credential")
 
+_LIKELY = r"(?=[A-Za-z0-9_.-]{0,60}?(?i:secret|token|pass|pwd|key|credential))"
 _ENV = re.compile(
-    r"(?<![A-Za-z0-9_$.{])(?P<name>[A-Z][A-Z0-9_]{0,60}+)"
+    rf"(?<![A-Za-z0-9_$.{{])(?P<name>{_LIKELY}[A-Z][A-Z0-9_]{{0,60}}+)"
     r"(?P<sep>[ \t]{0,4}=[ \t]{0,4}(?:\\?[\"'])?)"
     r"(?P<value>[^\s\"'\\;&|,`<>()\[\]{}]{4,4096}+)"
 )
 _QUOTED = re.compile(
-    r"(?<![A-Za-z0-9_.-])(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,60}+)"
+    rf"(?<![A-Za-z0-9_.-])(?P<name>{_LIKELY}[A-Za-z][A-Za-z0-9_.-]{{1,60}}+)"
     r"(?P<sep>(?:\\*[\"'])?[ \t]{0,4}(?::=|=>|[:=])[ \t]{0,4}\\*[\"'])"
     r"(?P<value>[^\s\"'\\]{4,4096}+)(?=\\*[\"'])"
 )
 _PLAIN = re.compile(
-    r"(?<![A-Za-z0-9_.$-])(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,60}+)"
+    rf"(?<![A-Za-z0-9_.$-])(?P<name>{_LIKELY}[A-Za-z][A-Za-z0-9_.-]{{1,60}}+)"
     r"(?P<sep>[ \t]{0,4}[:=][ \t]{0,4})"
-    r"(?P<value>[^\s\"'`\\;,(){}\[\]<>|&]{6,4096}+)(?![(\[{`\w])"
+    r"(?P<value>[^\s\"'`\\;,(){}\[\]<>|&]{6,4096}+)(?![(\[{`])"
 )
 _FLAG = re.compile(
-    r"(?P<sep>--(?P<name>[a-z][a-z0-9-]{1,40}+)[ =][\"']?)"
+    rf"(?P<sep>--(?P<name>{_LIKELY}[a-z][a-z0-9-]{{1,40}}+)[ =][\"']?)"
     r"(?P<value>[^\s\"'\\;&|`<>()\[\]{}$-][^\s\"'\\;&|`<>()\[\]{}]{3,4096}+)"
 )
 

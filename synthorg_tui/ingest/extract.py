@@ -59,7 +59,7 @@ def _all(execution: Execution) -> Iterator[MemoryDraft]:
     spans = _spans(execution)
     if (session := _session(execution, spans)) is not None:
         yield session
-    if len(spans) > 1:
+    if len(spans) > 1 and execution.line_count > 1:
         for span in spans:
             if (task := _task(execution, span)) is not None:
                 yield task
@@ -72,9 +72,9 @@ def _all(execution: Execution) -> Iterator[MemoryDraft]:
 def _spans(execution: Execution) -> list[_Span]:
     """One span for each request; a subagent has the one its parent gave it."""
     requests = [turn for turn in execution.turns if turn.role != "assistant"]
+    ends = [turn.first_line for turn in requests[1:]] + [execution.line_count + 1]
     spans = []
-    for turn, following in zip(requests, [*requests[1:], None], strict=True):
-        end = following.first_line if following else execution.line_count + 1
+    for turn, end in zip(requests, ends, strict=False):
         spans.append(
             _Span(
                 request=turn,

@@ -1,6 +1,7 @@
 """Imports transcripts: finds them, reads what is new, stores memories and evidence."""
 
 import asyncio
+import logging
 import os
 import threading
 import time
@@ -23,6 +24,7 @@ from synthorg_tui.ingest.reading import ExtractedExecution, FileReading, read_fi
 from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
 from synthorg_tui.persistence.executions import ExecutionStore, FileMark
 
+_LOG = logging.getLogger(__name__)
 ACTOR = "import"
 BATCH = 64
 """Memories stored in one transaction; a cancelled import stops between two."""
@@ -206,14 +208,14 @@ class _Job:
         """Store file after file, reading the next one meanwhile."""
         loop = asyncio.get_running_loop()
         total = sum(each.size for each in files)
-        ahead = loop.run_in_executor(reader, read_file, files[0]) if files else None
+        ahead = loop.run_in_executor(reader, _read, files[0]) if files else None
         for position, file in enumerate(files):
             if self._cancel.is_set() or ahead is None:
                 break
             self._tell(position, len(files), total, file.path.name)
             reading = await ahead
             following = files[position + 1 : position + 2]
-            ahead = loop.run_in_executor(reader, read_file, following[0]) if following else None
+            ahead = loop.run_in_executor(reader, _read, following[0]) if following else None
             await self._store(reading)
             self._done_bytes += file.size
             self._tell(position + 1, len(files), total, file.path.name)
@@ -316,6 +318,16 @@ class _Tally:
             skipped=tuple(self.skipped),
             cancelled=self.cancelled,
         )
+
+
+def _read(file: TranscriptFile) -> FileReading:
+    """The file's reading; one that our readers choke on must not stop the others."""
+    try:
+        return read_file(file)
+    except Exception as error:
+        _LOG.exception("can't understand %s", file.path)
+        mark = FileMark(str(file.path), file.size, file.mtime_ns, "")
+        return FileReading(mark, skipped=f"can't be understood: {type(error).__name__}")
 
 
 def _collect(roots: Sequence[Path]) -> tuple[list[TranscriptFile], list[Refusal]]:

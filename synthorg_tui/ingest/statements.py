@@ -51,7 +51,7 @@ _KINDS: tuple[tuple[str, float, re.Pattern[str]], ...] = (
 _EMPTY_TALK = re.compile(
     r"never\s?mind|(?:don'?t|do not)\s+(?:worry|know|think|see|understand|care|mind|bother|hesitate"
     r"|have|want|believe|get|like|need|remember)\b|always\s+(?:wondered|thought|good|nice)"
-    r"|(?:\w+\s+){0,3}(?:it|that|this|those|these|them|here|now|yet)[.!]*$",
+    r"|(?:\S+\s+){0,3}(?:it|that|this|those|these|them|here|now|yet)[.!]*$",
     re.IGNORECASE,
 )
 _MIN_WORDS = 3

@@ -53,7 +53,7 @@ class ClaudeCodeReader:
 
     def recognises(self, record: Record) -> bool:
         """Claude Code records carry a session id or a type of their own."""
-        kind = record.get("type")
+        kind = text_of(record.get("type"))
         if kind == "file-history-snapshot":
             return "snapshot" in record
         return kind in _KNOWN and ("sessionId" in record or "leafUuid" in record)
@@ -86,7 +86,7 @@ class _Session:
         self.builder.agent_id = f"{AGENT}/subagent"
 
     def feed(self, number: int, record: Record) -> None:
-        kind = record.get("type")
+        kind = text_of(record.get("type"))
         if kind not in _KNOWN:
             self.unknown += 1
             return
@@ -107,7 +107,7 @@ class _Session:
         builder.session_id = builder.session_id or session_name(record.get("sessionId"))
         builder.project = builder.project or text_of(record.get("cwd"))
         builder.branch = text_of(record.get("gitBranch")) or builder.branch
-        if record.get("type") in {"user", "assistant"}:
+        if text_of(record.get("type")) in {"user", "assistant"}:
             builder.see(timestamp(record.get("timestamp")))
 
     def _queued(self, number: int, record: Record) -> None:

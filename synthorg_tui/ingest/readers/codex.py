@@ -48,7 +48,7 @@ class CodexReader:
 
     def recognises(self, record: Record) -> bool:
         """Codex wraps everything in typed envelopes with a payload."""
-        return record.get("type") in _ENVELOPES and isinstance(record.get("payload"), dict)
+        return text_of(record.get("type")) in _ENVELOPES and isinstance(record.get("payload"), dict)
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Read one rollout."""
@@ -67,7 +67,7 @@ class _Rollout:
     last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
-        kind, payload = record.get("type"), mapping(record.get("payload"))
+        kind, payload = text_of(record.get("type")), mapping(record.get("payload"))
         if kind not in _ENVELOPES:
             self.unknown += 1
             return
@@ -88,7 +88,7 @@ class _Rollout:
         builder.model = text_of(payload.get("model")) or builder.model
 
     def _event(self, payload: Record) -> None:
-        kind = payload.get("type")
+        kind = text_of(payload.get("type"))
         if kind == "turn_aborted":
             self.last_event = "interrupted"
         elif kind in {"task_complete", "turn_complete"}:
@@ -108,7 +108,7 @@ class _Rollout:
             )
 
     def _item(self, number: int, record: Record, payload: Record) -> None:
-        kind = payload.get("type")
+        kind = text_of(payload.get("type"))
         if kind == "message":
             self._message(number, record, payload)
         elif kind in _CALLS:
@@ -184,7 +184,7 @@ _OUTCOMES = {
 
 def _tool_of(payload: Record) -> tuple[str, Record]:
     """The tool's name and its arguments as an object."""
-    kind = payload.get("type")
+    kind = text_of(payload.get("type"))
     if kind == "local_shell_call":
         return "local_shell", mapping(payload.get("action"))
     if kind == "web_search_call":

@@ -115,12 +115,15 @@ class Database:
         ensure_private_dir(self._path.parent)
         if not self._path.exists():
             _create(self._path)
+        # Replaying a log leaves blocks in memory that the file doesn't have yet.
+        is_clean = not self._wal.exists()
         try:
             writer = connect_file(self._path)
         except Exception as error:
             raise _explain(error, self._path) from error
         try:
-            _check_complete(writer, self._path)
+            if is_clean:
+                _check_complete(writer, self._path)
             _migrate(writer, self._path)
             self._reader = writer.cursor()
         except Exception as error:

@@ -1,0 +1,148 @@
+"""A writer killed at any moment: nothing acknowledged is lost, nothing deleted comes back."""
+
+import multiprocessing
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import crash_writer
+import pytest
+from store_kit import AGENT, opened, query
+
+from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
+from synthorg_tui.memory.backends.local.maintenance import Maintenance
+from synthorg_tui.memory.extensions import BrowseFilter
+
+ROUNDS = 50
+SEED = 20260101
+LONGEST_LIFE = 0.35
+OLDER_CHECKED = 8
+PRELOADED = ["synthorg_tui.memory.backends.local.backend", "duckdb", "qdrant_edge", "Stemmer"]
+
+
+@dataclass
+class Model:
+    """What the store must hold, from what the writer acknowledged."""
+
+    live: dict[str, str] = field(default_factory=dict)
+    gone: dict[str, str] = field(default_factory=dict)
+    touched: set[str] = field(default_factory=set)
+
+    def apply(self, kind: str, targets: list[str], texts: list[str], ids: list[str]) -> None:
+        if kind in ("delete", "purge"):
+            (target,) = targets
+            self.gone[target] = self.live.pop(target)
+            self.touched.add(target)
+            return
+        self.live.update(zip(ids, texts, strict=True))
+        self.touched.update(ids)
+
+
+def life(
+    data_dir: Path, seed: int, live: list[str], seconds: float
+) -> Iterator[tuple[object, ...]]:
+    """What a writer said in a life of so many seconds."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    ours, theirs = context.Pipe(duplex=False)
+    writer = context.Process(target=crash_writer.run, args=(str(data_dir), seed, live, theirs))
+    writer.start()
+    theirs.close()
+    heard = [_wait_for(ours) for _ in range(1 + seed % 2)]
+    time.sleep(seconds)
+    writer.kill()
+    writer.join()
+    assert writer.exitcode == -9, "the writer ended by itself"
+    yield from heard
+    yield from _messages(ours)
+    ours.close()
+
+
+def _wait_for(pipe: Connection) -> tuple[object, ...]:
+    assert pipe.poll(60), "the writer doesn't start"
+    message: tuple[object, ...] = pipe.recv()
+    return message
+
+
+def _messages(pipe: Connection) -> Iterator[tuple[object, ...]]:
+    try:
+        while pipe.poll():
+            yield pipe.recv()
+    except (EOFError, OSError):
+        return
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+async def test_killed_at_any_moment_the_store_keeps_what_it_acknowledged(tmp_path: Path) -> None:
+    choose = random.Random(SEED)
+    model = Model()
+    acknowledged = 0
+    for number in range(ROUNDS):
+        model.touched = set()
+        begun: tuple[str, list[str], list[str]] | None = None
+        seconds = choose.uniform(0.0, LONGEST_LIFE)
+        for phase, kind, ids, texts in life(tmp_path, number, list(model.live), seconds):
+            assert isinstance(kind, str)
+            assert isinstance(ids, list)
+            assert isinstance(texts, list)
+            if phase in ("ready", "open"):
+                continue
+            if phase == "begin":
+                begun = (kind, ids, texts)
+            elif begun is not None:
+                model.apply(kind, begun[1], begun[2], ids)
+                acknowledged += 1
+                begun = None
+        async with opened(tmp_path) as backend:
+            await settle_unacknowledged(backend, model, begun)
+            older = choose.sample(sorted(model.live), min(OLDER_CHECKED, len(model.live)))
+            await check(backend, model, model.touched | set(older))
+            report = await Maintenance(backend, data_dir=tmp_path).doctor()
+            assert report.ok, (number, report)
+    assert acknowledged >= ROUNDS, "the writer was killed before it did enough"
+    async with opened(tmp_path) as backend:
+        assert await backend.count(AGENT) == len(model.live)
+
+
+async def settle_unacknowledged(
+    backend: LocalMemoryBackend,
+    model: Model,
+    begun: tuple[str, list[str], list[str]] | None,
+) -> None:
+    """The change under way may have happened or not, but wholly; learn which."""
+    if begun is None:
+        return
+    kind, targets, texts = begun
+    found: dict[str, str] = {}
+    for text in texts:
+        page = await backend.browse(BrowseFilter(words=(text,)))
+        found.update({e.content: e.id for e in page.entries if e.content == text})
+    if kind in ("store", "many"):
+        assert len(found) in (0, len(texts)), "half a batch"
+        model.live.update({memory_id: text for text, memory_id in found.items()})
+    elif kind == "edit" and found:
+        model.live[targets[0]] = texts[0]
+    elif await backend.get(AGENT, targets[0]) is None:
+        model.gone[targets[0]] = model.live.pop(targets[0])
+
+
+async def check(backend: LocalMemoryBackend, model: Model, ids: set[str]) -> None:
+    for memory_id in ids & set(model.live):
+        text = model.live[memory_id]
+        entry = await backend.get(AGENT, memory_id)
+        assert entry is not None, text
+        assert entry.content == text
+        best = (await backend.find(query(text, limit=1))).hits[0]
+        assert best.entry.id == memory_id, text
+        assert best.dense == pytest.approx(1.0, abs=1e-3)
+        word = text.split()[1]
+        assert (await backend.retrieve_sparse(AGENT, query(word)))[0].id == memory_id
+    for memory_id in ids & set(model.gone):
+        assert await backend.get(AGENT, memory_id) is None
+        word = model.gone[memory_id].split()[1]
+        assert not await backend.retrieve_sparse(AGENT, query(word))
+        hits = (await backend.find(query(model.gone[memory_id]))).hits
+        assert memory_id not in {hit.entry.id for hit in hits}

@@ -18,7 +18,7 @@ from synthorg_tui.memory.extensions import BrowseFilter
 
 ROUNDS = 50
 SEED = 20260101
-LONGEST_LIFE = 0.35
+LONGEST_LIFE = 0.25
 OLDER_CHECKED = 8
 PRELOADED = ["synthorg_tui.memory.backends.local.backend", "duckdb", "qdrant_edge", "Stemmer"]
 

@@ -1,0 +1,279 @@
+"""How well memories are found: recall of evidence on a LoCoMo file, and what nonsense gets.
+
+Usage: python -m benchmarks.retrieval_quality --data FILE [--limit-conversations N]
+
+One memory for each turn of a conversation, in the real index with the bundled embedding model and
+the default settings; the memories of one conversation belong to one agent. A question is asked
+among them. ``fused`` is what a search lists; the other rows are its two sources on their own.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import re
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks.nonsense import NONSENSE
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.index.edge import EdgeIndex
+from synthorg_tui.memory.index.protocol import IndexFilter, IndexHits, IndexPoint, SparseVector
+from synthorg_tui.memory.retrieval.hybrid import (
+    DEFAULT_CUTOFF,
+    SEARCH_DEPTH,
+    FusedHit,
+    RelevanceCutoff,
+    fuse_hits,
+    relevant_hits,
+)
+from synthorg_tui.memory.retrieval.query import meaning_of
+from synthorg_tui.memory.sparse import BM25Tokenizer
+from synthorg_tui.providers.embedding.config import MiniLMConfig
+from synthorg_tui.providers.embedding.factory import create_embedder
+from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
+
+CUTS = (5, 10, 20)
+THRESHOLDS = (0.40, 0.45, 0.50, 0.55, 0.60, 0.65)
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, the agent whose memories hold the answer, and the memories that do."""
+
+    text: str
+    agent: str
+    evidence: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Data:
+    """Memories as (id, agent, content), questions, and how many had no known evidence."""
+
+    memories: list[tuple[str, str, str]]
+    questions: list[Question]
+    skipped: int
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A question's rankings by source, and fused hits with the coverage of each."""
+
+    question: Question
+    hits: IndexHits
+    fused: tuple[FusedHit, ...]
+    coverage: dict[str, float]
+
+    def listed(self, cutoff: RelevanceCutoff = DEFAULT_CUTOFF) -> list[str]:
+        """Ids of what a search lists."""
+        relevant = relevant_hits(
+            self.fused, coverage=lambda hit: self.coverage[hit.id], limit=max(CUTS), cutoff=cutoff
+        )
+        return [hit.id for hit in relevant]
+
+
+def load(path: Path, limit: int | None) -> Data:
+    conversations = json.loads(path.read_text(encoding="utf-8"))[:limit]
+    memories: list[tuple[str, str, str]] = []
+    questions: list[Question] = []
+    asked = 0
+    for number, conversation in enumerate(conversations):
+        agent = str(conversation.get("sample_id", f"conversation-{number}"))
+        ids = {}
+        for turn in _turns(conversation["conversation"]):
+            key = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{number}/{turn['dia_id']}"))
+            ids[turn["dia_id"]] = key
+            memories.append((key, agent, _content(turn)))
+        for qa in conversation["qa"]:
+            asked += 1
+            named = re.findall(r"D\d+:\d+", " ".join(map(str, qa.get("evidence", []))))
+            evidence = frozenset(ids[turn] for turn in named if turn in ids)
+            if evidence:
+                questions.append(Question(qa["question"], agent, evidence))
+    return Data(memories, questions, asked - len(questions))
+
+
+def _turns(conversation: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    for value in conversation.values():
+        if isinstance(value, list):
+            yield from value
+
+
+def _content(turn: dict[str, Any]) -> str:
+    caption = turn.get("blip_caption")
+    shared = f" [shares {caption}]" if caption else ""
+    return f"{turn['speaker']}: {turn.get('text', '')}{shared}"
+
+
+def _point(key: str, agent: str, dense: Vectors, sparse: SparseVector) -> IndexPoint:
+    return IndexPoint(
+        id=key,
+        agent_id=agent,
+        category=MemoryCategory.EPISODIC,
+        namespace="default",
+        tags=(),
+        created_at=NOW,
+        expires_at=None,
+        shared=False,
+        level="persistent",
+        session_id=None,
+        project=None,
+        dense=dense,
+        sparse=sparse,
+    )
+
+
+class Bench:
+    """An index filled with the memories of a file."""
+
+    def __init__(self, data: Data, index: EdgeIndex, embedder: Embedder) -> None:
+        self._data = data
+        self._index = index
+        self._embedder = embedder
+        self._tokenizer = BM25Tokenizer()
+        self._contents = {key: content for key, _, content in data.memories}
+
+    async def fill(self) -> float:
+        """Embed and index the memories; returns the texts embedded a second."""
+        await self._index.open(fingerprint=self._embedder.fingerprint, dims=self._embedder.dims)
+        await self._embedder.embed_query("load the model")
+        started = time.perf_counter()
+        vectors = await self._embedder.embed([content for _, _, content in self._data.memories])
+        seconds = time.perf_counter() - started
+        points = [
+            _point(key, agent, vector, self._tokenizer.encode_document(content))
+            for (key, agent, content), vector in zip(self._data.memories, vectors, strict=True)
+        ]
+        await self._index.apply(points, (), revision=1)
+        return len(points) / seconds
+
+    async def search(self, questions: Sequence[Question]) -> list[Searched]:
+        vectors = await self._embedder.embed([meaning_of(q.text) for q in questions])
+        return [await self._search(q, vector) for q, vector in zip(questions, vectors, strict=True)]
+
+    async def _search(self, question: Question, vector: Vectors) -> Searched:
+        agents = frozenset({question.agent}) if question.agent else None
+        hits = await self._index.search(
+            IndexFilter(now=NOW, agents=agents),
+            dense=vector,
+            sparse=self._tokenizer.encode(question.text),
+            limit=SEARCH_DEPTH,
+        )
+        fused = fuse_hits(hits, limit=2 * max(CUTS))
+        terms = self._tokenizer.tokenize(question.text)
+        coverage = {
+            hit.id: self._tokenizer.coverage(terms, self._contents[hit.id]) for hit in fused
+        }
+        return Searched(question, hits, fused, coverage)
+
+
+def quality(results: Sequence[Searched], ranked: Callable[[Searched], list[str]]) -> list[str]:
+    """Recall of the evidence in the first 5, 10, 20, and the mean reciprocal rank in 20."""
+    recalls: dict[int, float] = dict.fromkeys(CUTS, 0.0)
+    reciprocal = 0.0
+    for result in results:
+        ids, evidence = ranked(result)[: max(CUTS)], result.question.evidence
+        for cut in CUTS:
+            recalls[cut] += len(evidence.intersection(ids[:cut])) / len(evidence)
+        first = next((rank for rank, key in enumerate(ids, 1) if key in evidence), None)
+        reciprocal += 1 / first if first else 0.0
+    values = [*recalls.values(), reciprocal]
+    return [f"{value / max(1, len(results)):.3f}" for value in values]
+
+
+def quality_table(results: Sequence[Searched]) -> str:
+    rows: dict[str, Callable[[Searched], list[str]]] = {
+        "dense": lambda result: [hit.id for hit in result.hits.dense],
+        "sparse": lambda result: [hit.id for hit in result.hits.sparse],
+        "fused, no cutoff": lambda result: [hit.id for hit in result.fused],
+        "fused": lambda result: result.listed(),
+    }
+    return _table(
+        ("", *(f"R@{cut}" for cut in CUTS), "MRR"),
+        [(name, *quality(results, ranked)) for name, ranked in rows.items()],
+    )
+
+
+def cutoff_table(real: Sequence[Searched], nonsense: dict[str, list[Searched]]) -> str:
+    """The share of real questions answered and of nonsense not answered, by threshold."""
+    rows = []
+    for threshold in THRESHOLDS:
+        cutoff = replace(DEFAULT_CUTOFF, convincing=threshold)
+        rejected = [1 - _answered(results, cutoff) for results in nonsense.values()]
+        everything = [result for results in nonsense.values() for result in results]
+        shares = [_answered(real, cutoff), 1 - _answered(everything, cutoff), *rejected]
+        mark = " (default)" if threshold == DEFAULT_CUTOFF.convincing else ""
+        rows.append((f"{threshold:.2f}{mark}", *(f"{share:.3f}" for share in shares)))
+    return _table(("convincing", "real answered", "nonsense rejected", *nonsense), rows)
+
+
+def _answered(results: Sequence[Searched], cutoff: RelevanceCutoff) -> float:
+    return sum(bool(result.listed(cutoff)) for result in results) / max(1, len(results))
+
+
+def nonsense_questions() -> dict[str, list[Question]]:
+    """Questions of other fields, random words and random letters, asked among all memories."""
+    rng = random.Random(7)
+    words = sorted({word for queries in NONSENSE.values() for q in queries for word in q.split()})
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    queries = {
+        **NONSENSE,
+        "random words": [" ".join(rng.sample(words, rng.randint(2, 6))) for _ in range(60)],
+        "random letters": [
+            " ".join("".join(rng.choices(letters, k=rng.randint(4, 9))) for _ in range(2))
+            for _ in range(30)
+        ],
+    }
+    return {name: [Question(q, "", frozenset()) for q in group] for name, group in queries.items()}
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in (head, *rows)
+    )
+
+
+async def run(path: Path, limit: int | None) -> str:
+    data = load(path, limit)
+    embedder = create_embedder(MiniLMConfig())
+    with tempfile.TemporaryDirectory() as directory:
+        index = EdgeIndex(Path(directory) / "index")
+        bench = Bench(data, index, embedder)
+        rate = await bench.fill()
+        real = await bench.search(data.questions)
+        nonsense = {n: await bench.search(qs) for n, qs in nonsense_questions().items()}
+        await index.close()
+    await embedder.close()
+    counts = f"{len(data.memories)} memories ({rate:.0f} embedded a second), "
+    counts += f"{len(data.questions)} questions, {data.skipped} skipped without known evidence"
+    return "\n\n".join((counts, quality_table(real), cutoff_table(real, nonsense)))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", type=Path, required=True, help="a file in LoCoMo's format")
+    parser.add_argument("--limit-conversations", type=int, metavar="N", help="only the first N")
+    args = parser.parse_args()
+    try:
+        print(asyncio.run(run(args.data, args.limit_conversations)))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        print(f"{args.data} can't be read as LoCoMo data: {error!r}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

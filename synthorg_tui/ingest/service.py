@@ -29,6 +29,8 @@ ACTOR = "import"
 BATCH = 64
 """Memories stored in one transaction; a cancelled import stops between two."""
 WATCH_DEBOUNCE_MS = 2_000
+WATCH_LOOK_ANYWAY_MS = 10_000
+"""Changes made before watching began, or on a file system that tells nothing, show up by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,8 @@ class ImportService:
             *roots,
             stop_event=stop,
             debounce=WATCH_DEBOUNCE_MS,
+            rust_timeout=WATCH_LOOK_ANYWAY_MS,
+            yield_on_timeout=True,
             recursive=True,
             raise_interrupt=False,
         ):

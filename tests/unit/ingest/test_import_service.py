@@ -1,0 +1,257 @@
+import asyncio
+import json
+import os
+import shutil
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from conftest import FixedClock
+from ingest_fakes import FakeBackend, FakeExecutions
+from transcript_kit import SESSION, ClaudeTranscript, CodexTranscript
+
+from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.execution import SourceRef
+from synthorg_tui.ingest.discovery import SAMPLE
+from synthorg_tui.ingest.service import ImportProgress, ImportService
+
+
+class Bench:
+    """An import service on fake stores, with a home of its own."""
+
+    def __init__(self, home: Path, environ: dict[str, str] | None = None) -> None:
+        self.backend, self.executions = FakeBackend(), FakeExecutions()
+        self.service = ImportService(
+            backend=self.backend,
+            executions=self.executions,
+            clock=FixedClock(datetime(2026, 12, 31, tzinfo=UTC)),
+            home=home,
+            environ=environ or {},
+        )
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path / "home")
+
+
+def session(number: int = 1) -> ClaudeTranscript:
+    name = f"{number:08d}-2222-4333-8444-555555555555"
+    transcript = ClaudeTranscript(name).user(f"Do the job number {number}.")
+    transcript.bash("make", "Exit code 2\nError: missing file", error=True)
+    return transcript.bash("make fetch", "ok").bash("make", "ok").say("The job is done.")
+
+
+async def test_a_folder_is_imported_with_its_subfolders(bench: Bench, tmp_path: Path) -> None:
+    session(1).write(tmp_path / "t" / "a.jsonl")
+    CodexTranscript().message("user", "go").run("make", "Exit code: 0\nOutput:\n").write(
+        tmp_path / "t" / "deep" / "b.jsonl"
+    )
+    report = await bench.service.run([tmp_path / "t"])
+    assert (report.files, report.executions) == (2, 2)
+    assert report.calls[CallOutcome.FAILED] == 1
+    assert report.recoveries == 1
+
+
+async def test_a_second_import_adds_nothing_and_reads_nothing(bench: Bench, tmp_path: Path) -> None:
+    session().write(tmp_path / "t" / "a.jsonl")
+    first = await bench.service.run([tmp_path / "t"])
+    again = await bench.service.run([tmp_path / "t"])
+    assert first.memories_added > 0
+    assert (again.memories_added, again.memories_updated, again.unchanged) == (0, 0, 1)
+
+
+async def test_a_copy_under_another_path_adds_nothing(bench: Bench, tmp_path: Path) -> None:
+    path = session().write(tmp_path / "t" / "a.jsonl")
+    await bench.service.run([path])
+    shutil.copy(path, tmp_path / "renamed.jsonl")
+    report = await bench.service.run([tmp_path / "renamed.jsonl"])
+    assert (report.memories_added, report.memories_updated) == (0, 0)
+
+
+async def test_a_file_cut_in_a_line_is_imported_up_to_there_and_later_the_rest(
+    bench: Bench, tmp_path: Path
+) -> None:
+    whole = session().write(tmp_path / "a.jsonl").read_bytes()
+    cut = whole[: whole.index(b"make fetch") + 3]
+    (tmp_path / "a.jsonl").write_bytes(cut)
+    first = await bench.service.run([tmp_path / "a.jsonl"])
+    assert (first.malformed_lines, first.recoveries, first.executions) == (0, 0, 1)
+    (tmp_path / "a.jsonl").write_bytes(whole)
+    rest = await bench.service.run([tmp_path / "a.jsonl"])
+    assert (rest.recoveries, rest.memories_added) == (1, 1)
+    fresh = Bench(tmp_path / "home")
+    await fresh.service.run([tmp_path / "a.jsonl"])
+    assert sorted(fresh.backend.contents) == sorted(bench.backend.contents)
+
+
+async def test_a_shorter_copy_never_replaces_a_longer_one(bench: Bench, tmp_path: Path) -> None:
+    path = session().write(tmp_path / "a.jsonl")
+    await bench.service.run([path])
+    lines = path.read_text().splitlines(keepends=True)
+    (tmp_path / "short.jsonl").write_text("".join(lines[:3]))
+    report = await bench.service.run([tmp_path / "short.jsonl"])
+    assert "longer copy" in report.skipped[0][1]
+    ((execution, kept),) = bench.executions.kept.values()
+    assert execution.line_count == len(kept) == len(lines)
+
+
+async def test_every_source_resolves_to_its_lines(bench: Bench, tmp_path: Path) -> None:
+    session().write(tmp_path / "a.jsonl")
+    await bench.service.run([tmp_path])
+    for draft in bench.backend.drafts.values():
+        ref = SourceRef.parse(draft.request.metadata.source or "")
+        assert ref is not None
+        assert await bench.executions.excerpt(ref) is not None
+
+
+async def test_an_unreadable_file_never_stops_the_rest(bench: Bench, tmp_path: Path) -> None:
+    session().write(tmp_path / "t" / "b.jsonl")
+    (tmp_path / "t" / "a.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd broken")
+    (tmp_path / "t" / "c.jsonl").write_text('{"hello": 1}\n')
+    report = await bench.service.run([tmp_path / "t"])
+    assert report.executions == 1
+    assert [Path(path).name for path, _ in report.skipped] == ["a.jsonl.zst", "c.jsonl"]
+    assert all(reason for _, reason in report.skipped)
+
+
+async def test_a_missing_path_is_reported(bench: Bench, tmp_path: Path) -> None:
+    report = await bench.service.run([tmp_path / "nowhere"])
+    assert [Path(path).name for path, _ in report.skipped] == ["nowhere"]
+
+
+async def test_a_link_out_of_the_folder_is_refused(bench: Bench, tmp_path: Path) -> None:
+    outside = session().write(tmp_path / "outside" / "a.jsonl")
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "file.jsonl").symlink_to(outside)
+    (tmp_path / "t" / "folder").symlink_to(outside.parent)
+    report = await bench.service.run([tmp_path / "t"])
+    assert report.executions == 0
+    assert {reason for _, reason in report.skipped} == {
+        "a symbolic link that leads out of the imported folder"
+    }
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+async def test_a_file_without_permission_is_reported(bench: Bench, tmp_path: Path) -> None:
+    path = session().write(tmp_path / "a.jsonl")
+    path.chmod(0)
+    report = await bench.service.run([tmp_path])
+    assert "Permission denied" in report.skipped[0][1]
+
+
+async def test_an_import_can_be_cancelled_and_taken_up_again(bench: Bench, tmp_path: Path) -> None:
+    for number in range(5):
+        session(number).write(tmp_path / f"{number}.jsonl")
+    cancel = threading.Event()
+
+    def stop_at_two(progress: ImportProgress) -> None:
+        if progress.files_done == 2:
+            cancel.set()
+
+    first = await bench.service.run([tmp_path], progress=stop_at_two, cancel=cancel)
+    assert (first.cancelled, first.executions) == (True, 2)
+    rest = await bench.service.run([tmp_path])
+    assert (rest.cancelled, rest.executions, rest.unchanged) == (False, 3, 2)
+
+
+async def test_progress_tells_files_bytes_rate_and_time_left(bench: Bench, tmp_path: Path) -> None:
+    sizes = [session(n).write(tmp_path / f"{n}.jsonl").stat().st_size for n in range(3)]
+    seen: list[ImportProgress] = []
+    await bench.service.run([tmp_path], progress=seen.append)
+    assert seen[0].seconds_left is None
+    last = seen[-1]
+    assert (last.files_done, last.files_total) == (3, 3)
+    assert (last.bytes_done, last.bytes_total) == (sum(sizes), sum(sizes))
+    assert last.bytes_per_second > 0
+    assert last.seconds_left == 0
+
+
+async def test_a_statement_made_in_two_sessions_is_one_memory(bench: Bench, tmp_path: Path) -> None:
+    for number in range(2):
+        session(number).user("Always run make lint first.").write(tmp_path / f"{number}.jsonl")
+    await bench.service.run([tmp_path])
+    assert bench.backend.contents.count("Always run make lint first.") == 1
+
+
+async def test_the_first_name_of_a_subagent_stays(bench: Bench, tmp_path: Path) -> None:
+    parent = ClaudeTranscript().user("the task")
+    parent.use("t1", "Task", subagent_type="Explore").result(
+        "t1", "found", toolUseResult={"agentId": "abc"}
+    )
+    parent.write(tmp_path / "t" / f"{SESSION}.jsonl")
+    child = (
+        ClaudeTranscript(agent="abc").user("look around").bash("ls", "x").say("It has two parts.")
+    )
+    path = child.write(tmp_path / "t" / SESSION / "subagents" / "agent-abc.jsonl")
+    await bench.service.run([tmp_path / "t"])
+    shutil.copy(path, tmp_path / "alone.jsonl")
+    report = await bench.service.run([tmp_path / "alone.jsonl"])
+    assert (report.memories_added, report.memories_updated) == (0, 0)
+
+
+async def test_nothing_is_dated_in_the_future(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    now = datetime(2020, 1, 1, tzinfo=UTC)
+    bench.service = ImportService(
+        backend=bench.backend, executions=bench.executions, clock=FixedClock(now), home=tmp_path
+    )
+    session().write(tmp_path / "a.jsonl")
+    await bench.service.run([tmp_path / "a.jsonl"])
+    assert {draft.created_at for draft in bench.backend.drafts.values()} == {now}
+
+
+async def test_the_usual_places_are_found_and_imported(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    session().write(home / ".claude" / "projects" / "x" / "a.jsonl")
+    CodexTranscript().message("user", "go").run("make", "Exit code: 0\n").write(
+        home / ".codex" / "sessions" / "2025" / "rollout-1.jsonl"
+    )
+    bench = Bench(home)
+    found = await bench.service.discover()
+    assert [(each.reader, each.files) for each in found] == [("claude_code", 1), ("codex", 1)]
+    assert (await bench.service.run()).executions == 2
+
+
+async def test_the_environment_moves_the_usual_places(tmp_path: Path) -> None:
+    session().write(tmp_path / "c" / "projects" / "x" / "a.jsonl")
+    bench = Bench(tmp_path / "home", {"CLAUDE_CONFIG_DIR": str(tmp_path / "c")})
+    assert [each.root for each in await bench.service.discover()] == [tmp_path / "c" / "projects"]
+
+
+async def test_without_any_transcripts_nothing_is_found(bench: Bench) -> None:
+    assert await bench.service.discover() == ()
+    assert (await bench.service.run()).files == 0
+
+
+async def test_watching_imports_what_is_there_and_what_comes(bench: Bench, tmp_path: Path) -> None:
+    path = session().write(tmp_path / "t" / "a.jsonl")
+    stop = asyncio.Event()
+    reports = []
+    async with asyncio.timeout(30):
+        async for report in bench.service.watch([tmp_path / "t"], stop=stop):
+            reports.append(report)
+            if len(reports) == 1:
+                await asyncio.sleep(0)
+                asyncio.get_running_loop().call_later(1.0, _append, path)
+            else:
+                stop.set()
+    assert reports[0].memories_added > 0
+    assert "Never deploy on Fridays." in bench.backend.contents
+
+
+def _append(path: Path) -> None:
+    line = {"type": "user", "sessionId": "00000001-2222-4333-8444-555555555555", "uuid": "u-new"}
+    message = {"role": "user", "content": "Never deploy on Fridays."}
+    with path.open("a") as stream:
+        stream.write(json.dumps({**line, "message": message}) + "\n")
+
+
+async def test_the_sample_gives_memories_of_every_kind(bench: Bench) -> None:
+    report = await bench.service.run([SAMPLE])
+    assert (report.files, report.executions, report.malformed_lines) == (3, 3, 0)
+    assert (report.recoveries, report.redactions, report.skipped) == (4, 0, ())
+    tags = {tag for draft in bench.backend.drafts.values() for tag in draft.request.metadata.tags}
+    assert {"session", "task", "recovery", "commit", "said", "refused"} <= tags
+    assert any("no upstream branch" in content for content in bench.backend.contents)

@@ -12,22 +12,23 @@ from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index.edge_state import EdgeState, read_state, write_state
+from synthorg_tui.memory.index.edge_types import (
+    edge_filter,
+    edge_point,
+    edge_sparse,
+    ranking,
+    shard_config,
+)
 from synthorg_tui.memory.index.layout import (
     DENSE,
     KEYWORD_FIELDS,
     NUMBER_FIELDS,
     SPARSE,
     TENANT_FIELD,
-    Between,
-    Condition,
-    Match,
-    Where,
     conditions,
-    payload,
 )
 from synthorg_tui.memory.index.protocol import (
     IndexFilter,
-    IndexHit,
     IndexHits,
     IndexPoint,
     SparseVector,
@@ -193,7 +194,7 @@ class EdgeIndex:
         import qdrant_edge as edge
 
         self._shard_dir.mkdir(parents=True, exist_ok=True)
-        shard = edge.EdgeShard.create(str(self._shard_dir), _config(self._state.dims))
+        shard = edge.EdgeShard.create(str(self._shard_dir), shard_config(self._state.dims))
         for field in KEYWORD_FIELDS:
             schema = edge.KeywordIndexParams(is_tenant=field == TENANT_FIELD)
             shard.update(edge.UpdateOperation.create_field_index(field, schema))
@@ -227,7 +228,7 @@ class EdgeIndex:
             write_state(self._state_file, self._state, durable=False)
         self._changes += len(upserts) + len(deletes)
         for first in range(0, len(upserts), _BATCH):
-            batch = [_point(point) for point in upserts[first : first + _BATCH]]
+            batch = [edge_point(point) for point in upserts[first : first + _BATCH]]
             shard.update(edge.UpdateOperation.upsert_points(batch))
         if deletes:
             shard.update(edge.UpdateOperation.delete_points(list(deletes)))
@@ -259,13 +260,13 @@ class EdgeIndex:
     ) -> IndexHits:
         import qdrant_edge as edge
 
-        wanted = _filter(conditions(where))
+        wanted = edge_filter(conditions(where))
         nearest: list[edge.Query] = []
         if dense is not None:
             nearest.append(edge.Query.Nearest(dense.tolist(), DENSE))
         has_terms = sparse is not None and not sparse.is_empty
         if has_terms and sparse is not None:
-            nearest.append(edge.Query.Nearest(_sparse(sparse), SPARSE))
+            nearest.append(edge.Query.Nearest(edge_sparse(sparse), SPARSE))
         if not nearest:
             return IndexHits()
         # IDF over all points rather than over those that pass the filter (``IdfParams(corpus=)``):
@@ -273,7 +274,7 @@ class EdgeIndex:
         # depend on the filter, which the relevance cutoff on raw scores relies on.
         requests = [edge.QueryRequest(limit=limit, query=q, filter=wanted) for q in nearest]
         answers = self._opened().query_batch(edge.QueryBatchRequest(requests))
-        rankings = [_hits(answer) for answer in answers]
+        rankings = [ranking(answer) for answer in answers]
         return IndexHits(
             dense=rankings[0] if dense is not None else (),
             sparse=rankings[-1] if has_terms else (),
@@ -347,57 +348,3 @@ def _engine_errors(action: str) -> Iterator[None]:
 
 def _is_locked(error: VectorIndexError) -> bool:
     return "WouldBlock" in error.message
-
-
-def _config(dims: int) -> "edge.EdgeConfig":
-    import qdrant_edge as edge
-
-    return edge.EdgeConfig(
-        vectors={DENSE: edge.EdgeVectorParams(size=dims, distance=edge.Distance.Cosine)},
-        sparse_vectors={SPARSE: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
-    )
-
-
-def _point(point: IndexPoint) -> "edge.Point":
-    import qdrant_edge as edge
-
-    vectors: dict[str, list[float] | edge.SparseVector] = {}
-    if point.dense is not None:
-        vectors[DENSE] = point.dense.tolist()
-    if not point.sparse.is_empty:
-        vectors[SPARSE] = _sparse(point.sparse)
-    return edge.Point(point.id, vectors, payload(point))  # type: ignore[arg-type]
-
-
-def _sparse(vector: SparseVector) -> "edge.SparseVector":
-    import qdrant_edge as edge
-
-    return edge.SparseVector(list(vector.indices), list(vector.values))
-
-
-def _hits(points: "list[edge.ScoredPoint]") -> tuple[IndexHit, ...]:
-    hits = [IndexHit(str(point.id), point.score) for point in points]
-    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
-
-
-def _filter(where: Where) -> "edge.Filter":
-    import qdrant_edge as edge
-
-    return edge.Filter(
-        must=[_condition(condition) for condition in where.must] or None,
-        should=[_condition(condition) for condition in where.should] or None,
-        must_not=[_condition(condition) for condition in where.must_not] or None,
-    )
-
-
-def _condition(condition: Condition) -> "edge.FieldCondition | edge.Filter":
-    import qdrant_edge as edge
-
-    match condition:
-        case Match(field, values):
-            return edge.FieldCondition(field, match=edge.MatchAny(list(values)))
-        case Between(field, at_least, less_than, at_most):
-            bounds = edge.RangeFloat(gte=at_least, lt=less_than, lte=at_most)
-            return edge.FieldCondition(field, range=bounds)
-        case Where():
-            return _filter(condition)

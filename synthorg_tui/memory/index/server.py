@@ -190,11 +190,14 @@ class ServerIndex:
         from qdrant_client import models
 
         client = self._opened()
+        dense = models.VectorParams(
+            size=self._dims,
+            distance=models.Distance.COSINE,
+            datatype=models.Datatype.FLOAT16,
+        )
         await client.create_collection(
             self._collection,
-            vectors_config={
-                DENSE: models.VectorParams(size=self._dims, distance=models.Distance.COSINE)
-            },
+            vectors_config={DENSE: dense},
             sparse_vectors_config={SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
         )
         schemas: dict[str, models.KeywordIndexParams | models.FloatIndexParams] = {

@@ -1,0 +1,83 @@
+"""Points, vectors, conditions and hits in the terms of Qdrant Edge."""
+
+from typing import TYPE_CHECKING
+
+from synthorg_tui.memory.index.layout import (
+    DENSE,
+    SPARSE,
+    Between,
+    Condition,
+    Match,
+    Where,
+    payload,
+)
+from synthorg_tui.memory.index.protocol import IndexHit, IndexPoint, SparseVector
+
+if TYPE_CHECKING:
+    import qdrant_edge as edge
+
+
+def shard_config(dims: int) -> "edge.EdgeConfig":
+    """A shard for vectors of length ``dims`` and for terms."""
+    import qdrant_edge as edge
+
+    # Half precision changes a cosine by 5e-5 and takes 137 MB less memory and 74 MB less disk at
+    # 100,000 points of 384 dimensions, at the same speed. The engine maps vectors and payloads
+    # from files; keeping them out of memory until used ("cold") would make the first search
+    # after opening take half a second.
+    dense = edge.EdgeVectorParams(
+        size=dims,
+        distance=edge.Distance.Cosine,
+        datatype=edge.VectorStorageDatatype.Float16,
+    )
+    sparse = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)
+    return edge.EdgeConfig(vectors={DENSE: dense}, sparse_vectors={SPARSE: sparse})
+
+
+def edge_point(point: IndexPoint) -> "edge.Point":
+    """The point with the vectors it has."""
+    import qdrant_edge as edge
+
+    vectors: dict[str, list[float] | edge.SparseVector] = {}
+    if point.dense is not None:
+        vectors[DENSE] = point.dense.tolist()
+    if not point.sparse.is_empty:
+        vectors[SPARSE] = edge_sparse(point.sparse)
+    return edge.Point(point.id, vectors, payload(point))  # type: ignore[arg-type]
+
+
+def edge_sparse(vector: SparseVector) -> "edge.SparseVector":
+    """The same terms."""
+    import qdrant_edge as edge
+
+    return edge.SparseVector(list(vector.indices), list(vector.values))
+
+
+def ranking(points: "list[edge.ScoredPoint]") -> tuple[IndexHit, ...]:
+    """Hits best first, equal scores by id."""
+    hits = [IndexHit(str(point.id), point.score) for point in points]
+    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
+
+
+def edge_filter(where: Where) -> "edge.Filter":
+    """The same conditions."""
+    import qdrant_edge as edge
+
+    return edge.Filter(
+        must=[_condition(condition) for condition in where.must] or None,
+        should=[_condition(condition) for condition in where.should] or None,
+        must_not=[_condition(condition) for condition in where.must_not] or None,
+    )
+
+
+def _condition(condition: Condition) -> "edge.FieldCondition | edge.Filter":
+    import qdrant_edge as edge
+
+    match condition:
+        case Match(field, values):
+            return edge.FieldCondition(field, match=edge.MatchAny(list(values)))
+        case Between(field, at_least, less_than, at_most):
+            bounds = edge.RangeFloat(gte=at_least, lt=less_than, lte=at_most)
+            return edge.FieldCondition(field, range=bounds)
+        case Where():
+            return edge_filter(condition)

@@ -104,12 +104,10 @@ class LocalMemoryBackend(ScopedMemory):
         where = queries.browse_where(what, self.core.clock.now())
         order = queries.ORDERS[sort]
 
-        def work(db: "DuckDBPyConnection") -> tuple[list[MemoryRow], int]:
-            rows = queries.listing(db, where, order=order, limit=limit, offset=offset)
-            return rows, queries.total(db, where)
-
         with failing_as(MemoryRetrievalError, "listing"):
-            rows, total = await self.core.read(work)
+            rows, total = await self.core.read(
+                lambda db: queries.page(db, where, order=order, limit=limit, offset=offset)
+            )
         return MemoryPage(entries=tuple(map(entry_from_row, rows)), offset=offset, total=total)
 
     async def lookup(

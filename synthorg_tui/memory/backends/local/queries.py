@@ -135,23 +135,32 @@ def row_by_id(db: "Connection", memory_id: str) -> MemoryRow | None:
     return None if found is None else row_from_sql(found)
 
 
-def listing(
+def page(
     db: "Connection", where: Where, *, order: str, limit: int, offset: int = 0
-) -> list[MemoryRow]:
-    """A window on the rows in order.
+) -> tuple[list[MemoryRow], int]:
+    """A window on the rows in order, and how many there are.
 
-    Ids first: sorting whole rows costs seven times as much at 100,000 memories.
+    Ids first: sorting whole rows costs seven times as much at 100,000 memories. Counting in the
+    same pass spares a second look at every text when words are asked for.
     """
-    ids = [
-        row[0]
-        for row in db.execute(
-            f"SELECT m.id::VARCHAR FROM memories m WHERE {where} "
-            f"ORDER BY {order} LIMIT {int(limit)} OFFSET {int(offset)}",
-            where.values,
-        ).fetchall()
-    ]
-    rows = rows_by_id(db, ids)
-    return [rows[i] for i in ids]
+    found = db.execute(
+        f"SELECT m.id::VARCHAR, count(*) OVER () FROM memories m WHERE {where} "
+        f"ORDER BY {order} LIMIT {int(limit)} OFFSET {int(offset)}",
+        where.values,
+    ).fetchall()
+    rows = rows_by_id(db, [row[0] for row in found])
+    matching = int(found[0][1]) if found else total(db, where)
+    return [rows[row[0]] for row in found], matching
+
+
+def listing(db: "Connection", where: Where, *, order: str, limit: int) -> list[MemoryRow]:
+    """The first rows in order."""
+    found = db.execute(
+        f"SELECT m.id::VARCHAR FROM memories m WHERE {where} ORDER BY {order} LIMIT {int(limit)}",
+        where.values,
+    ).fetchall()
+    rows = rows_by_id(db, [row[0] for row in found])
+    return [rows[row[0]] for row in found]
 
 
 def total(db: "Connection", where: Where) -> int:

@@ -13,6 +13,7 @@ from textual.screen import Screen
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.tui.actions import bindings, of
+from synthorg_tui.tui.jobs import start
 from synthorg_tui.tui.ports import DeskHost
 from synthorg_tui.tui.screens.memories import MemoriesScreen
 from synthorg_tui.tui.state import FILE_NAME, load_state, save_state
@@ -75,7 +76,7 @@ class MemoryDeskApp(App[None]):
 
     def action_reopen(self) -> None:
         """Open the store, also after an error."""
-        self.run_worker(self._open, exclusive=True, group="open", exit_on_error=False)
+        start(self, self._open, group="open")
 
     async def _open(self) -> None:
         try:

@@ -10,10 +10,9 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Input
-from textual.worker import Worker, WorkerState
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.text import safe_text
+from synthorg_tui.tui.jobs import say, start
 from synthorg_tui.tui.ports import MemoryDesk, MemoryRow, Revision
 from synthorg_tui.tui.state import MAX_SPLIT, MIN_SPLIT, UiState
 from synthorg_tui.tui.view_models.clockwork import counted, memories
@@ -137,12 +136,7 @@ class BrowseScreen(Screen[None]):
         offset = 0 if top else self.listing.window.offset
         self._slow = False
         self.set_timer(LOADING_AFTER, self._tell_loading)
-        self.run_worker(
-            partial(self._load, self.desk, generation, offset, facets),
-            exclusive=True,
-            group="listing",
-            exit_on_error=False,
-        )
+        start(self, partial(self._load, self.desk, generation, offset, facets), group="listing")
 
     async def _load(self, desk: MemoryDesk, generation: int, offset: int, facets: bool) -> None:
         listing = self.listing
@@ -192,14 +186,7 @@ class BrowseScreen(Screen[None]):
                 self._draw()
                 self._follow_cursor()
 
-        job = partial(load, listing.generation, offset)
-        self.run_worker(job, exclusive=True, group="window", exit_on_error=False)
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """What nobody expected is told, never swallowed."""
-        if event.state is WorkerState.ERROR:
-            message = f"{type(event.worker.error).__name__}: {event.worker.error}"
-            self.notify(safe_text(message), severity="error", markup=False)
+        start(self, partial(load, listing.generation, offset), group="window")
 
     # Drawing
 
@@ -301,7 +288,7 @@ class BrowseScreen(Screen[None]):
             if self.rows.row is not None and self.rows.row.id == row.id:
                 self._draw_detail(self.rows.row, history)
 
-        self.run_worker(load, exclusive=True, group="history", exit_on_error=False)
+        start(self, load, group="history")
 
     def forget_history(self) -> None:
         """A memory changed: its history is read again."""
@@ -371,7 +358,7 @@ class BrowseScreen(Screen[None]):
     def action_sort(self) -> None:
         """Next order."""
         if self.listing.searching:
-            self.notify("A search is ordered best first", markup=False)
+            say(self, "A search is ordered best first")
             return
         self.state.sort = self.listing.next_sort()
         self.reload(facets=False, top=True)

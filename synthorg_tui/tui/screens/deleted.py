@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 from textual.app import ComposeResult
 from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.jobs import say, start
 from synthorg_tui.tui.ports import Criteria, MemoryDesk
 from synthorg_tui.tui.screens.dialogs import ConfirmDialog
 from synthorg_tui.tui.view_models.ink import line
@@ -44,7 +46,7 @@ class DeletedScreen(Screen[bool]):
         self._reload()
 
     def _reload(self) -> None:
-        self.run_worker(self._load, exclusive=True, exit_on_error=False)
+        start(self, self._load, group="listing")
 
     async def _load(self) -> None:
         rows = self.query_one(MemoryList)
@@ -70,16 +72,12 @@ class DeletedScreen(Screen[bool]):
         """Bring the memory under the cursor back."""
         row = self.query_one(MemoryList).row
         if row is not None:
-            self.run_worker(self._restore(row.id), group="change", exit_on_error=False)
+            start(self, partial(self._restore, row.id), group="change", newest_only=False)
 
     async def _restore(self, memory_id: str) -> None:
-        try:
-            await self._desk.restore([memory_id])
-        except DomainError as error:
-            self.notify(error.message, severity="error", markup=False)
-            return
+        await self._desk.restore([memory_id])
         self._restored = True
-        self.notify("Restored", markup=False)
+        say(self, "Restored")
         self._reload()
 
     def action_purge(self) -> None:
@@ -90,7 +88,7 @@ class DeletedScreen(Screen[bool]):
 
         def answered(yes: bool | None) -> None:
             if yes:
-                self.run_worker(self._purge(row.id), group="change", exit_on_error=False)
+                start(self, partial(self._purge, row.id), group="change", newest_only=False)
 
         self.app.push_screen(
             ConfirmDialog(
@@ -103,12 +101,8 @@ class DeletedScreen(Screen[bool]):
         )
 
     async def _purge(self, memory_id: str) -> None:
-        try:
-            await self._desk.purge([memory_id])
-        except DomainError as error:
-            self.notify(error.message, severity="error", markup=False)
-            return
-        self.notify("Erased", markup=False)
+        await self._desk.purge([memory_id])
+        say(self, "Erased")
         self._reload()
 
     def action_close(self) -> None:

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from textual.app import ComposeResult
 from textual.message import Message
@@ -10,6 +11,7 @@ from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.jobs import say, start
 from synthorg_tui.tui.ports import FoundPlace, ImportOutcome, ImportStep, MemoryDesk
 from synthorg_tui.tui.view_models.importing import place_line, progress_lines, report_lines
 from synthorg_tui.tui.view_models.ink import Line, line
@@ -63,7 +65,7 @@ class ImportScreen(Screen[bool]):
     def on_mount(self) -> None:
         """Look around."""
         self.query_one("#places").focus()
-        self.run_worker(self._look(), exit_on_error=False)
+        start(self, self._look, group="look")
 
     async def _look(self) -> None:
         if self._sample:
@@ -116,7 +118,7 @@ class ImportScreen(Screen[bool]):
         if self.importing:
             return
         if not roots:
-            self.notify("Choose a place with space first", severity="warning", markup=False)
+            say(self, "Choose a place with space first", severity="warning")
             return
         self._begin(roots)
 
@@ -127,7 +129,7 @@ class ImportScreen(Screen[bool]):
         self.add_class("-running")
         self.remove_class("-done")
         self.query_one("#progress", LineBar).show(line(("Reading …", "muted")))
-        self.run_worker(self._run(roots), group="import", exit_on_error=False)
+        start(self, partial(self._run, roots), group="import", newest_only=False)
 
     async def _run(self, roots: Sequence[str]) -> None:
         try:
@@ -176,11 +178,11 @@ class ImportScreen(Screen[bool]):
         """Stop at the next file; what is done is kept."""
         if self.importing:
             self._cancel.set()
-            self.notify("Stopping after this file", markup=False)
+            say(self, "Stopping; what is done is kept")
 
     def action_close(self) -> None:
         """Back, unless an import runs."""
         if self.importing:
-            self.notify("The import is running; c stops it", severity="warning", markup=False)
+            say(self, "The import is running; c stops it", severity="warning")
             return
         self.dismiss(self._ran)

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from textual.notifications import SeverityLevel
-
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.text import safe_text
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.editor import EditorError, edit_text
+from synthorg_tui.tui.jobs import copy, say, start
 from synthorg_tui.tui.ports import Change, Draft, MemoryDesk, MemoryRow
 from synthorg_tui.tui.screens.browse import BrowseScreen
 from synthorg_tui.tui.state import UiState
@@ -50,27 +48,19 @@ class MemoriesScreen(BrowseScreen):
 
     def _ready(self) -> MemoryDesk | None:
         if self.desk is None:
-            self.say("The store is not open", severity="warning")
+            say(self, "The store is not open", severity="warning")
         return self.desk
 
-    def say(self, message: str, *, severity: SeverityLevel = "information") -> None:
-        """A toast; its text is never markup."""
-        self.notify(safe_text(message), severity=severity, markup=False)
-
     def _do(self, act: Callable[[], Awaitable[str]]) -> None:
-        """Run a change; tell what it did or why it failed, then read the store again."""
+        """Run a change; tell what it did, then read the store again."""
 
         async def run() -> None:
-            try:
-                said = await act()
-            except DomainError as error:
-                self.say(f"{error.message} {error.remedy}".strip(), severity="error")
-                return
+            said = await act()
             self.forget_history()
-            self.say(said)
+            say(self, said)
             self.reload()
 
-        self.run_worker(run(), group="change", exit_on_error=False)
+        start(self, run, group="change", newest_only=False)
 
     # Marks
 
@@ -84,7 +74,7 @@ class MemoriesScreen(BrowseScreen):
         """The first press remembers the row, the second marks all between."""
         if self._range_from is None:
             self._range_from = self.rows.cursor
-            self.say("Range starts here; v again marks up to the cursor, esc drops it")
+            say(self, "Range starts here; v again marks up to the cursor, esc drops it")
             return
         first, last = sorted((self._range_from, self.rows.cursor))
         self._range_from = None
@@ -105,9 +95,9 @@ class MemoriesScreen(BrowseScreen):
             rows = await self._rows(first, wanted)
             self._set_marks(self.listing.marks.including(rows))
             if count > wanted:
-                self.say(f"Marked the first {wanted:,}: no key marks more", severity="warning")
+                say(self, f"Marked the first {wanted:,}: no key marks more", severity="warning")
 
-        self.run_worker(mark, exclusive=True, group="marks", exit_on_error=False)
+        start(self, mark, group="marks")
 
     async def _rows(self, first: int, count: int) -> list[MemoryRow]:
         """Rows of the present view by position, loaded or not."""
@@ -179,10 +169,10 @@ class MemoriesScreen(BrowseScreen):
         try:
             text = edit_text(self.app, row.content)
         except EditorError as error:
-            self.say(str(error), severity="error")
+            say(self, str(error), severity="error")
             return
         if not text.strip():
-            self.say("The text was empty: nothing changed", severity="warning")
+            say(self, "The text was empty: nothing changed", severity="warning")
         elif text != row.content:
             self._edit(row, Change(content=text))
 
@@ -265,8 +255,8 @@ class MemoriesScreen(BrowseScreen):
         """Copy contents to the clipboard."""
         rows = self.listing.targets(self.rows.row)
         if rows:
-            self.app.copy_to_clipboard("\n\n".join(row.content for row in rows))
-            self.say(f"Copied {memories(len(rows))}")
+            copy(self, "\n\n".join(row.content for row in rows))
+            say(self, f"Copied {memories(len(rows))}")
 
     def action_export(self) -> None:
         """Write the marked memories, or all in view, to a file."""
@@ -311,7 +301,7 @@ class MemoriesScreen(BrowseScreen):
         if row is None or desk is None:
             return
         if not row.source:
-            self.say("This memory names no source: it was written by hand", severity="warning")
+            say(self, "This memory names no source: it was written by hand", severity="warning")
             return
         self.app.push_screen(SourceScreen(desk, row))
 
@@ -335,7 +325,7 @@ class MemoriesScreen(BrowseScreen):
         """Drop a started range, or close what is open."""
         if self._range_from is not None:
             self._range_from = None
-            self.say("Range dropped")
+            say(self, "Range dropped")
             return
         super().action_back()
 

@@ -5,6 +5,7 @@ from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.jobs import copy, say, start
 from synthorg_tui.tui.ports import MemoryDesk, MemoryRow
 from synthorg_tui.tui.view_models.detail import excerpt_lines
 from synthorg_tui.tui.view_models.ink import line, one_line
@@ -39,7 +40,7 @@ class SourceScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Fetch the lines."""
-        self.run_worker(self._load, exclusive=True, exit_on_error=False)
+        start(self, self._load, group="excerpt")
 
     async def _load(self) -> None:
         source = self._row.source or ""
@@ -74,8 +75,8 @@ class SourceScreen(Screen[None]):
 
     def action_copy(self) -> None:
         """Copy the referenced lines."""
-        self.app.copy_to_clipboard(self._referenced)
-        self.notify("Copied the lines referred to", markup=False)
+        copy(self, self._referenced)
+        say(self, "Copied the lines referred to")
 
     def action_close(self) -> None:
         """Back to the memory."""

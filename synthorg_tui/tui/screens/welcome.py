@@ -7,6 +7,7 @@ from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.jobs import start
 from synthorg_tui.tui.ports import MemoryDesk
 from synthorg_tui.tui.view_models.clockwork import counted, size
 from synthorg_tui.tui.view_models.ink import Line, line
@@ -49,7 +50,7 @@ class WelcomeScreen(Screen[Beginning]):
         """Show the choices at once, and what there is to import when known."""
         self._draw()
         self.query_one(FixedList).focus()
-        self.run_worker(self._look(), exit_on_error=False)
+        start(self, self._look, group="look")
 
     async def _look(self) -> None:
         try:

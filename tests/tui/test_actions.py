@@ -1,0 +1,122 @@
+"""The action registry: described, reachable, and short enough for the footer."""
+
+from pathlib import Path
+
+import pytest
+from tui_fakes import FakeDesk, fake_app, rows
+from tui_helpers import screen_text, settle
+
+from synthorg_tui.tui import actions
+from synthorg_tui.tui.app import MemoryDeskApp
+from synthorg_tui.tui.screens.deleted import DeletedScreen
+from synthorg_tui.tui.screens.dialogs import ConfirmDialog
+from synthorg_tui.tui.screens.form import MemoryForm
+from synthorg_tui.tui.screens.importing import ImportScreen
+from synthorg_tui.tui.screens.memories import MemoriesScreen
+from synthorg_tui.tui.screens.source import SourceScreen
+from synthorg_tui.tui.screens.welcome import WelcomeScreen
+from synthorg_tui.tui.widgets.bars import KeyBar
+from synthorg_tui.tui.widgets.inked import LineView
+from synthorg_tui.tui.widgets.line_list import LineList
+
+REPO = Path(__file__).resolve().parents[2]
+OWNERS: dict[str, type] = {
+    "app": MemoryDeskApp,
+    "memories": MemoriesScreen,
+    "list": LineList,
+    "view": LineView,
+    "source": SourceScreen,
+    "deleted": DeletedScreen,
+    "importing": ImportScreen,
+    "welcome": WelcomeScreen,
+    "form": MemoryForm,
+    "confirm": ConfirmDialog,
+}
+FOOTERS = (
+    ("memories", "app"),
+    ("source", "app"),
+    ("deleted", "app"),
+    ("importing", "app"),
+    ("welcome", "app"),
+)
+
+
+@pytest.mark.parametrize("action", actions.ACTIONS, ids=lambda action: action.id)
+def test_every_action_is_described_and_has_code_behind_it(action: actions.Action) -> None:
+    assert action.label
+    assert action.help
+    assert hasattr(OWNERS[action.context], f"action_{action.method}")
+
+
+def test_ids_and_keys_are_unique_within_a_context() -> None:
+    assert len({action.id for action in actions.ACTIONS}) == len(actions.ACTIONS)
+    for context in actions.CONTEXTS:
+        keys = [key for action in actions.of(context) for key in action.keys.split(",")]
+        assert len(keys) == len(set(keys)), context
+
+
+@pytest.mark.parametrize("contexts", FOOTERS, ids="+".join)
+def test_footers_have_at_most_eight_keys_and_fit_80_columns(contexts: tuple[str, ...]) -> None:
+    shown = [action for context in contexts for action in actions.of(context) if action.footer]
+    assert len(shown) <= actions.FOOTER_KEYS
+    assert sum(len(action.shown) + len(action.label) + 3 for action in shown) <= 80
+
+
+async def test_the_footer_shows_help_last_and_clips_nothing() -> None:
+    app = fake_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        footer = screen_text(app).splitlines()[-1]
+        for action in app.screen.query_one(KeyBar).actions:
+            assert action.label in footer
+        assert footer.rstrip().endswith("Help")
+
+
+async def test_a_click_on_the_footer_does_what_the_key_does() -> None:
+    app = fake_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        at = screen_text(app).splitlines()[-1].index("Delete")
+        await pilot.click("#keys", offset=(at + 1, 0))
+        await settle(pilot)
+        assert isinstance(app.screen, ConfirmDialog)
+
+
+async def test_help_lists_every_key_of_the_screen() -> None:
+    app = fake_app()
+    async with app.run_test(size=(120, 100)) as pilot:
+        await settle(pilot)
+        await pilot.press("question_mark")
+        await settle(pilot)
+        shown = screen_text(app)
+        for action in actions.of("memories", "list", "app"):
+            assert action.label in shown
+
+
+async def test_the_palette_offers_the_actions_of_the_screen() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        offered = [command.help for command in app.get_system_commands(app.screen)]
+        expected = [a.help for a in actions.of("memories", "app") if a.palette]
+        assert sorted(offered) == sorted(expected)
+
+
+async def test_a_keymap_replaces_keys() -> None:
+    app = fake_app(FakeDesk(rows(6)))
+    app.set_keymap({"memories.delete": "D"})
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("d")
+        assert isinstance(app.screen, MemoriesScreen)
+        await pilot.press("D")
+        assert isinstance(app.screen, ConfirmDialog)
+
+
+def test_the_keys_document_is_as_generated() -> None:
+    assert (REPO / "docs" / "keys.md").read_text("utf-8") == actions.keys_document()
+
+
+def test_the_app_file_stays_short() -> None:
+    source = REPO / "synthorg_tui" / "tui" / "app.py"
+    assert len(source.read_text("utf-8").splitlines()) < 300

@@ -1,0 +1,141 @@
+"""Pictures of the screens; each docstring says what must be visible and unclipped."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from textual.pilot import Pilot
+from tui_fakes import FakeDesk, fake_app, rows
+from tui_helpers import settle, type_text
+
+from synthorg_tui.core.errors import StoreLockedError
+from synthorg_tui.tui.app import MemoryDeskApp
+
+SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+Compare = Callable[..., bool]
+Size = tuple[int, int]
+
+
+def compare(
+    snap_compare: Compare, app: MemoryDeskApp, size: Size, *keys: str, text: str = ""
+) -> bool:
+    async def before(pilot: Pilot[None]) -> None:
+        await settle(pilot, rounds=60)
+        for key in keys:
+            await pilot.press(key)
+            await settle(pilot, rounds=60)
+        if text:
+            await type_text(pilot, text)
+            await settle(pilot, rounds=60)
+
+    app.set_reactive(MemoryDeskApp.app_focus, True)
+    return snap_compare(app, terminal_size=size, run_before=before)
+
+
+@SIZES
+def test_full(snap_compare: Compare, size: Size) -> None:
+    """Rows with glyph, start of content, agent and age; two marked; the total 12,345; detail."""
+    app = fake_app(FakeDesk(rows(12_345)))
+    assert compare(snap_compare, app, size, "j", "space", "space")
+
+
+@SIZES
+def test_empty(snap_compare: Compare, size: Size) -> None:
+    """'No memories yet' and the keys that import or write one."""
+    app = fake_app(FakeDesk([]))
+    assert compare(snap_compare, app, size, "e")
+
+
+@SIZES
+def test_loading(snap_compare: Compare, size: Size) -> None:
+    """'Reading the store' in the list, 'opening the store' at the top, all keys below."""
+    assert compare(snap_compare, fake_app(gate=asyncio.Event()), size)
+
+
+@SIZES
+def test_error(snap_compare: Compare, size: Size) -> None:
+    """The cause with the owner's pid, the remedy after an arrow, and the key to try again."""
+    error = StoreLockedError(
+        "The store is in use by process 4711.",
+        owner_pid=4711,
+        remedy="Close that process, or name another folder with --data-dir.",
+    )
+    assert compare(snap_compare, fake_app(error=error), size)
+
+
+@SIZES
+def test_filter(snap_compare: Compare, size: Size) -> None:
+    """The text being typed, a chip for each part, and why 'since:7x' is left out."""
+    text = "cat:epi agent:cod since:7x time"
+    assert compare(snap_compare, fake_app(), size, "slash", text=text)
+
+
+@SIZES
+def test_search(snap_compare: Compare, size: Size) -> None:
+    """Each result with three bars and numbers: fused, dense, sparse."""
+    assert compare(snap_compare, fake_app(), size, "s", *"git", "space", *"push", "enter")
+
+
+@SIZES
+def test_nothing_relevant(snap_compare: Compare, size: Size) -> None:
+    """'Nothing relevant', the words searched for, and the way back."""
+    assert compare(snap_compare, fake_app(), size, "s", *"zebra", "enter")
+
+
+@SIZES
+def test_confirm(snap_compare: Compare, size: Size) -> None:
+    """What is about to be deleted, 'No' in focus, 'Delete' on another key."""
+    assert compare(snap_compare, fake_app(), size, "space", "space", "d")
+
+
+@SIZES
+def test_form(snap_compare: Compare, size: Size) -> None:
+    """Category, content and tags of the memory, and how to save."""
+    assert compare(snap_compare, fake_app(), size, "e")
+
+
+@SIZES
+def test_source(snap_compare: Compare, size: Size) -> None:
+    """Numbered transcript lines with a bar beside the five referred to."""
+    assert compare(snap_compare, fake_app(), size, "p")
+
+
+@SIZES
+def test_help(snap_compare: Compare, size: Size) -> None:
+    """Keys by group with what they do; long texts hang under their column."""
+    assert compare(snap_compare, fake_app(), size, "question_mark")
+
+
+@SIZES
+def test_import_places(snap_compare: Compare, size: Size) -> None:
+    """Both places chosen, with files and sizes at the right edge."""
+    assert compare(snap_compare, fake_app(), size, "i")
+
+
+@SIZES
+def test_import_progress(snap_compare: Compare, size: Size) -> None:
+    """A half-filled bar, counts, rate and what is left."""
+    desk = FakeDesk(rows(6))
+    desk.import_gate = asyncio.Event()
+    assert compare(snap_compare, fake_app(desk), size, "i", "i")
+
+
+@SIZES
+def test_import_report(snap_compare: Compare, size: Size) -> None:
+    """What came of it, and the file left out with the reason."""
+    desk = FakeDesk(rows(6))
+    desk.skipped = (("/home/ada/.codex/sessions/broken.jsonl", "not readable"),)
+    assert compare(snap_compare, fake_app(desk), size, "i", "i")
+
+
+@SIZES
+def test_first_run(snap_compare: Compare, size: Size) -> None:
+    """Three ways to begin, with how much was found."""
+    assert compare(snap_compare, fake_app(FakeDesk([])), size)
+
+
+def test_light_theme(snap_compare: Compare) -> None:
+    """The same pane, dark on light, every glyph still to be told apart."""
+    app = fake_app()
+    app.theme = "desk-light"
+    assert compare(snap_compare, app, (120, 40), "j")

@@ -1,0 +1,197 @@
+"""Hostile text in every field and file name: nothing acts, nothing is markup, nothing crashes."""
+
+import unicodedata
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rich.segment import Segment
+from textual.widgets import Input, TextArea
+from tui_fakes import NOW, FakeDesk, fake_app, rows
+from tui_helpers import screen_text, settle, type_text
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.app import MemoryDeskApp
+from synthorg_tui.tui.jobs import say
+from synthorg_tui.tui.ports import Excerpt, Facets, FoundPlace, ImportOutcome, MemoryRow, Revision
+from synthorg_tui.tui.view_models.detail import detail_lines, excerpt_lines
+from synthorg_tui.tui.view_models.importing import place_line, report_lines
+from synthorg_tui.tui.view_models.ink import Line, plain, wrap
+from synthorg_tui.tui.view_models.listing import chip_line, error_lines
+from synthorg_tui.tui.view_models.query import parse_query
+from synthorg_tui.tui.view_models.rows import facet_lines, memory_line
+
+EVIL = (
+    "\x1b[31m\x1b]0;pwned\x07[@click=app.quit]click[/] [/x] \u202eevil\u200b\x9b2J"
+    " \ud800 \U000e0041"
+)
+VISIBLE_FORMAT = (
+    "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+)
+SIZE = (120, 40)
+TEXTS = st.text(st.characters(codec=None), max_size=60)
+
+
+def acts(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def evil_row(text: str = EVIL) -> MemoryRow:
+    return replace(
+        rows(1)[0],
+        agent_id=text,
+        content=text,
+        tags=(text,),
+        source=f"{text.replace(' ', '')}#L10-L14",
+        namespace=text,
+        dense=0.5,
+        sparse=2.0,
+        fused=0.7,
+    )
+
+
+def evil_desk() -> FakeDesk:
+    live = [replace(evil_row(), id=f"{EVIL}{at}", content=EVIL * 3) for at in range(5)]
+    desk = FakeDesk(live)
+    desk.places = (FoundPlace(EVIL, f"/home/{EVIL}", 3, 3000),)
+    desk.skipped = ((f"/tmp/{EVIL}", EVIL),)
+    desk.excerpt_lines = tuple((number, EVIL) for number in range(8, 20))
+    desk.degraded = EVIL
+    for row in live:
+        desk.revisions[row.id] = [Revision(NOW, EVIL, "edited", {EVIL: EVIL}, {EVIL: [EVIL]})]
+    return desk
+
+
+def assert_inert(app: MemoryDeskApp) -> None:
+    """No acting character in any segment, and no segment that carries an action."""
+    for strip in app.screen._compositor.render_strips(app.screen.size):
+        for segment in strip:
+            assert isinstance(segment, Segment)
+            assert not [c for c in segment.text if acts(c)], segment
+            meta = segment.style.meta if segment.style else {}
+            assert "@click" not in meta, segment
+
+
+async def click_everywhere(pilot: object, app: MemoryDeskApp) -> None:
+    for y in range(0, SIZE[1], 6):
+        for x in range(2, SIZE[0], 17):
+            widget, _ = app.screen.get_widget_at(x, y)
+            meta = app.screen.get_style_at(x, y).meta
+            assert "@click" not in meta, widget
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        (),
+        ("z",),
+        ("e",),
+        ("a",),
+        ("space", "d"),
+        ("p",),
+        ("U",),
+        ("i",),
+        ("i", "i"),
+        ("x",),
+        ("question_mark",),
+        ("y",),
+    ],
+    ids=" ".join,
+)
+async def test_no_screen_lets_hostile_text_act(keys: tuple[str, ...]) -> None:
+    desk = evil_desk()
+    await desk.remove([f"{EVIL}4"])
+    app = fake_app(desk)
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        for key in keys:
+            await pilot.press(key)
+            await settle(pilot)
+        assert_inert(app)
+        await click_everywhere(pilot, app)
+        assert app.is_running
+
+
+async def test_search_results_and_banner_are_inert() -> None:
+    app = fake_app(evil_desk())
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await pilot.press("s")
+        await type_text(pilot, "evil")
+        await pilot.press("enter")
+        await settle(pilot)
+        assert "fused" in screen_text(app)
+        assert_inert(app)
+
+
+async def test_clicking_on_a_spelled_action_does_nothing() -> None:
+    app = fake_app(evil_desk())
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        for y, text in enumerate(screen_text(app).splitlines()):
+            if "@click" in text:
+                await pilot.click(offset=(text.index("@click") + 2, y))
+        await settle(pilot)
+        assert app.is_running
+
+
+async def test_error_messages_and_toasts_are_inert() -> None:
+    app = fake_app(error=DomainError(EVIL, remedy=EVIL))
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        say(app, EVIL, severity="error")
+        await settle(pilot)
+        assert_inert(app)
+
+
+async def test_what_is_pasted_is_inert() -> None:
+    from textual import events
+
+    app = fake_app()
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await pilot.press("slash")
+        app.post_message(events.Paste(EVIL))
+        await settle(pilot)
+        assert "pwned" in app.screen.query_one("#query", Input).value
+        assert_inert(app)
+
+
+async def test_an_edit_that_touches_nothing_keeps_hidden_characters() -> None:
+    desk = evil_desk()
+    before = dict(desk.live)
+    app = fake_app(desk)
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        await pilot.press("e")
+        assert "␛" in app.screen.query_one("#content", TextArea).text
+        await pilot.press("ctrl+s")
+        await settle(pilot)
+        assert desk.live == before
+
+
+def assert_safe(lines: list[Line]) -> None:
+    shown = plain(lines).replace("\n", "")
+    assert not [c for c in shown if acts(c) and c not in VISIBLE_FORMAT]
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60, deadline=None)
+@given(TEXTS, st.integers(1, 130))
+def test_view_models_give_safe_lines_of_exact_width(text: str, width: int) -> None:
+    row = evil_row(text)
+    first = memory_line(row, width, now=NOW, marked=True)
+    assert first.width <= width
+    place = place_line(FoundPlace(text, text, 1, 1), width, chosen=True)
+    assert place.width <= width
+    history = [Revision(NOW, text, "edited", {"content": text}, {"content": text * 2, text: text})]
+    detail = detail_lines(row, history, width=width, now=NOW)
+    facets = Facets(((text, 1),), ((MemoryCategory.SOCIAL, 1),))
+    groups = [each for _, each in facet_lines(facets, width, agents=(), categories=())]
+    report = report_lines(ImportOutcome(1, 1, 1, 0, 0, (), 0, 0, 0, ((text, text),), False))
+    excerpt = excerpt_lines(Excerpt(text, text, 1, 1, ((1, text), (2, text))))
+    chips = chip_line(parse_query(text, now=NOW), width, search=False)
+    errors = error_lines(text, text)
+    assert_safe([first, place, *detail, *groups, *report, *excerpt, chips, *errors])
+    assert all(row.width <= max(width, 2) for each in detail for row in wrap(each, width))

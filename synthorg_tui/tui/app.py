@@ -89,6 +89,11 @@ class MemoryDeskApp(App[None]):
         else:
             self._memories.attach(desk)
 
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Cursors don't blink: nothing moves on the screen unless something happened."""
+        if hasattr(event.widget, "cursor_blink"):
+            event.widget.cursor_blink = False
+
     async def on_event(self, event: events.Event) -> None:
         """What is pasted from elsewhere is made safe before any widget shows it."""
         if isinstance(event, events.Paste):

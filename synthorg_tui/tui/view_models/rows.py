@@ -44,7 +44,7 @@ def memory_line(row: MemoryRow, width: int, *, now: datetime, marked: bool) -> L
 
 def score_line(row: MemoryRow, width: int, *, best_sparse: float) -> Line:
     """The row's scores as bars; the keyword score is drawn against the best of the result."""
-    size = 8 if width >= 74 else 4
+    size, gap = (8, "   ") if width >= 76 else (4, "  ") if width >= 58 else (3, " ")
     made = line(("    ", "text"))
     for name, score, share, role in (
         ("fused", row.fused, row.fused or 0.0, "accent"),
@@ -52,7 +52,7 @@ def score_line(row: MemoryRow, width: int, *, best_sparse: float) -> Line:
         ("sparse", row.sparse, (row.sparse or 0.0) / (best_sparse or 1.0), "warn"),
     ):
         made.add(f"{name} ", "faint").extend(bar(share, size, role))
-        made.add(f" {_number(score)}  ", "muted" if score is not None else "faint")
+        made.add(f" {_number(score)}{gap}", "muted" if score is not None else "faint")
     return made.fit(width)
 
 

@@ -1,0 +1,1 @@
+"""What each command does: call the engine, print the answer."""

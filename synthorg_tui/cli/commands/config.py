@@ -1,0 +1,42 @@
+"""``config``: checking and showing the settings."""
+
+from synthorg_tui.cli.context import Context
+from synthorg_tui.settings.loader import config_file
+from synthorg_tui.settings.paths import default_config_file
+
+
+async def run_check(context: Context) -> int:
+    """Load the settings; problems are printed by the error they raise."""
+    source = config_file(context.args.config)
+    context.settings()
+    if context.wants_json:
+        context.console.json({"ok": True, "path": str(source) if source else None})
+    else:
+        context.console.line(f"{source}: ok" if source else "No settings file; the defaults hold.")
+    return 0
+
+
+async def run_show(context: Context) -> int:
+    """Print the settings in force, secrets hidden."""
+    settings = context.settings().model_dump(mode="json")
+    if context.wants_json:
+        context.console.json(settings)
+    else:
+        import yaml
+
+        text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
+        context.console.line(text.rstrip())
+    return 0
+
+
+async def run_path(context: Context) -> int:
+    """Print which file is in force, or where one would be looked for."""
+    source = config_file(context.args.config)
+    path = source or default_config_file()
+    if context.wants_json:
+        context.console.json({"path": str(path), "exists": source is not None})
+    else:
+        context.console.line(str(path))
+        if source is None:
+            context.console.note("not there yet; the defaults hold")
+    return 0

@@ -1,0 +1,92 @@
+"""``search``."""
+
+import time
+
+from pydantic import ValidationError
+
+from synthorg_tui.cli import shapes
+from synthorg_tui.cli.console import Console, local_time, plural
+from synthorg_tui.cli.context import Context, UsageError
+from synthorg_tui.memory.extensions import SearchHit, SearchResult
+from synthorg_tui.memory.models import MemoryQuery
+
+_CONTENT_LINES = 3
+
+
+async def run_search(context: Context) -> int:
+    """Find memories and print them, best first."""
+    args = context.args
+    query = _query(context)
+    async with context.engine() as engine:
+        started = time.perf_counter()
+        result = await engine.desk.find(query, agents=frozenset(args.agent) or None)
+        took_ms = round((time.perf_counter() - started) * 1000, 1)
+        resolver = shapes.SourceResolver(engine.executions)
+        sources = [await resolver.resolve(hit.entry.metadata.source) for hit in result.hits]
+    if result.degraded:
+        context.console.warning(result.degraded)
+    if context.wants_json:
+        hits = [shapes.hit(h, s) for h, s in zip(result.hits, sources, strict=True)]
+        context.console.json(
+            {
+                "query": query.text,
+                "took_ms": took_ms,
+                "degraded": bool(result.degraded),
+                "results": hits,
+            }
+        )
+    else:
+        show_results(context.console, result, sources, took_ms)
+    return 0
+
+
+def show_results(
+    console: Console,
+    result: SearchResult,
+    sources: list[shapes.Json | None],
+    took_ms: float | None = None,
+) -> None:
+    """Print results for a person."""
+    if not result.hits:
+        console.line("No memory matches.")
+        return
+    for rank, (hit, source) in enumerate(zip(result.hits, sources, strict=True), start=1):
+        _show_hit(console, rank, hit, shapes.place(source))
+    took = f" in {took_ms:.0f} ms" if took_ms is not None else ""
+    console.line(f"{plural(len(result.hits), 'result')}{took}", "dim")
+
+
+def _show_hit(console: Console, rank: int, hit: SearchHit, place: str) -> None:
+    entry = hit.entry
+    console.parts(
+        [
+            (f"{rank:>2}", "dim"),
+            (f"{hit.fused:.2f}", "green"),
+            (entry.category.value, "cyan"),
+            (entry.agent_id,),
+            (local_time(entry.created_at), "dim"),
+        ]
+    )
+    console.block(entry.content, indent=4, max_lines=_CONTENT_LINES)
+    tags = ", ".join(entry.metadata.tags)
+    details = [entry.id[:8], f"tags {tags}" if tags else "", place]
+    console.line("    " + "  ".join(detail for detail in details if detail), "dim")
+    console.line()
+
+
+def _query(context: Context) -> MemoryQuery:
+    args = context.args
+    try:
+        return MemoryQuery(
+            text=" ".join(args.query).strip(),
+            categories=frozenset(args.category) or None,
+            tags=tuple(args.tag),
+            since=args.since,
+            until=args.until,
+            limit=args.limit,
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "search"
+        reason = first["msg"].removeprefix("Value error, ")
+        raise UsageError(f"{'query' if field == 'text' else field}: {reason}") from error

@@ -1,0 +1,146 @@
+"""What every command gets: its arguments, the console, the settings and the engine."""
+
+import asyncio
+import logging
+import os
+import signal
+import threading
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from synthorg_tui.cli.console import Console
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.validation import LOGGER_NAME, SUSPECT
+
+if TYPE_CHECKING:
+    from synthorg_tui.engine import Engine
+    from synthorg_tui.settings.config import RootConfig
+
+ACTOR = "person"
+"""Who the history names for changes made at the desk."""
+
+
+class UsageError(DomainError):
+    """The command was not given what it needs."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class DeclinedError(DomainError):
+    """The person said no; nothing was changed."""
+
+    exit_code: ClassVar[int] = 130
+
+
+class Context:
+    """One command being run."""
+
+    def __init__(self, args: Namespace, console: Console) -> None:
+        self.args = args
+        self.console = console
+        _route_logs(console)
+
+    @property
+    def wants_json(self) -> bool:
+        """Whether the result is for a program."""
+        return bool(self.args.json)
+
+    @property
+    def data_dir(self) -> Path:
+        """The data directory in force."""
+        return self.args.data_dir or Path(self.settings().memory.storage.data_dir)
+
+    def settings(self) -> "RootConfig":
+        """The settings in force; raises ``ConfigError``."""
+        from synthorg_tui.settings.loader import load_settings
+
+        return load_settings(self.args.config)
+
+    def engine(self) -> "AbstractAsyncContextManager[Engine]":
+        """The engine over the data directory in force."""
+        from synthorg_tui.engine import Engine
+
+        return Engine.open(self.settings(), data_dir=self.args.data_dir)
+
+    def confirm(self, question: str, *, word: str = "") -> None:
+        """Go on only when the person agrees; ``word`` must then be typed in full.
+
+        Raises ``DeclinedError``, and ``UsageError`` when nobody is there to ask.
+        """
+        if self.args.yes:
+            return
+        if not _is_interactive():
+            raise UsageError("nobody is here to confirm", remedy="Add --yes to go ahead.")
+        answer = self.console.ask(f"{question} " + (f"Type {word}:" if word else "[y/N]"))
+        if answer != word if word else answer.lower() not in ("y", "yes"):
+            raise DeclinedError("nothing was changed")
+
+
+class Cancellation:
+    """Ctrl-C as a request: the running job stops at the next safe point."""
+
+    def __init__(self) -> None:
+        self.requested = threading.Event()
+        self.stop = asyncio.Event()
+
+    def request(self) -> None:
+        """Ask the job to stop."""
+        self.requested.set()
+        self.stop.set()
+
+
+@contextmanager
+def cancelled_by_signal(console: Console) -> Iterator[Cancellation]:
+    """Turn the first Ctrl-C (or SIGTERM) into a request; a second one interrupts at once."""
+    loop = asyncio.get_running_loop()
+    cancellation = Cancellation()
+    task = asyncio.current_task()
+
+    def on_signal() -> None:
+        if cancellation.requested.is_set() and task is not None:
+            task.cancel()
+        else:
+            console.note("\nstopping; what is done is kept (Ctrl-C again to stop at once)")
+            cancellation.request()
+
+    handled = (signal.SIGINT, signal.SIGTERM)
+    previous = {number: signal.getsignal(number) for number in handled}
+    for number in handled:
+        loop.add_signal_handler(number, on_signal)
+    try:
+        yield cancellation
+    except asyncio.CancelledError as error:
+        raise KeyboardInterrupt from error
+    finally:
+        for number in handled:
+            loop.remove_signal_handler(number)
+            signal.signal(number, previous[number])
+
+
+def _is_interactive() -> bool:
+    import sys
+
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _route_logs(console: Console) -> None:
+    """Settings that have no effect are told to the person; other logs only when debugging."""
+    if os.environ.get("SYNTHORG_DEBUG"):
+        logging.basicConfig(level=logging.DEBUG, format="%(name)s: %(message)s")
+    logging.getLogger("synthorg_tui").addHandler(logging.NullHandler())
+    config_log = logging.getLogger(LOGGER_NAME)
+    config_log.handlers = [_WarningHandler(console)]
+
+
+class _WarningHandler(logging.Handler):
+    def __init__(self, console: Console) -> None:
+        super().__init__()
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        details = vars(record)
+        if details.get("event") == SUSPECT:
+            self._console.warning(f"{details['field']}: {details['reason']}")

@@ -8,6 +8,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Final, TextIO
 
 from synthorg_tui.core.text import safe_text
@@ -62,7 +63,7 @@ class Console:
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Print columns; the last one is cut at the terminal's width."""
-        cells = [[safe_text(cell) for cell in row] for row in (header, *rows)]
+        cells = [[safe_text(" ".join(cell.split())) for cell in row] for row in (header, *rows)]
         widths = [max(cell_width(row[i]) for row in cells) for i in range(len(header) - 1)]
         room = max(20, self.width - sum(widths) - 2 * len(widths))
         for number, row in enumerate(cells):
@@ -131,6 +132,12 @@ def wrap(text: str, width: int) -> list[str]:
 def local_time(moment: datetime | None) -> str:
     """A time as a person reads it, in the machine's zone."""
     return moment.astimezone().strftime("%Y-%m-%d %H:%M") if moment else ""
+
+
+def short_path(path: str) -> str:
+    """A path with the home directory as ``~``."""
+    home = str(Path.home())
+    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
 
 
 def plural(count: int, one: str, many: str = "") -> str:

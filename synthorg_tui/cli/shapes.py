@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from synthorg_tui.cli.console import short_path
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.execution import SourceRef
 from synthorg_tui.memory.extensions import MemoryRevision, SearchHit
@@ -110,7 +111,9 @@ def place(source: Json | None) -> str:
         return ""
     if not source.get("path"):
         return str(source["ref"])
-    return f"{source['path']}:{source['first_line']}-{source['last_line']}"
+    first, last = source["first_line"], source["last_line"]
+    lines = first if first == last else f"{first}-{last}"
+    return f"{short_path(str(source['path']))}:{lines}"
 
 
 def _score(score: float | None) -> float | None:

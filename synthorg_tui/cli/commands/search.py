@@ -68,9 +68,9 @@ def _show_hit(console: Console, rank: int, hit: SearchHit, place: str) -> None:
         ]
     )
     console.block(entry.content, indent=4, max_lines=_CONTENT_LINES)
-    tags = ", ".join(entry.metadata.tags)
-    details = [entry.id[:8], f"tags {tags}" if tags else "", place]
-    console.line("    " + "  ".join(detail for detail in details if detail), "dim")
+    for detail in (place, "  ".join([entry.id[:8], *(f"#{tag}" for tag in entry.metadata.tags)])):
+        if detail:
+            console.line(f"    {detail}", "dim")
     console.line()
 
 

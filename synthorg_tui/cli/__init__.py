@@ -40,18 +40,25 @@ def _run(args: Namespace, console: Console) -> int:
     except BrokenPipeError:
         raise
     except DomainError as error:
-        if os.environ.get("SYNTHORG_DEBUG"):
-            sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        _trace()
         console.error(error.message, error.remedy)
         return error.exit_code
+    except OSError as error:
+        _trace()
+        console.error(": ".join(str(part) for part in (error.filename, error.strerror) if part))
+        return 1
     except Exception as error:
-        if os.environ.get("SYNTHORG_DEBUG"):
-            sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        _trace()
         console.error(
             f"unexpected {type(error).__name__}: {error}",
             "Set SYNTHORG_DEBUG=1 to see where it happened.",
         )
         return 1
+
+
+def _trace() -> None:
+    if os.environ.get("SYNTHORG_DEBUG"):
+        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
 
 
 async def _run_command(args: Namespace, console: Console) -> int:

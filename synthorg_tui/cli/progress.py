@@ -67,7 +67,7 @@ class CountProgress(ProgressLine):
 
 
 class ImportLine(ProgressLine):
-    """``3 of 20 files  12.3 of 40.0 MB  1.1 MB/s  25 s left  140 memories  name``."""
+    """``3 of 20 files · 12.3 of 40.0 MB · 1.1 MB/s · 25 s left · 140 memories · name``."""
 
     def __call__(self, step: "ImportProgress") -> None:
         """Show how far the import is."""
@@ -86,7 +86,7 @@ def describe(step: "ImportProgress") -> str:
         plural(step.memories_added, "memory", "memories"),
         step.current,
     )
-    return "  ".join(part for part in parts if part)
+    return " · ".join(part for part in parts if part)
 
 
 def duration(seconds: float) -> str:

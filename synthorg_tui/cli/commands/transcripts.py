@@ -98,6 +98,9 @@ def _paths(context: Context) -> list[Path] | None:
 
 
 def _show_report(console: Console, report: "ImportReport") -> None:
+    if report.files and report.unchanged == report.files:
+        console.line(f"{plural(report.files, 'file')}, nothing new.")
+        return
     changed = [plural(report.memories_added, "memory", "memories") + " added"]
     if report.memories_updated:
         changed.append(f"{report.memories_updated:,} updated")

@@ -58,15 +58,16 @@ def _run(args: Namespace, console: Console) -> int:
 
 def _trace() -> None:
     if os.environ.get("SYNTHORG_DEBUG"):
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        sys.excepthook(*sys.exc_info())
 
 
 async def _run_command(args: Namespace, console: Console) -> int:
-    from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.context import Context, routed_logs
 
     module, _, function = args.handler.partition(":")
     command = getattr(importlib.import_module(f"synthorg_tui.cli.commands.{module}"), function)
-    code: int = await command(Context(args, console))
+    with routed_logs(console):
+        code: int = await command(Context(args, console))
     return code
 
 

@@ -41,7 +41,6 @@ class Context:
     def __init__(self, args: Namespace, console: Console) -> None:
         self.args = args
         self.console = console
-        _route_logs(console)
 
     @property
     def wants_json(self) -> bool:
@@ -126,13 +125,20 @@ def _is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _route_logs(console: Console) -> None:
+@contextmanager
+def routed_logs(console: Console) -> Iterator[None]:
     """Settings that have no effect are told to the person; other logs only when debugging."""
     if os.environ.get("SYNTHORG_DEBUG"):
         logging.basicConfig(level=logging.DEBUG, format="%(name)s: %(message)s")
-    logging.getLogger("synthorg_tui").addHandler(logging.NullHandler())
-    config_log = logging.getLogger(LOGGER_NAME)
-    config_log.handlers = [_WarningHandler(console)]
+    quiet, told = logging.NullHandler(), _WarningHandler(console)
+    ours, config_log = logging.getLogger("synthorg_tui"), logging.getLogger(LOGGER_NAME)
+    ours.addHandler(quiet)
+    config_log.addHandler(told)
+    try:
+        yield
+    finally:
+        config_log.removeHandler(told)
+        ours.removeHandler(quiet)
 
 
 class _WarningHandler(logging.Handler):

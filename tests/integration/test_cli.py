@@ -262,7 +262,9 @@ class TestMemories:
 
 class TestStore:
     def test_agents_are_listed_with_their_memories(self, cli: Cli) -> None:
-        agents = {agent["id"]: agent for agent in cli("agents", "--json").json["agents"]}
+        listed = cli("agents", "--json").json
+        assert shape(listed) == shape(documented("agents"))
+        agents = {agent["id"]: agent for agent in listed["agents"]}
         assert agents["claude-code"]["memories"] > 0
         assert "claude-code" in cli("agents").out
 

@@ -20,6 +20,7 @@ from synthorg_tui.settings.loader import load_settings, shipped_settings
 
 REPO = Path(__file__).resolve().parents[2]
 SHIPPED_FILE = REPO / "config" / "company.yaml"
+PACKAGE = REPO / "synthorg_tui"
 
 Write = Callable[[str], Path]
 
@@ -379,6 +380,36 @@ class TestShippedFile:
             "procedure",
         }
         assert {line.split(":")[0].strip() for line in bare} <= allowed | {"convention"}
+
+    def test_every_setting_is_read_somewhere_or_marked_as_only_checked(self) -> None:
+        """A setting that does nothing must say so."""
+        text = SHIPPED_FILE.read_text(encoding="utf-8")
+        code = "\n".join(
+            path.read_text(encoding="utf-8")
+            for path in PACKAGE.rglob("*.py")
+            if path.name not in ("config.py", "retrieval_config.py")
+        ) + (PACKAGE / "settings" / "config.py").read_text(encoding="utf-8")
+        silent = [
+            path
+            for path, _ in leaves(RootConfig())
+            if not re.search(rf"\.{path.rpartition('.')[2]}\b", code)
+            and not is_marked(text, path.rpartition(".")[2])
+        ]
+        assert silent == []
+
+
+def is_marked(text: str, name: str) -> bool:
+    """Whether the setting's line, or the comment right above it, says that it is only checked."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if re.match(rf"\s*{name}:", line):
+            comment = [line]
+            while number and lines[number - 1].lstrip().startswith("#"):
+                number -= 1
+                comment.append(lines[number])
+            if any("[checked only]" in part for part in comment):
+                return True
+    return False
 
 
 def leaves(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, object]]:

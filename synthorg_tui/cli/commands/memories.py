@@ -15,8 +15,8 @@ from synthorg_tui.cli.console import local_time, plural
 from synthorg_tui.cli.context import ACTOR, Context, UsageError
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.execution import SourceRef
-from synthorg_tui.memory.errors import MemoryNotFoundError, MemoryStoreError
-from synthorg_tui.memory.extensions import BrowseFilter, Desk, MemoryDraft, MemoryEdit
+from synthorg_tui.memory.errors import MemoryCapabilityError, MemoryNotFoundError, MemoryStoreError
+from synthorg_tui.memory.extensions import BatchStore, BrowseFilter, Desk, MemoryDraft, MemoryEdit
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.shared import SHARED_OWNER
 
@@ -144,6 +144,8 @@ async def run_add(context: Context) -> int:
     level = MemoryLevel.PROJECT if project else MemoryLevel.PERSISTENT
     draft = MemoryDraft(request=request, level=level, project=project)
     async with context.engine() as engine:
+        if not isinstance(engine.memory, BatchStore):
+            raise MemoryCapabilityError(f"the {engine.memory.backend_name} backend keeps no notes")
         outcome = await engine.memory.store_many(args.agent, [draft], actor=ACTOR)
     if not outcome.added:
         raise MemoryStoreError("the memory was not stored: " + outcome.skipped[0][1])

@@ -10,7 +10,7 @@ from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome, MemoryCategor
 from synthorg_tui.core.execution import SHELL_TOOLS, Execution, ToolCall, Turn
 from synthorg_tui.ingest import narrate
 from synthorg_tui.ingest.readers.base import slug
-from synthorg_tui.ingest.recoveries import really_ok, resolving_call
+from synthorg_tui.ingest.recoveries import Attempts, really_ok
 from synthorg_tui.ingest.speech import is_memory_tool
 from synthorg_tui.ingest.statements import statements
 from synthorg_tui.memory.extensions import MemoryDraft
@@ -187,10 +187,11 @@ def _task(execution: Execution, span: _Span) -> MemoryDraft | None:
 def _solved(execution: Execution) -> Iterator[MemoryDraft]:
     """One memory for each call that made good one or more failures or refusals by a hook."""
     groups: dict[int, list[int]] = {}
+    attempts = Attempts(execution.calls)
     for position, call in enumerate(execution.calls):
         failed = call.outcome in {CallOutcome.FAILED, CallOutcome.BLOCKED_BY_HOOK}
         if failed and _worth_telling(call):
-            later = resolving_call(execution.calls, position)
+            later = attempts.resolving(position)
             if later is not None:
                 groups.setdefault(later, []).append(position)
     for later, positions in groups.items():

@@ -55,7 +55,7 @@ _DOTTED_SUBCOMMANDS = frozenset({"mix", "gradle"})
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_.-]*")
 _REDIRECTION = re.compile(r"(?:\d*|&)>{1,2}(?:&\d+|\s*[^\s;&|]+)|<\s*[^\s;&|<(]+")
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n(?:.*\n)*?\s*\2\b")
-_MAX_COMMAND = 20_000
+_MAX_COMMAND = 4_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
 """Reads one transcript file: picks its reader from its records, runs it, extracts memories."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from synthorg_tui.ingest.readers.base import ReadExecution, Reading, TranscriptR
 from synthorg_tui.ingest.readers.claude_code import AGENT, ClaudeCodeReader, subagent_types
 from synthorg_tui.ingest.readers.codex import CodexReader
 from synthorg_tui.ingest.readers.generic import GenericReader
-from synthorg_tui.ingest.records import Record, TranscriptLines
+from synthorg_tui.ingest.records import ReadMeter, Record, TranscriptLines
 from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.persistence.executions import FileMark
 
@@ -42,9 +44,9 @@ class FileReading:
     skipped: str = ""
 
 
-def read_file(file: TranscriptFile) -> FileReading:
+def read_file(file: TranscriptFile, meter: ReadMeter | None = None) -> FileReading:
     """Read, redact and extract; problems of the file are in ``skipped``, never raised."""
-    lines = TranscriptLines(file.path)
+    lines = TranscriptLines(file.path, meter or ReadMeter())
     try:
         reading = _read(lines)
     except (OSError, ValueError, RecursionError) as error:
@@ -93,6 +95,13 @@ def _declared_types(path: Path) -> dict[str, str]:
     parent = folder.with_suffix(".jsonl") if path.parent.name == "subagents" else None
     if parent is None or not parent.is_file() or parent.is_symlink():
         return {}
+    stat = parent.stat()
+    return _types_in(parent, stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _types_in(parent: Path, _size: int, _mtime_ns: int) -> dict[str, str]:
+    """Kept for as long as the file is the same: a session may have hundreds of subagents."""
     try:
         return subagent_types(_mentioning_agents(parent))
     except (OSError, ValueError, RecursionError):
@@ -101,8 +110,6 @@ def _declared_types(path: Path) -> dict[str, str]:
 
 def _mentioning_agents(path: Path) -> Iterator[Record]:
     """Records that may name a subagent; the rest isn't even decoded."""
-    import json
-
     with path.open("rb") as stream:
         for raw in stream:
             if b'"subagent_type"' in raw or b'"agentId"' in raw:

@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import re
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,10 +24,22 @@ _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 @dataclass(slots=True)
+class ReadMeter:
+    """Shared with the thread that reads: how far it is, and whether it shall stop.
+
+    ``bytes`` counts decompressed bytes.
+    """
+
+    bytes: int = 0
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(slots=True)
 class TranscriptLines:
     """The complete lines of one file as they are read; iterate ``records`` once."""
 
     path: Path
+    meter: ReadMeter = field(default_factory=ReadMeter)
     tally: RedactionTally = field(default_factory=RedactionTally)
     kept: list[str] = field(default_factory=list)
     malformed: int = 0
@@ -42,10 +55,14 @@ class TranscriptLines:
         """Line number and redacted record of each line that holds one.
 
         A last line that is no complete record and has no line end is being written: it is left
-        for the next import. Raises ``OSError``, or ``ValueError`` on a broken archive.
+        for the next import. Raises ``OSError``, also when told to stop, or ``ValueError`` on a
+        broken archive.
         """
         with open_transcript(self.path) as stream:
             while raw := stream.readline(MAX_LINE_BYTES):
+                if self.meter.stop.is_set():
+                    raise InterruptedError("cancelled")
+                self.meter.bytes += len(raw)
                 record = self._decode(raw)
                 if record is None and not raw.endswith(b"\n") and not stream.read(1):
                     self.torn = True

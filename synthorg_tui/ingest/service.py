@@ -21,6 +21,7 @@ from synthorg_tui.ingest.discovery import (
 )
 from synthorg_tui.ingest.extract import extract
 from synthorg_tui.ingest.reading import ExtractedExecution, FileReading, read_file
+from synthorg_tui.ingest.records import ReadMeter
 from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
 from synthorg_tui.persistence.executions import ExecutionStore, FileMark
 
@@ -28,6 +29,7 @@ _LOG = logging.getLogger(__name__)
 ACTOR = "import"
 BATCH = 64
 """Memories stored in one transaction; a cancelled import stops between two."""
+TELL_EVERY_SECONDS = 0.25
 WATCH_DEBOUNCE_MS = 2_000
 WATCH_LOOK_ANYWAY_MS = 10_000
 """Changes made before watching began, or on a file system that tells nothing, show up by then."""
@@ -161,7 +163,6 @@ class ImportService:
             rust_timeout=WATCH_LOOK_ANYWAY_MS,
             yield_on_timeout=True,
             recursive=True,
-            raise_interrupt=False,
         ):
             report = await self.run(roots)
             if report.executions:
@@ -194,6 +195,7 @@ class _Job:
         self._cancel = cancel
         self._tally = _Tally()
         self._done_bytes = 0
+        self._total = 0
         self._started = time.monotonic()
 
     async def run(self, roots: Sequence[Path]) -> ImportReport:
@@ -210,21 +212,21 @@ class _Job:
 
     async def _import(self, files: list[TranscriptFile], reader: ThreadPoolExecutor) -> None:
         """Store file after file, reading the next one meanwhile."""
-        loop = asyncio.get_running_loop()
-        total = sum(each.size for each in files)
-        ahead = loop.run_in_executor(reader, _read, files[0]) if files else None
+        self._total = sum(each.size for each in files)
+        ahead = _Ahead(reader, self._cancel)
         for position, file in enumerate(files):
-            if self._cancel.is_set() or ahead is None:
+            if self._cancel.is_set():
                 break
-            self._tell(position, len(files), total, file.path.name)
-            reading = await ahead
-            following = files[position + 1 : position + 2]
-            ahead = loop.run_in_executor(reader, _read, following[0]) if following else None
-            await self._store(reading)
-            self._done_bytes += file.size
-            self._tell(position + 1, len(files), total, file.path.name)
-        if ahead is not None:
-            await ahead
+            reading = ahead.take(file)
+            self._tell(position, len(files), file.path.name, 0)
+            while not (await asyncio.wait([reading], timeout=TELL_EVERY_SECONDS))[0]:
+                self._tell(position, len(files), file.path.name, ahead.bytes_read)
+            ahead.start(files[position + 1] if position + 1 < len(files) else None)
+            if not self._cancel.is_set():
+                await self._store(reading.result())
+                self._done_bytes += file.size
+                self._tell(position + 1, len(files), file.path.name, 0)
+        await ahead.settle()
 
     async def _store(self, reading: FileReading) -> None:
         self._tally.count(reading)
@@ -259,24 +261,61 @@ class _Job:
         self._tally.updated += len(outcome.updated)
         self._tally.refused += len(outcome.skipped)
 
-    def _tell(self, done: int, total: int, total_bytes: int, current: str) -> None:
+    def _tell(self, done: int, total: int, current: str, read: int) -> None:
         if self._progress is None:
             return
         elapsed = time.monotonic() - self._started
-        rate = self._done_bytes / elapsed if elapsed > 0 else 0.0
-        left = (total_bytes - self._done_bytes) / rate if rate > 0 else None
+        position = min(self._done_bytes + read, self._total)
+        rate = position / elapsed if elapsed > 0 else 0.0
+        left = (self._total - position) / rate if rate > 0 else None
         self._progress(
             ImportProgress(
                 files_done=done,
                 files_total=total,
-                bytes_done=self._done_bytes,
-                bytes_total=total_bytes,
+                bytes_done=position,
+                bytes_total=self._total,
                 memories_added=self._tally.added,
                 bytes_per_second=rate,
                 seconds_left=left,
                 current=current,
             )
         )
+
+
+class _Ahead:
+    """Reads one file ahead of the one being stored, in a thread."""
+
+    def __init__(self, reader: ThreadPoolExecutor, cancel: threading.Event) -> None:
+        self._reader = reader
+        self._cancel = cancel
+        self._meter = ReadMeter(stop=cancel)
+        self._waiting: tuple[TranscriptFile, asyncio.Future[FileReading]] | None = None
+
+    @property
+    def bytes_read(self) -> int:
+        """How much of the file started last is read."""
+        return self._meter.bytes
+
+    def start(self, file: TranscriptFile | None) -> None:
+        """Begin to read a file."""
+        if file is None:
+            self._waiting = None
+            return
+        self._meter = ReadMeter(stop=self._cancel)
+        loop = asyncio.get_running_loop()
+        self._waiting = file, loop.run_in_executor(self._reader, _read, file, self._meter)
+
+    def take(self, file: TranscriptFile) -> "asyncio.Future[FileReading]":
+        """The reading of ``file``, begun now unless it is under way."""
+        if self._waiting is None or self._waiting[0] is not file:
+            self.start(file)
+        assert self._waiting is not None
+        return self._waiting[1]
+
+    async def settle(self) -> None:
+        """Wait for a reading that nobody took; it stops soon when cancelled."""
+        if self._waiting is not None:
+            await self._waiting[1]
 
 
 @dataclass(slots=True)
@@ -324,10 +363,10 @@ class _Tally:
         )
 
 
-def _read(file: TranscriptFile) -> FileReading:
+def _read(file: TranscriptFile, meter: ReadMeter) -> FileReading:
     """The file's reading; one that our readers choke on must not stop the others."""
     try:
-        return read_file(file)
+        return read_file(file, meter)
     except Exception as error:
         _LOG.exception("can't understand %s", file.path)
         mark = FileMark(str(file.path), file.size, file.mtime_ns, "")

@@ -57,10 +57,10 @@ def settle(call: PendingCall, block: Record, record: Record, output: str) -> Non
     result = record.get("toolUseResult")
     call.output = output
     call.outcome = CallOutcome.OK
-    if mapping(result).get("interrupted") is True:
-        call.outcome = CallOutcome.DENIED_BY_USER
-    elif block.get("is_error") is True:
+    if block.get("is_error") is True:
         call.outcome, call.exit_code = _error_outcome(output, text_of(record.get("toolDenialKind")))
+    elif mapping(result).get("interrupted") is True:
+        call.outcome = CallOutcome.DENIED_BY_USER
     elif is_shell(call.tool) and "backgroundTaskId" not in mapping(result):
         call.exit_code = 0
 

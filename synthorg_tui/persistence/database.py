@@ -1,6 +1,7 @@
 """One DuckDB file: one writer thread with explicit transactions, one reader thread."""
 
 import asyncio
+import re
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SCHEMA_VERSION = 1
-MEMORY_LIMIT = "192MB"
+MEMORY_LIMIT = "128MB"
 RESTORE_REMEDY = "Run `synthorg-tui restore` to bring back the last backup."
 _HEADER_BYTES = 3 * 4096
 _CORRUPT_SIGNS = (
@@ -257,8 +258,11 @@ def _explain(error: BaseException, path: Path) -> BaseException:
         return error
     text = str(error)
     if "lock on file" in text.lower():
+        owner = re.search(r"PID (\d+)", text)
         return StoreLockedError(
-            f"{path} is open in another program", owner_pid=None, remedy="Close it and try again."
+            f"{path} is open in another program" + (f" (process {owner[1]})" if owner else ""),
+            owner_pid=int(owner[1]) if owner else None,
+            remedy="Close it and try again.",
         )
     if type(error).__name__ in _CORRUPT_KINDS or any(s in text.lower() for s in _CORRUPT_SIGNS):
         return StoreCorruptError(

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from synthorg_tui.core.errors import DomainError, StoreCorruptError
+from synthorg_tui.core.errors import DomainError, StoreCorruptError, StoreLockedError
 from synthorg_tui.persistence.database import Database, schema_version
 
 
@@ -179,3 +179,25 @@ async def test_a_copy_never_overwrites(database: Database, tmp_path: Path) -> No
 
 def _python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
+
+
+async def test_a_file_open_in_another_program_is_reported_with_its_pid(tmp_path: Path) -> None:
+    database = Database.in_dir(tmp_path)
+    await database.open()
+    await database.close()
+    code = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print(flush=True); input()"
+    holder = await asyncio.create_subprocess_exec(
+        *_python(code),
+        str(database.path),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert holder.stdout is not None
+    await holder.stdout.readline()
+    try:
+        with pytest.raises(StoreLockedError) as caught:
+            await database.open()
+        assert caught.value.owner_pid == holder.pid
+    finally:
+        holder.kill()
+        await holder.wait()

@@ -70,7 +70,8 @@ class Maintenance:
         while self._core.projection.is_behind:
             done += await self._core.with_index(lambda projection: projection.step())
             if progress is not None:
-                progress(min(done, total), total)
+                # Searches catch up too, and what they did isn't counted here.
+                progress(done if self._core.projection.is_behind else total, total)
             _check_cancelled(cancel, f"reindexing stopped at {done} of {total}")
         return await self._core.projection.index.count()
 

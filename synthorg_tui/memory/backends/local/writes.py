@@ -18,22 +18,41 @@ from synthorg_tui.providers.embedding.protocol import Vectors
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
-_LIST_TYPES = {
-    "id": "UUID[]",
-    "revision": "BIGINT[]",
-    "shared": "BOOLEAN[]",
-    "edited": "BOOLEAN[]",
-    "confidence": "DOUBLE[]",
-    "tags": "VARCHAR[][]",
-    "created_at": "TIMESTAMP[]",
-    "updated_at": "TIMESTAMP[]",
-    "expires_at": "TIMESTAMP[]",
-    "deleted_at": "TIMESTAMP[]",
+_MEMORY_TYPES = {
+    "id": "UUID",
+    "revision": "BIGINT",
+    "shared": "BOOLEAN",
+    "edited": "BOOLEAN",
+    "confidence": "DOUBLE",
+    "tags": "VARCHAR[]",
+    "created_at": "TIMESTAMP",
+    "updated_at": "TIMESTAMP",
+    "expires_at": "TIMESTAMP",
+    "deleted_at": "TIMESTAMP",
 }
-# One statement with a list a column: 40 times as fast as executemany.
-_INSERT = "INSERT INTO memories SELECT " + ", ".join(
-    f"unnest(?::{_LIST_TYPES.get(name, 'VARCHAR[]')})" for name in COLUMNS
-)
+_COLUMN_TYPES = {
+    "memories": tuple(_MEMORY_TYPES.get(name, "VARCHAR") for name in COLUMNS),
+    "vectors": ("UUID", "BIGINT", "VARCHAR", "BLOB"),
+    "history": ("BIGINT", "UUID", "TIMESTAMP", "VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR"),
+    "tombstones": ("UUID", "BIGINT", "VARCHAR", "VARCHAR", "VARCHAR", "TIMESTAMP"),
+}
+
+
+def insert(db: "Connection", table: str, rows: Sequence[Sequence[object]]) -> None:
+    """Insert rows, values in column order.
+
+    Many go in one statement with a list a column, 40 times as fast as ``executemany``; that
+    takes 7 ms to plan, so a single row goes in plainly, in under 2 ms.
+    """
+    if not rows:
+        return
+    types = _COLUMN_TYPES[table]
+    if len(rows) == 1:
+        values = ", ".join(f"?::{kind}" for kind in types)
+        db.execute(f"INSERT INTO {table} VALUES ({values})", list(rows[0]))
+        return
+    lists = ", ".join(f"unnest(?::{kind}[])" for kind in types)
+    db.execute(f"INSERT INTO {table} SELECT {lists}", [list(c) for c in zip(*rows, strict=True)])
 
 
 @dataclass(slots=True)
@@ -61,10 +80,8 @@ class Changes:
         for row, vector in rows:
             numbered = self._changed(row, actor, ChangeKind.ADDED, None, history_fields(row))
             kept.append((numbered, vector))
-        columns: list[list[object]] = [
-            [_plain(getattr(row, name)) for row, _ in kept] for name in COLUMNS
-        ]
-        self.db.execute(_INSERT, columns)
+        memories = [[_plain(getattr(row, name)) for name in COLUMNS] for row, _ in kept]
+        insert(self.db, "memories", memories)
         self._embed([(row.id, row.revision, vector) for row, vector in kept])
         self.points.extend(kept)
 
@@ -115,13 +132,10 @@ class Changes:
             [ids],
         )
         numbered = [self._changed(row, actor, ChangeKind.PURGED, {}, {}) for row in rows]
-        self.db.executemany(
-            "INSERT INTO tombstones VALUES (?::UUID, ?, ?, ?, ?, ?)",
-            [
-                (r.id, r.revision, r.agent_id, r.import_key, r.content_hash, self.now)
-                for r in numbered
-            ],
-        )
+        erased = [
+            (r.id, r.revision, r.agent_id, r.import_key, r.content_hash, self.now) for r in numbered
+        ]
+        insert(self.db, "tombstones", erased)
         self.db.execute(f"DELETE FROM vectors WHERE memory_id IN {listed}", [ids])
         self.db.execute(f"DELETE FROM memories WHERE id IN {listed}", [ids])
         self.touched.extend(ids)
@@ -143,13 +157,7 @@ class Changes:
 
     def finish(self) -> None:
         """Write the history; the last step of the transaction."""
-        if self._history:
-            self.db.execute(
-                "INSERT INTO history SELECT unnest(?::BIGINT[]), unnest(?::UUID[]), "
-                "unnest(?::TIMESTAMP[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), "
-                "unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
-                [list(column) for column in zip(*self._history, strict=True)],
-            )
+        insert(self.db, "history", self._history)
 
     def _changed(
         self,
@@ -165,15 +173,13 @@ class Changes:
         return replace(row, revision=self.revision)
 
     def _embed(self, vectors: Sequence[tuple[str, int, Vectors | None]]) -> None:
-        known = [(i, revision, v.tobytes()) for i, revision, v in vectors if v is not None]
+        known = [
+            (memory_id, revision, self.fingerprint, vector.tobytes())
+            for memory_id, revision, vector in vectors
+            if vector is not None
+        ]
         self.unembedded = self.unembedded or len(known) < len(vectors)
-        if known:
-            ids, revisions, blobs = (list(column) for column in zip(*known, strict=True))
-            self.db.execute(
-                "INSERT INTO vectors SELECT unnest(?::UUID[]), unnest(?::BIGINT[]), ?, "
-                "unnest(?::BLOB[])",
-                [ids, revisions, self.fingerprint, blobs],
-            )
+        insert(self.db, "vectors", known)
 
 
 def _plain(value: object) -> object:

@@ -39,7 +39,7 @@ def _local_now() -> datetime:
 class MemoryDeskApp(App[None]):
     """The memory desk. ``data_dir`` is where the state of the interface is kept, or nowhere."""
 
-    CSS_PATH = "app.tcss"
+    CSS_PATH = Path(__file__).with_name("app.tcss")
     TITLE = "synthorg"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS = bindings("app")

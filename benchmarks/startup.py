@@ -1,0 +1,150 @@
+"""CPU until the app is painted and until it is usable, against a Textual hello app.
+
+    python -m benchmarks.startup [--data-dir DIR] [--runs N]
+
+Each start is a process of its own on a pseudo-terminal of 120x40. CPU is user plus system time of
+that process, all threads. *Painted* is the first frame, *usable* is rows on the screen. Without
+``--data-dir`` a store with a few memories is made for the run.
+"""
+
+import argparse
+import asyncio
+import fcntl
+import json
+import os
+import pty
+import select
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from pathlib import Path
+
+STEPS = ("hello", "painted", "usable")
+LABELS = {
+    "hello": "Textual hello app, first frame",
+    "painted": "synthorg-tui, first frame",
+    "usable": "synthorg-tui, rows shown",
+}
+LIMITS = {"painted": 2.0, "usable": 3.0}
+
+
+def report(path: str, app: object) -> None:
+    """Write what was used so far and end the app."""
+    Path(path).write_text(json.dumps({"cpu": time.process_time()}), encoding="utf-8")
+    app.exit()  # type: ignore[attr-defined]
+
+
+def child_hello(path: str) -> None:
+    from textual.app import App, ComposeResult
+    from textual.widgets import Static
+
+    class Hello(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Static("Hello")
+
+        def on_ready(self) -> None:
+            self.call_after_refresh(report, path, self)
+
+    Hello().run()
+
+
+def child_ours(path: str, data_dir: Path, *, usable: bool) -> None:
+    from synthorg_tui.tui.app import MemoryDeskApp
+    from synthorg_tui.tui.desk import EngineHost
+
+    class Measured(MemoryDeskApp):
+        def action_reopen(self) -> None:
+            if not usable:
+                report(path, self)
+                return
+            super().action_reopen()
+            self.set_interval(0.02, self.look)
+
+        def look(self) -> None:
+            if self._memories.rows.window.rows:
+                self.call_after_refresh(report, path, self)
+
+    Measured(EngineHost(data_dir=data_dir), data_dir=data_dir).run()
+
+
+def measure(step: str, data_dir: Path) -> float:
+    """Seconds of CPU one start takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / "cpu.json"
+        main, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        command = [sys.executable, "-m", "benchmarks.startup", "--child", step]
+        command += ["--result", str(result), "--data-dir", str(data_dir)]
+        child = subprocess.Popen(
+            command,
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            env={**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"},
+            start_new_session=True,
+        )
+        os.close(terminal)
+        while child.poll() is None:
+            if select.select([main], [], [], 0.05)[0]:
+                try:
+                    os.read(main, 65536)
+                except OSError:
+                    break
+        child.wait()
+        os.close(main)
+        return float(json.loads(result.read_text(encoding="utf-8"))["cpu"])
+
+
+async def fill(data_dir: Path) -> None:
+    """A store with a few memories."""
+    from synthorg_tui.core.enums import MemoryCategory
+    from synthorg_tui.engine import Engine
+    from synthorg_tui.memory.models import MemoryStoreRequest
+
+    async with Engine.open(data_dir=data_dir) as engine:
+        for number in range(40):
+            content = f"Case {number}: the build failed until the cache was cleared."
+            request = MemoryStoreRequest(category=MemoryCategory.EPISODIC, content=content)
+            await engine.memory.store("bench", request)
+
+
+def compare(data_dir: Path, runs: int) -> int:
+    times = {step: [measure(step, data_dir) for _ in range(runs)] for step in STEPS}
+    hello = statistics.median(times["hello"])
+    print(f"{'':34} {'CPU s':>8} {'ratio':>7} {'hold':>6}")
+    missed = 0
+    for step in STEPS:
+        spent = statistics.median(times[step])
+        limit = LIMITS.get(step)
+        missed += limit is not None and spent / hello > limit
+        held = f"{limit:.0f}x" if limit else ""
+        print(f"{LABELS[step]:34} {spent:8.2f} {spent / hello:6.2f}x {held:>6}")
+    return 1 if missed else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--data-dir", type=Path, help="an existing store")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--child", choices=STEPS, help=argparse.SUPPRESS)
+    parser.add_argument("--result", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child == "hello":
+        child_hello(options.result)
+        return 0
+    if options.child:
+        child_ours(options.result, options.data_dir, usable=options.child == "usable")
+        return 0
+    if options.data_dir:
+        return compare(options.data_dir, options.runs)
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(fill(Path(folder)))
+        return compare(Path(folder), options.runs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

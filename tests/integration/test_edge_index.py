@@ -10,6 +10,7 @@ import sys
 import textwrap
 import uuid
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -234,6 +235,15 @@ async def test_a_revision_is_not_claimed_before_a_checkpoint(path: Path) -> None
     assert stored_revision(path) == 0
     await index.apply([], [uid(1)], revision=3)
     assert stored_revision(path) == 3
+    await index.close()
+
+
+async def test_the_log_that_a_checkpoint_syncs_holds_the_changes(path: Path) -> None:
+    index = EdgeIndex(path, checkpoint_changes=1)
+    await index.open(fingerprint="mini", dims=4)
+    await index.apply([replace(point(7), agent_id="marked-agent")], [], revision=1)
+    log = b"".join(file.read_bytes() for file in sorted((path / "shard" / "wal").iterdir()))
+    assert b"marked-agent" in log
     await index.close()
 
 

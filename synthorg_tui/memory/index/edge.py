@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.memory.errors import VectorIndexError
-from synthorg_tui.memory.index.edge_state import EdgeState, read_state, write_state
+from synthorg_tui.memory.index.edge_state import EdgeState, read_state, sync_files, write_state
 from synthorg_tui.memory.index.edge_types import (
     edge_filter,
     edge_point,
@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-CHECKPOINT_CHANGES = 5_000
-CHECKPOINT_SECONDS = 30.0
+CHECKPOINT_CHANGES = 1_000
+CHECKPOINT_SECONDS = 10.0
+FLUSH_CHANGES = 5_000
 _BATCH = 100  # one call holds the interpreter: about 15 ms, one frame
 _PAGE = 1_000
 
@@ -74,6 +75,7 @@ class EdgeIndex:
         self._state = EdgeState(fingerprint="", dims=0)
         self._applied = 0
         self._changes = 0
+        self._unflushed = 0
         self._checkpointed = 0.0
 
     async def open(self, *, fingerprint: str, dims: int) -> int:
@@ -92,7 +94,7 @@ class EdgeIndex:
             raise
 
     async def close(self) -> None:
-        """Flush, remember the last revision applied, and close; closing twice does nothing."""
+        """Remember the last revision applied, and close; closing twice does nothing."""
         if self._executor is None:
             return
         try:
@@ -162,7 +164,7 @@ class EdgeIndex:
         if self._shard is None:
             self._create()
         self._applied = self._state.revision
-        self._changes = 0
+        self._changes = self._unflushed = 0
         self._checkpointed = time.monotonic()
         return self._applied
 
@@ -227,6 +229,7 @@ class EdgeIndex:
             self._state = self._state.at(self._state.revision, None)
             write_state(self._state_file, self._state, durable=False)
         self._changes += len(upserts) + len(deletes)
+        self._unflushed += len(upserts) + len(deletes)
         for first in range(0, len(upserts), _BATCH):
             batch = [edge_point(point) for point in upserts[first : first + _BATCH]]
             shard.update(edge.UpdateOperation.upsert_points(batch))
@@ -238,14 +241,18 @@ class EdgeIndex:
             self._checkpoint()
 
     def _checkpoint(self) -> None:
-        """Make the applied revision durable: the points first, then the claim about them.
+        """Make the applied revision durable: the changes first, then the claim about them.
 
-        The write-ahead log survives a killed process but isn't synced to disk on each write, so
-        a revision is claimed only after a flush. Flushing costs tens of milliseconds; doing it
-        now and then costs at most a short replay after a crash.
+        The engine's log survives a killed process but isn't synced on each write. Syncing its
+        files here takes milliseconds and lets other threads run; the engine's own ``flush`` does
+        neither, so it is only called to keep the replay of the log at the next opening short.
         """
         shard = self._opened()
-        shard.flush()
+        if self._unflushed >= FLUSH_CHANGES:
+            shard.flush()
+            self._unflushed = 0
+        else:
+            sync_files(self._shard_dir / "wal")
         self._state = self._state.at(self._applied, self._count(shard))
         write_state(self._state_file, self._state, durable=True)
         self._changes = 0
@@ -301,7 +308,7 @@ class EdgeIndex:
         self._release()
         self._drop()
         self._create()
-        self._applied = self._changes = 0
+        self._applied = self._changes = self._unflushed = 0
 
     def _drop(self) -> None:
         """Remove the index; the sidecar goes first, so that a crash leaves no stale claim."""

@@ -55,3 +55,13 @@ def write_state(path: Path, state: EdgeState, *, durable: bool) -> None:
             file.flush()
             os.fsync(file.fileno())
     fresh.replace(path)
+
+
+def sync_files(directory: Path) -> None:
+    """Wait until the files of a directory, and their names, are on disk."""
+    for path in (*directory.iterdir(), directory):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -46,7 +46,15 @@ class _Builder:
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode) and node.tag == _SEQUENCE_TAG:
             return [self.build(item, (*path, i)) for i, item in enumerate(node.value)]
-        return self._loader.construct_object(node, deep=True)
+        return self._scalar(node)
+
+    def _scalar(self, node: yaml.Node) -> object:
+        try:
+            return self._loader.construct_object(node, deep=True)
+        except (ValueError, LookupError, AttributeError, TypeError) as error:
+            # 2026-02-30 looks like a date and "!!timestamp x" claims to be one.
+            kind = node.tag.rpartition(":")[2]
+            raise _problem(f"{str(node.value)[:60]!r} is not a valid {kind}", node) from error
 
     def _mapping(self, node: yaml.MappingNode, path: SettingPath) -> dict[str, object]:
         built: dict[str, object] = {}
@@ -106,8 +114,6 @@ def _parse(text: str, name: str) -> Document:
         raise ConfigError(f"{where}: {error.problem or error.context}") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{name}: {str(error).splitlines()[0]}") from error
-    except ValueError as error:  # such as 2026-02-30, which looks like a date
-        raise ConfigError(f"{name}: {error}") from error
     except RecursionError as error:
         raise ConfigError(f"{name}: nested too deeply") from error
     return Document(data, builder.lines)  # type: ignore[arg-type]

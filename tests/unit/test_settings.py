@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
@@ -223,7 +225,7 @@ class TestYaml:
             ("memory: &m {level: none}\nagents: *m\n", "FILE:2: aliases are not supported"),
             ("- memory\n", "FILE:1: settings must be a mapping like 'memory: ...'"),
             ("? [memory]\n: 1\n", "FILE:1: a key must be a plain word"),
-            ("memory: {level: 2026-02-30}\n", "FILE: day is out of range for month"),
+            ("memory: {level: 2026-02-30}\n", "FILE:1: '2026-02-30' is not a valid timestamp"),
             (f"memory: {'[' * 5000}", "FILE: nested too deeply"),
         ],
     )
@@ -241,6 +243,22 @@ class TestYaml:
     def test_broken_yaml_names_the_file(self, write: Write, text: str) -> None:
         (told,) = problems(write(text))
         assert told.startswith("FILE:1")
+
+    @given(st.text() | st.text(alphabet="abm:-[]{}#&*!|>'\"\n \t,?%@"))
+    @example("memory: {level: !!timestamp x}")
+    @example("memory: {level: !!int x}")
+    @example("memory: {level: 0o}")
+    @example("memory: {level: 1:99:99}")
+    @example("? !!set {a}\n: 1")
+    @example("<<: [1]")
+    @example("memory: !!map [a]")
+    def test_whatever_a_file_holds_it_loads_or_is_explained(self, text: str) -> None:
+        told = "FILE"
+        try:
+            document.parse_document(text, "FILE")
+        except ConfigError as error:
+            told = error.message
+        assert told.startswith("FILE")
 
     def test_a_file_of_exactly_the_largest_size_is_read(self, write: Write) -> None:
         assert load(write("#" * document.MAX_BYTES)) == shipped_settings()

@@ -23,6 +23,9 @@ async def run_search(context: Context) -> int:
         took_ms = round((time.perf_counter() - started) * 1000, 1)
         resolver = shapes.SourceResolver(engine.executions)
         sources = [await resolver.resolve(hit.entry.metadata.source) for hit in result.hits]
+        is_empty = not result.hits and not (await engine.desk.facets()).agents
+    if is_empty:
+        context.console.note("the store is empty; `synthorg-tui import` fills it")
     if result.degraded:
         context.console.warning(result.degraded)
     if context.wants_json:

@@ -8,7 +8,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from synthorg_tui.core.redaction_names import redact_assignments, secret_name, worth_hiding
+from synthorg_tui.core.redaction_names import (
+    AFTER_ESCAPE,
+    redact_assignments,
+    secret_name,
+    worth_hiding,
+)
 
 _MARK = "[REDACTED:"
 
@@ -47,7 +52,10 @@ def _rule(kind: str, anchors: tuple[str, ...], pattern: str, group: int = 0) -> 
     return _Rule(kind, anchors, re.compile(pattern), group)
 
 
-_EDGE = r"(?<![A-Za-z0-9])"
+_EDGE = rf"(?:(?<![A-Za-z0-9])|{AFTER_ESCAPE})"
+
+_DSN = r"(?i:host|server|data source|user id|uid|user|dbname|database)\s?="
+"""A word of a connection string; next to it even a plain word is a password."""
 
 _RULES: tuple[_Rule, ...] = (
     _rule(
@@ -132,8 +140,21 @@ _RULES: tuple[_Rule, ...] = (
     _rule(
         "url-password",
         ("://",),
-        r"(?<![a-z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://[^\s:/@\"'<>\[\]]{0,128}:"
+        r"(?<=[a-zA-Z0-9])://[^\s:/@\"'<>\[\]]{0,128}:"
         r"((?!\[REDACTED:)(?!\$|\*{3}|<|\{)[^\s@/\"'<>]{1,256}(?:/[^\s@/\"'<>]{0,128})?)@",
+        1,
+    ),
+    _rule("url-password", ("://",), r"(?<=[a-zA-Z0-9])://([A-Za-z0-9_-]{24,}+)@", 1),
+    _rule(
+        "password",
+        ("assword=", "PASSWORD=", "wd=", "PWD="),
+        _DSN + r"[^\n]{0,80}?[;\s](?i:password|pwd)=([^\s;\"',()&\[$]{3,128})(?=[;\s\"']|$)",
+        1,
+    ),
+    _rule(
+        "password",
+        ("assword=", "PASSWORD=", "wd=", "PWD="),
+        r"(?i:password|pwd)=([^\s;\"',()&\[$]{3,128})(?=[;\s][^\n]{0,80}?" + _DSN + ")",
         1,
     ),
     _rule(
@@ -201,7 +222,8 @@ def _replacer(rule: _Rule, tally: RedactionTally) -> Callable[[re.Match[str]], s
 _KEY_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_END = re.compile(r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_REST = re.compile(r"(?:[A-Za-z0-9+/=:,.→\t -]|\s|\\[nrt]|\\)*+")
-_KEY_TAIL = re.compile(r"(?:[A-Za-z0-9+/]{12,}=*|\s|\\n|\d{1,6}→)+\Z")
+_LINE_END = re.compile(r"(\r?\n|\\+[nr])")
+_KEY_LINE = re.compile(r"\s*(?:\d{1,6}→)?[+-]?[A-Za-z0-9+/]{12,}=*\s*|\s*|\\+[nr]")
 _KEY_SPAN = 40_000
 
 
@@ -227,11 +249,11 @@ def _redact_key_tail(text: str, tally: RedactionTally) -> str:
     end = _KEY_END.search(text)
     if end is None:
         return text
-    lines = text[: end.start()].splitlines(keepends=True)
-    keep = len(lines)
-    while keep and _KEY_TAIL.fullmatch(lines[keep - 1].lstrip("+- ")):
+    pieces = _LINE_END.split(text[: end.start()])
+    keep = len(pieces)
+    while keep and _KEY_LINE.fullmatch(pieces[keep - 1]):
         keep -= 1
-    return "".join(lines[:keep]) + tally.mark("private-key") + text[end.end() :]
+    return "".join(pieces[:keep]) + tally.mark("private-key") + text[end.end() :]
 
 
 def _walk(value: object, tally: RedactionTally, rules: _Rules) -> object:

@@ -4,6 +4,9 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+AFTER_ESCAPE = r"(?<=\\[nrtbfv])|(?<=[\[;]\dm)|(?<=[\[;]\d\dm)|(?<=%[0-9A-Fa-f]{2})"
+"""Letters that end an escape don't belong to the next word: ``\\n``, colour codes, ``%3D``."""
+
 PASSWORD = "password"
 NAMED_SECRET = "secret"
 
@@ -58,17 +61,17 @@ _TRIGGERS = ("secret", "token", "pass", "pwd", "key", "credential")
 
 _LIKELY = r"(?=[A-Za-z0-9_.-]{0,60}?(?i:secret|token|pass|pwd|key|credential))"
 _ENV = re.compile(
-    rf"(?<![A-Za-z0-9_$.{{])(?P<name>{_LIKELY}[A-Z][A-Z0-9_]{{0,60}}+)"
+    rf"(?:(?<![A-Za-z0-9_$.{{])|{AFTER_ESCAPE})(?P<name>{_LIKELY}[A-Z][A-Z0-9_]{{0,60}}+)"
     r"(?P<sep>[ \t]{0,4}=[ \t]{0,4}(?:\\?[\"'])?)"
     r"(?P<value>[^\s\"'\\;&|,`<>()\[\]{}]{4,4096}+)"
 )
 _QUOTED = re.compile(
-    rf"(?<![A-Za-z0-9_.-])(?P<name>{_LIKELY}[A-Za-z][A-Za-z0-9_.-]{{1,60}}+)"
+    rf"(?:(?<![A-Za-z0-9_.-])|{AFTER_ESCAPE})(?P<name>{_LIKELY}[A-Za-z][A-Za-z0-9_.-]{{1,60}}+)"
     r"(?P<sep>(?:\\*[\"'])?[ \t]{0,4}(?::=|=>|[:=])[ \t]{0,4}\\*[\"'])"
     r"(?P<value>[^\s\"'\\]{4,4096}+)(?=\\*[\"'])"
 )
 _PLAIN = re.compile(
-    rf"(?<![A-Za-z0-9_.$-])(?P<name>{_LIKELY}[A-Za-z][A-Za-z0-9_.-]{{1,60}}+)"
+    rf"(?:(?<![A-Za-z0-9_.$-])|{AFTER_ESCAPE})(?P<name>{_LIKELY}[A-Za-z][A-Za-z0-9_.-]{{1,60}}+)"
     r"(?P<sep>[ \t]{0,4}[:=][ \t]{0,4})"
     r"(?P<value>[^\s\"'`\\;,(){}\[\]<>|&]{6,4096}+)(?![(\[{`])"
 )

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SUFFIXES = (".jsonl", ".jsonl.zst")
-SAMPLE = Path(__file__).parent / "sample"
-"""A few invented sessions to try the app with; pass it to an import like any folder."""
 _MAX_DEPTH = 12
 
 

@@ -11,9 +11,9 @@ from conftest import FixedClock
 from ingest_fakes import FakeBackend, FakeExecutions
 from transcript_kit import SESSION, ClaudeTranscript, CodexTranscript
 
+import synthorg_tui.ingest
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.execution import SourceRef
-from synthorg_tui.ingest.discovery import SAMPLE
 from synthorg_tui.ingest.service import ImportProgress, ImportService
 
 
@@ -249,7 +249,7 @@ def _append(path: Path) -> None:
 
 
 async def test_the_sample_gives_memories_of_every_kind(bench: Bench) -> None:
-    report = await bench.service.run([SAMPLE])
+    report = await bench.service.run([Path(synthorg_tui.ingest.__file__).parent / "sample"])
     assert (report.files, report.executions, report.malformed_lines) == (3, 3, 0)
     assert (report.recoveries, report.redactions, report.skipped) == (4, 0, ())
     tags = {tag for draft in bench.backend.drafts.values() for tag in draft.request.metadata.tags}

@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn
 
 from synthorg_tui import __version__
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.text import safe_text
 
 EXIT_CODES: Final = """\
@@ -352,7 +353,9 @@ def parse_moment(text: str) -> datetime:
 
 
 def _path(text: str) -> Path:
-    return Path(text).expanduser()
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the path is empty")
+    return expand_home(text)
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -1,12 +1,13 @@
 """Company-wide memory configuration: which backend, where it keeps its data, how it behaves."""
 
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import Annotated, Final, Self
 
 import platformdirs
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 
 from synthorg_tui.core.enums import ConsolidationInterval, MemoryLevel
+from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.core.validation import reject, warn
 from synthorg_tui.memory.consolidation.config import ConsolidationConfig
@@ -27,7 +28,7 @@ def _fill_data_dir(value: object) -> object:
     if value is None:
         return default_data_dir()
     if isinstance(value, str) and value.startswith("~"):
-        return str(Path(value).expanduser())
+        return str(expand_home(value))
     return value
 
 
@@ -75,6 +76,8 @@ class MemoryStorageConfig(FrozenModel):
     def _reject_traversal(cls, path: str) -> str:
         if ".." in PurePosixPath(path).parts or ".." in PureWindowsPath(path).parts:
             reject("data_dir", path, "must not contain '..' as a path segment")
+        if "\0" in path:
+            reject("data_dir", path, "must not contain a null byte")
         return path
 
     @model_validator(mode="after")

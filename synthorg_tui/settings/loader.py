@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from synthorg_tui.core.errors import ConfigError
+from synthorg_tui.core.paths import expand_home
 from synthorg_tui.settings.config import RootConfig
 from synthorg_tui.settings.document import Document, SettingPath, read_document
 from synthorg_tui.settings.environment import CONFIG_FILE_VARIABLE, apply_environment
@@ -65,7 +66,7 @@ def config_file(
     if path is None and not variable:
         usual = default_config_file()
         return usual if usual.is_file() else None
-    named = Path(path or variable or "").expanduser()
+    named = expand_home(path or variable or "")
     if not named.is_file():
         origin = "--config" if path else CONFIG_FILE_VARIABLE
         raise ConfigError(f"{named}: no such file (named by {origin})")

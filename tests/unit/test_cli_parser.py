@@ -85,6 +85,7 @@ def test_without_a_command_the_app_is_meant() -> None:
     [
         ["fly"],
         ["search"],
+        ["search", "x", "--data-dir", " "],
         ["search", "x", "--limit", "0"],
         ["search", "x", "--limit", "1001"],
         ["search", "x", "--category", "poetry"],

@@ -181,6 +181,13 @@ class TestStorage:
         monkeypatch.setenv("HOME", "/home/someone")
         assert MemoryStorageConfig(data_dir="~/desk").data_dir == "/home/someone/desk"
 
+    def test_a_home_that_does_not_exist_is_left_as_it_is(self) -> None:
+        assert MemoryStorageConfig(data_dir="~no-such-user/x").data_dir == "~no-such-user/x"
+
+    def test_a_null_byte_is_refused(self) -> None:
+        with pytest.raises(ValidationError, match="null byte"):
+            MemoryStorageConfig(data_dir="a\0b")
+
     def test_an_unknown_vector_store_is_told_the_valid_ones_sorted(self) -> None:
         expected = r"Unknown vector_store 'x'\. Valid stores: \['qdrant', 'qdrant-external'\]"
         with pytest.raises(ValidationError, match=expected):

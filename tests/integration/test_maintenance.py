@@ -143,6 +143,26 @@ async def test_a_cancelled_reindex_leaves_a_store_that_catches_up_by_itself(
     assert (await maintenance.doctor()).ok
 
 
+async def test_after_compacting_no_byte_of_a_purged_memory_is_left_on_disk(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as backend:
+        purged = await backend.store(AGENT, request("XYLOPHONE in memory"))
+        kept = await backend.store(AGENT, request("kept"))
+        await backend.purge([purged], actor="me")
+        maintenance = Maintenance(backend, data_dir=tmp_path)
+        await maintenance.compact()
+        assert (await backend.get(AGENT, kept)) is not None
+        await backend.store(AGENT, request("later"))
+        assert (await maintenance.doctor()).ok
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert not [file.name for file in files if b"XYLOPHONE" in file.read_bytes()]
+    assert not list(tmp_path.glob("*.fresh*"))
+    async with opened(tmp_path) as backend:
+        assert await backend.count(AGENT) == 2
+        assert (await backend.find(query("later"))).hits
+
+
 # -- backup and restore
 
 

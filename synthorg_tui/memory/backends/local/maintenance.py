@@ -96,6 +96,13 @@ class Maintenance:
             _check_cancelled(cancel, f"re-embedding stopped at {done} of {total}")
         return done
 
+    async def compact(self) -> None:
+        """Write the database anew, so that no byte of what was purged is left in it.
+
+        Takes about 20 seconds at 100,000 memories; changes wait meanwhile.
+        """
+        await self._core.with_index(lambda _: self._core.database.rewrite())
+
     async def backup(self, target: Path | None = None) -> Path:
         """Write a consistent, verified copy of the database and return where it is.
 

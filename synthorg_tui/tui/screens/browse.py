@@ -158,8 +158,11 @@ class BrowseScreen(Screen[None]):
             self._show()
 
     def _show(self) -> None:
-        follow = self.rows.row.id if self.rows.row else None
-        self.rows.show(self.listing.window, scored=self.listing.searching, follow=follow)
+        searching = self.listing.searching
+        follow = self.rows.row.id if self.rows.row and not searching else None
+        if searching:
+            self.rows.cursor = 0
+        self.rows.show(self.listing.window, scored=searching, follow=follow)
         self._draw()
         self._follow_cursor()
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from synthorg_tui.tui.ports import SORT_ORDERS, Facets, Hits, MemoryRow, Page, SortOrder
 from synthorg_tui.tui.view_models.clockwork import counted
 from synthorg_tui.tui.view_models.ink import Line, line
-from synthorg_tui.tui.view_models.query import Query, matches, parse_query
+from synthorg_tui.tui.view_models.query import Chip, Query, matches, parse_query
 from synthorg_tui.tui.view_models.window import Marks, RowWindow
 
 HITS = 100
@@ -119,7 +119,11 @@ class Listing:
 def chip_line(query: Query, width: int, *, search: bool) -> Line:
     """The parts of a query as chips."""
     made = line(("search " if search else "filter ", "faint"))
-    for chip in query.chips:
+    chips = query.chips
+    if search and query.text:
+        rest = tuple(chip for chip in chips if chip.kind != "word")
+        chips = (Chip("word", query.text, "match"), *rest)
+    for chip in chips:
         made.add("▐", chip.role).add(chip.label, "strong").add("▌ ", chip.role)
     return made.fit(width)
 

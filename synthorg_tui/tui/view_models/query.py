@@ -9,7 +9,7 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.tui.ports import Criteria, MemoryRow
 
 OPERATORS = ("agent:", "cat:", "tag:", "since:")
-_TOKEN = re.compile(r'(-?)((?:[a-z]+:)?)(?:"([^"]*)"?|(\S+))|(-)|([a-z]+:)')
+_TOKEN = re.compile(r'(-?)((?:[a-z]+:)?)(?:"([^"]*)"?|(\S+))|(-)')
 _AGE = re.compile(r"(\d{1,5})([hdwmy])")
 _UNITS = {"h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 24 * 365}
 _CATEGORY_NAMES = ", ".join(category.value for category in MemoryCategory)
@@ -43,12 +43,12 @@ def parse_query(text: str, *, now: datetime, agents: Iterable[str] = ()) -> Quer
     query = Query()
     known = tuple(agents)
     for match in _TOKEN.finditer(text.strip()):
-        dash, operator, quoted, word, lone_dash, lone_operator = match.groups()
+        dash, operator, quoted, word, lone_dash = match.groups()
         value = quoted if quoted is not None else (word or "")
-        if lone_operator:
-            operator, value = lone_operator, ""
         if lone_dash:
             continue
+        if not operator and word in OPERATORS:
+            operator, value = word, ""
         if operator and operator not in OPERATORS:
             operator, value = "", operator + value
         query = _with_token(query, dash == "-", operator, value, now, known)

@@ -29,7 +29,7 @@ def bar(share: float, width: int, role: str = "accent") -> Line:
     """A thin bar filled to ``share`` in [0, 1], in half-cell steps."""
     halves = round(min(max(share, 0.0), 1.0) * width * 2)
     full, half = divmod(halves, 2)
-    return line(("━" * full + "╸" * half, role), ("━" * (width - full - half), "track"))
+    return line(("━" * full + "╸" * half, role), ("─" * (width - full - half), "track"))
 
 
 def memory_line(row: MemoryRow, width: int, *, now: datetime, marked: bool) -> Line:

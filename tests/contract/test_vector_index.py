@@ -287,6 +287,36 @@ async def test_shared_picks_one_side_or_both(
     assert await found(index, IndexFilter(now=NOW, shared=shared)) == expected
 
 
+@pytest.mark.parametrize(
+    ("shared", "agents", "exclude", "expected"),
+    [
+        (False, {"a"}, None, {1}),
+        (True, {"a"}, None, {2}),
+        (None, {"a"}, None, {1, 2}),
+        (False, {"a", "b"}, None, {1, 3}),
+        (True, set(), "a", {4}),
+        (False, set(), "a", {3}),
+        (None, set(), "a", {3, 4}),
+    ],
+)
+async def test_shared_and_agents_hold_together(
+    index: VectorIndex,
+    shared: bool | None,
+    agents: set[str],
+    exclude: str | None,
+    expected: set[int],
+) -> None:
+    await add(
+        index,
+        with_terms(1, agent="a"),
+        with_terms(2, agent="a", shared=True),
+        with_terms(3, agent="b"),
+        with_terms(4, agent="b", shared=True),
+    )
+    where = IndexFilter(now=NOW, shared=shared, agents=frozenset(agents), exclude_agent=exclude)
+    assert await found(index, where) == expected
+
+
 async def test_categories_keeps_any_of_them(index: VectorIndex) -> None:
     kinds = (MemoryCategory.WORKING, MemoryCategory.SOCIAL, MemoryCategory.SEMANTIC)
     await add(index, *(with_terms(n, category=kind) for n, kind in enumerate(kinds, start=1)))

@@ -65,6 +65,12 @@ _RULES: tuple[_Rule, ...] = (
         1,
     ),
     _rule("aws-access-key", ("AKIA", "ASIA"), _EDGE + r"(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _rule(
+        "aws-secret-key",
+        ("ecret_access_key", "ECRET_ACCESS_KEY", "ecretAccessKey"),
+        r"(?i:secret_?access_?key)[\s\"'=:,]{1,6}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
+        1,
+    ),
     _rule("google-api-key", ("AIza",), _EDGE + r"AIza[A-Za-z0-9_-]{35}"),
     _rule("google-oauth", ("GOCSPX-", "ya29."), _EDGE + r"(?:GOCSPX-|ya29\.)[A-Za-z0-9_-]{20,}+"),
     _rule(
@@ -102,7 +108,7 @@ _RULES: tuple[_Rule, ...] = (
     _rule(
         "stripe-key",
         ("sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"),
-        _EDGE + r"(?:(?:sk|rk)_(?:live|test)_|whsec_)[A-Za-z0-9+/=]{16,}+",
+        _EDGE + r"(?:(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}+|whsec_[A-Za-z0-9+/=]{24,}+)",
     ),
     _rule("anthropic-key", ("sk-ant-",), _EDGE + r"sk-ant-[A-Za-z0-9_-]{16,}+"),
     _rule(
@@ -155,6 +161,18 @@ _RULES: tuple[_Rule, ...] = (
         "password",
         ("assword=", "PASSWORD=", "wd=", "PWD="),
         r"(?i:password|pwd)=([^\s;\"',()&\[$]{3,128})(?=[;\s][^\n]{0,80}?" + _DSN + ")",
+        1,
+    ),
+    _rule(
+        "password",
+        ("login ",),
+        r"\blogin\s{1,4}\S{1,80}\s{1,4}password\s{1,4}([^\s\[]\S{2,127})",
+        1,
+    ),
+    _rule(
+        "password",
+        ("mysql", "mariadb"),
+        r"(?:mysql|mariadb)\w{0,10}\b[^\n|;&]{0,80}?\s-p([^\s\"'\[$-][^\s\"']{2,64})",
         1,
     ),
     _rule(

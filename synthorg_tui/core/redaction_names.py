@@ -17,7 +17,8 @@ _SECRET_NAME = re.compile(
     r"(?:[_-]?(?:base|value|id|b64|base64))?$"
 )
 _ENV_SECRET_NAME = re.compile(
-    r"[A-Z0-9_]*(?:KEY|SECRET|TOKEN|PASSWORD|PASSWD|PASS|PWD|CREDENTIALS)"
+    r"(?:[A-Z0-9_]*_)?(?:[A-Z0-9]*(?:SECRET|TOKEN|PASSWORD|PASSWD|PWD|CREDENTIALS)"
+    r"|(?:API|APP|AUTH|ACCESS|SECRET|PRIVATE|SIGNING|ENCRYPTION)?KEY|PASS)"
 )
 _NOT_SECRET_NAME = re.compile(
     r"(?i)(?:max|min|num|next|page|continuation|input|output|total|count|csrf[_-]?param|primary|"

@@ -23,6 +23,9 @@ def _block(kind: str, body: str) -> str:
 PLANTED: dict[str, tuple[str, str]] = {
     "aws access key": ("AK" + "IAQ7Z2M5X8N4B6V1C3", "AK" + "IAQ7Z2M5X8N4B6V1C3"),
     "aws secret": (f"aws_secret_access_key = {_LONG[:40]}", _LONG[:40]),
+    "aws configure": (f"aws configure set aws_secret_access_key {_LONG[:40]}", _LONG[:40]),
+    "netrc": ("machine x.example login ada password lovelace1843", "lovelace1843"),
+    "mysql flag": ("mysql -u root -plovelace1843 tides", "lovelace1843"),
     "aws pair": ("AK" + f"IAQ7Z2M5X8N4B6V1C3,{_LONG[:40]}", _LONG[:40]),
     "google api key": ("AI" + "za" + _LONG[:35], "AI" + "za" + _LONG[:35]),
     "google service account": (
@@ -96,6 +99,8 @@ ORDINARY = [
     "mailto: ada@example.org, see https://github.com/org/repo@v2",
     "the bearer of this message is authorised; bearer authentication works",
     "PASSWORD=$DB_PASSWORD make run",
+    "MONKEY=banana1 SSH_KEY_PATH=/home/ada/.ssh/id_rsa PUBLIC_KEY=abcdef123456",
+    "mysql -p tides",
     "API_KEY=<your key here>",
     "toolu_01CLY7LZY81zMjsfM27ZmeTa",
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",

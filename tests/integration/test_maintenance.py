@@ -163,6 +163,19 @@ async def test_after_compacting_no_byte_of_a_purged_memory_is_left_on_disk(
         assert (await backend.find(query("later"))).hits
 
 
+async def test_closing_after_a_purge_leaves_no_byte_of_it_on_disk(tmp_path: Path) -> None:
+    async with opened(tmp_path) as backend:
+        purged = await backend.store(AGENT, request("XYLOPHONE in memory"))
+        await backend.store(AGENT, request("kept"))
+    async with opened(tmp_path) as backend:
+        await backend.purge([purged], actor="me")
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert not [file.name for file in files if b"XYLOPHONE" in file.read_bytes()]
+    async with opened(tmp_path) as backend:
+        assert await backend.count(AGENT) == 1
+        assert (await Maintenance(backend, data_dir=tmp_path).doctor()).ok
+
+
 # -- backup and restore
 
 

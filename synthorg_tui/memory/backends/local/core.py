@@ -28,6 +28,9 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
+COMPACTED_ON_CLOSE = 64 * 1024 * 1024
+"""Bytes of a database up to which it is written anew after a purge, in a second or two."""
+
 
 class Core:
     """The store's moving parts, opened and closed together."""
@@ -52,6 +55,7 @@ class Core:
         self._opened_database = False
         self._revision = 0
         self._unembedded: int | None = None
+        self._has_purged = False
         # A commit and its index update form one step, so that the index gets revisions in order.
         self._order = asyncio.Lock()
 
@@ -86,6 +90,7 @@ class Core:
             self.is_open = False
             try:
                 await self.projection.close()
+                await self._leave_nothing_purged()
             finally:
                 await self._close_database()
 
@@ -159,6 +164,7 @@ class Core:
 
             result, changes = await self.database.write(transaction)
             self._revision = changes.revision
+            self._has_purged = self._has_purged or changes.has_purged
             if changes.unembedded or self._unembedded:
                 self._unembedded = None
             if changes.revision > started:
@@ -170,6 +176,16 @@ class Core:
     def _load(self, db: "Connection") -> None:
         self._revision = queries.last_revision(db)
         self.salt = queries.meta(db, "salt")
+
+    async def _leave_nothing_purged(self) -> None:
+        """Rid the file of what was purged, where that is quick."""
+        if not self._has_purged or self.database.path.stat().st_size > COMPACTED_ON_CLOSE:
+            return
+        try:
+            await self.database.rewrite()
+            self._has_purged = False
+        except (DomainError, duckdb_error(), OSError) as error:
+            logger.warning("purged content may still be in the file: %s", error)
 
     async def _close_database(self) -> None:
         if self._opened_database:

@@ -70,6 +70,7 @@ class Changes:
     points: list[tuple[MemoryRow, Vectors | None]] = field(default_factory=list)
     touched: list[str] = field(default_factory=list)
     unembedded: bool = False
+    has_purged: bool = False
     _history: list[tuple[int, str, datetime, str, str, str, str]] = field(default_factory=list)
 
     def add(self, rows: Sequence[tuple[MemoryRow, Vectors | None]], *, actor: str) -> None:
@@ -139,6 +140,7 @@ class Changes:
         self.db.execute(f"DELETE FROM vectors WHERE memory_id IN {listed}", [ids])
         self.db.execute(f"DELETE FROM memories WHERE id IN {listed}", [ids])
         self.touched.extend(ids)
+        self.has_purged = True
 
     def embed(self, vectors: Sequence[tuple[tuple[str, str], Vectors]]) -> int:
         """Vectors for (id, content) pairs; returns for how many of them the content still holds."""

@@ -140,7 +140,12 @@ class Database:
         try:
             _copy_live(self._writer, fresh)
             paused, resume = threading.Event(), threading.Event()
-            self._read_thread.submit(lambda: (paused.set(), resume.wait()))
+
+            def hold() -> None:
+                paused.set()
+                resume.wait()
+
+            self._read_thread.submit(hold)
             paused.wait()
             try:
                 self._close()

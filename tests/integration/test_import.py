@@ -194,7 +194,7 @@ def _session_with(texts: list[str]) -> list[dict[str, object]]:
                 "type": kind,
                 "uuid": f"u{len(records)}",
                 "sessionId": "secret-session",
-                "cwd": "/work/tidepool",
+                "cwd": "/srv/tidepool",
                 "timestamp": f"2025-01-01T00:{len(records) // 60:02}:{len(records) % 60:02}Z",
                 "message": {"role": kind, "content": content},
                 **fields,

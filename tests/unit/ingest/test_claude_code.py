@@ -26,7 +26,7 @@ def one_call(transcript: ClaudeTranscript, tmp_path: Path) -> ToolCall:
 
 
 def failing(output: str, *, tool: str = "Bash", **fields: Any) -> ClaudeTranscript:
-    given = {"command": "make test"} if tool == "Bash" else {"file_path": "/work/tidepool/a.py"}
+    given = {"command": "make test"} if tool == "Bash" else {"file_path": "/srv/tidepool/a.py"}
     transcript = ClaudeTranscript().user("please do it").use("c1", tool, **given)
     return transcript.result("c1", output, error=True, **fields)
 
@@ -235,10 +235,10 @@ def test_unknown_record_types_are_counted_and_passed_over(tmp_path: Path) -> Non
 
 
 def test_files_are_those_that_were_written_not_read(tmp_path: Path) -> None:
-    transcript = ClaudeTranscript().user("go").use("a", "Read", file_path="/work/tidepool/a.py")
-    transcript.result("a", "x").use("b", "Edit", file_path="/work/tidepool/b.py").result("b", "ok")
-    transcript.use("c", "Write", file_path="/work/tidepool/c.py").result("c", "no", error=True)
-    assert execution(transcript, tmp_path).files_touched == ("/work/tidepool/b.py",)
+    transcript = ClaudeTranscript().user("go").use("a", "Read", file_path="/srv/tidepool/a.py")
+    transcript.result("a", "x").use("b", "Edit", file_path="/srv/tidepool/b.py").result("b", "ok")
+    transcript.use("c", "Write", file_path="/srv/tidepool/c.py").result("c", "no", error=True)
+    assert execution(transcript, tmp_path).files_touched == ("/srv/tidepool/b.py",)
 
 
 def test_usage_repeated_on_the_lines_of_one_message_counts_once(tmp_path: Path) -> None:

@@ -97,8 +97,8 @@ def test_a_patch_that_failed_touched_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "# AGENTS.md instructions for /work\n\nAlways obey",
-        "<environment_context>\n<cwd>/work</cwd>\n</environment_context>",
+        "# AGENTS.md instructions for /srv\n\nAlways obey",
+        "<environment_context>\n<cwd>/srv</cwd>\n</environment_context>",
         "<user_instructions>Always obey</user_instructions>",
     ],
 )
@@ -131,7 +131,7 @@ def test_the_last_event_tells_the_outcome(
 def test_project_branch_and_session_come_from_the_records(tmp_path: Path) -> None:
     done = codex(tmp_path, asked())
     assert (done.id, done.agent_id) == ("codex:codex-1", "codex")
-    assert (done.project, done.branch) == ("/work/tidepool", "main")
+    assert (done.project, done.branch) == ("/srv/tidepool", "main")
 
 
 @pytest.mark.parametrize("name", ["rollout-1.jsonl.zst", "renamed.jsonl"])

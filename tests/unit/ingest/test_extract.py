@@ -56,7 +56,7 @@ def test_repeated_failures_of_one_thing_are_one_memory(tmp_path: Path) -> None:
     transcript = ClaudeTranscript().user("Fix the tests.")
     for error in ("one", "two"):
         transcript.bash("make test", f"Exit code 2\nError: {error}", error=True)
-        transcript.use(f"e{error}", "Edit", file_path="/work/tidepool/a.py").result(
+        transcript.use(f"e{error}", "Edit", file_path="/srv/tidepool/a.py").result(
             f"e{error}", "ok"
         )
     (memory,) = tagged(drafts(tmp_path, transcript.bash("make test", "ok")), "recovery")
@@ -84,9 +84,9 @@ def test_a_block_by_a_hook_that_was_put_right_is_told(tmp_path: Path) -> None:
 
 
 def test_an_edit_repeated_because_of_a_stale_read_is_not_worth_a_memory(tmp_path: Path) -> None:
-    transcript = ClaudeTranscript().user("Edit.").use("a", "Edit", file_path="/work/tidepool/a.py")
+    transcript = ClaudeTranscript().user("Edit.").use("a", "Edit", file_path="/srv/tidepool/a.py")
     stale = "<tool_use_error>File has not been read yet.</tool_use_error>"
-    transcript.result("a", stale, error=True).use("b", "Edit", file_path="/work/tidepool/a.py")
+    transcript.result("a", stale, error=True).use("b", "Edit", file_path="/srv/tidepool/a.py")
     assert tagged(drafts(tmp_path, transcript.result("b", "ok")), "recovery") == []
 
 
@@ -101,9 +101,9 @@ def test_a_commit_becomes_a_memory_with_its_message(tmp_path: Path) -> None:
 
 def test_each_further_request_with_work_is_a_task(tmp_path: Path) -> None:
     transcript = ClaudeTranscript().user("Add a chart of the tides.")
-    transcript.use("a", "Write", file_path="/work/tidepool/chart.py").result("a", "ok")
+    transcript.use("a", "Write", file_path="/srv/tidepool/chart.py").result("a", "ok")
     transcript.user("Now add a legend to the chart.")
-    transcript.use("b", "Edit", file_path="/work/tidepool/chart.py").result("b", "ok")
+    transcript.use("b", "Edit", file_path="/srv/tidepool/chart.py").result("b", "ok")
     transcript.user("thanks").say("You are welcome.")
     titles = [text.partition("\n")[0] for text in tagged(drafts(tmp_path, transcript), "task")]
     assert titles == ["Add a chart of the tides.", "Now add a legend to the chart."]
@@ -162,7 +162,7 @@ def test_every_draft_is_complete(tmp_path: Path) -> None:
     for draft in found:
         assert draft.created_at is not None
         assert draft.level is None
-        assert draft.project == "/work/tidepool"
+        assert draft.project == "/srv/tidepool"
         assert SourceRef.parse(draft.request.metadata.source or "") is not None
         assert {"tidepool", "branch:main"} <= set(draft.request.metadata.tags)
         assert len(draft.request.content) <= 1_800

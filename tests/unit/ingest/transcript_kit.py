@@ -13,7 +13,7 @@ class ClaudeTranscript:
     """Builds a Claude Code session line by line."""
 
     def __init__(
-        self, session: str = SESSION, *, agent: str = "", cwd: str = "/work/tidepool"
+        self, session: str = SESSION, *, agent: str = "", cwd: str = "/srv/tidepool"
     ) -> None:
         self.session, self.agent, self.cwd = session, agent, cwd
         self.lines: list[str] = []
@@ -75,7 +75,7 @@ class ClaudeTranscript:
 class CodexTranscript:
     """Builds a Codex rollout line by line."""
 
-    def __init__(self, session: str = "codex-1", cwd: str = "/work/tidepool") -> None:
+    def __init__(self, session: str = "codex-1", cwd: str = "/srv/tidepool") -> None:
         self.lines: list[str] = []
         self.calls = 0
         self.add("session_meta", id=session, cwd=cwd, git={"branch": "main"})

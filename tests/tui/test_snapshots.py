@@ -20,13 +20,13 @@ def compare(
     snap_compare: Compare, app: MemoryDeskApp, size: Size, *keys: str, text: str = ""
 ) -> bool:
     async def before(pilot: Pilot[None]) -> None:
-        await settle(pilot, rounds=60)
+        await settle(pilot, rounds=25)
         for key in keys:
             await pilot.press(key)
-            await settle(pilot, rounds=60)
+            await settle(pilot, rounds=25)
         if text:
             await type_text(pilot, text)
-            await settle(pilot, rounds=60)
+            await settle(pilot, rounds=25)
 
     app.set_reactive(MemoryDeskApp.app_focus, True)
     return snap_compare(app, terminal_size=size, run_before=before)

@@ -5,13 +5,14 @@ from textual.pilot import Pilot
 
 
 async def settle(pilot: Pilot[None], *, rounds: int = 200) -> None:
-    """Wait until no worker runs and all messages are handled."""
+    """Wait until nothing is under way: no worker, no message, no timer about to start one."""
+    quiet = 0
     for _ in range(rounds):
-        await pilot.pause(0.005)
-        if not any(worker.is_running for worker in pilot.app.workers):
-            break
-    await pilot.pause()
-    await pilot.pause()
+        await pilot.pause(0.01)
+        working = any(worker.is_running for worker in pilot.app.workers)
+        quiet = 0 if working else quiet + 1
+        if quiet == 3:
+            return
 
 
 def screen_text(app: App[None]) -> str:

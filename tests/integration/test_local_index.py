@@ -185,3 +185,17 @@ async def test_memories_kept_while_the_embedder_was_broken_are_embedded_by_the_d
         assert (await maintenance.doctor(fix=True)).ok
         found = await backend.retrieve(AGENT, query(limit=100))
         await assert_found(backend, {entry.content: entry.id for entry in found})
+
+
+async def test_reindexing_embeds_what_has_no_vector_yet(tmp_path: Path) -> None:
+    async with opened(tmp_path) as backend:
+        ids = await fill(backend)
+    other = HashEmbedder(fingerprint="hash-2")
+    async with opened(tmp_path, embedder=other) as backend:
+        maintenance = Maintenance(backend, data_dir=tmp_path)
+        other.broken = True
+        assert await maintenance.reindex() == 8
+        assert await backend.core.unembedded() == 8
+        other.broken = False
+        assert await maintenance.reindex() == 8
+        await assert_found(backend, ids)

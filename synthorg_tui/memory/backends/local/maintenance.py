@@ -1,6 +1,7 @@
 """Keeps a store healthy: examine and repair, rebuild the index, embed anew, back up, restore."""
 
 import asyncio
+import logging
 import os
 import secrets
 import shutil
@@ -21,6 +22,9 @@ from synthorg_tui.persistence.copying import copy_in_child
 from synthorg_tui.persistence.database import connect_file, schema_version
 from synthorg_tui.persistence.layout import BACKUP_DIR, DATABASE_FILE, ensure_private_dir
 from synthorg_tui.persistence.lock import DataDirLock
+from synthorg_tui.providers.embedding.errors import EmbeddingError
+
+logger = logging.getLogger(__name__)
 
 EMBED_BATCH = 128
 
@@ -60,10 +64,15 @@ class Maintenance:
     async def reindex(
         self, *, progress: Progress | None = None, cancel: threading.Event | None = None
     ) -> int:
-        """Rebuild the index from the stored vectors; returns how many memories it then has.
+        """Embed what has no vector yet, then rebuild the index; returns how many it then holds.
 
-        Searches find what has been indexed so far and say so. Writing goes on between batches.
+        Without a working embedder it is rebuilt from the vectors there are. Searches find what
+        has been indexed so far and say so. Writing goes on between batches.
         """
+        try:
+            await self.reembed(progress=progress, cancel=cancel)
+        except EmbeddingError as error:
+            logger.warning("rebuilding without new vectors: %s", error)
         await self._core.with_index(lambda projection: projection.start_over())
         total = await self._core.read(queries.count_changed)
         done = 0

@@ -103,7 +103,10 @@ class Search:
         waiting = await self._core.unembedded()
         if not waiting:
             return []
-        return [f"{waiting} memories wait for embedding and are found by keywords only"]
+        return [
+            f"{waiting} memories wait for embedding and are found by keywords only; "
+            "`synthorg-tui reindex` embeds them"
+        ]
 
     async def _is_current(self) -> bool:
         if self._core.projection.is_behind:

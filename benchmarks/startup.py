@@ -53,8 +53,7 @@ def child_hello(path: str) -> None:
 
 
 def child_ours(path: str, data_dir: Path, *, usable: bool) -> None:
-    from synthorg_tui.tui.app import MemoryDeskApp
-    from synthorg_tui.tui.desk import EngineHost
+    from synthorg_tui.tui.app import MemoryDeskApp, run
 
     class Measured(MemoryDeskApp):
         def action_reopen(self) -> None:
@@ -68,7 +67,7 @@ def child_ours(path: str, data_dir: Path, *, usable: bool) -> None:
             if self._memories.rows.window.rows:
                 self.call_after_refresh(report, path, self)
 
-    Measured(EngineHost(data_dir=data_dir), data_dir=data_dir).run()
+    run(data_dir=data_dir, app_type=Measured)
 
 
 def measure(step: str, data_dir: Path) -> float:

@@ -1,5 +1,6 @@
 """The terminal app: panes as modes, actions, themes; painted before the engine opens."""
 
+import gc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -80,7 +81,10 @@ class MemoryDeskApp(App[None]):
 
     async def _open(self) -> None:
         try:
-            desk = await self._host.open()
+            try:
+                desk = await self._host.open()
+            finally:
+                gc.enable()
         except DomainError as error:
             self._memories.tell_error(error)
         except Exception as error:  # whatever the engine meets, the app stays and says so
@@ -130,15 +134,23 @@ class MemoryDeskApp(App[None]):
                     )
 
 
-def run(*, data_dir: Path | None = None, config_path: Path | None = None) -> None:
+def run(
+    *,
+    data_dir: Path | None = None,
+    config_path: Path | None = None,
+    app_type: type[MemoryDeskApp] = MemoryDeskApp,
+) -> None:
     """Open the app until the person leaves it; settings are those of the command line."""
     import platformdirs
 
     from synthorg_tui.tui.desk import EngineHost
 
+    # Start-up makes many objects that live as long as the app: looking through them for garbage
+    # over and over is a tenth of the CPU until the first rows. It is on again once the store opens.
+    gc.disable()
     host = EngineHost(data_dir=data_dir, config_path=config_path)
     state_dir = data_dir or platformdirs.user_data_path("synthorg-tui", appauthor=False)
-    MemoryDeskApp(host, data_dir=state_dir).run()
+    app_type(host, data_dir=state_dir).run()
 
 
 def _runner(owner: App[None] | Screen[Any], method: str) -> Callable[[], None]:

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -186,6 +185,8 @@ class EngineDesk:
 
     async def load_sample(self) -> ImportOutcome:
         """Import the sample sessions the program carries."""
+        from importlib.resources import as_file, files
+
         with as_file(files("synthorg_tui.ingest").joinpath("sample")) as folder:
             if not folder.is_dir():
                 raise DomainError("This installation carries no sample.")

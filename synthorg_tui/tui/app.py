@@ -141,16 +141,19 @@ def run(
     app_type: type[MemoryDeskApp] = MemoryDeskApp,
 ) -> None:
     """Open the app until the person leaves it; settings are those of the command line."""
-    import platformdirs
-
     from synthorg_tui.tui.desk import EngineHost
 
     # Start-up makes many objects that live as long as the app: looking through them for garbage
     # over and over is a tenth of the CPU until the first rows. It is on again once the store opens.
     gc.disable()
     host = EngineHost(data_dir=data_dir, config_path=config_path)
-    state_dir = data_dir or platformdirs.user_data_path("synthorg-tui", appauthor=False)
-    app_type(host, data_dir=state_dir).run()
+    app_type(host, data_dir=data_dir or _default_data_dir()).run()
+
+
+def _default_data_dir() -> Path:
+    import platformdirs
+
+    return platformdirs.user_data_path("synthorg-tui", appauthor=False)
 
 
 def _runner(owner: App[None] | Screen[Any], method: str) -> Callable[[], None]:

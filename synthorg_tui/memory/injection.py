@@ -1,0 +1,53 @@
+"""How memories reach an agent: the strategy protocol and what strategies count tokens with."""
+
+from typing import Protocol, runtime_checkable
+
+from synthorg_tui.core.tokens import estimate_tokens
+from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.enums import InjectionPoint, InjectionStrategy
+from synthorg_tui.providers.models import ChatMessage, ToolDefinition
+
+__all__ = [
+    "DefaultTokenEstimator",
+    "InjectionPoint",
+    "InjectionStrategy",
+    "MemoryInjectionStrategy",
+    "TokenEstimator",
+]
+
+
+@runtime_checkable
+class TokenEstimator(Protocol):
+    """Counts tokens, exactly or about."""
+
+    def estimate_tokens(self, text: str) -> int:
+        """How many tokens ``text`` has; never negative."""
+        ...
+
+
+class DefaultTokenEstimator:
+    """A quarter of the characters, for when no tokenizer is at hand."""
+
+    def estimate_tokens(self, text: str) -> int:
+        """0 for an empty text, else at least 1."""
+        return estimate_tokens(text)
+
+
+@runtime_checkable
+class MemoryInjectionStrategy(Protocol):
+    """Makes memories available to an agent: by messages, by tools, or both."""
+
+    async def prepare_messages(
+        self, agent_id: NotBlankStr, query_text: NotBlankStr, token_budget: int
+    ) -> tuple[ChatMessage, ...]:
+        """Messages to put between system prompt and task; ``()`` when there is nothing."""
+        ...
+
+    def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
+        """Tools the agent gets; ``()`` when the strategy has none."""
+        ...
+
+    @property
+    def strategy_name(self) -> str:
+        """The name of the strategy."""
+        ...

@@ -6,14 +6,49 @@ from functools import lru_cache
 
 _TAG = re.compile(r"[a-z][a-z0-9-]{0,31}")
 
+# What a reader overlooks: white space, and characters that have no width.
+_GAP = r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]*"
+_OPENING = "<\N{FULLWIDTH LESS-THAN SIGN}\N{SMALL LESS-THAN SIGN}"
+_SLASH = "/\N{FULLWIDTH SOLIDUS}\N{DIVISION SLASH}\N{FRACTION SLASH}"
+_LOOK_ALIKES = {  # Cyrillic and Greek
+    "a": "\u0430\u03b1",
+    "c": "\u0441",
+    "d": "\u0501",
+    "e": "\u0435",
+    "i": "\u0456\u03b9",
+    "k": "\u043a\u03ba",
+    "m": "\u043c",
+    "n": "\u0578",
+    "o": "\u043e\u03bf",
+    "p": "\u0440\u03c1",
+    "r": "\u0433",
+    "s": "\u0455",
+    "t": "\u0442\u03c4",
+    "u": "\u03c5",
+    "x": "\u0445",
+    "y": "\u0443",
+}
+_DASH = "\\-\u2010-\u2015\u2212\ufe58\ufe63\uff0d"
+
 
 @lru_cache(maxsize=32)
 def _closing(tag: str) -> re.Pattern[str]:
-    return re.compile(rf"<(?=/{re.escape(tag)}\s*>)", re.IGNORECASE)
+    letters = _GAP.join(f"[{_DASH}]" if letter == "-" else _alike(letter) for letter in tag)
+    after = f"{_GAP}[{_SLASH}]{_GAP}{letters}(?![a-z0-9-])"
+    return re.compile(f"[{_OPENING}](?={after})", re.IGNORECASE)
+
+
+def _alike(letter: str) -> str:
+    full_width = chr(ord(letter) + 0xFEE0)
+    return f"[{letter}{full_width}{_LOOK_ALIKES.get(letter, '')}]"
 
 
 def wrap_untrusted(tag: str, text: str) -> str:
     """``text`` between ``<tag>`` and ``</tag>``, unable to close the fence itself.
+
+    Anything that reads like the closing tag gets a backslash after its first character: in any
+    case, with white space or invisible characters in between, with attributes, unfinished, or
+    in letters that look like those of the tag.
 
     Raises:
         ValueError: the tag isn't a lower-case letter and up to 31 of ``[a-z0-9-]``.
@@ -23,8 +58,8 @@ def wrap_untrusted(tag: str, text: str) -> str:
     return f"<{tag}>\n{_closing(tag).sub(_escape, text)}\n</{tag}>"
 
 
-def _escape(_match: re.Match[str]) -> str:
-    return "<\\"
+def _escape(match: re.Match[str]) -> str:
+    return match[0] + "\\"
 
 
 def untrusted_content_directive(tags: Sequence[str]) -> str:

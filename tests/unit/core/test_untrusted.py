@@ -1,6 +1,7 @@
 import re
 
 import pytest
+from hostile import FENCE_BREAKS, LOOK_ALIKES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,3 +48,14 @@ def test_the_directive_names_every_tag_in_one_paragraph() -> None:
 def test_a_directive_without_tags_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one"):
         untrusted_content_directive(())
+
+
+@pytest.mark.parametrize("content", [*FENCE_BREAKS[:15], *LOOK_ALIKES])
+def test_whatever_reads_like_the_closing_tag_is_broken_up(content: str) -> None:
+    inside = wrap_untrusted("memory-entry", content)[len("<memory-entry>\n") :]
+    opening = content[0]
+    assert inside == f"{opening}\\{content[1:]}\n</memory-entry>"
+
+
+def test_a_longer_tag_that_begins_alike_is_left_alone() -> None:
+    assert "</memory-entry-2>" in wrap_untrusted("memory-entry", "</memory-entry-2>")

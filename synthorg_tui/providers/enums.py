@@ -10,3 +10,13 @@ class MessageRole(StrEnum):
     USER = "user"
     ASSISTANT = "assistant"
     TOOL = "tool"
+
+
+class FinishReason(StrEnum):
+    """Why a model stopped."""
+
+    STOP = "stop"
+    MAX_TOKENS = "max_tokens"
+    TOOL_USE = "tool_use"
+    CONTENT_FILTER = "content_filter"
+    ERROR = "error"

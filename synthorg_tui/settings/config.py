@@ -11,6 +11,7 @@ from synthorg_tui.memory.config import CompanyMemoryConfig
 from synthorg_tui.memory.consolidation.models import RetentionRule, require_unique_categories
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.shared import SHARED_OWNER
+from synthorg_tui.providers.completion.config import AutoModelConfig, CompletionConfig
 from synthorg_tui.providers.embedding.config import EmbeddingConfig, MiniLMConfig
 
 
@@ -55,6 +56,7 @@ class ProvidersConfig(FrozenModel):
     """Which models do the work."""
 
     embedding: EmbeddingConfig = MiniLMConfig()
+    completion: CompletionConfig = AutoModelConfig()
 
 
 class RootConfig(FrozenModel):

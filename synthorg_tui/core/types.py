@@ -18,4 +18,4 @@ NotBlankStr = Annotated[str, StringConstraints(min_length=1), AfterValidator(_re
 class FrozenModel(BaseModel):
     """Immutable model that refuses unknown fields, NaN and infinities."""
 
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False, extra="forbid")
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False, extra="forbid", defer_build=True)

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.extensions import SearchHit
     from synthorg_tui.memory.models import MemoryEntry
 
+WARM_UP_AFTER = 0.5
+"""Seconds from opening until the search gets ready: the list is on the screen first."""
+
 ACTOR = "person"
 """Who the history names for changes made at the desk."""
 
@@ -43,6 +46,7 @@ class EngineHost:
         self._data_dir = data_dir
         self._config_path = config_path
         self._stack = AsyncExitStack()
+        self._warming: asyncio.Task[None] | None = None
 
     async def open(self) -> "EngineDesk":
         """Load the engine off the event loop, then open it."""
@@ -52,11 +56,21 @@ class EngineHost:
 
         settings = load_settings(self._config_path)
         opening = Engine.open(settings, data_dir=self._data_dir)
-        return EngineDesk(await self._stack.enter_async_context(opening))
+        engine = await self._stack.enter_async_context(opening)
+        self._warming = asyncio.create_task(_warm_up(engine))
+        return EngineDesk(engine)
 
     async def close(self) -> None:
         """Close the engine if it is open."""
+        if self._warming is not None:
+            self._warming.cancel()
+            await asyncio.gather(self._warming, return_exceptions=True)
         await self._stack.aclose()
+
+
+async def _warm_up(engine: "Engine") -> None:
+    await asyncio.sleep(WARM_UP_AFTER)
+    await engine.warm_up()
 
 
 class EngineDesk:

@@ -354,7 +354,7 @@ async def test_a_purge_leaves_nothing_of_the_content(tmp_path: Path) -> None:
             ]
         )
         assert "xylophone" not in "".join(dump)
-        assert await backend.core.projection.index.count() == 0
+        assert await (await backend.core.indexed()).index.count() == 0
 
 
 async def test_listing_filters_sorts_and_counts_all_that_match(

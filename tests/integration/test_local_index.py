@@ -87,7 +87,7 @@ async def test_an_index_of_another_database_is_not_used(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "a" / INDEX_DIR, tmp_path / "b" / INDEX_DIR)
     async with opened(tmp_path / "b") as backend:
         await assert_found(backend, ids)
-        assert await backend.core.projection.index.count() == len(WORDS)
+        assert await (await backend.core.indexed()).index.count() == len(WORDS)
 
 
 async def test_a_cancelled_store_is_either_complete_or_absent(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ async def test_a_point_the_index_lost_is_found_out_and_put_back(
     backend: LocalMemoryBackend, maintenance: Maintenance
 ) -> None:
     (entry, *_) = await backend.retrieve(AGENT, query("word7"))
-    index = backend.core.projection.index
+    index = (await backend.core.indexed()).index
     await index.apply([], [entry.id], revision=20)
     assert "index" in await failed(maintenance)
     assert (await maintenance.doctor(fix=True)).ok
@@ -69,7 +69,7 @@ async def test_a_point_the_index_lost_is_found_out_and_put_back(
 async def test_a_point_of_no_memory_is_found_out_and_removed(
     backend: LocalMemoryBackend, maintenance: Maintenance
 ) -> None:
-    index = backend.core.projection.index
+    index = (await backend.core.indexed()).index
     assert isinstance(index, FlakyIndex)
     (entry, *_) = await backend.retrieve(AGENT, query("word7"))
     applied: list[object] = []
@@ -90,7 +90,7 @@ async def test_a_point_of_no_memory_is_found_out_and_removed(
 async def test_an_index_that_is_behind_is_reported_and_caught_up(
     backend: LocalMemoryBackend, maintenance: Maintenance
 ) -> None:
-    index = backend.core.projection.index
+    index = (await backend.core.indexed()).index
     assert isinstance(index, FlakyIndex)
     index.broken = True
     await backend.store(AGENT, request("late"))

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-import numpy as np
-
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
 
@@ -24,6 +22,8 @@ def default_threads() -> int:
 
 def normalise(vectors: Vectors) -> Vectors:
     """Rows scaled to length 1."""
+    import numpy as np
+
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     scaled: Vectors = (vectors / np.maximum(norms, 1e-12)).astype(np.float32)
     return scaled
@@ -55,6 +55,8 @@ class LocalEmbedder(ABC):
         """Frees the model."""
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
         vectors = np.empty((len(texts), self.dims), dtype=np.float32)
         if texts:
             for positions, compute in await self._run(lambda: self._plan(texts)):

@@ -7,8 +7,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.local import LocalEmbedder, default_threads, normalise
@@ -116,6 +114,8 @@ def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _compute(session: "InferenceSession", encodings: "Sequence[Encoding]") -> Vectors:
+    import numpy as np
+
     shape = (len(encodings), max(len(e.ids) for e in encodings))
     ids = np.zeros(shape, dtype=np.int64)
     mask = np.zeros(shape, dtype=np.int64)

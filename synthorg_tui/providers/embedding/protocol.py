@@ -1,12 +1,15 @@
 """The embedding contract."""
 
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-Vectors: TypeAlias = NDArray[np.float32]
+    Vectors: TypeAlias = NDArray[np.float32]
+else:  # numpy takes a tenth of a second to load, which listing memories doesn't need
+    Vectors = Any
 """Float32, one L2-normalised row a text (or a single row)."""
 
 

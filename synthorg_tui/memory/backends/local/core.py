@@ -49,9 +49,12 @@ class Core:
         self.clock = clock
         self.policy = policy
         self.tokenizer = BM25Tokenizer()
-        self.projection = Projection(database, index, self.tokenizer)
+        self._projection = Projection(database, index, self.tokenizer)
         self.salt = ""
         self.is_open = False
+        self._epoch = ""
+        self._index_open = False
+        self._opening = asyncio.Lock()
         self._opened_database = False
         self._revision = 0
         self._unembedded: int | None = None
@@ -60,36 +63,47 @@ class Core:
         self._order = asyncio.Lock()
 
     async def open(self) -> None:
-        """Open database and index and replay what the index has missed."""
+        """Open the database. The index opens when it is first needed: listing needs none."""
         if self.is_open:
             return
         self._opened_database = not self.database.is_open
         await self.database.open()
         try:
             await self.database.read(self._load)
-            epoch = await self.database.read(lambda db: queries.meta(db, "epoch"))
-            await self.projection.open(
-                epoch=epoch,
-                fingerprint=self.embedder.fingerprint,
-                dims=self.embedder.dims,
-                revision=self._revision,
-            )
-        except BaseException as error:
+        except BaseException:
             await self._close_database()
-            if isinstance(error, VectorIndexError | EmbeddingError):
-                raise MemoryConnectionError(error.message, remedy=error.remedy) from error
             raise
         self._unembedded = None
         self.is_open = True
+
+    async def indexed(self) -> Projection:
+        """The projection with its index open and what that had missed replayed.
+
+        Raises ``VectorIndexError``, and ``EmbeddingError`` when the model's vectors have no
+        known length.
+        """
+        self.check_open()
+        async with self._opening:
+            if not self._index_open:
+                await self._projection.open(
+                    epoch=self._epoch,
+                    fingerprint=self.embedder.fingerprint,
+                    dims=self.embedder.dims,
+                    revision=self._revision,
+                )
+                self._index_open = True
+        return self._projection
 
     async def close(self) -> None:
         """Close the index, and the database if it was opened here."""
         if not self.is_open:
             return
-        async with self._order:
+        async with self._order, self._opening:
             self.is_open = False
             try:
-                await self.projection.close()
+                if self._index_open:
+                    self._index_open = False
+                    await self._projection.close()
                 await self._leave_nothing_purged()
             finally:
                 await self._close_database()
@@ -125,7 +139,7 @@ class Core:
         """Run ``work`` on the index while nothing is being changed."""
         self.check_open()
         async with self._order:
-            return await work(self.projection)
+            return await work(await self.indexed())
 
     async def catch_up(self) -> None:
         """Replay some of what the index has missed, unless somebody else is at it."""
@@ -168,14 +182,22 @@ class Core:
             if changes.unembedded or self._unembedded:
                 self._unembedded = None
             if changes.revision > started:
-                await self.projection.apply(
-                    changes.points, changes.touched, revision=changes.revision
-                )
+                await self._project(changes)
             return result
+
+    async def _project(self, changes: Changes) -> None:
+        """What is committed is kept, whatever becomes of the index: it catches up later."""
+        try:
+            projection = await self.indexed()
+        except (VectorIndexError, EmbeddingError) as error:
+            logger.warning("index is not open and will be replayed: %s", error)
+            return
+        await projection.apply(changes.points, changes.touched, revision=changes.revision)
 
     def _load(self, db: "Connection") -> None:
         self._revision = queries.last_revision(db)
         self.salt = queries.meta(db, "salt")
+        self._epoch = queries.meta(db, "epoch")
 
     async def _leave_nothing_purged(self) -> None:
         """Rid the file of what was purged, where that is quick."""
@@ -204,7 +226,7 @@ def failing_as(kind: type[MemoryError], action: str) -> Iterator[None]:
     """Turn what the database and the index raise into one kind of memory error."""
     try:
         yield
-    except VectorIndexError as error:
+    except (VectorIndexError, EmbeddingError) as error:
         raise kind(f"{action} failed: {error.message}", remedy=error.remedy) from error
     except duckdb_error() as error:
         raise kind(f"{action} failed: {str(error).splitlines()[0]}") from error

@@ -70,7 +70,8 @@ class Doctor:
     async def index_difference(self) -> tuple[list[str], list[str]]:
         """Live memories the index lacks, and points it has of no live memory."""
         live = set(await self._core.read(_live_ids))
-        indexed = {point_id async for point_id in self._core.projection.index.ids()}
+        index = (await self._core.indexed()).index
+        indexed = {point_id async for point_id in index.ids()}
         return sorted(live - indexed), sorted(indexed - live)
 
     def loose_paths(self) -> list[tuple[Path, int]]:
@@ -97,8 +98,8 @@ class Doctor:
 
     async def _index(self) -> tuple[bool, str]:
         missing, unknown = await self.index_difference()
-        count = await self._core.projection.index.count()
-        behind = self._core.projection.is_behind
+        projection = await self._core.indexed()
+        count, behind = await projection.index.count(), projection.is_behind
         if missing or unknown or behind:
             late = ", behind the database" if behind else ""
             return False, f"{len(missing)} memories missing, {len(unknown)} points unknown{late}"
@@ -132,7 +133,8 @@ class Doctor:
             since=aware(row.created_at),
             shared=row.shared,
         )
-        hits = await self._core.projection.index.search(where, dense=None, sparse=sparse, limit=200)
+        index = (await self._core.indexed()).index
+        hits = await index.search(where, dense=None, sparse=sparse, limit=200)
         return len(hits.sparse) == 200 or any(hit.id == row.id for hit in hits.sparse)
 
     async def _lock(self) -> tuple[bool, str]:

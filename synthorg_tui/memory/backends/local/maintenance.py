@@ -76,13 +76,14 @@ class Maintenance:
         await self._core.with_index(lambda projection: projection.start_over())
         total = await self._core.read(queries.count_changed)
         done = 0
-        while self._core.projection.is_behind:
+        projection = await self._core.indexed()
+        while projection.is_behind:
             done += await self._core.with_index(lambda projection: projection.step())
             if progress is not None:
                 # Searches catch up too, and what they did isn't counted here.
-                progress(done if self._core.projection.is_behind else total, total)
+                progress(done if projection.is_behind else total, total)
             _check_cancelled(cancel, f"reindexing stopped at {done} of {total}")
-        return await self._core.projection.index.count()
+        return await projection.index.count()
 
     async def reembed(
         self, *, progress: Progress | None = None, cancel: threading.Event | None = None

@@ -6,8 +6,6 @@ from datetime import UTC
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.rows import MemoryRow, aware
@@ -121,6 +119,8 @@ class Projection:
 
     def _load(self, db: "Connection", ids: Sequence[str]) -> tuple[list[IndexPoint], list[str]]:
         """The points of live memories and the ids of all others."""
+        import numpy as np
+
         rows = queries.rows_by_id(db, ids)
         live = {i: row for i, row in rows.items() if row.deleted_at is None}
         blobs = queries.vectors_by_id(db, list(live), self._fingerprint) if live else {}

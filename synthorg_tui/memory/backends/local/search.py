@@ -48,7 +48,7 @@ class Search:
         notes = [missing] if missing else await self._unembedded_note()
         if not await self._is_current():
             notes.append("the index is being repaired; the newest memories may be missing")
-        hits = await self._core.projection.index.search(
+        hits = await (await self._core.indexed()).index.search(
             self._filter(query, scope), dense=dense, sparse=sparse, limit=_depth(query.limit)
         )
         candidates = fuse_hits(hits, limit=max(MIN_CANDIDATES, 2 * query.limit))
@@ -65,7 +65,7 @@ class Search:
         """By BM25 alone; the relevance is the share of the best score."""
         sparse: SparseVector = self._core.tokenizer.encode(_text_of(query))
         await self._is_current()
-        hits = await self._core.projection.index.search(
+        hits = await (await self._core.indexed()).index.search(
             self._filter(query, scope), dense=None, sparse=sparse, limit=_depth(query.limit)
         )
         ranked = [FusedHit(h.id, None, h.score, _share(h, hits.sparse)) for h in hits.sparse]
@@ -109,9 +109,10 @@ class Search:
         ]
 
     async def _is_current(self) -> bool:
-        if self._core.projection.is_behind:
+        projection = await self._core.indexed()
+        if projection.is_behind:
             await self._core.catch_up()
-        return not self._core.projection.is_behind
+        return not projection.is_behind
 
     async def _entries(
         self, ranked: Sequence[FusedHit], query: MemoryQuery

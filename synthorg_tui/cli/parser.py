@@ -11,6 +11,7 @@ from synthorg_tui import __version__
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.text import safe_text
+from synthorg_tui.memory.enums import Sensitivity
 
 EXIT_CODES: Final = """\
 exit codes:
@@ -254,6 +255,13 @@ def _memories_writing(actions: Commands) -> None:
     )
     parser.add_argument("--tags", metavar="A,B", type=_words, help="new tags, separated by commas")
     parser.add_argument("--confidence", metavar="X", type=_fraction, help="new confidence, 0 to 1")
+    levels = [level.value for level in Sensitivity]
+    parser.add_argument(
+        "--sensitivity", choices=levels, metavar="LEVEL", help=f"one of {', '.join(levels)}"
+    )
+    parser.add_argument(
+        "--fact-key", metavar="KEY", help="what the memory is the fact of; '' makes it a note"
+    )
 
 
 def _memories_removing(actions: Commands) -> None:

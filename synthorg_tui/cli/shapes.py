@@ -8,6 +8,7 @@ from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.execution import SourceRef
 from synthorg_tui.memory.extensions import MemoryRevision, SearchHit
 from synthorg_tui.memory.models import MemoryEntry
+from synthorg_tui.memory.traits import traits_of
 
 if TYPE_CHECKING:
     from synthorg_tui.ingest.service import ImportReport
@@ -61,6 +62,7 @@ def calls(counts: Mapping[CallOutcome, int]) -> dict[str, int]:
 
 def memory(entry: MemoryEntry, source: Json | None) -> Json:
     """A memory with all its fields."""
+    traits = traits_of(entry.metadata.tags)
     return {
         "id": entry.id,
         "agent_id": entry.agent_id,
@@ -69,6 +71,8 @@ def memory(entry: MemoryEntry, source: Json | None) -> Json:
         "content": entry.content,
         "tags": list(entry.metadata.tags),
         "confidence": entry.metadata.confidence,
+        "sensitivity": traits.sensitivity.value,
+        "fact_key": traits.fact_key,
         "source": source,
         "created_at": entry.created_at.isoformat(),
         "updated_at": entry.updated_at.isoformat() if entry.updated_at else None,

@@ -22,6 +22,24 @@ class InjectionStrategy(StrEnum):
     SELF_EDITING = "self_editing"
 
 
+class Sensitivity(StrEnum):
+    """Who may read a memory; ascending."""
+
+    PUBLIC = "public"
+    PRIVATE = "private"
+    SENSITIVE = "sensitive"
+
+
+class SourceKind(StrEnum):
+    """Who a memory came from."""
+
+    USER = "user"
+    OPERATOR = "operator"
+    TOOL = "tool"
+    SYSTEM = "system"
+    IMPORT = "import"
+
+
 class InjectionPoint(StrEnum):
     """The role of the message that carries injected memories."""
 

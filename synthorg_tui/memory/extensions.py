@@ -10,6 +10,7 @@ from pydantic import AwareDatetime
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.memory.enums import Sensitivity, SourceKind
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest, Tags
 
 
@@ -19,7 +20,7 @@ class MemoryDraft(FrozenModel):
     ``key`` names the same piece of experience across imports: storing it again is skipped
     when nothing changed, updates the memory when the content did, and is refused when a person
     deleted it. ``created_at`` is when it happened; now when missing. ``level`` is the agent's
-    when missing. ``project`` is a canonical path.
+    when missing. ``project`` is a canonical path. ``source_kind`` is who it comes from.
     """
 
     request: MemoryStoreRequest
@@ -28,6 +29,7 @@ class MemoryDraft(FrozenModel):
     level: MemoryLevel | None = None
     session_id: NotBlankStr | None = None
     project: NotBlankStr | None = None
+    source_kind: SourceKind = SourceKind.IMPORT
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +65,18 @@ class MemoryRevision:
 
 
 class MemoryEdit(FrozenModel):
-    """Fields to change; what is ``None`` stays."""
+    """Fields to change; what is ``None`` stays.
+
+    New ``tags`` keep the fact key and the sensitivity unless they name others. An empty
+    ``fact_key`` makes the memory no fact; only semantic, social and working ones can be facts.
+    """
 
     content: NotBlankStr | None = None
     category: MemoryCategory | None = None
     tags: Tags | None = None
     confidence: float | None = None
+    sensitivity: Sensitivity | None = None
+    fact_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, TypeVar
 from synthorg_tui.core.errors import DomainError, StoreCorruptError, StoreLockedError
 from synthorg_tui.persistence.copying import copy_in_child
 from synthorg_tui.persistence.layout import DATABASE_FILE, ensure_private_dir, make_private
+from synthorg_tui.persistence.migrations import SCHEMA_VERSION, migrate
 
 if TYPE_CHECKING:
     import duckdb
 
 T = TypeVar("T")
 
-SCHEMA_VERSION = 1
 MEMORY_LIMIT = "128MB"
 RESTORE_REMEDY = "Run `synthorg-tui restore` to bring back the last backup."
 _SUFFIXES = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
@@ -269,6 +269,8 @@ def _migrate(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
             f"{path} has schema version {version}; this program reads up to {SCHEMA_VERSION}",
             remedy="Update synthorg-tui, or use another --data-dir.",
         )
+    if version < SCHEMA_VERSION:
+        migrate(connection, version)
     connection.execute(_schema())
 
 

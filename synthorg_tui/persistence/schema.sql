@@ -1,4 +1,4 @@
--- Version 1. Statements are idempotent. Times are UTC without a zone.
+-- Version 2. Statements are idempotent; migrations.py makes it of version 1. Times are UTC without a zone.
 
 CREATE TABLE IF NOT EXISTS meta (
     name VARCHAR PRIMARY KEY,
@@ -6,7 +6,8 @@ CREATE TABLE IF NOT EXISTS meta (
 );
 
 -- One row a live or soft-deleted memory. "revision" is the last change of it; the vector index
--- is brought up to date from rows newer than what it has applied.
+-- is brought up to date from rows newer than what it has applied. "fact_key" and "sensitivity" say
+-- what the tags say (memory/traits.py), for queries.
 CREATE TABLE IF NOT EXISTS memories (
     id UUID PRIMARY KEY,
     revision BIGINT NOT NULL,
@@ -28,7 +29,10 @@ CREATE TABLE IF NOT EXISTS memories (
     created_at TIMESTAMP NOT NULL,
     updated_at TIMESTAMP,
     expires_at TIMESTAMP,
-    deleted_at TIMESTAMP
+    deleted_at TIMESTAMP,
+    fact_key VARCHAR,
+    sensitivity VARCHAR DEFAULT 'private',
+    source_kind VARCHAR DEFAULT 'operator'
 );
 
 -- One row a memory that has been embedded; a memory without one waits for re-embedding.

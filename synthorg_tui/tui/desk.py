@@ -136,8 +136,17 @@ class EngineDesk:
     async def edit(self, memory_id: str, change: Change) -> MemoryRow:
         """Change a memory."""
         from synthorg_tui.memory.extensions import MemoryEdit
+        from synthorg_tui.memory.traits import traits_of
 
-        edit = MemoryEdit(content=change.content, category=change.category, tags=change.tags)
+        # The person sees all tags in one field: what is gone from it is meant to be gone.
+        traits = traits_of(change.tags) if change.tags is not None else None
+        edit = MemoryEdit(
+            content=change.content,
+            category=change.category,
+            tags=change.tags,
+            sensitivity=traits.sensitivity if traits else None,
+            fact_key=(traits.fact_key or "") if traits else None,
+        )
         return _row(await self._engine.desk.edit(memory_id, edit, actor=ACTOR))
 
     async def remove(self, memory_ids: Sequence[str]) -> int:

@@ -206,6 +206,17 @@ class TestMemories:
         assert [change["kind"] for change in history["history"]] == ["edited", "added"]
         assert {change["actor"] for change in history["history"]} == {"person"}
 
+    def test_a_memory_becomes_a_sensitive_fact(self, cli: Cli) -> None:
+        memory_id = add(cli, "Badgers", "--tags", "dig")
+        given = ("--sensitivity", "sensitive", "--fact-key", "animal", "--json")
+        edited = cli("memories", "edit", memory_id, *given).json
+        assert (edited["sensitivity"], edited["fact_key"]) == ("sensitive", "animal")
+        assert edited["tags"] == ["dig", "fact:animal", "sensitivity:sensitive"]
+        shown = cli("memories", "show", memory_id).out
+        assert re.search(r"sensitivity +sensitive", shown)
+        plain = cli("memories", "edit", memory_id, "--fact-key", "", "--json").json
+        assert (plain["sensitivity"], plain["fact_key"]) == ("sensitive", None)
+
     def test_without_options_the_editor_is_opened(
         self, cli: Cli, monkeypatch: pytest.MonkeyPatch
     ) -> None:

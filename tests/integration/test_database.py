@@ -11,6 +11,7 @@ import pytest
 
 from synthorg_tui.core.errors import DomainError, StoreCorruptError, StoreLockedError
 from synthorg_tui.persistence.database import Database, schema_version
+from synthorg_tui.persistence.migrations import SCHEMA_VERSION
 
 
 @pytest.fixture
@@ -126,7 +127,7 @@ async def test_a_damaged_file_is_reported_with_the_remedy(
 async def test_a_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     database = Database.in_dir(tmp_path)
     await database.open()
-    assert await database.read(schema_version) == 1
+    assert await database.read(schema_version) == SCHEMA_VERSION
     await database.write(
         lambda db: db.execute("UPDATE meta SET value = '99' WHERE name = 'schema_version'")
     )
@@ -139,7 +140,7 @@ async def test_a_creation_cut_short_is_started_over(tmp_path: Path) -> None:
     (tmp_path / "memory.duckdb.new").write_bytes(b"half")
     database = Database.in_dir(tmp_path)
     await database.open()
-    assert await database.read(schema_version) == 1
+    assert await database.read(schema_version) == SCHEMA_VERSION
     await database.close()
 
 

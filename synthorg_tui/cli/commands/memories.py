@@ -15,10 +15,12 @@ from synthorg_tui.cli.console import local_time, plural
 from synthorg_tui.cli.context import ACTOR, Context, UsageError
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.execution import SourceRef
+from synthorg_tui.memory.enums import Sensitivity, SourceKind
 from synthorg_tui.memory.errors import MemoryCapabilityError, MemoryNotFoundError, MemoryStoreError
 from synthorg_tui.memory.extensions import BatchStore, BrowseFilter, Desk, MemoryDraft, MemoryEdit
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.shared import SHARED_OWNER
+from synthorg_tui.memory.traits import traits_of
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.executions import Excerpt
@@ -85,6 +87,7 @@ def _show_entry(
     context: Context, entry: MemoryEntry, place: str, excerpt: "Excerpt | None"
 ) -> None:
     console = context.console
+    traits = traits_of(entry.metadata.tags)
     console.block(entry.content)
     console.line()
     for label, value in (
@@ -92,6 +95,8 @@ def _show_entry(
         ("agent", entry.agent_id),
         ("category", entry.category.value),
         ("namespace", entry.namespace),
+        ("fact key", traits.fact_key or ""),
+        ("sensitivity", traits.sensitivity.value),
         ("tags", ", ".join(entry.metadata.tags)),
         ("confidence", f"{entry.metadata.confidence:g}"),
         ("created", local_time(entry.created_at)),
@@ -100,7 +105,7 @@ def _show_entry(
         ("source", place),
     ):
         if value:
-            console.parts([(f"{label:<10}", "dim"), (value,)])
+            console.parts([(f"{label:<11}", "dim"), (value,)])
     if excerpt:
         console.line()
         for number, text in excerpt.lines:
@@ -142,7 +147,9 @@ async def run_add(context: Context) -> int:
     )
     project = str(args.project.resolve()) if args.project else None
     level = MemoryLevel.PROJECT if project else MemoryLevel.PERSISTENT
-    draft = MemoryDraft(request=request, level=level, project=project)
+    draft = MemoryDraft(
+        request=request, level=level, project=project, source_kind=SourceKind.OPERATOR
+    )
     async with context.engine() as engine:
         if not isinstance(engine.memory, BatchStore):
             raise MemoryCapabilityError(f"the {engine.memory.backend_name} backend keeps no notes")
@@ -159,7 +166,14 @@ async def run_add(context: Context) -> int:
 async def run_edit(context: Context) -> int:
     """Change a memory, with $EDITOR when no option says how."""
     args = context.args
-    given = (args.content, args.category, args.tags, args.confidence)
+    given = (
+        args.content,
+        args.category,
+        args.tags,
+        args.confidence,
+        args.sensitivity,
+        args.fact_key,
+    )
     content = _content(args.content) if args.content is not None else None
     async with context.engine() as engine:
         entry = await find_one(engine.desk, args.id)
@@ -170,6 +184,8 @@ async def run_edit(context: Context) -> int:
             category=MemoryCategory(args.category) if args.category else None,
             tags=args.tags,
             confidence=args.confidence,
+            sensitivity=Sensitivity(args.sensitivity) if args.sensitivity else None,
+            fact_key=args.fact_key,
         )
         edited = await engine.desk.edit(entry.id, change, actor=ACTOR)
         source = await shapes.SourceResolver(engine.executions).resolve(edited.metadata.source)

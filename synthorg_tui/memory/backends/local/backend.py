@@ -17,6 +17,7 @@ from synthorg_tui.memory.backends.local.rows import (
     canonical_project,
     content_hash,
     entry_from_row,
+    with_tags,
 )
 from synthorg_tui.memory.backends.local.scoped import ScopedMemory
 from synthorg_tui.memory.backends.local.search import Scope
@@ -36,6 +37,7 @@ from synthorg_tui.memory.extensions import (
 )
 from synthorg_tui.memory.index.protocol import VectorIndex, Visibility
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
+from synthorg_tui.memory.traits import FACT_CATEGORIES, retagged, tags_with
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.providers.embedding.protocol import Embedder
 
@@ -210,12 +212,21 @@ class LocalMemoryBackend(ScopedMemory):
             after = replace(after, content=change.content, content_hash=digest)
         if change.category is not None:
             after = replace(after, category=change.category.value)
-        if change.tags is not None:
-            after = replace(after, tags=change.tags)
+        after = with_tags(after, _edited_tags(before, change))
         if change.confidence is not None:
             if not 0 <= change.confidence <= 1:
                 raise MemoryStoreError(f"confidence {change.confidence} must be from 0 to 1")
             after = replace(after, confidence=change.confidence)
         if after == before:
             return before
+        if change.fact_key and after.category not in FACT_CATEGORIES:
+            raise MemoryStoreError(
+                f"{after.category} memories can't be facts",
+                remedy=f"Only {', '.join(sorted(FACT_CATEGORIES))} ones can.",
+            )
         return replace(after, edited=True, updated_at=max(changes.now, before.created_at))
+
+
+def _edited_tags(before: MemoryRow, change: MemoryEdit) -> tuple[str, ...]:
+    tags = before.tags if change.tags is None else retagged(before.tags, change.tags)
+    return tags_with(tags, fact_key=change.fact_key, sensitivity=change.sensitivity)

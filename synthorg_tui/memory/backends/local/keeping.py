@@ -19,10 +19,12 @@ from synthorg_tui.memory.backends.local.rows import (
     naive_utc,
 )
 from synthorg_tui.memory.backends.local.writes import Changes
+from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.memory.extensions import BatchOutcome, MemoryDraft
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryStoreRequest
+from synthorg_tui.memory.traits import traits_of
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ class Keeper:
             level=MemoryLevel.PERSISTENT if shared else level,
             session_id=visibility.session_id if visibility else None,
             project=visibility.project if visibility else None,
+            source_kind=SourceKind.TOOL,
         )
         now = self._core.clock.now()
         row = self._row(agent_id, draft, now, shared=shared)
@@ -99,6 +102,7 @@ class Keeper:
         created = draft.created_at or now
         kept = self._core.policy.retention(agent_id, request.category)
         expires = request.expires_at or (created + kept if kept else None)
+        traits = traits_of(request.metadata.tags)
         return MemoryRow(
             id=str(uuid.uuid4()),
             revision=0,
@@ -121,6 +125,9 @@ class Keeper:
             updated_at=None,
             expires_at=naive(expires),
             deleted_at=None,
+            fact_key=traits.fact_key,
+            sensitivity=traits.sensitivity.value,
+            source_kind=draft.source_kind.value,
         )
 
 

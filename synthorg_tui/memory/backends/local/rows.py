@@ -2,13 +2,15 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
+from synthorg_tui.memory.traits import traits_of
 
 HISTORY_FIELDS = (
     "content",
@@ -49,6 +51,9 @@ class MemoryRow:
     updated_at: datetime | None
     expires_at: datetime | None
     deleted_at: datetime | None
+    fact_key: str | None
+    sensitivity: str
+    source_kind: str
 
 
 COLUMNS = tuple(field.name for field in fields(MemoryRow))
@@ -76,6 +81,17 @@ def naive_utc(moment: datetime) -> datetime:
 def aware(moment: datetime | None) -> datetime | None:
     """A kept moment with its zone."""
     return None if moment is None else moment.replace(tzinfo=UTC)
+
+
+def with_tags(row: MemoryRow, tags: Sequence[str]) -> MemoryRow:
+    """The row with these tags and what they say."""
+    traits = traits_of(tags)
+    return replace(
+        row,
+        tags=tuple(tags),
+        fact_key=traits.fact_key,
+        sensitivity=traits.sensitivity.value,
+    )
 
 
 def entry_from_row(row: MemoryRow, *, relevance: float | None = None) -> MemoryEntry:
@@ -109,8 +125,11 @@ def content_hash(content: str, salt: str) -> str:
 
 
 def draft_hash(draft: MemoryDraft, salt: str) -> str:
-    """Identifies everything an import says about a memory."""
-    said = draft.model_dump_json(exclude={"key"})
+    """Identifies everything an import says about a memory.
+
+    Stores hold these: a field that is new to drafts must not change them.
+    """
+    said = draft.model_dump_json(exclude={"key", "source_kind"})
     return content_hash(said, salt)
 
 

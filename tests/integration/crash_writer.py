@@ -26,6 +26,7 @@ async def _work(
     data_dir: Path, choose: random.Random, seed: int, live: list[str], pipe: Connection
 ) -> None:
     async with opened(data_dir, clock=SystemClock()) as backend:
+        await backend.core.indexed()
         pipe.send(("open", "", [], []))
         number = 0
         while True:

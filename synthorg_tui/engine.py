@@ -14,6 +14,7 @@ from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.errors import MemoryCapabilityError
 from synthorg_tui.memory.extensions import Desk
 from synthorg_tui.memory.factory import BackendContext, create_memory_backend
+from synthorg_tui.memory.injection_service import InjectionService
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.executions import DuckDBExecutionStore, ExecutionStore
@@ -140,6 +141,17 @@ class Engine:
     def desk(self) -> Desk:
         """What a person does with the memories of all agents."""
         return self._local()
+
+    @property
+    def injection(self) -> InjectionService:
+        """Prepares what agents are given, and explains it."""
+        memory = self.settings.memory
+        return InjectionService(
+            memory=self.memory,
+            retrieval=memory.retrieval,
+            shares=memory.options.shared_knowledge_base,
+            clock=self._clock,
+        )
 
     @property
     def imports(self) -> "ImportService":

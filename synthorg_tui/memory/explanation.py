@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from synthorg_tui.memory.models import MemoryEntry
+from synthorg_tui.providers.models import ChatMessage
 
 
 class Verdict(StrEnum):
@@ -90,3 +91,16 @@ class Explanation:
     def left_out(self) -> tuple[Candidate, ...]:
         """Those it doesn't get."""
         return tuple(each for each in self.candidates if not each.verdict.is_in)
+
+
+def text_of(messages: tuple[ChatMessage, ...]) -> str:
+    """Exactly what an agent reads: the messages, a blank line between them."""
+    return "\n\n".join(message.content for message in messages)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Messages for an agent, and how they came to be; ``explanation.text`` is their text."""
+
+    messages: tuple[ChatMessage, ...]
+    explanation: Explanation

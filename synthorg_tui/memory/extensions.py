@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from pydantic import AwareDatetime
 
@@ -12,6 +12,10 @@ from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.enums import Sensitivity, SourceKind
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest, Tags
+
+if TYPE_CHECKING:
+    from synthorg_tui.memory.index.protocol import Visibility
+    from synthorg_tui.memory.protocol import MemoryBackend
 
 
 class MemoryDraft(FrozenModel):
@@ -91,6 +95,7 @@ class SearchHit:
     dense: float | None
     sparse: float | None
     fused: float
+    is_shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +151,31 @@ class SparseSearch(Protocol):
         self, agent_id: NotBlankStr, query: MemoryQuery
     ) -> tuple[MemoryEntry, ...]:
         """The agent's memories by BM25, best first; raises ``MemoryRetrievalError``."""
+        ...
+
+
+@runtime_checkable
+class CandidateSource(Protocol):
+    """Everything a query brings up, before anybody has judged it."""
+
+    async def candidates(
+        self, agent_id: NotBlankStr, query: MemoryQuery, *, include_shared: bool
+    ) -> SearchResult:
+        """The agent's own memories and, if wanted, those that others share; best first.
+
+        One search of each index: hits have their raw scores, and none is left out for lack of
+        relevance. At least the first ``query.limit`` of the dense, the sparse and the fused
+        ranking are there; ``query.text`` is required. Raises ``MemoryRetrievalError``.
+        """
+        ...
+
+
+@runtime_checkable
+class ScopedViews(Protocol):
+    """A store whose memories can be limited to a session and a project."""
+
+    def scoped(self, visibility: "Visibility") -> "MemoryBackend":
+        """The store as seen from there."""
         ...
 
 

@@ -1,14 +1,17 @@
 """How memories reach an agent: the strategy protocol and what strategies count tokens with."""
 
+from collections.abc import Collection
 from typing import Protocol, runtime_checkable
 
 from synthorg_tui.core.tokens import estimate_tokens
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.enums import InjectionPoint, InjectionStrategy
+from synthorg_tui.memory.explanation import Prepared
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
 
 __all__ = [
     "DefaultTokenEstimator",
+    "ExplainingStrategy",
     "InjectionPoint",
     "InjectionStrategy",
     "MemoryInjectionStrategy",
@@ -50,4 +53,21 @@ class MemoryInjectionStrategy(Protocol):
     @property
     def strategy_name(self) -> str:
         """The name of the strategy."""
+        ...
+
+
+@runtime_checkable
+class ExplainingStrategy(MemoryInjectionStrategy, Protocol):
+    """A strategy that can tell why it gives what it gives."""
+
+    async def prepare(
+        self,
+        agent_id: NotBlankStr,
+        query_text: NotBlankStr,
+        token_budget: int,
+        *,
+        pinned: Collection[str] = (),
+        excluded: Collection[str] = (),
+    ) -> Prepared:
+        """The messages of ``prepare_messages``, byte for byte, and their explanation."""
         ...

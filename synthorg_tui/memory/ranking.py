@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import TypeAlias
@@ -205,23 +206,44 @@ def apply_diversity_penalty(
     Raises:
         ValueError: If ``diversity_lambda`` is not a finite number in [0, 1].
     """
+    picks = pick_diverse(scored, diversity_lambda=diversity_lambda, similarity_fn=similarity_fn)
+    return tuple(pick.memory for pick in picks) if len(scored) > 1 else scored
+
+
+@dataclass(frozen=True, slots=True)
+class DiversePick:
+    """A memory, and the one most similar to it among those picked before it."""
+
+    memory: ScoredMemory
+    similarity: float
+    similar_to: MemoryEntry | None
+
+
+def pick_diverse(
+    scored: tuple[ScoredMemory, ...],
+    *,
+    diversity_lambda: float = DEFAULT_DIVERSITY_LAMBDA,
+    similarity_fn: Callable[[str, str], float] | None = None,
+) -> tuple[DiversePick, ...]:
+    """As ``apply_diversity_penalty``, telling what each memory was compared with."""
     if not (math.isfinite(diversity_lambda) and 0.0 <= diversity_lambda <= 1.0):
         raise ValueError(f"diversity_lambda must be in [0, 1], not {diversity_lambda}")
-    if len(scored) < 2:
-        return scored
     similarity = _similarity_of([item.entry.content for item in scored], similarity_fn)
     relevance = [diversity_lambda * item.combined_score for item in scored]
-    nearest = [0.0] * len(scored)  # similarity to the most similar one picked so far
+    nearest: list[tuple[float, MemoryEntry | None]] = [(0.0, None)] * len(scored)
     remaining = list(range(len(scored)))
-    order: list[int] = []
+    picks: list[DiversePick] = []
     while remaining:
-        values = ((relevance[i] - (1.0 - diversity_lambda) * nearest[i], i) for i in remaining)
+        values = ((relevance[i] - (1.0 - diversity_lambda) * nearest[i][0], i) for i in remaining)
         picked = _first_best(values)
         remaining.remove(picked)
-        order.append(picked)
+        memory = scored[picked]
+        picks.append(DiversePick(memory, *nearest[picked]))
         for i in remaining:
-            nearest[i] = max(nearest[i], similarity(i, picked))
-    return tuple(scored[i] for i in order)
+            alike = similarity(i, picked)
+            if alike > nearest[i][0]:
+                nearest[i] = (alike, memory.entry)
+    return tuple(picks)
 
 
 def _first_best(values: Iterable[tuple[float, int]]) -> int:

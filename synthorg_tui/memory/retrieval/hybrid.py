@@ -56,6 +56,18 @@ def fuse_hits(hits: IndexHits, *, limit: int) -> tuple[FusedHit, ...]:
     return tuple(fused[:limit])
 
 
+def joined(rankings: Sequence[IndexHits]) -> IndexHits:
+    """The rankings of several searches for the same query as one, by raw score."""
+
+    def merged(parts: Iterable[Sequence[IndexHit]]) -> tuple[IndexHit, ...]:
+        return tuple(sorted((hit for part in parts for hit in part), key=lambda hit: -hit.score))
+
+    return IndexHits(
+        dense=merged(hits.dense for hits in rankings),
+        sparse=merged(hits.sparse for hits in rankings),
+    )
+
+
 def _shares(hits: Sequence[IndexHit]) -> dict[str, float]:
     """Scores as shares of the best one, 0 for negative ones; all 1 when none is positive."""
     best = max((hit.score for hit in hits), default=0.0)
@@ -131,3 +143,50 @@ def relevant_hits(
         if evidence >= cutoff.plausible and len(kept) < limit:
             kept.append(hit)
     return tuple(kept) if convinced else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether a query is answered, and the evidence for each hit, in the order of the hits.
+
+    ``evidence`` is a lower bound where the cosine alone was enough.
+    """
+
+    answered: bool
+    evidence: tuple[float, ...]
+    cutoff: RelevanceCutoff
+
+    @property
+    def best(self) -> float:
+        """The greatest evidence, 0 without hits."""
+        return max(self.evidence, default=0.0)
+
+    def is_relevant(self, position: int) -> bool:
+        """Whether the hit at a position may be listed."""
+        return self.answered and self.evidence[position] >= self.cutoff.plausible
+
+
+def judge_hits(
+    ranked: Sequence[HitT],
+    *,
+    coverage: Callable[[HitT], float],
+    cutoff: RelevanceCutoff = DEFAULT_CUTOFF,
+) -> Judgement:
+    """What speaks for each hit, for a list that shows the irrelevant too.
+
+    Args:
+        ranked: Hits, best first.
+        coverage: The share of the query's terms in a hit's text; asked where the cosine leaves
+            the question open.
+        cutoff: What counts as relevant.
+    """
+    evidence: list[float] = []
+    answered = False
+    for hit in ranked:
+        sure = cutoff.evidence(hit.dense, 0.0)
+        enough = cutoff.plausible if answered else cutoff.convincing
+        if hit.sparse is not None and (hit.dense is None or sure < enough):
+            sure = cutoff.evidence(hit.dense, coverage(hit))
+        answered = answered or sure >= cutoff.convincing
+        evidence.append(sure)
+    return Judgement(answered, tuple(evidence), cutoff)

@@ -12,6 +12,7 @@ from synthorg_tui.memory.backends.local.rows import MemoryRow, entry_from_row
 from synthorg_tui.memory.backends.local.search import Scope, Search
 from synthorg_tui.memory.backends.local.writes import Changes
 from synthorg_tui.memory.errors import MemoryConnectionError, MemoryRetrievalError, MemoryStoreError
+from synthorg_tui.memory.extensions import SearchResult
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest
 
@@ -103,6 +104,15 @@ class ScopedMemory:
         refuse_reserved(agent_id, MemoryRetrievalError)
         with failing_as(MemoryRetrievalError, "keyword search"):
             return await self._search.sparse(query, self._own(agent_id))
+
+    async def candidates(
+        self, agent_id: NotBlankStr, query: MemoryQuery, *, include_shared: bool
+    ) -> SearchResult:
+        """All that a query brings up, own and shared, to be ranked and explained."""
+        refuse_reserved(agent_id, MemoryRetrievalError)
+        shared = Scope(shared=True, exclude_agent=agent_id) if include_shared else None
+        with failing_as(MemoryRetrievalError, "retrieving"):
+            return await self._search.candidates(query, self._own(agent_id), shared)
 
     async def get(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> MemoryEntry | None:
         """The agent's memory with this id; ``None`` for another's, a shared or an expired one."""

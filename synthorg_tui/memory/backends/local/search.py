@@ -1,19 +1,27 @@
 """Finding memories: by meaning and keywords through the index, by filters in the database."""
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.core import Core
 from synthorg_tui.memory.backends.local.rows import MemoryRow, aware, entry_from_row
 from synthorg_tui.memory.errors import MemoryRetrievalError
 from synthorg_tui.memory.extensions import SearchHit, SearchResult
-from synthorg_tui.memory.index.protocol import IndexFilter, IndexHit, SparseVector, Visibility
+from synthorg_tui.memory.index.protocol import (
+    IndexFilter,
+    IndexHit,
+    IndexHits,
+    SparseVector,
+    Visibility,
+)
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.retrieval.hybrid import (
     SEARCH_DEPTH,
     FusedHit,
     fuse_hits,
+    joined,
     relevant_hits,
 )
 from synthorg_tui.memory.retrieval.query import meaning_of
@@ -43,14 +51,7 @@ class Search:
     async def hybrid(self, query: MemoryQuery, scope: Scope) -> SearchResult:
         """Dense and sparse rankings, fused; ``query.text`` is required."""
         text = _text_of(query)
-        sparse = self._core.tokenizer.encode(text)
-        dense, missing = await self._query_vector(meaning_of(text))
-        notes = [missing] if missing else await self._unembedded_note()
-        if not await self._is_current():
-            notes.append("the index is being repaired; the newest memories may be missing")
-        hits = await (await self._core.indexed()).index.search(
-            self._filter(query, scope), dense=dense, sparse=sparse, limit=_depth(query.limit)
-        )
+        (hits,), degraded = await self._rankings(query, [scope])
         candidates = fuse_hits(hits, limit=max(MIN_CANDIDATES, 2 * query.limit))
         found = await self._entries(candidates, query)
         terms = frozenset(self._core.tokenizer.tokenize(text))
@@ -59,7 +60,40 @@ class Search:
             coverage=lambda hit: self._core.tokenizer.coverage(terms, hit.entry.content),
             limit=query.limit,
         )
-        return SearchResult(hits=relevant, degraded="; ".join(notes))
+        return SearchResult(hits=relevant, degraded=degraded)
+
+    async def candidates(
+        self, query: MemoryQuery, own: Scope, shared: Scope | None
+    ) -> SearchResult:
+        """Fused rankings of private and shared memories together, the irrelevant included."""
+        scopes = [own] if shared is None else [own, shared]
+        rankings, degraded = await self._rankings(query, scopes)
+        hits = joined(rankings)
+        top = {hit.id for ranking in (hits.dense, hits.sparse) for hit in ranking[: query.limit]}
+        fused = fuse_hits(hits, limit=len(hits.dense) + len(hits.sparse))
+        first = max(MIN_CANDIDATES, 2 * query.limit)
+        wanted = [hit for rank, hit in enumerate(fused) if rank < first or hit.id in top]
+        found = await self._entries(wanted, query)
+        foreign = {hit.id for each in rankings[1:] for hit in (*each.dense, *each.sparse)}
+        marked = (replace(hit, is_shared=True) if hit.entry.id in foreign else hit for hit in found)
+        return SearchResult(hits=tuple(marked), degraded=degraded)
+
+    async def _rankings(
+        self, query: MemoryQuery, scopes: Sequence[Scope]
+    ) -> tuple[list[IndexHits], str]:
+        """Both raw rankings for each scope, and in words what they lack."""
+        text = _text_of(query)
+        sparse = self._core.tokenizer.encode(text)
+        dense, missing = await self._query_vector(meaning_of(text))
+        notes = [missing] if missing else await self._unembedded_note()
+        if not await self._is_current():
+            notes.append("the index is being repaired; the newest memories may be missing")
+        index, depth = (await self._core.indexed()).index, _depth(query.limit)
+        searches = (
+            index.search(self._filter(query, scope), dense=dense, sparse=sparse, limit=depth)
+            for scope in scopes
+        )
+        return await asyncio.gather(*searches), "; ".join(notes)
 
     async def sparse(self, query: MemoryQuery, scope: Scope) -> tuple[MemoryEntry, ...]:
         """By BM25 alone; the relevance is the share of the best score."""

@@ -1,0 +1,131 @@
+"""What an agent is given: the one place that programs, command line and screens ask."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from synthorg_tui.core.clock import Clock, SystemClock
+from synthorg_tui.memory.enums import InjectionStrategy
+from synthorg_tui.memory.errors import MemoryCapabilityError
+from synthorg_tui.memory.explanation import Explanation, text_of
+from synthorg_tui.memory.extensions import ScopedViews
+from synthorg_tui.memory.index.protocol import Visibility
+from synthorg_tui.memory.injection import (
+    DefaultTokenEstimator,
+    ExplainingStrategy,
+    TokenEstimator,
+)
+from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.retriever import ContextInjectionStrategy
+from synthorg_tui.memory.shared import SharedKnowledgeStore
+from synthorg_tui.providers.models import ChatMessage, ToolDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class InjectionRequest:
+    """Who asks, what for, and how much may be given; ``None`` is as configured.
+
+    ``visibility`` ``None`` is the person at the desk, who sees all sessions and projects.
+    ``pinned`` and ``excluded`` are ids of memories to give in any case, or in none.
+    """
+
+    agent_id: str
+    query: str
+    token_budget: int
+    strategy: InjectionStrategy | None = None
+    retrieval: MemoryRetrievalConfig | None = None
+    visibility: Visibility | None = None
+    pinned: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """What goes between system prompt and task, the tools that come with it, and why."""
+
+    messages: tuple[ChatMessage, ...]
+    tools: tuple[ToolDefinition, ...]
+    explanation: Explanation
+
+    @property
+    def text(self) -> str:
+        """Exactly what the agent reads: the messages, a blank line between them."""
+        return text_of(self.messages)
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyParts:
+    """What strategies are made of, for one request."""
+
+    backend: MemoryBackend
+    shared_store: SharedKnowledgeStore | None
+    config: MemoryRetrievalConfig
+    estimator: TokenEstimator
+    clock: Clock
+
+
+def _context(parts: StrategyParts) -> ExplainingStrategy:
+    return ContextInjectionStrategy(
+        backend=parts.backend,
+        config=parts.config,
+        shared_store=parts.shared_store,
+        token_estimator=parts.estimator,
+        clock=parts.clock,
+    )
+
+
+StrategyBuilder = Callable[[StrategyParts], ExplainingStrategy]
+
+STRATEGIES: Mapping[InjectionStrategy, StrategyBuilder] = {InjectionStrategy.CONTEXT: _context}
+
+
+@dataclass(frozen=True)
+class InjectionService:
+    """Prepares what an agent is given, the same way for whoever asks.
+
+    ``shares`` tells whether agents see each other's publications, where the backend can.
+    """
+
+    memory: MemoryBackend
+    retrieval: MemoryRetrievalConfig
+    shares: bool = True
+    estimator: TokenEstimator = field(default_factory=DefaultTokenEstimator)
+    clock: Clock = field(default_factory=SystemClock)
+
+    async def prepare(self, request: InjectionRequest) -> Injection:
+        """Messages, tools and explanation for a request; memories that fail to come leave ``()``.
+
+        Policies of the organisation, once there are any, are messages before these.
+
+        Raises:
+            MemoryCapabilityError: The strategy isn't available.
+        """
+        config = request.retrieval or self.retrieval
+        wanted = request.strategy or config.strategy
+        strategy = self._strategy(wanted, config, request.visibility)
+        prepared = await strategy.prepare(
+            request.agent_id,
+            request.query,
+            request.token_budget,
+            pinned=request.pinned,
+            excluded=request.excluded,
+        )
+        return Injection(prepared.messages, strategy.get_tool_definitions(), prepared.explanation)
+
+    def _strategy(
+        self,
+        wanted: InjectionStrategy,
+        config: MemoryRetrievalConfig,
+        visibility: Visibility | None,
+    ) -> ExplainingStrategy:
+        builder = STRATEGIES.get(wanted)
+        if builder is None:
+            raise MemoryCapabilityError(
+                f"the injection strategy {wanted} is not available in this version",
+                remedy=f"Choose one of: {', '.join(STRATEGIES)}.",
+            )
+        memory = self.memory
+        if visibility is not None and isinstance(memory, ScopedViews):
+            memory = memory.scoped(visibility)
+        shared = memory if self.shares and isinstance(memory, SharedKnowledgeStore) else None
+        return builder(StrategyParts(memory, shared, config, self.estimator, self.clock))

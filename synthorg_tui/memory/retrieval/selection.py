@@ -1,0 +1,166 @@
+"""Chooses among ranked memories and says why each one is in or out."""
+
+from collections.abc import Collection, Sequence
+
+from synthorg_tui.memory.enums import FusionStrategy
+from synthorg_tui.memory.explanation import Verdict
+from synthorg_tui.memory.extensions import SearchHit
+from synthorg_tui.memory.formatter import Packing
+from synthorg_tui.memory.ranking import DiversePick, ScoredMemory, pick_diverse
+from synthorg_tui.memory.retrieval.hybrid import Judgement
+from synthorg_tui.memory.retrieval.ledger import Ledger
+from synthorg_tui.memory.retrieval.scoring import pool_size
+from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+
+
+class Selection:
+    """The decisions of one run, in the order in which they are made.
+
+    Args:
+        ledger: Where verdicts are written.
+        config: The bounds.
+        pinned: Ids of memories that pass every bound but filter and budget.
+    """
+
+    def __init__(
+        self, ledger: Ledger, config: MemoryRetrievalConfig, pinned: frozenset[str]
+    ) -> None:
+        self._ledger = ledger
+        self._config = config
+        self._pinned = pinned
+        self._promoted: frozenset[str] = frozenset()
+
+    def relevant(self, hits: Sequence[SearchHit], judgement: Judgement) -> tuple[SearchHit, ...]:
+        """Hits with enough evidence."""
+        cutoff = judgement.cutoff
+        kept = []
+        for position, hit in enumerate(hits):
+            if judgement.is_relevant(position):
+                kept.append(hit)
+            elif judgement.answered:
+                reason = f"evidence {judgement.evidence[position]:.2f} of {cutoff.plausible:.2f}"
+                self._out(hit.entry.id, Verdict.NOT_RELEVANT, f"not about the query: {reason}")
+            else:
+                reason = f"best evidence {judgement.best:.2f} of {cutoff.convincing:.2f}"
+                self._out(
+                    hit.entry.id, Verdict.NOT_RELEVANT, f"nothing is about the query: {reason}"
+                )
+        return tuple(kept)
+
+    def unranked(self, hits: Sequence[SearchHit], ranked: Sequence[ScoredMemory]) -> None:
+        """Account for hits that the configured fusion doesn't look at."""
+        seen = {memory.entry.id for memory in ranked}
+        if self._config.fusion_strategy is FusionStrategy.RRF:
+            size = pool_size(self._config)
+            reason = f"not among the first {size} of either ranking, which is all that rrf reads"
+        else:
+            reason = "found by keywords only, which linear fusion doesn't read"
+        for hit in hits:
+            if hit.entry.id not in seen:
+                self._out(hit.entry.id, Verdict.BEYOND_MAXIMUM, reason)
+
+    def ranked(
+        self,
+        ranked: Sequence[ScoredMemory],
+        hits: Sequence[SearchHit],
+        excluded: Collection[str],
+    ) -> tuple[ScoredMemory, ...]:
+        """What reaches the minimum and isn't excluded; pinned ones in any case."""
+        self._ledger.ranked(ranked, boost=self._config.personal_boost)
+        minimum = self._config.min_relevance
+        kept = []
+        for memory in (*ranked, *self._pinned_only(ranked, hits)):
+            key = memory.entry.id
+            if key in excluded:
+                self._ledger.judge(key, Verdict.EXCLUDED, "excluded by hand")
+            elif key in self._pinned or memory.combined_score >= minimum:
+                kept.append(memory)
+            else:
+                reason = f"score {memory.combined_score:.2f} is below the minimum {minimum:.2f}"
+                self._out(key, Verdict.BELOW_MINIMUM, reason)
+        return tuple(kept)
+
+    def filtered(
+        self, offered: Sequence[ScoredMemory], passed: Sequence[ScoredMemory], reason: str
+    ) -> tuple[ScoredMemory, ...]:
+        """What a filter let pass of what it was offered; it can't bring in anything else."""
+        known = {memory.entry.id for memory in offered}
+        kept = {memory.entry.id: memory for memory in passed if memory.entry.id in known}
+        for memory in offered:
+            if memory.entry.id not in kept:
+                self._ledger.judge(memory.entry.id, Verdict.FILTERED, reason)
+        return tuple(kept.values())
+
+    def first(self, memories: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
+        """Pinned ones, then the first ``max_memories``, chosen for variety when configured."""
+        pinned = tuple(memory for memory in memories if memory.entry.id in self._pinned)
+        rest = tuple(memory for memory in memories if memory.entry.id not in self._pinned)
+        limit = max(0, self._config.max_memories - len(pinned))
+        if not self._config.diversity_penalty_enabled:
+            self._beyond(rest[limit:])
+            return (*pinned, *rest[:limit])
+        pool = rest[: pool_size(self._config)]
+        self._beyond(rest[len(pool) :])
+        picks = pick_diverse(pool, diversity_lambda=self._config.diversity_lambda)
+        self._ledger.diversified(picks)
+        without = frozenset(memory.entry.id for memory in rest[:limit])
+        self._promoted = frozenset(pick.memory.entry.id for pick in picks[:limit]) - without
+        self._too_similar([pick for pick in picks[limit:] if pick.memory.entry.id in without])
+        self._beyond([pick.memory for pick in picks[limit:]])
+        return (*pinned, *(pick.memory for pick in picks[:limit]))
+
+    def packed(self, packing: Packing) -> None:
+        """What got in, and what there was no room for."""
+        place = 0
+        for each in packing.packed:
+            key = each.memory.entry.id
+            self._ledger.costs(key, each.tokens)
+            if not each.fits:
+                reason = f"needs {each.tokens} tokens, {each.room} were left"
+                self._ledger.judge(key, Verdict.OVER_BUDGET, reason)
+                continue
+            place += 1
+            if key in self._pinned:
+                self._ledger.judge(key, Verdict.PINNED, "pinned by hand")
+            else:
+                self._ledger.judge(key, Verdict.INCLUDED, self._included(key, place))
+
+    def _included(self, key: str, place: int) -> str:
+        rank = self._ledger.rank(key)
+        by_score = f"place {rank} by score"
+        return f"{by_score}, promoted to {place} for variety" if key in self._promoted else by_score
+
+    def _beyond(self, memories: Sequence[ScoredMemory]) -> None:
+        limit = self._config.max_memories
+        for memory in memories:
+            rank = self._ledger.rank(memory.entry.id)
+            reason = f"place {rank} by score; at most {limit} are given"
+            self._out(memory.entry.id, Verdict.BEYOND_MAXIMUM, reason)
+
+    def _too_similar(self, picks: Sequence[DiversePick]) -> None:
+        for pick in picks:
+            if pick.similar_to is not None:
+                reason = f"{pick.similarity:.0%} like {pick.similar_to.id}, which comes before it"
+                self._out(pick.memory.entry.id, Verdict.TOO_SIMILAR, reason)
+
+    def _pinned_only(
+        self, ranked: Sequence[ScoredMemory], hits: Sequence[SearchHit]
+    ) -> list[ScoredMemory]:
+        """Pinned memories that the ranking left out, with no score at all."""
+        seen = {memory.entry.id for memory in ranked}
+        return [
+            ScoredMemory(
+                entry=hit.entry,
+                relevance_score=0.0,
+                recency_score=0.0,
+                combined_score=0.0,
+                is_shared=hit.is_shared,
+            )
+            for hit in hits
+            if hit.entry.id in self._pinned and hit.entry.id not in seen
+        ]
+
+    def _out(self, key: str, verdict: Verdict, reason: str) -> None:
+        """Leave a memory out, unless it is pinned."""
+        if key not in self._pinned:
+            self._ledger.judge(key, verdict, reason)

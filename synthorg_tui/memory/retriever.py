@@ -1,0 +1,293 @@
+"""Context injection: finds memories before the agent starts and puts them into its messages."""
+
+import logging
+from collections.abc import Collection, Sequence
+
+from synthorg_tui.core.clock import Clock, SystemClock
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.explanation import Candidate, Explanation, Prepared, text_of
+from synthorg_tui.memory.extensions import SearchHit
+from synthorg_tui.memory.filter import MemoryFilterStrategy, TagBasedMemoryFilter
+from synthorg_tui.memory.formatter import Packing, messages_for, pack_memories
+from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
+from synthorg_tui.memory.models import MemoryQuery
+from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.ranking import ScoredMemory
+from synthorg_tui.memory.retrieval.gathering import Gathered, Gatherer
+from synthorg_tui.memory.retrieval.hooks import HierarchicalRetriever, QuerySpecificReranker
+from synthorg_tui.memory.retrieval.hybrid import judge_hits
+from synthorg_tui.memory.retrieval.ledger import Ledger
+from synthorg_tui.memory.retrieval.safety import FATAL, raise_fatal, safely
+from synthorg_tui.memory.retrieval.scoring import pool_size, rank_hits
+from synthorg_tui.memory.retrieval.selection import Selection
+from synthorg_tui.memory.retrieval.stopwatch import Stopwatch
+from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.shared import SharedKnowledgeStore
+from synthorg_tui.memory.sparse import BM25Tokenizer
+from synthorg_tui.providers.models import ChatMessage, ToolDefinition
+
+_log = logging.getLogger(__name__)
+
+STRATEGY_NAME = "context_injection"
+
+
+class ContextInjectionStrategy:
+    """Finds, ranks, filters, diversifies and packs memories, and explains each decision.
+
+    Args:
+        backend: Private memories. One that is a ``CandidateSource`` is searched once for
+            everything, with raw scores that tell nonsense from questions.
+        config: How to rank, and how many to give.
+        shared_store: Memories of other agents; ``None`` for none.
+        token_estimator: Counts tokens; a quarter of the characters by default.
+        memory_filter: Decides what may be given. By default the ``non-inferable`` tag when
+            ``config.non_inferable_only``, else everything. One that raises lets nothing pass.
+        hierarchical_retriever: Finds and ranks when ``config.retriever`` is ``hierarchical``.
+        reranker: Orders again when ``config.query_specific_rerank_enabled``.
+        clock: What "now" is for recency.
+
+    Raises:
+        ValueError: The configuration asks for a retriever or reranker that isn't given.
+    """
+
+    def __init__(
+        self,
+        *,
+        backend: MemoryBackend,
+        config: MemoryRetrievalConfig,
+        shared_store: SharedKnowledgeStore | None = None,
+        token_estimator: TokenEstimator | None = None,
+        memory_filter: MemoryFilterStrategy | None = None,
+        hierarchical_retriever: HierarchicalRetriever | None = None,
+        reranker: QuerySpecificReranker | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        if config.retriever == "hierarchical" and hierarchical_retriever is None:
+            raise ValueError("retriever 'hierarchical' needs a hierarchical_retriever")
+        if config.query_specific_rerank_enabled and reranker is None:
+            raise ValueError("query_specific_rerank_enabled needs a reranker")
+        if memory_filter is None and config.non_inferable_only:
+            memory_filter = TagBasedMemoryFilter()
+        self._backend = backend
+        self._config = config
+        self._gatherer = Gatherer(backend, shared_store, config)
+        self._estimator = token_estimator or DefaultTokenEstimator()
+        self._filter = memory_filter
+        hierarchical = config.retriever == "hierarchical"
+        self._hierarchical = hierarchical_retriever if hierarchical else None
+        self._reranker = reranker if config.query_specific_rerank_enabled else None
+        self._clock = clock or SystemClock()
+        self._tokenizer = BM25Tokenizer()
+
+    @property
+    def strategy_name(self) -> str:
+        """``context_injection``."""
+        return STRATEGY_NAME
+
+    def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
+        """None."""
+        return ()
+
+    async def prepare_messages(
+        self,
+        agent_id: NotBlankStr,
+        query_text: NotBlankStr,
+        token_budget: int,
+        categories: frozenset[MemoryCategory] | None = None,
+    ) -> tuple[ChatMessage, ...]:
+        """The directive and the memories that fit; ``()`` for nothing and on any failure.
+
+        Args:
+            agent_id: Who asks.
+            query_text: What the agent is about to do.
+            token_budget: For the memories; the directive isn't charged.
+            categories: Kinds of memories to look at; all when missing.
+        """
+        prepared = await self.prepare(agent_id, query_text, token_budget, categories=categories)
+        return prepared.messages
+
+    async def prepare(
+        self,
+        agent_id: NotBlankStr,
+        query_text: NotBlankStr,
+        token_budget: int,
+        *,
+        categories: frozenset[MemoryCategory] | None = None,
+        pinned: Collection[str] = (),
+        excluded: Collection[str] = (),
+    ) -> Prepared:
+        """As ``prepare_messages``, with the explanation.
+
+        Pinned memories come first, however relevant they are, as far as filter and budget
+        allow; excluded ones never come.
+        """
+        run = _Run(agent_id, query_text, token_budget, Stopwatch())
+        if token_budget <= 0:
+            return run.nothing("")
+        query = MemoryQuery(
+            text=query_text, categories=categories, limit=min(1000, pool_size(self._config))
+        )
+        try:
+            return await self._prepare(run, query, tuple(pinned), frozenset(excluded))
+        except FATAL:
+            raise
+        except Exception as error:
+            raise_fatal(error)
+            _log.exception("memories could not be prepared")
+            return run.nothing(f"memories could not be prepared ({type(error).__name__})")
+
+    async def _prepare(
+        self, run: "_Run", query: MemoryQuery, pinned: Sequence[str], excluded: frozenset[str]
+    ) -> Prepared:
+        with run.watch.stage("search"):
+            gathered, ranked = await self._find(run, query)
+            hits = await self._with_pinned(run, gathered.hits, pinned)
+        run.notes.extend([gathered.degraded] if gathered.degraded else [])
+        ledger = Ledger(hits)
+        selection = Selection(ledger, self._config, frozenset(pinned))
+        if ranked is None:
+            with run.watch.stage("relevance"):
+                relevant = self._relevant(gathered, query, selection)
+            with run.watch.stage("ranking"):
+                ranked = rank_hits(relevant, config=self._config, now=self._clock.now())
+                selection.unranked(relevant, ranked)
+        chosen = selection.ranked(ranked, hits, excluded)
+        if self._reranker is not None:
+            with run.watch.stage("reranking"):
+                chosen = await self._reranked(run, query, chosen)
+        with run.watch.stage("filter"):
+            chosen = self._filtered(run, chosen, selection)
+        with run.watch.stage("diversity"):
+            chosen = selection.first(chosen)
+        with run.watch.stage("packing"):
+            packing = pack_memories(
+                chosen, estimator=self._estimator, token_budget=run.token_budget
+            )
+            selection.packed(packing)
+        with run.watch.stage("formatting"):
+            messages = messages_for(packing, injection_point=self._config.injection_point)
+        return run.finished(messages, packing, ledger)
+
+    async def _find(
+        self, run: "_Run", query: MemoryQuery
+    ) -> tuple[Gathered, tuple[ScoredMemory, ...] | None]:
+        """Candidates, and their ranking where the hierarchical retriever made one."""
+        text = query.text or ""
+        if self._hierarchical is not None:
+            call = self._hierarchical.find_ranked(
+                run.agent_id, text, categories=query.categories, limit=query.limit
+            )
+            found = await safely(call, what="the hierarchical search", notes=run.notes)
+            if found is not None:
+                hits = tuple(
+                    SearchHit(m.entry, None, None, m.relevance_score, m.is_shared)
+                    for m in found.memories
+                )
+                return Gathered(hits, False, found.degraded), found.memories
+            run.notes.append("searched flat instead")
+        return await self._gatherer.gather(run.agent_id, query), None
+
+    async def _with_pinned(
+        self, run: "_Run", hits: tuple[SearchHit, ...], pinned: Sequence[str]
+    ) -> tuple[SearchHit, ...]:
+        known = {hit.entry.id for hit in hits}
+        more = []
+        for memory_id in dict.fromkeys(each for each in pinned if each not in known):
+            call = self._backend.get(run.agent_id, memory_id)
+            entry = await safely(call, what="reading a pinned memory", notes=run.notes)
+            if entry is not None:
+                more.append(SearchHit(entry, None, None, 0.0))
+        return (*hits, *more)
+
+    def _relevant(
+        self,
+        gathered: Gathered,
+        query: MemoryQuery,
+        selection: Selection,
+    ) -> tuple[SearchHit, ...]:
+        """What raw scores say is about the query; nothing at all for a query about nothing."""
+        if not gathered.has_raw_scores:
+            return gathered.hits
+        terms = frozenset(self._tokenizer.tokenize(query.text or ""))
+        judgement = judge_hits(
+            gathered.hits, coverage=lambda hit: self._tokenizer.coverage(terms, hit.entry.content)
+        )
+        return selection.relevant(gathered.hits, judgement)
+
+    async def _reranked(
+        self, run: "_Run", query: MemoryQuery, memories: tuple[ScoredMemory, ...]
+    ) -> tuple[ScoredMemory, ...]:
+        if self._reranker is None:
+            return memories
+        first, rest = memories[: query.limit], memories[query.limit :]
+        call = self._reranker.rerank(query.text or "", first)
+        answer = await safely(call, what="reranking", notes=run.notes)
+        if answer is None:
+            return memories
+        run.notes.extend([answer.degraded] if answer.degraded else [])
+        before, after = (sorted(m.entry.id for m in each) for each in (first, answer.memories))
+        return (*answer.memories, *rest) if before == after else memories
+
+    def _filtered(
+        self, run: "_Run", memories: tuple[ScoredMemory, ...], selection: Selection
+    ) -> tuple[ScoredMemory, ...]:
+        """What the filter lets pass; nothing when it fails."""
+        if self._filter is None:
+            return memories
+        try:
+            passed = tuple(self._filter.filter_for_injection(memories))
+            name = self._filter.strategy_name
+        except FATAL:
+            raise
+        except Exception as error:
+            raise_fatal(error)
+            _log.exception("the memory filter failed: no memory is injected")
+            run.notes.append("the filter failed, so no memory is given")
+            return selection.filtered(memories, (), "the filter failed and lets nothing pass")
+        return selection.filtered(memories, passed, f"held back by the filter {name}")
+
+
+class _Run:
+    """One call of ``prepare``."""
+
+    def __init__(self, agent_id: str, query_text: str, token_budget: int, watch: Stopwatch) -> None:
+        self.agent_id = agent_id
+        self.query_text = query_text
+        self.token_budget = token_budget
+        self.watch = watch
+        self.notes: list[str] = []
+
+    def nothing(self, degraded: str) -> Prepared:
+        """No messages, for a reason that isn't about single memories."""
+        return Prepared((), self._explanation((), 0, (), degraded))
+
+    def finished(
+        self, messages: tuple[ChatMessage, ...], packing: Packing, ledger: Ledger
+    ) -> Prepared:
+        """The messages and their explanation."""
+        given = [each.memory.entry.id for each in packing.packed if each.fits]
+        with self.watch.stage("explaining"):
+            candidates = ledger.candidates(given)
+        degraded = "; ".join(dict.fromkeys(self.notes))
+        explained = self._explanation(messages, packing.tokens_used, candidates, degraded)
+        return Prepared(messages, explained)
+
+    def _explanation(
+        self,
+        messages: tuple[ChatMessage, ...],
+        tokens_used: int,
+        candidates: tuple[Candidate, ...],
+        degraded: str,
+    ) -> Explanation:
+        return Explanation(
+            strategy=STRATEGY_NAME,
+            agent_id=self.agent_id,
+            query=self.query_text,
+            token_budget=self.token_budget,
+            tokens_used=tokens_used,
+            text=text_of(messages),
+            candidates=candidates,
+            stages=self.watch.stages,
+            degraded=degraded,
+        )

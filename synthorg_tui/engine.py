@@ -14,7 +14,6 @@ from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.errors import MemoryCapabilityError
 from synthorg_tui.memory.extensions import Desk
 from synthorg_tui.memory.factory import BackendContext, create_memory_backend
-from synthorg_tui.memory.injection_service import InjectionService
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.executions import DuckDBExecutionStore, ExecutionStore
@@ -26,6 +25,7 @@ from synthorg_tui.settings.loader import load_settings
 if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.memory.backends.local.maintenance import Maintenance
+    from synthorg_tui.memory.injection_service import InjectionService
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +143,10 @@ class Engine:
         return self._local()
 
     @property
-    def injection(self) -> InjectionService:
+    def injection(self) -> "InjectionService":
         """Prepares what agents are given, and explains it."""
+        from synthorg_tui.memory.injection_service import InjectionService
+
         memory = self.settings.memory
         return InjectionService(
             memory=self.memory,

@@ -35,7 +35,7 @@ async def test_an_agent_gets_what_is_about_its_task_and_what_others_share(engine
     given = await engine.injection.prepare(InjectionRequest("ada", QUESTION, 500))
     assert [c.entry.id for c in given.explanation.included] == [own, shared]
     assert "[shared] [semantic | score: " in given.text
-    assert "Eve" not in given.text
+    assert "of Eve" not in given.text
     assert {c.verdict for c in given.explanation.left_out} == {Verdict.NOT_RELEVANT}
     assert given.text == given.explanation.text
     assert given.explanation.degraded == ""

@@ -71,3 +71,21 @@ class ExecutionOutcome(StrEnum):
     FAILED = "failed"
     INTERRUPTED = "interrupted"
     UNKNOWN = "unknown"
+
+
+class ToolCategory(StrEnum):
+    """What a tool touches; permissions are given by it."""
+
+    FILE_SYSTEM = "file_system"
+    CODE_EXECUTION = "code_execution"
+    VERSION_CONTROL = "version_control"
+    WEB = "web"
+    DATABASE = "database"
+    TERMINAL = "terminal"
+    DESIGN = "design"
+    COMMUNICATION = "communication"
+    ANALYTICS = "analytics"
+    DEPLOYMENT = "deployment"
+    MCP = "mcp"
+    MEMORY = "memory"
+    OTHER = "other"

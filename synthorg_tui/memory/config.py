@@ -12,6 +12,7 @@ from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.core.validation import reject, warn
 from synthorg_tui.memory.consolidation.config import ConsolidationConfig
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.self_editing_config import SelfEditingMemoryConfig
 
 APP_NAME: Final = "synthorg-tui"
 BACKENDS: Final = frozenset({"composite", "inmemory", "local", "mem0"})
@@ -130,6 +131,7 @@ class CompanyMemoryConfig(FrozenModel):
     storage: MemoryStorageConfig = Field(default_factory=MemoryStorageConfig)
     options: MemoryOptionsConfig = MemoryOptionsConfig()
     retrieval: MemoryRetrievalConfig = MemoryRetrievalConfig()
+    self_editing: SelfEditingMemoryConfig = SelfEditingMemoryConfig()
     consolidation: ConsolidationConfig = ConsolidationConfig()
     embedder: EmbedderOverrideConfig | None = None
     composite: CompositeBackendConfig | None = None

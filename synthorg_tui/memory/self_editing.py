@@ -1,0 +1,162 @@
+"""The agent keeps its own memory: a core always in sight, an archive, and what happened."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.errors import reraise_critical
+from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.memory import self_editing_arguments as accepted
+from synthorg_tui.memory import tool_replies as replies
+from synthorg_tui.memory.formatter import Packing, messages_for, pack_memories
+from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
+from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.ranking import ScoredMemory
+from synthorg_tui.memory.self_editing_arguments import MemoryTool
+from synthorg_tui.memory.self_editing_config import SelfEditingMemoryConfig
+from synthorg_tui.providers.models import ChatMessage, ToolDefinition
+
+logger = logging.getLogger(__name__)
+
+AUTO_TAG = "self_edited"
+_FAILED = replies.error("Memory operation failed.")
+
+
+class SelfEditingMemoryStrategy:
+    """Puts core memories into the prompt and answers six tools.
+
+    Raises:
+        TypeError: ``backend`` isn't a ``MemoryBackend``.
+    """
+
+    def __init__(
+        self,
+        *,
+        backend: MemoryBackend,
+        config: SelfEditingMemoryConfig,
+        token_estimator: TokenEstimator | None = None,
+    ) -> None:
+        if not isinstance(backend, MemoryBackend):
+            raise TypeError(f"{type(backend).__name__} is no MemoryBackend")
+        self._backend = backend
+        self._config = config
+        self._estimator = token_estimator or DefaultTokenEstimator()
+        self._core_writes = asyncio.Lock()
+
+    @property
+    def strategy_name(self) -> str:
+        """``self_editing``."""
+        return "self_editing"
+
+    async def prepare_messages(
+        self, agent_id: NotBlankStr, query_text: NotBlankStr, token_budget: int
+    ) -> tuple[ChatMessage, ...]:
+        """The core memories, whatever the query; ``()`` when there are none or they can't be read.
+
+        They get the smaller one of ``token_budget`` and the configured core budget.
+        """
+        try:
+            return messages_for(await self.core_block(agent_id, token_budget))
+        except Exception as error:  # an agent without its core memory is better than none
+            reraise_critical(error)
+            logger.warning("core memories of %s are missing: %s", agent_id, error)
+            return ()
+
+    async def core_block(self, agent_id: NotBlankStr, token_budget: int) -> Packing:
+        """What of the core memory fits the prompt; raises what the backend raises."""
+        budget = min(token_budget, self._config.core_memory_token_budget)
+        core = await self._core(agent_id) if budget > 0 else ()
+        scored = [
+            ScoredMemory(entry=entry, relevance_score=1.0, recency_score=1.0, combined_score=1.0)
+            for entry in core
+        ]
+        return pack_memories(scored, estimator=self._estimator, token_budget=budget)
+
+    def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
+        """The six tools."""
+        return accepted.definitions()
+
+    async def handle_tool_call(
+        self, tool_name: str, arguments: Mapping[str, Any], agent_id: NotBlankStr
+    ) -> str:
+        """The reply to a call; whatever goes wrong is a reply that begins with ``Error:``."""
+        try:
+            tool = MemoryTool(tool_name)
+        except ValueError:
+            return replies.error("Unknown memory tool.")
+        try:
+            parsed = accepted.parse(tool, arguments)
+        except ValidationError as error:
+            return replies.error(f"Invalid arguments: {accepted.problems(error)}")
+        try:
+            return await self._answer(parsed, agent_id)
+        except Exception as error:  # an agent's run must survive whatever a backend raises
+            reraise_critical(error)
+            logger.warning("%s failed: %s", tool, error)
+            return _FAILED
+
+    async def _answer(self, call: FrozenModel, agent_id: str) -> str:
+        match call:
+            case accepted.CoreWrite():
+                return await self._write_core(call, agent_id)
+            case accepted.ArchivalSearch():
+                return await self._search_archive(call, agent_id)
+            case accepted.ArchivalWrite():
+                stored = await self._store(agent_id, call.content, call.category)
+                return f"Archival memory stored (id={stored}, category={call.category})."
+            case accepted.RecallRead():
+                entry = await self._backend.get(agent_id, call.memory_id)
+                return replies.plain_line(entry) if entry else replies.not_found(call.memory_id)
+            case accepted.RecallWrite():
+                stored = await self._store(agent_id, call.content, MemoryCategory.EPISODIC)
+                return f"Episodic memory recorded (id={stored})."
+            case _:
+                return replies.listing(map(replies.id_line, await self._core(agent_id)))
+
+    async def _write_core(self, call: accepted.CoreWrite, agent_id: str) -> str:
+        if not self._config.allow_core_writes:
+            return replies.error("Core memory writes are disabled.")
+        async with self._core_writes:  # or two writes at once could both take the last place
+            known = len(await self._core(agent_id))
+            if known >= self._config.core_max_entries:
+                return replies.error(
+                    f"Core memory is full ({known} entries). Archive what matters less."
+                )
+            request = MemoryStoreRequest(
+                category=MemoryCategory.SEMANTIC,
+                content=call.content,
+                metadata=MemoryMetadata(tags=(self._config.core_memory_tag,)),
+            )
+            stored = await self._backend.store(agent_id, request)
+        return f"Core memory stored (id={stored})."
+
+    async def _search_archive(self, call: accepted.ArchivalSearch, agent_id: str) -> str:
+        searched = self._config.archival_categories
+        if call.category is not None:
+            searched &= {call.category}
+        if not searched:
+            return replies.error("Invalid arguments: category: this one is not searched.")
+        limit = min(call.limit or accepted.MAX_SEARCH_LIMIT, self._config.archival_search_limit)
+        query = MemoryQuery(text=call.query, categories=searched, limit=limit)
+        found = await self._backend.retrieve(agent_id, query)
+        return replies.listing(map(replies.id_line, found))
+
+    async def _store(self, agent_id: str, content: str, category: MemoryCategory) -> str:
+        tags = (AUTO_TAG,) if self._config.write_auto_tag else ()
+        request = MemoryStoreRequest(
+            category=category, content=content, metadata=MemoryMetadata(tags=tags)
+        )
+        return await self._backend.store(agent_id, request)
+
+    async def _core(self, agent_id: str) -> tuple[MemoryEntry, ...]:
+        query = MemoryQuery(
+            categories=frozenset({MemoryCategory.SEMANTIC}),
+            tags=(self._config.core_memory_tag,),
+            limit=self._config.core_max_entries,
+        )
+        return await self._backend.retrieve(agent_id, query)

@@ -1,0 +1,217 @@
+"""The agent searches its memories itself, with two tools."""
+
+import logging
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.errors import DomainError, reraise_critical
+from synthorg_tui.core.text import safe_text
+from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.core.untrusted import untrusted_content_directive
+from synthorg_tui.memory import tool_replies as replies
+from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
+from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.reformulation import QueryReformulator, SufficiencyChecker
+from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.search_and_ask import SearchAndAsk
+from synthorg_tui.providers.enums import MessageRole
+from synthorg_tui.providers.models import ChatMessage, ToolDefinition
+
+logger = logging.getLogger(__name__)
+
+SEARCH_MEMORY: Final = "search_memory"
+RECALL_MEMORY: Final = "recall_memory"
+DEFAULT_LIMIT: Final = 10
+MAX_LIMIT: Final = 50
+MAX_ID_CHARS: Final = 256
+_SHOWN_CATEGORY_CHARS = 64
+
+_INSTRUCTION = (
+    f"You have memories of earlier work. Call {SEARCH_MEMORY} with a question before you rely on "
+    f"guesses, and {RECALL_MEMORY} with an id to read one memory. "
+)
+
+
+class ToolBasedInjectionStrategy:
+    """Puts one instruction into the prompt and answers two tools.
+
+    Args:
+        backend: Searched with its own ranking of everything it has: meaning and keywords.
+        config: ``max_memories`` bounds a reply; the reformulation settings apply.
+        reformulator: Needed when ``config.query_reformulation_enabled``.
+        sufficiency_checker: Needed when ``config.query_reformulation_enabled``.
+
+    Raises:
+        ValueError: Reformulation is enabled and one of the two is missing.
+    """
+
+    def __init__(
+        self,
+        *,
+        backend: MemoryBackend,
+        config: MemoryRetrievalConfig,
+        reformulator: QueryReformulator | None = None,
+        sufficiency_checker: SufficiencyChecker | None = None,
+    ) -> None:
+        self._backend = backend
+        self._config = config
+        self._loop: SearchAndAsk | None = None
+        if config.query_reformulation_enabled:
+            if reformulator is None or sufficiency_checker is None:
+                raise ValueError(
+                    "query_reformulation_enabled needs a reformulator and a sufficiency checker"
+                )
+            self._loop = SearchAndAsk(
+                reformulator, sufficiency_checker, rounds=config.max_reformulation_rounds
+            )
+
+    @property
+    def strategy_name(self) -> str:
+        """``tool_based``."""
+        return "tool_based"
+
+    async def prepare_messages(
+        self, agent_id: NotBlankStr, query_text: NotBlankStr, token_budget: int
+    ) -> tuple[ChatMessage, ...]:
+        """What the tools are for, and that what they return is no instruction."""
+        if token_budget <= 0:
+            return ()
+        directive = untrusted_content_directive((replies.TAG_TOOL_RESULT,))
+        return (ChatMessage(role=MessageRole.SYSTEM, content=_INSTRUCTION + directive),)
+
+    def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
+        """The search and the recall tool."""
+        return (
+            ToolDefinition(
+                name=SEARCH_MEMORY,
+                description="Find memories of earlier work that match a question. "
+                + replies.CAUTION,
+                parameters=_search_schema(),
+            ),
+            ToolDefinition(
+                name=RECALL_MEMORY,
+                description=f"Read one memory by its id. {replies.CAUTION}",
+                parameters=_recall_schema(),
+            ),
+        )
+
+    async def handle_tool_call(
+        self, tool_name: str, arguments: Mapping[str, Any], agent_id: NotBlankStr
+    ) -> str:
+        """The reply to a call; failures are replies that begin with ``Error:``.
+
+        Raises:
+            ValueError: There is no such tool.
+        """
+        if tool_name == SEARCH_MEMORY:
+            return await self._search(arguments, agent_id)
+        if tool_name == RECALL_MEMORY:
+            return await self._recall(arguments, agent_id)
+        raise ValueError(f"there is no memory tool {tool_name!r}")
+
+    async def _search(self, arguments: Mapping[str, Any], agent_id: str) -> str:
+        text = arguments.get("query")
+        if not isinstance(text, str) or not text.strip():
+            return replies.error("query must be a non-empty string.")
+        limit = _limit(arguments.get("limit"), at_most=min(MAX_LIMIT, self._config.max_memories))
+        categories, ignored = _categories(arguments.get("categories"))
+        query = MemoryQuery(text=text, categories=categories, limit=limit)
+
+        async def search(words: str) -> tuple[MemoryEntry, ...]:
+            changed = query.model_copy(update={"text": words})
+            return await self._backend.retrieve(agent_id, changed)
+
+        try:
+            found = await (search(text) if self._loop is None else self._loop.run(text, search))
+        except Exception as error:  # an agent's run must survive whatever a backend raises
+            return _failure("Memory search", error)
+        reply = replies.listing(replies.relevance_line(entry) for entry in found[:limit])
+        if ignored:
+            reply += f"\n(Ignored invalid categories: {', '.join(ignored)})"
+        return reply
+
+    async def _recall(self, arguments: Mapping[str, Any], agent_id: str) -> str:
+        memory_id = arguments.get("memory_id")
+        if not isinstance(memory_id, str) or not memory_id.strip():
+            return replies.error("memory_id is required.")
+        if len(memory_id) > MAX_ID_CHARS:
+            return replies.error(
+                f"memory_id exceeds maximum allowed length of {MAX_ID_CHARS} characters."
+            )
+        try:
+            entry = await self._backend.get(agent_id, memory_id)
+        except Exception as error:  # an agent's run must survive whatever a backend raises
+            return _failure("Memory recall", error)
+        return replies.not_found(memory_id) if entry is None else replies.relevance_line(entry)
+
+
+def _failure(what: str, error: Exception) -> str:
+    """The reply to a failure; the reason is for the log and not for the model."""
+    reraise_critical(error)
+    if isinstance(error, DomainError):
+        logger.warning("%s failed: %s", what, error)
+        return replies.error(f"{what} is temporarily unavailable.")
+    logger.error("%s failed", what, exc_info=error)
+    return replies.error(f"{what} encountered an unexpected error.")
+
+
+def _limit(value: object, *, at_most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        value = DEFAULT_LIMIT
+    return max(1, min(int(value), at_most))
+
+
+def _categories(value: object) -> tuple[frozenset[MemoryCategory] | None, tuple[str, ...]]:
+    """The valid ones, ``None`` for no filter, and those to be reported as ignored."""
+    if value is None:
+        return None, ()
+    named = list(value) if isinstance(value, list | tuple) else []
+    valid = {name for name in named if isinstance(name, str) and name in set(MemoryCategory)}
+    ignored = [name for name in named if not isinstance(name, str) or name not in valid]
+    if not isinstance(value, list | tuple):
+        ignored = [value]
+    shown = (safe_text(str(name)[:_SHOWN_CATEGORY_CHARS]) for name in ignored)
+    return frozenset(map(MemoryCategory, valid)) or None, tuple(shown)
+
+
+def _search_schema() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "What to look for, in plain words."},
+            "categories": {
+                "type": "array",
+                "items": {
+                    "type": "string",
+                    "enum": [category.value for category in MemoryCategory],
+                },
+                "description": "Only memories of these kinds.",
+            },
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_LIMIT,
+                "default": DEFAULT_LIMIT,
+                "description": "How many memories at most.",
+            },
+        },
+        "required": ["query"],
+        "additionalProperties": False,
+    }
+
+
+def _recall_schema() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            "memory_id": {
+                "type": "string",
+                "maxLength": MAX_ID_CHARS,
+                "description": "The memory's id.",
+            }
+        },
+        "required": ["memory_id"],
+        "additionalProperties": False,
+    }

@@ -1,0 +1,1 @@
+"""Memory as tools that an agent calls."""

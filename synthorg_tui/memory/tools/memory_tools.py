@@ -1,0 +1,97 @@
+"""The tools of the memory strategies, and a registry with them."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from synthorg_tui.core.enums import ToolCategory
+from synthorg_tui.core.errors import reraise_critical
+from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory import tool_replies as replies
+from synthorg_tui.memory.injection import MemoryInjectionStrategy
+from synthorg_tui.memory.self_editing import SelfEditingMemoryStrategy
+from synthorg_tui.memory.tool_retriever import (
+    RECALL_MEMORY,
+    SEARCH_MEMORY,
+    ToolBasedInjectionStrategy,
+)
+from synthorg_tui.memory.tools.base import BaseTool, ToolResult
+from synthorg_tui.memory.tools.registry import ToolRegistry
+from synthorg_tui.providers.models import ToolDefinition
+
+logger = logging.getLogger(__name__)
+
+ToolStrategy = ToolBasedInjectionStrategy | SelfEditingMemoryStrategy
+
+
+class MemoryStrategyTool(BaseTool):
+    """One tool of a strategy, bound to the agent that calls it.
+
+    Replies with stored text come in a ``<tool-result>`` fence, since a memory may hold anything.
+    """
+
+    def __init__(
+        self, definition: ToolDefinition, *, strategy: ToolStrategy, agent_id: NotBlankStr
+    ) -> None:
+        super().__init__(definition, category=ToolCategory.MEMORY)
+        self._strategy = strategy
+        self._agent_id = agent_id
+
+    async def execute(self, *, arguments: Mapping[str, Any]) -> ToolResult:
+        """What the strategy replies."""
+        reply = await self._strategy.handle_tool_call(self.name, arguments, self._agent_id)
+        return ToolResult(content=replies.fenced(reply), is_error=replies.is_error(reply))
+
+
+class SearchMemoryTool(MemoryStrategyTool):
+    """``search_memory``."""
+
+    def __init__(self, *, strategy: ToolBasedInjectionStrategy, agent_id: NotBlankStr) -> None:
+        definition = _named(strategy, SEARCH_MEMORY)
+        super().__init__(definition, strategy=strategy, agent_id=agent_id)
+
+
+class RecallMemoryTool(MemoryStrategyTool):
+    """``recall_memory``."""
+
+    def __init__(self, *, strategy: ToolBasedInjectionStrategy, agent_id: NotBlankStr) -> None:
+        definition = _named(strategy, RECALL_MEMORY)
+        super().__init__(definition, strategy=strategy, agent_id=agent_id)
+
+
+def registry_with_memory_tools(
+    registry: ToolRegistry, strategy: MemoryInjectionStrategy | None, agent_id: NotBlankStr
+) -> ToolRegistry:
+    """The registry with the strategy's tools added; itself when the strategy has none.
+
+    Raises:
+        ValueError: A tool of that name is there already. Any other failure leaves the agent
+            without memory tools.
+    """
+    try:
+        tools = _tools_of(strategy, agent_id)
+        return ToolRegistry((*registry.all_tools(), *tools)) if tools else registry
+    except ValueError:
+        raise
+    except Exception as error:  # an agent without memory tools is better than none
+        reraise_critical(error)
+        logger.error("the memory tools of %s are missing", agent_id, exc_info=error)
+        return registry
+
+
+def _tools_of(strategy: MemoryInjectionStrategy | None, agent_id: str) -> tuple[BaseTool, ...]:
+    if isinstance(strategy, ToolBasedInjectionStrategy):
+        return (
+            SearchMemoryTool(strategy=strategy, agent_id=agent_id),
+            RecallMemoryTool(strategy=strategy, agent_id=agent_id),
+        )
+    if isinstance(strategy, SelfEditingMemoryStrategy):
+        return tuple(
+            MemoryStrategyTool(definition, strategy=strategy, agent_id=agent_id)
+            for definition in strategy.get_tool_definitions()
+        )
+    return ()
+
+
+def _named(strategy: ToolBasedInjectionStrategy, name: str) -> ToolDefinition:
+    return next(each for each in strategy.get_tool_definitions() if each.name == name)

@@ -1,0 +1,131 @@
+"""What agents are really given: the whole pipeline, through ``engine.injection``."""
+
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
+from synthorg_tui.engine import Engine
+from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
+from synthorg_tui.memory.injection_service import InjectionRequest
+from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
+from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.settings.loader import shipped_settings
+
+BUDGET = 1_000_000
+"""Tokens; enough for all, since packing isn't what is measured."""
+_BATCH = 500
+
+
+@dataclass(frozen=True)
+class Told:
+    """A memory of a file: its key, whose it is, what it says and when."""
+
+    key: str
+    agent: str
+    content: str
+    at: datetime
+
+
+class DayAfter:
+    """A clock that shows the day after an agent's last memory."""
+
+    def __init__(self, memories: Sequence[Told]) -> None:
+        self._last: dict[str, datetime] = {}
+        for told in memories:
+            self._last[told.agent] = max(told.at, self._last.get(told.agent, told.at))
+        self._now = max(self._last.values())
+
+    def turn_to(self, agent: str) -> None:
+        self._now = self._last[agent] + timedelta(days=1)
+
+    def now(self) -> datetime:
+        return self._now
+
+
+class Pipeline:
+    """An engine whose store holds the memories of a file."""
+
+    def __init__(self, engine: Engine, clock: DayAfter) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._keys: dict[str, str] = {}
+
+    async def fill(self, memories: Sequence[Told]) -> None:
+        assert isinstance(self._engine.memory, BatchStore)
+        for agent in dict.fromkeys(told.agent for told in memories):
+            own = [told for told in memories if told.agent == agent]
+            for first in range(0, len(own), _BATCH):
+                batch = own[first : first + _BATCH]
+                outcome = await self._engine.memory.store_many(
+                    agent, [_draft(told) for told in batch], actor="benchmark"
+                )
+                skipped = {key for key, _ in outcome.skipped}
+                added = [told.key for told in batch if told.key not in skipped]
+                self._keys.update(zip(outcome.added, added, strict=True))
+
+    async def given(
+        self, agent: str, text: str, retrieval: MemoryRetrievalConfig | None = None
+    ) -> list[str]:
+        """Keys of the memories that the agent is given for a text, best first."""
+        self._clock.turn_to(agent)
+        request = InjectionRequest(agent, text, BUDGET, retrieval=retrieval)
+        explanation = (await self._engine.injection.prepare(request)).explanation
+        return [self._keys[candidate.entry.id] for candidate in explanation.included]
+
+
+@asynccontextmanager
+async def filled(memories: Sequence[Told]) -> AsyncIterator[Pipeline]:
+    """A pipeline over the memories, with the settings as shipped, gone afterwards."""
+    with tempfile.TemporaryDirectory() as directory:
+        clock = DayAfter(memories)
+        opening = Engine.open(shipped_settings(), data_dir=Path(directory), clock=clock)
+        async with opening as engine:
+            pipeline = Pipeline(engine, clock)
+            await pipeline.fill(memories)
+            yield pipeline
+
+
+def variants() -> dict[str, MemoryRetrievalConfig]:
+    """The configurations compared, by name; the first is what is shipped."""
+    shipped = shipped_settings().memory.retrieval
+    bare: dict[str, Any] = {"relevance_weight": 1.0, "recency_weight": 0.0}
+    old = {"relevance_weight": 0.7, "recency_weight": 0.3, "recency_decay_rate": 0.01}
+    diverse = {"diversity_penalty_enabled": True}
+    changes: dict[str, dict[str, Any]] = {
+        "shipped": {},
+        "score, no recency": bare,
+        "score, recency of the seeds": old,
+        "score, min_relevance 0": {"min_relevance": 0.0},
+        "score, min_relevance .5": {"min_relevance": 0.5},
+        "score, MMR": diverse,
+        "rrf": {"fusion_strategy": "rrf", "min_relevance": 0.3},
+        "rrf, min_relevance 0": {"fusion_strategy": "rrf", "min_relevance": 0.0},
+        "rrf, min_relevance 0, MMR": {"fusion_strategy": "rrf", "min_relevance": 0.0, **diverse},
+        "linear, no recency": {"fusion_strategy": "linear", **bare},
+        "linear, recency of the seeds": {"fusion_strategy": "linear", **old, "min_relevance": 0.3},
+        "linear, min_relevance 0": {"fusion_strategy": "linear", **bare, "min_relevance": 0.0},
+        "linear, MMR": {"fusion_strategy": "linear", **bare, **diverse},
+    }
+    base = shipped.model_dump()
+    return {
+        name: MemoryRetrievalConfig.model_validate({**base, **change})
+        for name, change in changes.items()
+    }
+
+
+def _draft(told: Told) -> MemoryDraft:
+    return MemoryDraft(
+        request=MemoryStoreRequest(
+            category=MemoryCategory.EPISODIC,
+            content=told.content,
+            metadata=MemoryMetadata(tags=("non-inferable",)),
+        ),
+        key=told.key,
+        created_at=told.at,
+        level=MemoryLevel.PERSISTENT,
+    )

@@ -107,7 +107,9 @@ def _joined(
             for hit in dense
         )
     hits = IndexHits(dense=dense, sparse=ranking(sparse, 0.0))
+    fused = {hit.id: hit for hit in fuse_hits(hits, limit=len(entries))}
+    in_order = dict.fromkeys(hit.id for hit in (*hits.dense, *hits.sparse))  # where scores tie
     return tuple(
         SearchHit(entries[hit.id], hit.dense, hit.sparse, hit.fused, hit.id in foreign)
-        for hit in fuse_hits(hits, limit=len(entries))
+        for hit in map(fused.__getitem__, in_order)
     )

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.widgets import Button, Input, TextArea
 from tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
 from tui_helpers import screen_text, settle, type_text
@@ -86,6 +87,17 @@ async def test_filter_narrows_in_place_and_shows_chips() -> None:
         await pilot.press("escape")
         await settle(pilot)
         assert pane(app).listing.window.total == 40
+
+
+async def test_typing_on_at_once_goes_to_the_entry_and_to_no_key_of_the_list() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        for key, character in (("slash", "/"), ("t", "t"), ("a", "a"), ("g", "g"), ("s", "s")):
+            app.post_message(events.Key(key, character))
+        await settle(pilot)
+        assert isinstance(app.focused, Input)
+        assert app.focused.value == "tags"
 
 
 async def test_an_operator_that_makes_no_sense_is_explained() -> None:

@@ -317,7 +317,8 @@ class BrowseScreen(Screen[None]):
             entry.value = text
         entry.placeholder = hint
         entry.cursor_position = len(text)
-        entry.focus()
+        # At once, not after a refresh: who types on must not hit the keys of the list.
+        self.set_focus(entry)
 
     @on(Input.Changed, "#query")
     def _typed(self, event: Input.Changed) -> None:

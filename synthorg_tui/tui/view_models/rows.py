@@ -33,10 +33,13 @@ def bar(share: float, width: int, role: str = "accent") -> Line:
 
 
 def memory_line(row: MemoryRow, width: int, *, now: datetime, marked: bool) -> Line:
-    """One row: mark, category glyph, start of the content, agent and age."""
+    """One row: mark, category glyph, first line of the content and what follows, agent, age."""
     left = line(("✓ " if marked else "  ", "accent"))
     left.add(GLYPHS[row.category] + " ", f"cat-{row.category.value}")
-    left.add(one_line(row.content[:_PREVIEW]), "text")
+    title, _, rest = row.content[:_PREVIEW].strip().partition("\n")
+    left.add(one_line(title), "text")
+    if rest:
+        left.add("  " + one_line(rest), "faint")
     room = min(_AGENT_WIDTH, max(width // 5, 6))
     right = line((one_line(row.agent_id), "muted")).fit(room, "muted")
     return beside(left, right.add(ago(row.created_at, now).rjust(5), "faint"), width)

@@ -154,8 +154,12 @@ def run(
     app_type: type[MemoryDeskApp] = MemoryDeskApp,
 ) -> None:
     """Open the app until the person leaves it; settings are those of the command line."""
+    import logging
+
     from synthorg_tui.tui.desk import EngineHost
 
+    # The screen belongs to the app: a message that nobody handles would be printed across it.
+    logging.getLogger("synthorg_tui").addHandler(logging.NullHandler())
     # Start-up makes many objects that live as long as the app: looking through them for garbage
     # over and over is a tenth of the CPU until the first rows. It is on again once the store opens.
     gc.disable()

@@ -45,15 +45,3 @@ class CancelledByUserError(DomainError):
     """A long job was cancelled; what was done so far is kept."""
 
     exit_code = 130
-
-
-def reraise_critical(error: BaseException) -> None:
-    """Raise what nothing may swallow: exhausted memory and runaway recursion.
-
-    Found inside an ``ExceptionGroup`` it is raised bare.
-    """
-    if isinstance(error, MemoryError | RecursionError):
-        raise error
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            reraise_critical(inner)

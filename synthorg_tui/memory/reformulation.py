@@ -3,9 +3,10 @@
 import logging
 from typing import Protocol, runtime_checkable
 
-from synthorg_tui.core.errors import reraise_critical
+from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
 from synthorg_tui.memory.models import MemoryEntry
+from synthorg_tui.memory.retrieval.safety import raise_fatal
 from synthorg_tui.providers.completion.protocol import CompletionOptions, CompletionProvider
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage
@@ -52,7 +53,7 @@ class LLMSufficiencyChecker:
         try:
             answer = await _ask(self._provider, instruction, query, results, options)
         except Exception as error:  # whatever it is, the search goes on without it
-            reraise_critical(error)
+            raise_fatal(error)
             logger.warning("whether memories suffice is unknown: %s", error)
             return True
         return _says_sufficient(answer)
@@ -73,7 +74,7 @@ class LLMQueryReformulator:
         try:
             answer = await _ask(self._provider, instruction, query, results, options)
         except Exception as error:  # whatever it is, the search goes on without it
-            reraise_critical(error)
+            raise_fatal(error)
             logger.warning("the query was not reformulated: %s", error)
             return None
         return answer.strip() or None
@@ -88,7 +89,8 @@ async def _ask(
 ) -> str:
     directive = untrusted_content_directive((_TAG_QUERY, _TAG_ENTRIES))
     shown = "\n".join(
-        f"[{entry.category}] {entry.content[:_SHOWN_CHARS]}" for entry in results[:_SHOWN_ENTRIES]
+        f"[{entry.category}] {safe_text(entry.content[:_SHOWN_CHARS])}"
+        for entry in results[:_SHOWN_ENTRIES]
     )
     question = wrap_untrusted(_TAG_QUERY, query)
     found = wrap_untrusted(_TAG_ENTRIES, shown or "(none)")

@@ -4,9 +4,9 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from synthorg_tui.core.errors import reraise_critical
 from synthorg_tui.memory.models import MemoryEntry
 from synthorg_tui.memory.reformulation import QueryReformulator, SufficiencyChecker
+from synthorg_tui.memory.retrieval.safety import raise_fatal
 
 logger = logging.getLogger(__name__)
 
@@ -77,5 +77,5 @@ def merge_entries(
 
 
 def _log_or_raise(what: str, error: Exception) -> None:
-    reraise_critical(error)
+    raise_fatal(error)
     logger.warning("%s failed: %s", what, error)

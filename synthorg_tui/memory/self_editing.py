@@ -8,7 +8,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.core.errors import reraise_critical
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory import self_editing_arguments as accepted
 from synthorg_tui.memory import tool_replies as replies
@@ -17,6 +16,7 @@ from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.ranking import ScoredMemory
+from synthorg_tui.memory.retrieval.safety import raise_fatal
 from synthorg_tui.memory.self_editing_arguments import MemoryTool
 from synthorg_tui.memory.self_editing_config import SelfEditingMemoryConfig
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
@@ -63,7 +63,7 @@ class SelfEditingMemoryStrategy:
         try:
             return messages_for(await self.core_block(agent_id, token_budget))
         except Exception as error:  # an agent without its core memory is better than none
-            reraise_critical(error)
+            raise_fatal(error)
             logger.warning("core memories of %s are missing: %s", agent_id, error)
             return ()
 
@@ -96,7 +96,7 @@ class SelfEditingMemoryStrategy:
         try:
             return await self._answer(parsed, agent_id)
         except Exception as error:  # an agent's run must survive whatever a backend raises
-            reraise_critical(error)
+            raise_fatal(error)
             logger.warning("%s failed: %s", tool, error)
             return _FAILED
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.core.errors import DomainError, reraise_critical
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.core.untrusted import untrusted_content_directive
@@ -14,6 +14,7 @@ from synthorg_tui.memory import tool_replies as replies
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.reformulation import QueryReformulator, SufficiencyChecker
+from synthorg_tui.memory.retrieval.safety import raise_fatal
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.search_and_ask import SearchAndAsk
 from synthorg_tui.providers.enums import MessageRole
@@ -149,7 +150,7 @@ class ToolBasedInjectionStrategy:
 
 def _failure(what: str, error: Exception) -> str:
     """The reply to a failure; the reason is for the log and not for the model."""
-    reraise_critical(error)
+    raise_fatal(error)
     if isinstance(error, DomainError):
         logger.warning("%s failed: %s", what, error)
         return replies.error(f"{what} is temporarily unavailable.")

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from synthorg_tui.core.enums import ToolCategory
-from synthorg_tui.core.errors import reraise_critical
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory import tool_replies as replies
 from synthorg_tui.memory.injection import MemoryInjectionStrategy
+from synthorg_tui.memory.retrieval.safety import raise_fatal
 from synthorg_tui.memory.self_editing import SelfEditingMemoryStrategy
 from synthorg_tui.memory.tool_retriever import (
     RECALL_MEMORY,
@@ -74,7 +74,7 @@ def registry_with_memory_tools(
     except ValueError:
         raise
     except Exception as error:  # an agent without memory tools is better than none
-        reraise_critical(error)
+        raise_fatal(error)
         logger.error("the memory tools of %s are missing", agent_id, exc_info=error)
         return registry
 

@@ -1,0 +1,59 @@
+"""Asks a model for a small JSON object about text that nobody trusts."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
+from synthorg_tui.providers.completion.errors import CompletionError
+from synthorg_tui.providers.completion.protocol import CompletionOptions, CompletionProvider
+from synthorg_tui.providers.enums import MessageRole
+from synthorg_tui.providers.models import ChatMessage
+
+_FENCED = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
+
+
+async def ask_for_json(
+    provider: CompletionProvider | None,
+    instruction: str,
+    parts: Mapping[str, tuple[str, str]],
+    *,
+    schema: Mapping[str, Any],
+    max_tokens: int,
+) -> dict[str, Any]:
+    """The object that the model answers with, which need not follow the schema.
+
+    Args:
+        provider: The model; ``None`` when there is none.
+        instruction: What to do, in our own words.
+        parts: What to do it with: by heading, the tag of its fence and the text.
+        schema: The shape of the answer, where the model can be held to it.
+        max_tokens: How long the answer may be.
+
+    Raises:
+        CompletionError: There is no model, it failed, or its answer is no JSON object.
+    """
+    if provider is None:
+        raise CompletionError("no language model is configured", retryable=False)
+    directive = untrusted_content_directive(list(dict.fromkeys(tag for tag, _ in parts.values())))
+    shown = "\n\n".join(
+        f"{heading}:\n{wrap_untrusted(tag, text)}" for heading, (tag, text) in parts.items()
+    )
+    messages = (
+        ChatMessage(role=MessageRole.SYSTEM, content=f"{instruction}\n\n{directive}"),
+        ChatMessage(role=MessageRole.USER, content=shown),
+    )
+    options = CompletionOptions(max_tokens=max_tokens, json_schema=schema)
+    return _object((await provider.complete(messages, options)).text)
+
+
+def _object(answer: str) -> dict[str, Any]:
+    fenced = _FENCED.search(answer)
+    try:
+        found = json.loads(fenced[1] if fenced else answer)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise CompletionError("the model answered with no JSON object", retryable=True)
+    return found

@@ -1,0 +1,1 @@
+"""A supervisor that sends a query to the searches that suit it, and retries poor results."""

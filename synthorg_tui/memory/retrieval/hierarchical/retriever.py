@@ -1,0 +1,128 @@
+"""Finds memories in several steps: route, search, reflect, and search again."""
+
+import logging
+import time
+from collections.abc import Iterable, Mapping
+
+from synthorg_tui.core.clock import Clock, SystemClock
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.ranking import ScoredMemory
+from synthorg_tui.memory.retrieval.gathering import Gatherer
+from synthorg_tui.memory.retrieval.hierarchical.models import (
+    MAX_RESULTS,
+    RetrievalQuery,
+    RetrievalResult,
+    WorkerName,
+)
+from synthorg_tui.memory.retrieval.hierarchical.supervisor import Attempt, Supervisor
+from synthorg_tui.memory.retrieval.hierarchical.workers import (
+    EpisodicWorker,
+    ProceduralWorker,
+    SemanticWorker,
+    Worker,
+    run_worker,
+)
+from synthorg_tui.memory.retrieval.hooks import RankedMemories
+from synthorg_tui.memory.retrieval.safety import safely, together
+from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.shared import SharedKnowledgeStore
+from synthorg_tui.providers.completion.protocol import CompletionProvider
+
+logger = logging.getLogger(__name__)
+
+
+class SupervisedRetriever:
+    """``HierarchicalRetriever``: a supervisor, three workers, and retries of poor results.
+
+    Args:
+        backend: Private memories.
+        config: How the semantic worker ranks, how many workers, and how often to retry.
+        provider: The supervisor's model; without one every search fails, so that the flat search
+            takes over.
+        shared_store: Memories of other agents; ``None`` for none.
+        clock: What "now" is for recency.
+    """
+
+    def __init__(
+        self,
+        *,
+        backend: MemoryBackend,
+        config: MemoryRetrievalConfig,
+        provider: CompletionProvider | None,
+        shared_store: SharedKnowledgeStore | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        clock = clock or SystemClock()
+        gatherer = Gatherer(backend, shared_store, config)
+        self._workers: Mapping[WorkerName, Worker] = {
+            WorkerName.SEMANTIC: SemanticWorker(gatherer, config, clock),
+            WorkerName.EPISODIC: EpisodicWorker(backend, config, clock),
+            WorkerName.PROCEDURAL: ProceduralWorker(backend, config),
+        }
+        self._supervisor = Supervisor(provider, max_workers=config.max_workers_per_query)
+        self._retries = config.max_retry_count if config.reflective_retry_enabled else 0
+
+    async def find_ranked(
+        self,
+        agent_id: NotBlankStr,
+        query_text: NotBlankStr,
+        *,
+        categories: frozenset[MemoryCategory] | None,
+        limit: int,
+    ) -> RankedMemories | None:
+        """At most ``limit`` memories, or 100; raises ``CompletionError`` when routing fails."""
+        query = RetrievalQuery(
+            agent_id=agent_id,
+            text=query_text,
+            categories=categories,
+            max_results=min(limit, MAX_RESULTS),
+        )
+        result = await self.retrieve(query)
+        return RankedMemories(result.candidates, result.degraded)
+
+    async def retrieve(self, query: RetrievalQuery) -> RetrievalResult:
+        """What all attempts found together; raises ``CompletionError`` when routing fails."""
+        started = time.perf_counter()
+        attempt = await self._supervisor.route(query)
+        notes: list[str] = []
+        found = await self._attempt(query, attempt, notes)
+        tried = {attempt}
+        for _ in range(self._retries):
+            reflection = self._supervisor.reflect(attempt, found)
+            better = await safely(reflection, what="the second look at the results", notes=notes)
+            if better is None or better in tried:
+                break
+            tried.add(better)
+            attempt = better
+            more = await self._attempt(query, attempt, notes)
+            found = merge_scored(found, more, limit=query.max_results)
+        logger.debug("%d memories after %d attempts", len(found), len(tried))
+        return RetrievalResult(
+            candidates=found,
+            execution_ms=(time.perf_counter() - started) * 1_000,
+            retries_performed=len(tried) - 1,
+            degraded="; ".join(dict.fromkeys(notes)),
+        )
+
+    async def _attempt(
+        self, query: RetrievalQuery, attempt: Attempt, notes: list[str]
+    ) -> tuple[ScoredMemory, ...]:
+        asked = query.model_copy(update={"text": attempt.text})
+        results = await together(
+            *(run_worker(self._workers[name], asked) for name in attempt.workers)
+        )
+        for result in results:
+            notes.extend(filter(None, (result.error, result.degraded)))
+        return merge_scored(*(result.candidates for result in results), limit=query.max_results)
+
+
+def merge_scored(*lists: Iterable[ScoredMemory], limit: int) -> tuple[ScoredMemory, ...]:
+    """Each memory once, with its higher score, best first; equals stay as first seen."""
+    best: dict[str, ScoredMemory] = {}
+    for memory in (memory for each in lists for memory in each):
+        known = best.get(memory.entry.id)
+        if known is None or memory.combined_score > known.combined_score:
+            best[memory.entry.id] = memory
+    return tuple(sorted(best.values(), key=lambda memory: -memory.combined_score)[:limit])

@@ -1,0 +1,138 @@
+"""Decides, with a model, which searches a query goes to and whether to try again."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from synthorg_tui.core.text import safe_text
+from synthorg_tui.memory.ranking import ScoredMemory
+from synthorg_tui.memory.retrieval.asking import ask_for_json
+from synthorg_tui.memory.retrieval.hierarchical.models import RetrievalQuery, WorkerName
+from synthorg_tui.providers.completion.protocol import CompletionProvider
+
+GOOD_ENOUGH: Final = 0.3
+"""Mean score from which results are not tried to be improved."""
+
+_SHOWN_RESULTS = 5
+_SHOWN_CHARS = 200
+_TAG_QUERY: Final = "task-data"
+_TAG_RESULTS: Final = "memory-entry"
+
+_ROUTE = (
+    "Choose the searches for a question. semantic: facts and meaning. episodic: what happened in "
+    "the last days. procedural: how something is done. Name the one or two that suit best, as "
+    'JSON: {"workers": ["semantic"], "reason": "..."}'
+)
+_REFLECT = (
+    "The memories found for a question are poor. Decide whether another search could do better, "
+    'as JSON: {"retry": true, "corrected_query": "...", "alternative_strategy": "...", '
+    '"reason": "..."}. alternative_strategy is semantic_only, episodic_only or skip.'
+)
+
+
+class Alternative(StrEnum):
+    """Another way to search."""
+
+    SEMANTIC_ONLY = "semantic_only"
+    EPISODIC_ONLY = "episodic_only"
+    SKIP = "skip"
+
+
+_WORKERS: Final = {
+    Alternative.SEMANTIC_ONLY: (WorkerName.SEMANTIC,),
+    Alternative.EPISODIC_ONLY: (WorkerName.EPISODIC,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A text and the searches it goes to."""
+
+    text: str
+    workers: tuple[WorkerName, ...]
+
+
+class Supervisor:
+    """Routes and reflects. Both raise ``CompletionError`` when the model fails."""
+
+    def __init__(self, provider: CompletionProvider | None, *, max_workers: int) -> None:
+        self._provider = provider
+        self._max_workers = max_workers
+
+    async def route(self, query: RetrievalQuery) -> Attempt:
+        """The first attempt; the semantic search alone when the model names none there is."""
+        answer = await ask_for_json(
+            self._provider,
+            _ROUTE,
+            {"Question": (_TAG_QUERY, query.text)},
+            schema=_ROUTE_SCHEMA,
+            max_tokens=96,
+        )
+        named = answer.get("workers")
+        known = [
+            WorkerName(name)
+            for name in dict.fromkeys(filter(_is_text, named if isinstance(named, list) else []))
+            if name in set(WorkerName)
+        ]
+        workers = tuple(known[: self._max_workers]) or (WorkerName.SEMANTIC,)
+        return Attempt(query.text, workers)
+
+    async def reflect(self, last: Attempt, found: tuple[ScoredMemory, ...]) -> Attempt | None:
+        """The next attempt, or ``None`` when what was found is good or can't be bettered."""
+        if not found:
+            return Attempt(last.text, _WORKERS[Alternative.SEMANTIC_ONLY])
+        if sum(memory.combined_score for memory in found) / len(found) >= GOOD_ENOUGH:
+            return None
+        answer = await ask_for_json(
+            self._provider,
+            _REFLECT,
+            {"Question": (_TAG_QUERY, last.text), "Memories": (_TAG_RESULTS, _shown(found))},
+            schema=_REFLECT_SCHEMA,
+            max_tokens=128,
+        )
+        strategy = answer.get("alternative_strategy")
+        if answer.get("retry") is not True or strategy == Alternative.SKIP:
+            return None
+        corrected = answer.get("corrected_query")
+        text = corrected.strip() if isinstance(corrected, str) else ""
+        named = strategy if _is_text(strategy) and strategy in set(Alternative) else None
+        workers = _WORKERS[Alternative(named)] if named else last.workers
+        return Attempt(text or last.text, workers)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _shown(found: tuple[ScoredMemory, ...]) -> str:
+    return "\n".join(
+        f"[{memory.entry.category} | score: {memory.combined_score:.2f}] "
+        f"{safe_text(memory.entry.content[:_SHOWN_CHARS])}"
+        for memory in found[:_SHOWN_RESULTS]
+    )
+
+
+# Reasons are left out of the shapes: small models ramble on in them until the answer is cut off.
+_ROUTE_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "workers": {
+            "type": "array",
+            "items": {"type": "string", "enum": [name.value for name in WorkerName]},
+            "minItems": 1,
+            "maxItems": len(WorkerName),
+        }
+    },
+    "required": ["workers"],
+    "additionalProperties": False,
+}
+_REFLECT_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "retry": {"type": "boolean"},
+        "alternative_strategy": {"type": "string", "enum": [each.value for each in Alternative]},
+        "corrected_query": {"type": "string"},
+    },
+    "required": ["retry", "alternative_strategy", "corrected_query"],
+    "additionalProperties": False,
+}

@@ -1,0 +1,160 @@
+"""Searches that each look at memory in their own way."""
+
+import time
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Protocol
+
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
+from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.ranking import ScoredMemory
+from synthorg_tui.memory.retrieval.gathering import Gatherer
+from synthorg_tui.memory.retrieval.hierarchical.models import (
+    RetrievalQuery,
+    WorkerName,
+    WorkerResult,
+)
+from synthorg_tui.memory.retrieval.hybrid import judge_hits
+from synthorg_tui.memory.retrieval.safety import safely
+from synthorg_tui.memory.retrieval.scoring import rank_hits
+from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.sparse import BM25Tokenizer
+
+EPISODIC_WINDOW = timedelta(hours=72)
+_EPISODIC_POOL = 4
+_EPISODIC_RELEVANCE_WEIGHT = 0.4
+_EPISODIC_RECENCY_WEIGHT = 0.6
+_MAX_LIMIT = 1000
+
+
+class Worker(Protocol):
+    """One way of searching."""
+
+    @property
+    def name(self) -> WorkerName:
+        """Which one it is."""
+        ...
+
+    async def find(self, query: RetrievalQuery) -> tuple[tuple[ScoredMemory, ...], str]:
+        """At most ``query.max_results``, best first, and what was missing in words."""
+        ...
+
+
+async def run_worker(worker: Worker, query: RetrievalQuery) -> WorkerResult:
+    """What the worker finds; a failure is part of the result."""
+    notes: list[str] = []
+    started = time.perf_counter()
+    found = await safely(worker.find(query), what=f"the {worker.name} search", notes=notes)
+    candidates, degraded = found or ((), "")
+    return WorkerResult(
+        worker_name=worker.name,
+        candidates=candidates[: query.max_results],
+        execution_ms=(time.perf_counter() - started) * 1_000,
+        error="; ".join(notes) or None,
+        degraded=degraded,
+    )
+
+
+class SemanticWorker:
+    """Private and shared memories, ranked as the flat search ranks them."""
+
+    name = WorkerName.SEMANTIC
+
+    def __init__(self, gatherer: Gatherer, config: MemoryRetrievalConfig, clock: Clock) -> None:
+        self._gatherer = gatherer
+        self._config = config
+        self._clock = clock
+        self._tokenizer = BM25Tokenizer()
+
+    async def find(self, query: RetrievalQuery) -> tuple[tuple[ScoredMemory, ...], str]:
+        """What is about the query, of all kinds that it asks for."""
+        asked = MemoryQuery(text=query.text, categories=query.categories, limit=query.max_results)
+        gathered = await self._gatherer.gather(query.agent_id, asked)
+        hits = gathered.hits
+        if gathered.has_raw_scores:
+            terms = frozenset(self._tokenizer.tokenize(query.text))
+            judgement = judge_hits(
+                hits, coverage=lambda hit: self._tokenizer.coverage(terms, hit.entry.content)
+            )
+            hits = tuple(hit for place, hit in enumerate(hits) if judgement.is_relevant(place))
+        ranked = rank_hits(hits, config=self._config, now=self._clock.now())
+        return ranked, gathered.degraded
+
+
+class EpisodicWorker:
+    """What happened in the last three days, the more recent the better."""
+
+    name = WorkerName.EPISODIC
+
+    def __init__(self, backend: MemoryBackend, config: MemoryRetrievalConfig, clock: Clock) -> None:
+        self._backend = backend
+        self._config = config
+        self._clock = clock
+
+    async def find(self, query: RetrievalQuery) -> tuple[tuple[ScoredMemory, ...], str]:
+        """Episodes by relevance and, more so, by age; none when they aren't asked for."""
+        if not _wants(query, MemoryCategory.EPISODIC):
+            return (), ""
+        asked = MemoryQuery(
+            text=query.text,
+            categories=frozenset({MemoryCategory.EPISODIC}),
+            since=self._clock.now() - EPISODIC_WINDOW,
+            limit=min(_MAX_LIMIT, query.max_results * _EPISODIC_POOL),
+        )
+        found = await self._backend.retrieve(query.agent_id, asked)
+        return _best_first(map(self._scored, found)), ""
+
+    def _scored(self, entry: MemoryEntry) -> ScoredMemory:
+        age = self._clock.now() - entry.created_at
+        recency = min(1.0, max(0.0, 1.0 - age / EPISODIC_WINDOW))
+        relevance = _relevance(entry, self._config)
+        combined = _EPISODIC_RELEVANCE_WEIGHT * relevance + _EPISODIC_RECENCY_WEIGHT * recency
+        return ScoredMemory(
+            entry=entry,
+            relevance_score=relevance,
+            recency_score=recency,
+            combined_score=min(1.0, combined),
+        )
+
+
+class ProceduralWorker:
+    """How things are done, however old."""
+
+    name = WorkerName.PROCEDURAL
+
+    def __init__(self, backend: MemoryBackend, config: MemoryRetrievalConfig) -> None:
+        self._backend = backend
+        self._config = config
+
+    async def find(self, query: RetrievalQuery) -> tuple[tuple[ScoredMemory, ...], str]:
+        """Procedures by relevance alone; none when they aren't asked for."""
+        if not _wants(query, MemoryCategory.PROCEDURAL):
+            return (), ""
+        asked = MemoryQuery(
+            text=query.text,
+            categories=frozenset({MemoryCategory.PROCEDURAL}),
+            limit=query.max_results,
+        )
+        found = await self._backend.retrieve(query.agent_id, asked)
+        return _best_first(map(self._scored, found)), ""
+
+    def _scored(self, entry: MemoryEntry) -> ScoredMemory:
+        relevance = _relevance(entry, self._config)
+        return ScoredMemory(
+            entry=entry, relevance_score=relevance, recency_score=0.0, combined_score=relevance
+        )
+
+
+def _wants(query: RetrievalQuery, category: MemoryCategory) -> bool:
+    return not query.categories or category in query.categories
+
+
+def _relevance(entry: MemoryEntry, config: MemoryRetrievalConfig) -> float:
+    found = entry.relevance_score
+    return config.default_relevance if found is None else found
+
+
+def _best_first(memories: Iterable[ScoredMemory]) -> tuple[ScoredMemory, ...]:
+    return tuple(sorted(memories, key=lambda memory: -memory.combined_score))

@@ -1,0 +1,135 @@
+"""Lets a model put found memories into an order made for the query."""
+
+import hashlib
+from collections import OrderedDict
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from synthorg_tui.core.clock import Clock, SystemClock
+from synthorg_tui.core.text import safe_text
+from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.ranking import ScoredMemory
+from synthorg_tui.memory.retrieval.asking import ask_for_json
+from synthorg_tui.memory.retrieval.hooks import RankedMemories
+from synthorg_tui.memory.retrieval.safety import safely
+from synthorg_tui.providers.completion.protocol import CompletionProvider
+
+DEFAULT_TTL_SECONDS: Final = 3600
+DEFAULT_CACHE_SIZE: Final = 1000
+_SHOWN_CHARS = 500
+_TOKENS_PER_PLACE = 6
+_INSTRUCTION = (
+    "Order the memories by how well they help with the question, the best first. Answer with "
+    'their numbers, each exactly once, as JSON: {"ranking": [2, 0, 1]}'
+)
+
+
+class RerankCache:
+    """Remembers orders by query and ids for some time; the least recently used ones go first.
+
+    Raises:
+        ValueError: ``ttl_seconds`` or ``size`` isn't positive.
+    """
+
+    def __init__(
+        self,
+        *,
+        ttl_seconds: float = DEFAULT_TTL_SECONDS,
+        size: int = DEFAULT_CACHE_SIZE,
+        clock: Clock | None = None,
+    ) -> None:
+        if ttl_seconds <= 0 or size <= 0:
+            raise ValueError(f"ttl_seconds {ttl_seconds} and size {size} must be positive")
+        self._ttl = timedelta(seconds=ttl_seconds)
+        self._size = size
+        self._clock = clock or SystemClock()
+        self._orders: OrderedDict[str, tuple[datetime, tuple[str, ...]]] = OrderedDict()
+
+    def get(self, key: str) -> tuple[str, ...] | None:
+        """The ids in order, unless they are unknown or too old."""
+        until, order = self._orders.get(key, (None, ()))
+        if until is None:
+            return None
+        if until <= self._clock.now():
+            del self._orders[key]
+            return None
+        self._orders.move_to_end(key)
+        return order
+
+    def put(self, key: str, order: tuple[str, ...]) -> None:
+        """Remember an order from now on."""
+        self._orders[key] = (self._clock.now() + self._ttl, order)
+        self._orders.move_to_end(key)
+        while len(self._orders) > self._size:
+            self._orders.popitem(last=False)
+
+
+class LLMReranker:
+    """``QuerySpecificReranker`` on any model; it changes the order and no score.
+
+    Args:
+        provider: The model; without one the order stays as it is, and the result says so.
+        cache: Where orders are remembered.
+    """
+
+    def __init__(self, provider: CompletionProvider | None, *, cache: RerankCache) -> None:
+        self._provider = provider
+        self._cache = cache
+
+    async def rerank(
+        self, query_text: NotBlankStr, memories: tuple[ScoredMemory, ...]
+    ) -> RankedMemories:
+        """The memories in the model's order; as given when it fails or leaves one out."""
+        if len(memories) < 2:
+            return RankedMemories(memories)
+        ids = tuple(memory.entry.id for memory in memories)
+        key = _key(query_text, ids) if len(set(ids)) == len(ids) else None
+        order = self._cache.get(key) if key else None
+        if order is not None:
+            by_id = {memory.entry.id: memory for memory in memories}
+            return RankedMemories(tuple(by_id[memory_id] for memory_id in order))
+        notes: list[str] = []
+        places = await safely(self._ask(query_text, memories), what="reranking", notes=notes)
+        if places is None:
+            return RankedMemories(memories, notes[0])
+        if sorted(places) != list(range(len(memories))):
+            return RankedMemories(memories, "reranking failed: the model's order isn't complete")
+        ranked = tuple(memories[place] for place in places)
+        if key:
+            self._cache.put(key, tuple(memory.entry.id for memory in ranked))
+        return RankedMemories(ranked)
+
+    async def _ask(self, query_text: str, memories: tuple[ScoredMemory, ...]) -> list[int]:
+        """The places that the model names, or nothing that sorts into all of them."""
+        shown = "\n".join(
+            f"{place}: {safe_text(memory.entry.content[:_SHOWN_CHARS])}"
+            for place, memory in enumerate(memories)
+        )
+        answer = await ask_for_json(
+            self._provider,
+            _INSTRUCTION,
+            {"Question": ("task-data", query_text), "Memories": ("memory-entry", shown)},
+            schema=_schema(len(memories)),
+            max_tokens=32 + _TOKENS_PER_PLACE * len(memories),
+        )
+        ranking = answer.get("ranking")
+        if not isinstance(ranking, list) or not all(type(place) is int for place in ranking):
+            return []
+        return ranking
+
+
+def _key(query_text: str, ids: tuple[str, ...]) -> str:
+    joined = "|".join((query_text, *sorted(ids)))
+    return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _schema(count: int) -> dict[str, Any]:
+    place = {"type": "integer", "minimum": 0, "maximum": count - 1}
+    return {
+        "type": "object",
+        "properties": {
+            "ranking": {"type": "array", "items": place, "minItems": count, "maxItems": count}
+        },
+        "required": ["ranking"],
+        "additionalProperties": False,
+    }

@@ -151,6 +151,7 @@ class Engine:
         return InjectionService(
             memory=self.memory,
             retrieval=memory.retrieval,
+            digest=memory.v1,
             shares=memory.options.shared_knowledge_base,
             clock=self._clock,
         )

@@ -11,6 +11,7 @@ from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.core.validation import reject, warn
 from synthorg_tui.memory.consolidation.config import ConsolidationConfig
+from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.self_editing_config import SelfEditingMemoryConfig
 
@@ -132,6 +133,8 @@ class CompanyMemoryConfig(FrozenModel):
     options: MemoryOptionsConfig = MemoryOptionsConfig()
     retrieval: MemoryRetrievalConfig = MemoryRetrievalConfig()
     self_editing: SelfEditingMemoryConfig = SelfEditingMemoryConfig()
+    # On only where somebody asks for it: it would take the place of the retrieval above.
+    v1: MemoryV1Config = MemoryV1Config(enabled=False)
     consolidation: ConsolidationConfig = ConsolidationConfig()
     embedder: EmbedderOverrideConfig | None = None
     composite: CompositeBackendConfig | None = None

@@ -50,6 +50,14 @@ class Packing:
         return _SEPARATOR.join(each.block for each in self.packed if each.fits)
 
 
+def role_of(injection_point: InjectionPoint) -> MessageRole:
+    """The role of the message that carries memories; raises ``ValueError`` for an unknown point."""
+    role = _ROLES.get(injection_point)
+    if role is None:
+        raise ValueError(f"unknown injection point {injection_point!r}")
+    return role
+
+
 def memory_block(memory: ScoredMemory) -> str:
     """The memory as an agent reads it: fenced, with category and score."""
     shared = "[shared] " if memory.is_shared else ""
@@ -91,9 +99,7 @@ def messages_for(
     Raises:
         ValueError: The injection point is unknown.
     """
-    role = _ROLES.get(injection_point)
-    if role is None:
-        raise ValueError(f"unknown injection point {injection_point!r}")
+    role = role_of(injection_point)
     if not packing.text:
         return ()
     directive = untrusted_content_directive((TAG_MEMORY_ENTRY,))

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from synthorg_tui.core.clock import Clock, SystemClock
+from synthorg_tui.memory.digest.config import MemoryV1Config
+from synthorg_tui.memory.digest.strategy import DigestInjection
 from synthorg_tui.memory.enums import InjectionStrategy
 from synthorg_tui.memory.errors import MemoryCapabilityError
 from synthorg_tui.memory.explanation import Explanation, text_of
@@ -27,6 +29,7 @@ class InjectionRequest:
 
     ``visibility`` ``None`` is the person at the desk, who sees all sessions and projects.
     ``pinned`` and ``excluded`` are ids of memories to give in any case, or in none.
+    ``digest_v1`` is whether the digest is given, and whatever the strategy nothing else.
     """
 
     agent_id: str
@@ -37,6 +40,7 @@ class InjectionRequest:
     visibility: Visibility | None = None
     pinned: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
+    digest_v1: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +88,13 @@ class InjectionService:
     """Prepares what an agent is given, the same way for whoever asks.
 
     ``shares`` tells whether agents see each other's publications, where the backend can.
+    While ``digest`` is enabled, it takes the place of every strategy.
     """
 
     memory: MemoryBackend
     retrieval: MemoryRetrievalConfig
     shares: bool = True
+    digest: MemoryV1Config = field(default_factory=lambda: MemoryV1Config(enabled=False))
     estimator: TokenEstimator = field(default_factory=DefaultTokenEstimator)
     clock: Clock = field(default_factory=SystemClock)
 
@@ -100,9 +106,7 @@ class InjectionService:
         Raises:
             MemoryCapabilityError: The strategy isn't available.
         """
-        config = request.retrieval or self.retrieval
-        wanted = request.strategy or config.strategy
-        strategy = self._strategy(wanted, config, request.visibility)
+        strategy = self._strategy(request)
         prepared = await strategy.prepare(
             request.agent_id,
             request.query,
@@ -112,20 +116,20 @@ class InjectionService:
         )
         return Injection(prepared.messages, strategy.get_tool_definitions(), prepared.explanation)
 
-    def _strategy(
-        self,
-        wanted: InjectionStrategy,
-        config: MemoryRetrievalConfig,
-        visibility: Visibility | None,
-    ) -> ExplainingStrategy:
+    def _strategy(self, request: InjectionRequest) -> ExplainingStrategy:
+        config = request.retrieval or self.retrieval
+        memory = self.memory
+        if request.visibility is not None and isinstance(memory, ScopedViews):
+            memory = memory.scoped(request.visibility)
+        if self.digest.enabled if request.digest_v1 is None else request.digest_v1:
+            digest = self.digest.model_copy(update={"enabled": True})
+            return DigestInjection(memory, digest, config.injection_point, self.estimator)
+        wanted = request.strategy or config.strategy
         builder = STRATEGIES.get(wanted)
         if builder is None:
             raise MemoryCapabilityError(
                 f"the injection strategy {wanted} is not available in this version",
                 remedy=f"Choose one of: {', '.join(STRATEGIES)}.",
             )
-        memory = self.memory
-        if visibility is not None and isinstance(memory, ScopedViews):
-            memory = memory.scoped(visibility)
         shared = memory if self.shares and isinstance(memory, SharedKnowledgeStore) else None
         return builder(StrategyParts(memory, shared, config, self.estimator, self.clock))

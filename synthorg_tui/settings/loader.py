@@ -22,6 +22,8 @@ SHIPPED: Final[Mapping[str, Any]] = {
         "level": "project",
         # The local backend searches by meaning and by keyword; this fuses both best.
         "retrieval": {"fusion_strategy": "score"},
+        # The digest would take the place of that retrieval: changing a budget mustn't enable it.
+        "v1": {"enabled": False},
     }
 }
 """Where this application's defaults deliberately differ from the models' own."""

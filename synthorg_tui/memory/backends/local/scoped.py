@@ -6,11 +6,13 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.core import Core, failing_as, refuse_reserved
+from synthorg_tui.memory.backends.local.digest_source import LocalDigestSource
 from synthorg_tui.memory.backends.local.keeping import Keeper
 from synthorg_tui.memory.backends.local.queries import Where
 from synthorg_tui.memory.backends.local.rows import MemoryRow, entry_from_row
 from synthorg_tui.memory.backends.local.search import Scope, Search
 from synthorg_tui.memory.backends.local.writes import Changes
+from synthorg_tui.memory.digest.models import DigestSource
 from synthorg_tui.memory.errors import MemoryConnectionError, MemoryRetrievalError, MemoryStoreError
 from synthorg_tui.memory.extensions import SearchResult
 from synthorg_tui.memory.index.protocol import Visibility
@@ -148,6 +150,10 @@ class ScopedMemory:
             where.add("m.category = ?", category.value)
         with failing_as(MemoryRetrievalError, "counting"):
             return await self._core.read(lambda db: queries.total(db, where))
+
+    def digest_items(self) -> DigestSource:
+        """What a digest is made from, as seen from here."""
+        return LocalDigestSource(self._core, self._visibility)
 
     async def publish(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
         """Share a memory with all agents, whatever their session and project."""

@@ -1,0 +1,68 @@
+"""Configuration of the memory digest."""
+
+from pydantic import Field
+
+from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.memory.enums import Sensitivity
+
+_MOST_ITEMS = 1000
+_MOST_CHARS = 200_000
+_MOST_TOKENS = 400_000
+
+
+class StructuredConfig(FrozenModel):
+    """What is always looked up: facts by key, memories by tag."""
+
+    fact_keys: tuple[NotBlankStr, ...] = ()
+    tags: tuple[NotBlankStr, ...] = ()
+
+
+class KeywordConfig(FrozenModel):
+    """Search by the words of the task, at most ``limit`` hits."""
+
+    enabled: bool = True
+    limit: int = Field(default=60, ge=1, le=200)
+
+
+class SemanticConfig(FrozenModel):
+    """Search by the meaning of the task, at most ``limit`` hits."""
+
+    enabled: bool = False
+    limit: int = Field(default=20, ge=1, le=200)
+
+
+class KindBudget(FrozenModel):
+    """What the items of one kind may take up; no ``max_tokens`` is no bound."""
+
+    max_items: int = Field(ge=0, le=_MOST_ITEMS)
+    max_chars: int = Field(ge=0, le=_MOST_CHARS)
+    max_tokens: int | None = Field(default=None, ge=0, le=_MOST_TOKENS)
+
+
+class KindBudgets(FrozenModel):
+    """A budget for each kind of item."""
+
+    fact: KindBudget = KindBudget(max_items=6, max_chars=800)
+    note: KindBudget = KindBudget(max_items=4, max_chars=1200)
+    procedure: KindBudget = KindBudget(max_items=3, max_chars=1200)
+    episode: KindBudget = KindBudget(max_items=2, max_chars=800)
+
+
+class BudgetsConfig(FrozenModel):
+    """What the digest may take up, altogether and by kind. A token is about 4 characters."""
+
+    max_total_items: int = Field(default=12, ge=0, le=_MOST_ITEMS)
+    max_total_chars: int = Field(default=2400, ge=0, le=_MOST_CHARS)
+    max_total_tokens: int | None = Field(default=None, ge=0, le=_MOST_TOKENS)
+    per_kind: KindBudgets = KindBudgets()
+
+
+class MemoryV1Config(FrozenModel):
+    """The digest. While it is enabled it is the only part of a prompt that holds memories."""
+
+    enabled: bool = True
+    allow_sensitivities: tuple[Sensitivity, ...] = (Sensitivity.PUBLIC, Sensitivity.PRIVATE)
+    structured: StructuredConfig = StructuredConfig()
+    keyword: KeywordConfig = KeywordConfig()
+    semantic: SemanticConfig = SemanticConfig()
+    budgets: BudgetsConfig = BudgetsConfig()

@@ -1,0 +1,105 @@
+"""Memory text made harmless for a prompt: nothing in it can end its fence or pose as a turn.
+
+What is matched never depends on what follows a match, so that a text that is cut afterwards
+needs no second look.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+from synthorg_tui.core.text import safe_text
+
+MOST_CHARS: Final = 4_000
+"""Characters of a memory that are looked at; a line shows a few hundred."""
+
+_LOOK_ALIKES: Final = str.maketrans(
+    "\u2039\u2329\u27e8\u3008\u276e\u276c\u02c2\u1438\u203a\u232a\u27e9\u3009\u276f\u276d\u02c3\u1433"
+    "\u2044\u2215\u29f8\u0430\u03b1\u0251\u0501\u0442\u03c4\u0435\u043e\u03bf\u0440\u0441\u0455\u0443\u0456",
+    "<<<<<<<<>>>>>>>>///aaadtteoopcsyi",
+)
+_EARLIER = "(?:previous|prior|above|earlier|preceding|foregoing)"
+_ORDERS = "(?:instruction|prompt|rule|directive|message|command|guideline)s?"
+_PATTERNS: Final = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (
+            r"\b(?:ignore|disregard|forget) (?:(?:all|any|each|every|of|the|these|those|your|my|our"
+            rf"|and) )*{_EARLIER} (?:\w+ ){{0,2}}?{_ORDERS}",
+            "[blocked-override]",
+        ),
+        (
+            r"\b(?:ignore|disregard|forget) (?:all|any|every|your)(?: of)?(?: the| your| these)?"
+            r" (?:instruction|rule|guideline)s?",
+            "[blocked-override]",
+        ),
+        (r"\byou are now", "[blocked-reidentity]"),
+        (r"\bnew instructions? ?:", "[blocked-header]"),
+        (
+            r"\b(?:do not|don['\u2019]?t|never) (?:follow|obey|heed|comply with|listen to)"
+            r" (?:\w+ ){0,3}?system",
+            "[blocked-directive]",
+        ),
+        (
+            r"\b(?:reveal|disclose|leak|expose) (?:\w+ ){0,3}?(?:prompt|instruction)s?",
+            "[blocked-extraction]",
+        ),
+        (
+            r"\b(?:show|print|repeat|output|display|tell)(?: me)? (?:your|the system)"
+            r" (?:\w+ ){0,2}?(?:prompt|instruction)s?",
+            "[blocked-extraction]",
+        ),
+    )
+)
+_ROLE: Final = re.compile(r"(?:^|(?<=[^\w\s])|(?<=[^\w\s] ))(system|assistant|developer|user) ?:")
+_DATA_TAG: Final = re.compile(r"<[ /\\]*data[^<>]*>?")
+
+
+def sanitise(text: str) -> str:
+    """One line of plain text that holds no data tag, no role prefix and no override phrase.
+
+    Look-alike characters are seen through. Characters that steer, hide or reorder are shown as
+    the terminal shows them, so that a person sees what the model gets.
+    """
+    lines = (safe_text(" ".join(line.split())) for line in text[:MOST_CHARS].splitlines())
+    clean = " ".join(_replace(line, _ROLE, _role) for line in lines if line)
+    for pattern, replacement in _PATTERNS:
+        clean = _replace(clean, pattern, replacement)
+    return _replace(clean, _DATA_TAG, _escaped)
+
+
+def _role(original: str) -> str:
+    """The word, marked, without the colon that made it look like a turn."""
+    return f"[role-ref] {original[:-1].rstrip()}"
+
+
+def _escaped(original: str) -> str:
+    closed = len(original) > 1 and _fold(original[-1]) == ">"
+    return f"&lt;{original[1:-1]}&gt;" if closed else f"&lt;{original[1:]}"
+
+
+def _replace(text: str, pattern: re.Pattern[str], replacement: str | Callable[[str], str]) -> str:
+    """Replace what matches in the folded text, in the text itself."""
+    made: list[str] = []
+    position = 0
+    for match in pattern.finditer(_fold(text)):
+        original = text[match.start() : match.end()]
+        new = replacement if isinstance(replacement, str) else replacement(original)
+        made += [text[position : match.start()], new]
+        position = match.end()
+    return "".join((*made, text[position:])) if made else text
+
+
+def _fold(text: str) -> str:
+    """Lower case with look-alikes replaced, character by character: places stay the same."""
+    if text.isascii():
+        return text.lower()
+    return "".join(map(_fold_character, text)).translate(_LOOK_ALIKES)
+
+
+@lru_cache(maxsize=4096)
+def _fold_character(character: str) -> str:
+    folded = unicodedata.normalize("NFKC", character).casefold()
+    return folded if len(folded) == 1 else character

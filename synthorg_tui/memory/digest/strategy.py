@@ -1,0 +1,115 @@
+"""The digest as the part of a prompt that holds memories."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.core.untrusted import untrusted_content_directive
+from synthorg_tui.memory.digest.config import MemoryV1Config
+from synthorg_tui.memory.digest.digest import MemoryDigest
+from synthorg_tui.memory.digest.lines import tokens_of
+from synthorg_tui.memory.digest.models import (
+    DATA_TAG,
+    UNAVAILABLE,
+    DigestResult,
+    DigestStore,
+)
+from synthorg_tui.memory.enums import InjectionPoint
+from synthorg_tui.memory.explanation import Explanation, Prepared, text_of
+from synthorg_tui.memory.formatter import role_of
+from synthorg_tui.memory.injection import TokenEstimator
+from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.retrieval.stopwatch import Stopwatch
+from synthorg_tui.providers.enums import MessageRole
+from synthorg_tui.providers.models import ChatMessage, ToolDefinition
+
+STRATEGY_NAME: Final = "memory_digest"
+
+
+@dataclass(frozen=True)
+class DigestInjection:
+    """Gives an agent the digest and nothing else of its memories.
+
+    The part is there in any case, since "nothing was found" is something to know. A backend that
+    is no ``DigestStore`` makes the digest unavailable.
+    """
+
+    memory: MemoryBackend
+    config: MemoryV1Config
+    injection_point: InjectionPoint
+    estimator: TokenEstimator
+
+    @property
+    def strategy_name(self) -> str:
+        """``memory_digest``."""
+        return STRATEGY_NAME
+
+    def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
+        """None."""
+        return ()
+
+    async def prepare_messages(
+        self, agent_id: NotBlankStr, query_text: NotBlankStr, token_budget: int
+    ) -> tuple[ChatMessage, ...]:
+        """The directive as a system message, then the digest; ``()`` without a budget."""
+        return (await self.prepare(agent_id, query_text, token_budget)).messages
+
+    async def prepare(
+        self,
+        agent_id: NotBlankStr,
+        query_text: NotBlankStr,
+        token_budget: int,
+        *,
+        pinned: Collection[str] = (),
+        excluded: Collection[str] = (),
+    ) -> Prepared:
+        """As ``prepare_messages``, with the explanation."""
+        watch = Stopwatch()
+        messages: tuple[ChatMessage, ...] = ()
+        result = DigestResult("")
+        if token_budget > 0:
+            with watch.stage("digest"):
+                result = await self._digest(agent_id, query_text, token_budget, pinned, excluded)
+            messages = self._messages(result)
+        explanation = Explanation(
+            strategy=STRATEGY_NAME,
+            agent_id=agent_id,
+            query=query_text,
+            token_budget=token_budget,
+            tokens_used=result.tokens,
+            text=text_of(messages),
+            candidates=result.candidates,
+            stages=watch.stages,
+            degraded=result.degraded,
+        )
+        return Prepared(messages, explanation)
+
+    async def _digest(
+        self,
+        agent_id: str,
+        query: str,
+        token_budget: int,
+        pinned: Collection[str],
+        excluded: Collection[str],
+    ) -> DigestResult:
+        if not isinstance(self.memory, DigestStore):
+            name = self.memory.backend_name
+            return DigestResult(
+                UNAVAILABLE, degraded=f"the {name} backend has nothing to make a digest from"
+            )
+        digest = MemoryDigest(self.memory.digest_items(), self.config, count=self._count)
+        return await digest.build(
+            agent_id, query, token_budget=token_budget, pinned=pinned, excluded=excluded
+        )
+
+    def _messages(self, result: DigestResult) -> tuple[ChatMessage, ...]:
+        directive = untrusted_content_directive((DATA_TAG,))
+        return (
+            ChatMessage(role=MessageRole.SYSTEM, content=directive),
+            ChatMessage(role=role_of(self.injection_point), content=result.part),
+        )
+
+    def _count(self, text: str) -> int:
+        """Never fewer than the estimator says, so that the budget holds by both counts."""
+        return max(tokens_of(text), self.estimator.estimate_tokens(text))

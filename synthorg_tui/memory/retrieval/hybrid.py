@@ -12,8 +12,10 @@ from synthorg_tui.memory.index.protocol import IndexHit, IndexHits
 SEARCH_DEPTH = 100
 """Hits to ask of each ranking at least, since the union is ranked anew."""
 
-DENSE_WEIGHT = 0.55
-SPARSE_WEIGHT = 0.45
+DENSE_WEIGHT = 0.5
+SPARSE_WEIGHT = 0.5
+SPARSE_STEEPNESS = 1.5
+"""Power of a keyword share: what matches half as well as the best counts about a third."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +31,14 @@ class FusedHit:
 def fuse_hits(hits: IndexHits, *, limit: int) -> tuple[FusedHit, ...]:
     """At most ``limit`` hits of both rankings, best first, scores in [0, 1].
 
-    Each source scores a hit by its share of the source's best score, and the shares are
-    averaged. A hit that the dense ranking was too short for counts there like its last one; a
+    Each source scores a hit by its share of the source's best score, and the shares are averaged,
+    that of the sparse source steepened. A hit that the dense ranking was too short for counts there like its last one; a
     hit that the sparse ranking lacks counts 0, having no or only common words of the query. A
     source that returned nothing doesn't count. Ties keep the order dense first, then sparse.
     """
     dense, sparse = _shares(hits.dense), _shares(hits.sparse)
+    if dense:
+        sparse = {key: share**SPARSE_STEEPNESS for key, share in sparse.items()}
     unseen = min(dense.values(), default=0.0)
     dense_weight = DENSE_WEIGHT if sparse else 1.0
     sparse_weight = SPARSE_WEIGHT if dense else 1.0

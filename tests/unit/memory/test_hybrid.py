@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from synthorg_tui.memory.index.protocol import IndexHit, IndexHits
 from synthorg_tui.memory.retrieval.hybrid import (
     DENSE_WEIGHT,
+    SPARSE_STEEPNESS,
     SPARSE_WEIGHT,
     FusedHit,
     RelevanceCutoff,
@@ -44,12 +45,12 @@ def test_a_hit_both_sources_rate_highly_beats_one_that_only_one_source_found() -
     assert ids(fuse_hits(hits, limit=10))[0] == "b"
 
 
-def test_a_score_is_the_weighted_mean_of_the_shares_of_the_best_scores() -> None:
+def test_a_score_is_the_weighted_mean_of_the_shares_of_the_best_with_keywords_steepened() -> None:
     hits = IndexHits(dense=ranking(a=0.8, b=0.4), sparse=ranking(b=10.0, a=5.0))
     first, second = fuse_hits(hits, limit=2)
-    assert (first.id, first.dense, first.sparse) == ("a", 0.8, 5.0)
-    assert first.fused == pytest.approx(DENSE_WEIGHT + SPARSE_WEIGHT * 0.5)
-    assert second.fused == pytest.approx(DENSE_WEIGHT * 0.5 + SPARSE_WEIGHT)
+    assert (first.id, first.dense, first.sparse) == ("b", 0.4, 10.0)
+    assert first.fused == pytest.approx(DENSE_WEIGHT * 0.5 + SPARSE_WEIGHT)
+    assert second.fused == pytest.approx(DENSE_WEIGHT + SPARSE_WEIGHT * 0.5**SPARSE_STEEPNESS)
 
 
 def test_a_hit_beyond_the_dense_ranking_counts_there_like_its_last_one() -> None:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.memory.backends.local.maintenance import Maintenance
     from synthorg_tui.memory.injection_service import InjectionService
+    from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class Engine:
         self.memory = memory
         self.executions = executions
         self._clock = clock
+        self._model: CompletionProvider | None = None
 
     @classmethod
     @asynccontextmanager
@@ -124,13 +127,17 @@ class Engine:
                 )
                 await memory.connect()
                 try:
-                    yield cls(
+                    engine = cls(
                         settings=settings,
                         data_dir=directory,
                         memory=memory,
                         executions=DuckDBExecutionStore(database),
                         clock=clock,
                     )
+                    try:
+                        yield engine
+                    finally:
+                        await engine._close_model()
                 finally:
                     await memory.disconnect()
             finally:
@@ -142,18 +149,28 @@ class Engine:
         """What a person does with the memories of all agents."""
         return self._local()
 
-    @property
+    @cached_property
     def injection(self) -> "InjectionService":
         """Prepares what agents are given, and explains it."""
+        from synthorg_tui.memory.injection import DefaultTokenEstimator
         from synthorg_tui.memory.injection_service import InjectionService
+        from synthorg_tui.memory.retrieval.rerank import RerankCache
+        from synthorg_tui.providers.completion import factory
 
-        memory = self.settings.memory
+        memory, completion = self.settings.memory, self.settings.providers.completion
+        self._model = factory.create_completion_provider(completion)
         return InjectionService(
             memory=self.memory,
             retrieval=memory.retrieval,
             digest=memory.v1,
             shares=memory.options.shared_knowledge_base,
+            self_editing=memory.self_editing,
+            estimator=factory.create_token_estimator(completion) or DefaultTokenEstimator(),
             clock=self._clock,
+            provider=self._model,
+            rerank_cache=RerankCache(
+                ttl_seconds=memory.retrieval.rerank_cache_ttl_seconds, clock=self._clock
+            ),
         )
 
     @property
@@ -185,6 +202,10 @@ class Engine:
         counts = dict((await self.desk.facets()).agents)
         ids = sorted({agent.id for agent in self.settings.agents} | counts.keys())
         return tuple(self._summary(agent_id, counts.get(agent_id, 0)) for agent_id in ids)
+
+    async def _close_model(self) -> None:
+        if self._model is not None:
+            await self._model.close()
 
     def _summary(self, agent_id: str, memories: int) -> AgentSummary:
         declared = self.settings.agent(agent_id)

@@ -1,13 +1,11 @@
 """What an agent is given: the one place that programs, command line and screens ask."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.digest.strategy import DigestInjection
 from synthorg_tui.memory.enums import InjectionStrategy
-from synthorg_tui.memory.errors import MemoryCapabilityError
 from synthorg_tui.memory.explanation import Explanation, text_of
 from synthorg_tui.memory.extensions import ScopedViews
 from synthorg_tui.memory.index.protocol import Visibility
@@ -16,10 +14,13 @@ from synthorg_tui.memory.injection import (
     ExplainingStrategy,
     TokenEstimator,
 )
+from synthorg_tui.memory.injection_strategies import STRATEGIES, StrategyParts
 from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.retrieval.rerank import RerankCache
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
-from synthorg_tui.memory.retriever import ContextInjectionStrategy
+from synthorg_tui.memory.self_editing_config import SelfEditingMemoryConfig
 from synthorg_tui.memory.shared import SharedKnowledgeStore
+from synthorg_tui.providers.completion.protocol import CompletionProvider
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
 
 
@@ -57,54 +58,30 @@ class Injection:
         return text_of(self.messages)
 
 
-@dataclass(frozen=True, slots=True)
-class StrategyParts:
-    """What strategies are made of, for one request."""
-
-    backend: MemoryBackend
-    shared_store: SharedKnowledgeStore | None
-    config: MemoryRetrievalConfig
-    estimator: TokenEstimator
-    clock: Clock
-
-
-def _context(parts: StrategyParts) -> ExplainingStrategy:
-    return ContextInjectionStrategy(
-        backend=parts.backend,
-        config=parts.config,
-        shared_store=parts.shared_store,
-        token_estimator=parts.estimator,
-        clock=parts.clock,
-    )
-
-
-StrategyBuilder = Callable[[StrategyParts], ExplainingStrategy]
-
-STRATEGIES: Mapping[InjectionStrategy, StrategyBuilder] = {InjectionStrategy.CONTEXT: _context}
-
-
 @dataclass(frozen=True)
 class InjectionService:
     """Prepares what an agent is given, the same way for whoever asks.
 
     ``shares`` tells whether agents see each other's publications, where the backend can.
     While ``digest`` is enabled, it takes the place of every strategy.
+    ``provider`` is a model for what the configuration lets one do; each such step does without
+    when there is none, and says so.
     """
 
     memory: MemoryBackend
     retrieval: MemoryRetrievalConfig
     shares: bool = True
     digest: MemoryV1Config = field(default_factory=lambda: MemoryV1Config(enabled=False))
+    self_editing: SelfEditingMemoryConfig = field(default_factory=SelfEditingMemoryConfig)
     estimator: TokenEstimator = field(default_factory=DefaultTokenEstimator)
     clock: Clock = field(default_factory=SystemClock)
+    provider: CompletionProvider | None = None
+    rerank_cache: RerankCache = field(default_factory=RerankCache)
 
     async def prepare(self, request: InjectionRequest) -> Injection:
         """Messages, tools and explanation for a request; memories that fail to come leave ``()``.
 
         Policies of the organisation, once there are any, are messages before these.
-
-        Raises:
-            MemoryCapabilityError: The strategy isn't available.
         """
         strategy = self._strategy(request)
         prepared = await strategy.prepare(
@@ -125,11 +102,15 @@ class InjectionService:
             digest = self.digest.model_copy(update={"enabled": True})
             return DigestInjection(memory, digest, config.injection_point, self.estimator)
         wanted = request.strategy or config.strategy
-        builder = STRATEGIES.get(wanted)
-        if builder is None:
-            raise MemoryCapabilityError(
-                f"the injection strategy {wanted} is not available in this version",
-                remedy=f"Choose one of: {', '.join(STRATEGIES)}.",
-            )
         shared = memory if self.shares and isinstance(memory, SharedKnowledgeStore) else None
-        return builder(StrategyParts(memory, shared, config, self.estimator, self.clock))
+        parts = StrategyParts(
+            backend=memory,
+            shared_store=shared,
+            config=config,
+            self_editing=self.self_editing,
+            estimator=self.estimator,
+            clock=self.clock,
+            provider=self.provider,
+            rerank_cache=self.rerank_cache,
+        )
+        return STRATEGIES[wanted](parts)

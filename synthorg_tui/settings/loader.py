@@ -20,8 +20,14 @@ SHIPPED: Final[Mapping[str, Any]] = {
     "memory": {
         # Imported sessions are over: at level session no agent would ever see their memories.
         "level": "project",
-        # The local backend searches by meaning and by keyword; this fuses both best.
-        "retrieval": {"fusion_strategy": "score"},
+        # The local backend searches by meaning and by keyword; this fuses both best. Being recent
+        # settles near ties, so that a memory a week old isn't lost.
+        "retrieval": {
+            "fusion_strategy": "score",
+            "relevance_weight": 0.98,
+            "recency_weight": 0.02,
+            "recency_decay_rate": 0.0005,
+        },
         # The digest would take the place of that retrieval: changing a budget mustn't enable it.
         "v1": {"enabled": False},
     }

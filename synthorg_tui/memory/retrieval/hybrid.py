@@ -32,9 +32,10 @@ def fuse_hits(hits: IndexHits, *, limit: int) -> tuple[FusedHit, ...]:
     """At most ``limit`` hits of both rankings, best first, scores in [0, 1].
 
     Each source scores a hit by its share of the source's best score, and the shares are averaged,
-    that of the sparse source steepened. A hit that the dense ranking was too short for counts there like its last one; a
-    hit that the sparse ranking lacks counts 0, having no or only common words of the query. A
-    source that returned nothing doesn't count. Ties keep the order dense first, then sparse.
+    that of the sparse source steepened. A hit that the dense ranking was too short for counts
+    there like its last one; a hit that the sparse ranking lacks counts 0, having no or only common
+    words of the query. A source that returned nothing doesn't count. Ties keep the order dense
+    first, then sparse.
     """
     dense, sparse = _shares(hits.dense), _shares(hits.sparse)
     if dense:

@@ -179,7 +179,7 @@ class TestErrors:
     def test_settings_that_do_not_fit_each_other(self, write: Write) -> None:
         text = "memory:\n  retrieval:\n    fusion_strategy: linear\n    recency_weight: 0.5\n"
         assert problems(write(text)) == [
-            "FILE:2: memory.retrieval: relevance_weight + recency_weight must equal 1.0, not 1.2"
+            "FILE:2: memory.retrieval: relevance_weight + recency_weight must equal 1.0, not 1.48"
         ]
 
     def test_a_misfit_between_file_and_variable_names_both(self, write: Write) -> None:
@@ -376,7 +376,13 @@ class TestShippedFile:
     def test_only_the_deliberate_settings_differ_from_the_models(self) -> None:
         plain = dict(leaves(RootConfig()))
         differing = {path for path, value in leaves(shipped_settings()) if plain[path] != value}
-        assert differing == {"memory.level", "memory.retrieval.fusion_strategy"}
+        assert differing == {
+            "memory.level",
+            "memory.retrieval.fusion_strategy",
+            "memory.retrieval.relevance_weight",
+            "memory.retrieval.recency_weight",
+            "memory.retrieval.recency_decay_rate",
+        }
         assert shipped_settings().memory.retrieval.fusion_strategy is FusionStrategy.SCORE
 
     def test_it_lists_exactly_the_settings_there_are(self) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,12 +11,14 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory import self_editing_arguments as accepted
 from synthorg_tui.memory import tool_replies as replies
-from synthorg_tui.memory.formatter import Packing, messages_for, pack_memories
+from synthorg_tui.memory.explanation import Candidate, Explanation, Prepared, Verdict, text_of
+from synthorg_tui.memory.formatter import PackedMemory, Packing, messages_for, pack_memories
 from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.ranking import ScoredMemory
-from synthorg_tui.memory.retrieval.safety import raise_fatal
+from synthorg_tui.memory.retrieval.safety import raise_fatal, safely
+from synthorg_tui.memory.retrieval.stopwatch import Stopwatch
 from synthorg_tui.memory.self_editing_arguments import MemoryTool
 from synthorg_tui.memory.self_editing_config import SelfEditingMemoryConfig
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
@@ -60,22 +62,43 @@ class SelfEditingMemoryStrategy:
 
         They get the smaller one of ``token_budget`` and the configured core budget.
         """
-        try:
-            return messages_for(await self.core_block(agent_id, token_budget))
-        except Exception as error:  # an agent without its core memory is better than none
-            raise_fatal(error)
-            logger.warning("core memories of %s are missing: %s", agent_id, error)
-            return ()
+        return (await self.prepare(agent_id, query_text, token_budget)).messages
 
-    async def core_block(self, agent_id: NotBlankStr, token_budget: int) -> Packing:
-        """What of the core memory fits the prompt; raises what the backend raises."""
+    async def prepare(
+        self,
+        agent_id: NotBlankStr,
+        query_text: NotBlankStr,
+        token_budget: int,
+        *,
+        pinned: Collection[str] = (),
+        excluded: Collection[str] = (),
+    ) -> Prepared:
+        """As ``prepare_messages``, explained; pinned core memories come first."""
+        watch, notes = Stopwatch(), list[str]()
         budget = min(token_budget, self._config.core_memory_token_budget)
-        core = await self._core(agent_id) if budget > 0 else ()
-        scored = [
-            ScoredMemory(entry=entry, relevance_score=1.0, recency_score=1.0, combined_score=1.0)
-            for entry in core
-        ]
-        return pack_memories(scored, estimator=self._estimator, token_budget=budget)
+        core: tuple[MemoryEntry, ...] = ()
+        if budget > 0:
+            with watch.stage("search"):
+                found = await safely(
+                    self._core(agent_id), what="reading the core memories", notes=notes
+                )
+            core = tuple(sorted(found or (), key=lambda entry: entry.id not in pinned))
+        offered = [_as_core(entry) for entry in core if entry.id not in excluded]
+        with watch.stage("packing"):
+            packing = pack_memories(offered, estimator=self._estimator, token_budget=budget)
+        messages = messages_for(packing)
+        explanation = Explanation(
+            strategy=self.strategy_name,
+            agent_id=agent_id,
+            query=query_text,
+            token_budget=token_budget,
+            tokens_used=packing.tokens_used,
+            text=text_of(messages),
+            candidates=_explained(packing, core, pinned),
+            stages=watch.stages,
+            degraded="; ".join(notes),
+        )
+        return Prepared(messages, explanation)
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
         """The six tools."""
@@ -160,3 +183,44 @@ class SelfEditingMemoryStrategy:
             limit=self._config.core_max_entries,
         )
         return await self._backend.retrieve(agent_id, query)
+
+
+def _as_core(entry: MemoryEntry) -> ScoredMemory:
+    """Core memories are all as relevant as can be."""
+    return ScoredMemory(entry=entry, relevance_score=1.0, recency_score=1.0, combined_score=1.0)
+
+
+def _explained(
+    packing: Packing, core: tuple[MemoryEntry, ...], pinned: Collection[str]
+) -> tuple[Candidate, ...]:
+    """Those that fit, in the order given, then those that don't, then those left out by hand."""
+    packed = sorted(packing.packed, key=lambda each: not each.fits)
+    offered = {each.memory.entry.id for each in packed}
+    by_hand = (entry for entry in core if entry.id not in offered)
+    return (
+        *(_candidate(each, place, pinned) for place, each in enumerate(packed, start=1)),
+        *(Candidate(entry, Verdict.EXCLUDED, "excluded by hand") for entry in by_hand),
+    )
+
+
+def _candidate(each: PackedMemory, place: int, pinned: Collection[str]) -> Candidate:
+    entry = each.memory.entry
+    if not each.fits:
+        verdict, reason = (
+            Verdict.OVER_BUDGET,
+            f"needs {each.tokens} tokens, {each.room} were left",
+        )
+    elif entry.id in pinned:
+        verdict, reason = Verdict.PINNED, "pinned by hand"
+    else:
+        verdict, reason = Verdict.INCLUDED, "core memory, whatever the query"
+    return Candidate(
+        entry=entry,
+        verdict=verdict,
+        reason=reason,
+        relevance=each.memory.relevance_score,
+        recency=each.memory.recency_score,
+        combined=each.memory.combined_score,
+        rank=place,
+        tokens=each.tokens,
+    )

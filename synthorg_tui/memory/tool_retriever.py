@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from synthorg_tui.core.enums import MemoryCategory
@@ -11,6 +11,7 @@ from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.core.untrusted import untrusted_content_directive
 from synthorg_tui.memory import tool_replies as replies
+from synthorg_tui.memory.explanation import Explanation, Prepared, text_of
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.reformulation import QueryReformulator, SufficiencyChecker
@@ -43,6 +44,7 @@ class ToolBasedInjectionStrategy:
         config: ``max_memories`` bounds a reply; the reformulation settings apply.
         reformulator: Needed when ``config.query_reformulation_enabled``.
         sufficiency_checker: Needed when ``config.query_reformulation_enabled``.
+        notice: In words, what is missing that was asked for; part of the explanation.
 
     Raises:
         ValueError: Reformulation is enabled and one of the two is missing.
@@ -55,8 +57,10 @@ class ToolBasedInjectionStrategy:
         config: MemoryRetrievalConfig,
         reformulator: QueryReformulator | None = None,
         sufficiency_checker: SufficiencyChecker | None = None,
+        notice: str = "",
     ) -> None:
         self._backend = backend
+        self._notice = notice
         self._config = config
         self._loop: SearchAndAsk | None = None
         if config.query_reformulation_enabled:
@@ -81,6 +85,29 @@ class ToolBasedInjectionStrategy:
             return ()
         directive = untrusted_content_directive((replies.TAG_TOOL_RESULT,))
         return (ChatMessage(role=MessageRole.SYSTEM, content=_INSTRUCTION + directive),)
+
+    async def prepare(
+        self,
+        agent_id: NotBlankStr,
+        query_text: NotBlankStr,
+        token_budget: int,
+        *,
+        pinned: Collection[str] = (),
+        excluded: Collection[str] = (),
+    ) -> Prepared:
+        """As ``prepare_messages``, explained: no memory is given, the agent fetches them itself."""
+        messages = await self.prepare_messages(agent_id, query_text, token_budget)
+        explanation = Explanation(
+            strategy=self.strategy_name,
+            agent_id=agent_id,
+            query=query_text,
+            token_budget=token_budget,
+            tokens_used=0,
+            text=text_of(messages),
+            candidates=(),
+            degraded=self._notice,
+        )
+        return Prepared(messages, explanation)
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
         """The search and the recall tool."""

@@ -103,7 +103,7 @@ async def test_core_memories_that_can_not_be_read_give_nothing_and_say_so() -> N
     await backend.disconnect()
     injection = await given(backend, InjectionStrategy.SELF_EDITING)
     assert injection.messages == ()
-    assert "can't be read" in injection.explanation.degraded
+    assert "reading the core memories failed" in injection.explanation.degraded
 
 
 async def test_hierarchical_retrieval_and_reranking_without_a_model_fall_back_and_say_so() -> None:

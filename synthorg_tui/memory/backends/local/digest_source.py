@@ -27,7 +27,7 @@ _IS_FACT: Final = "m.fact_key IS NOT NULL AND m.category IN (" + (
     ", ".join(f"'{category}'" for category in sorted(FACT_CATEGORIES)) + ")"
 )
 _IS_EPISODE: Final = f"m.category = '{MemoryCategory.EPISODIC}'"
-_HAS_TITLE: Final = f"NOT ({_IS_EPISODE} OR ({_IS_FACT}))"
+_HAS_TITLE: Final = f"starts_with(ltrim(m.content), '#') AND NOT ({_IS_EPISODE} OR ({_IS_FACT}))"
 _TEXTS: Final = f"""
     SELECT m.id, m.created_at,
         CASE WHEN {_IS_FACT} THEN lower(m.fact_key) ELSE '' END AS key,
@@ -81,7 +81,9 @@ class LocalDigestSource:
             )
             return [(_item(row), 0) for row in rows]
         sql = (
-            f"WITH texts AS ({_TEXTS} {where}), scored AS (SELECT id, created_at, "
+            # Materialized: else the sort computes texts and scores again.
+            f"WITH texts AS MATERIALIZED ({_TEXTS} {where}), "
+            f"scored AS MATERIALIZED (SELECT id, created_at, "
             f"{' + '.join(_TERM_SCORE for _ in terms)} AS score FROM texts) "
             "SELECT id::VARCHAR, score FROM scored WHERE score > 0 "
             f"ORDER BY score DESC, created_at DESC, id LIMIT {int(limit)}"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from synthorg_tui.providers.completion import openai
+from synthorg_tui.providers import server as server_module
 from synthorg_tui.providers.completion.config import OpenAIModelConfig
 from synthorg_tui.providers.completion.errors import CompletionError
 from synthorg_tui.providers.completion.openai import OpenAICompletion
@@ -60,7 +60,7 @@ class Server:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr(openai, "_FIRST_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(server_module, "FIRST_WAIT_SECONDS", 0.0)
     server = Server()
 
     class Handler(BaseHTTPRequestHandler):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthorg_tui.providers.embedding import openai
+from synthorg_tui.providers import server as server_module
 from synthorg_tui.providers.embedding.config import OpenAIConfig
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.openai import OpenAIEmbedder
@@ -67,7 +67,7 @@ def serving(server: Server) -> Iterator[None]:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr(openai, "_FIRST_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(server_module, "FIRST_WAIT_SECONDS", 0.0)
     server = Server()
     with serving(server):
         yield server

@@ -94,24 +94,27 @@ def variants() -> dict[str, MemoryRetrievalConfig]:
     """The configurations compared, by name; the first is what is shipped."""
     shipped = shipped_settings().memory.retrieval
     bare: dict[str, Any] = {"relevance_weight": 1.0, "recency_weight": 0.0}
+    some = {"relevance_weight": 0.95, "recency_weight": 0.05}
     old = {"relevance_weight": 0.7, "recency_weight": 0.3, "recency_decay_rate": 0.01}
     diverse = {"diversity_penalty_enabled": True}
     changes: dict[str, dict[str, Any]] = {
         "shipped": {},
         "score, no recency": bare,
-        "score, recency of the seeds": old,
-        "score, min_relevance 0": {"min_relevance": 0.0},
-        "score, min_relevance .5": {"min_relevance": 0.5},
-        "score, MMR": diverse,
-        "rrf": {"fusion_strategy": "rrf", "min_relevance": 0.3},
-        "rrf, min_relevance 0": {"fusion_strategy": "rrf", "min_relevance": 0.0},
-        "rrf, min_relevance 0, MMR": {"fusion_strategy": "rrf", "min_relevance": 0.0, **diverse},
+        "score, recency .05": some,
+        "score, recency .3": old,
+        "score, minimum 0": {"min_relevance": 0.0},
+        "score, minimum .5": {"min_relevance": 0.5},
+        "score, MMR .7": diverse,
+        "score, MMR .9": {**diverse, "diversity_lambda": 0.9},
+        "rrf": {"fusion_strategy": "rrf"},
+        "rrf, minimum 0": {"fusion_strategy": "rrf", "min_relevance": 0.0},
+        "rrf, minimum 0, MMR .7": {"fusion_strategy": "rrf", "min_relevance": 0.0, **diverse},
         "linear, no recency": {"fusion_strategy": "linear", **bare},
-        "linear, recency of the seeds": {"fusion_strategy": "linear", **old, "min_relevance": 0.3},
-        "linear, min_relevance 0": {"fusion_strategy": "linear", **bare, "min_relevance": 0.0},
-        "linear, MMR": {"fusion_strategy": "linear", **bare, **diverse},
+        "linear, recency .3": {"fusion_strategy": "linear", **old},
+        "linear, minimum 0": {"fusion_strategy": "linear", **bare, "min_relevance": 0.0},
+        "linear, MMR .7": {"fusion_strategy": "linear", **bare, **diverse},
     }
-    base = shipped.model_dump()
+    base = shipped.model_dump(exclude_defaults=True)
     return {
         name: MemoryRetrievalConfig.model_validate({**base, **change})
         for name, change in changes.items()

@@ -4,7 +4,8 @@ Usage: python -m benchmarks.retrieval_quality --data FILE [--limit-conversations
 
 One memory for each turn of a conversation, in the real index with the bundled embedding model and
 the default settings; the memories of one conversation belong to one agent. A question is asked
-among them. ``fused`` is what a search lists; the other rows are its two sources on their own.
+among them. ``fused`` is what a search lists; the other rows are its two sources on their own. The
+last table is what agents are given: the whole pipeline, in each configuration worth comparing.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.nonsense import NONSENSE
+from benchmarks.pipeline_quality import Pipeline, Told, filled, variants
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.index.protocol import IndexFilter, IndexHits, IndexPoint, SparseVector
@@ -56,11 +58,19 @@ class Question:
 
 @dataclass(frozen=True)
 class Data:
-    """Memories as (id, agent, content), questions, and how many had no known evidence."""
+    """Memories as (id, agent, content), questions, and how many had no known evidence.
+
+    ``dates`` tells when a memory was told, as far as the file does.
+    """
 
     memories: list[tuple[str, str, str]]
     questions: list[Question]
     skipped: int
+    dates: dict[str, datetime]
+
+    def told(self) -> list[Told]:
+        """The memories with their dates; those without one are from ``NOW``."""
+        return [Told(*memory, at=self.dates.get(memory[0], NOW)) for memory in self.memories]
 
 
 @dataclass(frozen=True)
@@ -84,27 +94,38 @@ def load(path: Path, limit: int | None) -> Data:
     conversations = json.loads(path.read_text(encoding="utf-8"))[:limit]
     memories: list[tuple[str, str, str]] = []
     questions: list[Question] = []
+    dates: dict[str, datetime] = {}
     asked = 0
     for number, conversation in enumerate(conversations):
         agent = str(conversation.get("sample_id", f"conversation-{number}"))
         ids = {}
-        for turn in _turns(conversation["conversation"]):
+        for turn, at in _turns(conversation["conversation"]):
             key = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{number}/{turn['dia_id']}"))
             ids[turn["dia_id"]] = key
             memories.append((key, agent, _content(turn)))
+            if at is not None:
+                dates[key] = at
         for qa in conversation["qa"]:
             asked += 1
             named = re.findall(r"D\d+:\d+", " ".join(map(str, qa.get("evidence", []))))
             evidence = frozenset(ids[turn] for turn in named if turn in ids)
             if evidence:
                 questions.append(Question(qa["question"], agent, evidence))
-    return Data(memories, questions, asked - len(questions))
+    return Data(memories, questions, asked - len(questions), dates)
 
 
-def _turns(conversation: dict[str, Any]) -> Iterable[dict[str, Any]]:
-    for value in conversation.values():
+def _turns(conversation: dict[str, Any]) -> Iterable[tuple[dict[str, Any], datetime | None]]:
+    for name, value in conversation.items():
         if isinstance(value, list):
-            yield from value
+            at = _date(conversation.get(f"{name}_date_time", ""))
+            yield from ((turn, at) for turn in value)
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+    except ValueError:
+        return None
 
 
 def _content(turn: dict[str, Any]) -> str:
@@ -175,18 +196,18 @@ class Bench:
         return Searched(question, hits, fused, coverage)
 
 
-def quality(results: Sequence[Searched], ranked: Callable[[Searched], list[str]]) -> list[str]:
+def quality(answers: Sequence[tuple[Question, list[str]]]) -> list[str]:
     """Recall of the evidence in the first 5, 10, 20, and the mean reciprocal rank in 20."""
     recalls: dict[int, float] = dict.fromkeys(CUTS, 0.0)
     reciprocal = 0.0
-    for result in results:
-        ids, evidence = ranked(result)[: max(CUTS)], result.question.evidence
+    for question, ranked in answers:
+        ids, evidence = ranked[: max(CUTS)], question.evidence
         for cut in CUTS:
             recalls[cut] += len(evidence.intersection(ids[:cut])) / len(evidence)
         first = next((rank for rank, key in enumerate(ids, 1) if key in evidence), None)
         reciprocal += 1 / first if first else 0.0
     values = [*recalls.values(), reciprocal]
-    return [f"{value / max(1, len(results)):.3f}" for value in values]
+    return [f"{value / max(1, len(answers)):.3f}" for value in values]
 
 
 def quality_table(results: Sequence[Searched]) -> str:
@@ -198,8 +219,34 @@ def quality_table(results: Sequence[Searched]) -> str:
     }
     return _table(
         ("", *(f"R@{cut}" for cut in CUTS), "MRR"),
-        [(name, *quality(results, ranked)) for name, ranked in rows.items()],
+        [
+            (name, *quality([(result.question, ranked(result)) for result in results]))
+            for name, ranked in rows.items()
+        ],
     )
+
+
+async def pipeline_table(pipeline: Pipeline, data: Data) -> str:
+    """What agents are given with each configuration."""
+    rows = []
+    for name, retrieval in variants().items():
+        answers = [(q, await pipeline.given(q.agent, q.text, retrieval)) for q in data.questions]
+        answered = sum(bool(ids) for _, ids in answers) / max(1, len(answers))
+        given = sum(len(ids) for _, ids in answers) / max(1, len(answers))
+        rows.append((name, *quality(answers), f"{answered:.3f}", f"{given:.1f}"))
+    head = ("given", *(f"R@{cut}" for cut in CUTS), "MRR", "answered", "memories")
+    return _table(head, rows)
+
+
+async def rejection(pipeline: Pipeline, data: Data) -> str:
+    """The share of nonsense for which agents are given nothing, as shipped; asked in turn."""
+    nonsense = [question.text for group in nonsense_questions().values() for question in group]
+    agents = list(dict.fromkeys(agent for _, agent, _ in data.memories))
+    silent = [
+        not await pipeline.given(agents[number % len(agents)], text)
+        for number, text in enumerate(nonsense)
+    ]
+    return f"nonsense for which agents are given nothing: {sum(silent) / len(silent):.3f}"
 
 
 def cutoff_table(real: Sequence[Searched], nonsense: dict[str, list[Searched]]) -> str:
@@ -257,9 +304,12 @@ async def run(path: Path, limit: int | None) -> str:
         nonsense = {n: await bench.search(qs) for n, qs in nonsense_questions().items()}
         await index.close()
     await embedder.close()
+    async with filled(data.told()) as pipeline:
+        given = await pipeline_table(pipeline, data)
+        rejected = await rejection(pipeline, data)
     counts = f"{len(data.memories)} memories ({rate:.0f} embedded a second), "
     counts += f"{len(data.questions)} questions, {data.skipped} skipped without known evidence"
-    return "\n\n".join((counts, quality_table(real), cutoff_table(real, nonsense)))
+    return "\n\n".join((counts, quality_table(real), cutoff_table(real, nonsense), given, rejected))
 
 
 def main() -> int:

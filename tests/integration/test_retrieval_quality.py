@@ -1,8 +1,10 @@
 """The retrieval benchmark measures what it says, on a file small enough to check by hand."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.pipeline_quality import variants
 from benchmarks.retrieval_quality import load, run
 
 TURNS = [
@@ -48,10 +50,26 @@ def test_the_number_of_conversations_can_be_limited(tmp_path: Path) -> None:
     assert len(load(path, None).memories) == 8
 
 
-async def test_it_prints_recall_for_each_source_and_the_cutoff_curve(tmp_path: Path) -> None:
+async def test_it_prints_recall_for_each_source_the_cutoff_curve_and_what_agents_are_given(
+    tmp_path: Path,
+) -> None:
     report = await run(locomo_file(tmp_path), 1)
     assert "4 memories" in report
     assert "3 questions, 2 skipped" in report
     fused = next(line for line in report.splitlines() if line.startswith("fused  "))
     assert fused.split()[1:] == ["1.000", "1.000", "1.000", "1.000"]
     assert "0.55 (default)" in report
+    for name in variants():
+        row = next(line for line in report.splitlines() if line.startswith(name.ljust(22)))
+        assert len(row.removeprefix(name).split()) == 6
+    shipped = next(line for line in report.splitlines() if line.startswith("shipped"))
+    assert shipped.split()[1:6] == ["1.000"] * 5
+
+
+def test_memories_are_as_old_as_the_file_says(tmp_path: Path) -> None:
+    path = locomo_file(tmp_path)
+    assert load(path, 1).dates == {}
+    path.write_text(path.read_text().replace('"noon"', '"1:56 pm on 8 May, 2023"'))
+    dates = load(path, 1).dates
+    assert set(dates.values()) == {datetime(2023, 5, 8, 13, 56, tzinfo=UTC)}
+    assert [told.at for told in load(path, 1).told()] == list(dates.values())

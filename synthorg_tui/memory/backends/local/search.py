@@ -28,6 +28,9 @@ from synthorg_tui.memory.retrieval.query import meaning_of
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
 
+ROWS_AT_ONCE = 50
+"""Candidates to be explained, if that is enough: DuckDB takes twice as long to find 51."""
+
 MIN_CANDIDATES = 30
 """Fused hits looked at in the database at least: some may be stale or irrelevant."""
 
@@ -69,10 +72,12 @@ class Search:
         scopes = [own] if shared is None else [own, shared]
         rankings, degraded = await self._rankings(query, scopes)
         hits = joined(rankings)
-        top = {hit.id for ranking in (hits.dense, hits.sparse) for hit in ranking[: query.limit]}
         fused = fuse_hits(hits, limit=len(hits.dense) + len(hits.sparse))
-        first = max(MIN_CANDIDATES, 2 * query.limit)
-        wanted = [hit for rank, hit in enumerate(fused) if rank < first or hit.id in top]
+        rankings_of_ids = (fused, hits.dense, hits.sparse)
+        top = {hit.id for ranking in rankings_of_ids for hit in ranking[: query.limit]}
+        spare = ROWS_AT_ONCE - len(top)
+        top.update([hit.id for hit in fused if hit.id not in top][: max(0, spare)])
+        wanted = [hit for hit in fused if hit.id in top]
         found = await self._entries(wanted, query)
         foreign = {hit.id for each in rankings[1:] for hit in (*each.dense, *each.sparse)}
         marked = (replace(hit, is_shared=True) if hit.entry.id in foreign else hit for hit in found)

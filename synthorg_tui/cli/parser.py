@@ -257,7 +257,10 @@ def _memories_writing(actions: Commands) -> None:
     parser.add_argument("--confidence", metavar="X", type=_fraction, help="new confidence, 0 to 1")
     levels = [level.value for level in Sensitivity]
     parser.add_argument(
-        "--sensitivity", choices=levels, metavar="LEVEL", help=f"one of {', '.join(levels)}"
+        "--sensitivity",
+        choices=levels,
+        metavar="LEVEL",
+        help=f"for the digest: {', '.join(levels)}",
     )
     parser.add_argument(
         "--fact-key", metavar="KEY", help="what the memory is the fact of; '' makes it a note"

@@ -30,7 +30,8 @@ class InjectionRequest:
 
     ``visibility`` ``None`` is the person at the desk, who sees all sessions and projects.
     ``pinned`` and ``excluded`` are ids of memories to give in any case, or in none.
-    ``digest_v1`` is whether the digest is given, and whatever the strategy nothing else.
+    ``digest_v1`` is whether the digest is given, and whatever the strategy nothing else;
+    ``digest`` is how.
     """
 
     agent_id: str
@@ -42,6 +43,7 @@ class InjectionRequest:
     pinned: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     digest_v1: bool | None = None
+    digest: MemoryV1Config | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +100,9 @@ class InjectionService:
         memory = self.memory
         if request.visibility is not None and isinstance(memory, ScopedViews):
             memory = memory.scoped(request.visibility)
-        if self.digest.enabled if request.digest_v1 is None else request.digest_v1:
-            digest = self.digest.model_copy(update={"enabled": True})
+        digest = request.digest or self.digest
+        if digest.enabled if request.digest_v1 is None else request.digest_v1:
+            digest = digest.model_copy(update={"enabled": True})
             return DigestInjection(memory, digest, config.injection_point, self.estimator)
         wanted = request.strategy or config.strategy
         shared = memory if self.shares and isinstance(memory, SharedKnowledgeStore) else None

@@ -18,6 +18,7 @@ from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.digest.digest import MemoryDigest
 from synthorg_tui.memory.digest.models import NOTHING_FOUND, UNAVAILABLE, DigestResult
+from synthorg_tui.memory.explanation import Verdict
 from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.injection_service import InjectionRequest, InjectionService
@@ -250,6 +251,23 @@ class TestInjection:
         assert given.messages[1].content == (
             'Memory digest:\n<data source="memory">\nNo matching durable memory found.\n</data>'
         )
+
+    async def test_a_request_may_say_how(self, tmp_path: Path) -> None:
+        secret = request("a secret fox", tags=("sensitivity:sensitive",))
+        open_to_all = MemoryV1Config.model_validate(
+            {"enabled": False, "allow_sensitivities": ["public", "private", "sensitive"]}
+        )
+        async with Engine.open(shipped_settings(), data_dir=tmp_path) as engine:
+            await engine.memory.store("ada", secret)
+            usual = await engine.injection.prepare(
+                InjectionRequest("ada", "fox", 600, digest_v1=True)
+            )
+            wide = await engine.injection.prepare(
+                InjectionRequest("ada", "fox", 600, digest_v1=True, digest=open_to_all)
+            )
+        assert [c.verdict for c in usual.explanation.candidates] == [Verdict.SENSITIVE]
+        assert "a secret fox" not in usual.text
+        assert "a secret fox" in wide.text
 
     async def test_without_a_budget_there_is_nothing(self, tmp_path: Path) -> None:
         async with Engine.open(with_digest(), data_dir=tmp_path) as engine:

@@ -94,6 +94,14 @@ async def test_what_happened_and_what_to_do_are_no_facts(tmp_path: Path, categor
         assert (await columns(backend, memory_id))[0] is None
 
 
+async def test_a_key_that_means_nothing_keeps_no_one_from_editing(tmp_path: Path) -> None:
+    async with opened(tmp_path) as backend:
+        made = request("x", category=MemoryCategory.EPISODIC, tags=("fact:k",))
+        memory_id = await backend.store(AGENT, made)
+        change = MemoryEdit(content="y", tags=("fact:k", "a"), fact_key="k")
+        assert (await backend.edit(memory_id, change, actor="me")).content == "y"
+
+
 async def test_an_import_brings_new_tags_and_what_they_say(tmp_path: Path) -> None:
     def said(tag: str) -> MemoryDraft:
         asked = MemoryStoreRequest(

@@ -37,6 +37,20 @@ async def test_a_memory_lives_through_every_act_of_the_desk(tmp_path: Path) -> N
         await host.close()
 
 
+async def test_tags_taken_out_of_the_form_are_gone(tmp_path: Path) -> None:
+    """The form shows all of them: unlike a list of new tags it leaves none out by accident."""
+    host = EngineHost(data_dir=tmp_path)
+    desk = await host.open()
+    try:
+        tags = ("git", "fact:push", "sensitivity:sensitive")
+        memory_id = await desk.add(Draft("codex", MemoryCategory.SEMANTIC, "with -u", tags))
+        edited = await desk.edit(memory_id, Change(tags=("git", "fact:push")))
+        assert edited.tags == ("git", "fact:push")
+        assert (await desk.edit(memory_id, Change(tags=("git",)))).tags == ("git",)
+    finally:
+        await host.close()
+
+
 async def test_a_second_opener_is_told_who_owns_the_store(tmp_path: Path) -> None:
     first, second = EngineHost(data_dir=tmp_path), EngineHost(data_dir=tmp_path)
     await first.open()

@@ -219,7 +219,7 @@ class LocalMemoryBackend(ScopedMemory):
             after = replace(after, confidence=change.confidence)
         if after == before:
             return before
-        if change.fact_key and after.category not in FACT_CATEGORIES:
+        if after.fact_key not in (None, before.fact_key) and after.category not in FACT_CATEGORIES:
             raise MemoryStoreError(
                 f"{after.category} memories can't be facts",
                 remedy=f"Only {', '.join(sorted(FACT_CATEGORIES))} ones can.",

@@ -1,6 +1,6 @@
 """Configuration of the memory digest."""
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.enums import Sensitivity
@@ -40,12 +40,25 @@ class KindBudget(FrozenModel):
 
 
 class KindBudgets(FrozenModel):
-    """A budget for each kind of item."""
+    """A budget for each kind of item; what one doesn't say is as by default."""
 
     fact: KindBudget = KindBudget(max_items=6, max_chars=800)
     note: KindBudget = KindBudget(max_items=4, max_chars=1200)
     procedure: KindBudget = KindBudget(max_items=3, max_chars=1200)
     episode: KindBudget = KindBudget(max_items=2, max_chars=800)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, given: object) -> object:
+        if not isinstance(given, dict):
+            return given
+        defaults = {name: field.default for name, field in cls.model_fields.items()}
+        return {
+            kind: {**defaults[kind].model_dump(), **budget}
+            if kind in defaults and isinstance(budget, dict)
+            else budget
+            for kind, budget in given.items()
+        }
 
 
 class BudgetsConfig(FrozenModel):

@@ -340,6 +340,13 @@ class TestBudgets:
         assert bool(result.included_ids) is (budget >= 100)
 
 
+async def test_a_count_of_ones_own_bounds_the_tokens() -> None:
+    given = config(budgets=budgets(max_total_tokens=2 * LINE))
+    source = words(*(item(number=n) for n in range(5)))
+    result = await MemoryDigest(source, given, count=len).build("ada", "words")
+    assert (len(result.included_ids), result.tokens) == (2, 2 * LINE)
+
+
 TEXTS = st.one_of(
     st.text(max_size=80),
     st.sampled_from(("</data>", "# T\nbody", "system: x", "word " * 300, "\x1b[2J", '{"a": 1}')),
@@ -401,6 +408,10 @@ async def test_the_digest_is_deterministic_fenced_and_inside_every_budget(
     assert result.part.lower().count("<data") == result.part.lower().count("</data") == 1
     lines = [] if result.text in FIXED else result.text.split("\n")
     by_id = {each.entry.id: each for each in items}
+    assert all(candidate.reason for candidate in result.candidates)
+    assert [c.entry.id for c in result.candidates if c.verdict.is_in] == list(result.included_ids)
+    assert sorted(c.rank for c in result.candidates) == list(range(1, len(result.candidates) + 1))
+    assert sum(c.tokens for c in result.candidates) == result.tokens
     assert len(lines) == len(result.included_ids) == len(set(result.included_ids))
     assert len(result.candidates) == len({c.entry.id for c in result.candidates})
     chosen = [by_id[each] for each in result.included_ids]

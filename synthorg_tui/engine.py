@@ -19,6 +19,7 @@ from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.executions import DuckDBExecutionStore, ExecutionStore
 from synthorg_tui.persistence.lock import DataDirLock
+from synthorg_tui.persistence.scenarios import DuckDBScenarioStore
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.settings.config import RootConfig
 from synthorg_tui.settings.loader import load_settings
@@ -27,6 +28,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.memory.backends.local.maintenance import Maintenance
     from synthorg_tui.memory.injection_service import InjectionService
+    from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 
@@ -77,12 +79,14 @@ class Engine:
         data_dir: Path,
         memory: MemoryBackend,
         executions: ExecutionStore,
+        saved: DuckDBScenarioStore,
         clock: Clock,
     ) -> None:
         self.settings = settings
         self.data_dir = data_dir
         self.memory = memory
         self.executions = executions
+        self._saved = saved
         self._clock = clock
         self._model: CompletionProvider | None = None
 
@@ -132,6 +136,7 @@ class Engine:
                         data_dir=directory,
                         memory=memory,
                         executions=DuckDBExecutionStore(database),
+                        saved=DuckDBScenarioStore(database),
                         clock=clock,
                     )
                     try:
@@ -172,6 +177,13 @@ class Engine:
                 ttl_seconds=memory.retrieval.rerank_cache_ttl_seconds, clock=self._clock
             ),
         )
+
+    @property
+    def scenarios(self) -> "ScenarioService":
+        """Saved questions, to be asked again after a change."""
+        from synthorg_tui.memory.scenarios import ScenarioService
+
+        return ScenarioService(self._saved, self.injection, self.settings.memory.retrieval)
 
     @property
     def imports(self) -> "ImportService":

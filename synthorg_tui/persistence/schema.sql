@@ -86,3 +86,10 @@ CREATE TABLE IF NOT EXISTS file_marks (
     mtime_ns BIGINT NOT NULL,
     digest VARCHAR NOT NULL
 );
+
+-- Saved questions: "question" is JSON, "expected" the memories included when it was saved.
+CREATE TABLE IF NOT EXISTS scenarios (
+    name VARCHAR PRIMARY KEY,
+    question VARCHAR NOT NULL,
+    expected VARCHAR[] NOT NULL
+);

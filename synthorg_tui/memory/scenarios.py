@@ -1,0 +1,200 @@
+"""Questions kept under a name and asked again, to see whether an agent would get something else."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
+
+from pydantic import Field, ValidationError
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.memory.explanation import Candidate
+from synthorg_tui.memory.injection_service import Injection, InjectionRequest
+from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.persistence.scenarios import ScenarioRecord
+
+Value: TypeAlias = bool | int | float | str
+
+DIGEST_V1: Final = "digest_v1"
+
+
+class Question(FrozenModel):
+    """What an agent is about to do, and under which settings to answer.
+
+    ``overrides`` change fields of ``MemoryRetrievalConfig`` for this question, or switch the
+    digest on or off as ``digest_v1``.
+    """
+
+    agent_id: NotBlankStr
+    query: NotBlankStr
+    token_budget: int = Field(ge=0)
+    overrides: Mapping[str, Value] = Field(default_factory=dict)
+    pinned: tuple[NotBlankStr, ...] = ()
+    excluded: tuple[NotBlankStr, ...] = ()
+
+    def request(self, configured: MemoryRetrievalConfig) -> InjectionRequest:
+        """The request it makes with these settings; raises ``DomainError`` when they don't fit."""
+        changed = {name: value for name, value in self.overrides.items() if name != DIGEST_V1}
+        retrieval = _changed_config(configured, changed) if changed else None
+        digest_v1 = self.overrides.get(DIGEST_V1)
+        if digest_v1 is not None and not isinstance(digest_v1, bool):
+            raise DomainError(f"{DIGEST_V1} is true or false, not {digest_v1!r}.")
+        return InjectionRequest(
+            agent_id=self.agent_id,
+            query=self.query,
+            token_budget=self.token_budget,
+            strategy=retrieval.strategy if retrieval is not None else None,
+            retrieval=retrieval,
+            pinned=self.pinned,
+            excluded=self.excluded,
+            digest_v1=digest_v1,
+        )
+
+
+def _changed_config(
+    configured: MemoryRetrievalConfig, changed: Mapping[str, Value]
+) -> MemoryRetrievalConfig:
+    """Only what is set is carried over, so that defaults don't count as chosen."""
+    values = {**configured.model_dump(exclude_unset=True), **changed}
+    try:
+        return MemoryRetrievalConfig.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        reason = first["msg"].removeprefix("Value error, ")
+        raise DomainError(
+            f"These options don't go together: {f'{field}: ' if field else ''}{reason}.",
+            remedy="Change one of them, or go back to what is configured.",
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A question under a name; ``expected`` are the ids included when it was saved, in order."""
+
+    name: str
+    question: Question
+    expected: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioOutcome:
+    """A scenario asked again: what was considered now, or ``error`` when it can't be asked."""
+
+    scenario: Scenario
+    candidates: tuple[Candidate, ...] = ()
+    error: str = ""
+
+    @property
+    def included(self) -> tuple[str, ...]:
+        """Ids of what the agent would get, in order."""
+        return tuple(each.entry.id for each in self.candidates if each.verdict.is_in)
+
+    def about(self, memory_id: str) -> str:
+        """What the memory says and why it is in or out now."""
+        found = next((each for each in self.candidates if each.entry.id == memory_id), None)
+        if found is None:
+            return "no longer considered"
+        return f"{found.entry.content.strip().partition(chr(10))[0]} ({found.reason})"
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Ids that came since."""
+        if self.error:
+            return ()
+        return tuple(each for each in self.included if each not in self.scenario.expected)
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """Ids that went since."""
+        if self.error:
+            return ()
+        return tuple(each for each in self.scenario.expected if each not in self.included)
+
+    @property
+    def is_reordered(self) -> bool:
+        """Whether the same memories come in another order."""
+        if self.error or self.added or self.removed:
+            return False
+        return self.included != self.scenario.expected
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether an agent would get something else than when it was saved."""
+        return bool(self.error or self.added or self.removed or self.is_reordered)
+
+
+class Injector(Protocol):
+    """Prepares what an agent is given."""
+
+    async def prepare(self, request: InjectionRequest) -> Injection:
+        """What the agent gets, and why."""
+        ...
+
+
+class ScenarioStore(Protocol):
+    """Keeps scenarios by name."""
+
+    async def all(self) -> tuple[ScenarioRecord, ...]:
+        """Every scenario, by name."""
+        ...
+
+    async def save(self, record: ScenarioRecord) -> None:
+        """Keep one; one of the same name is replaced."""
+        ...
+
+    async def delete(self, name: str) -> bool:
+        """Forget one; ``False`` when there is none."""
+        ...
+
+
+class ScenarioService:
+    """Saves questions with what they include, and asks them again."""
+
+    def __init__(
+        self, store: ScenarioStore, injection: Injector, configured: MemoryRetrievalConfig
+    ) -> None:
+        self._store = store
+        self._injection = injection
+        self._configured = configured
+
+    async def list(self) -> tuple[Scenario, ...]:
+        """All scenarios by name."""
+        return tuple(
+            Scenario(each.name, Question.model_validate_json(each.question), each.expected)
+            for each in await self._store.all()
+        )
+
+    async def save(self, name: str, question: Question) -> Scenario:
+        """Ask the question and keep it with what is included; the same name is replaced."""
+        if not name.strip():
+            raise DomainError("A scenario needs a name.")
+        candidates = await self._candidates(question)
+        expected = tuple(each.entry.id for each in candidates if each.verdict.is_in)
+        scenario = Scenario(name.strip(), question, expected)
+        record = ScenarioRecord(scenario.name, question.model_dump_json(), scenario.expected)
+        await self._store.save(record)
+        return scenario
+
+    async def delete(self, name: str) -> bool:
+        """Forget a scenario; ``False`` when there is none."""
+        return await self._store.delete(name)
+
+    async def run(self, names: Sequence[str] = ()) -> tuple[ScenarioOutcome, ...]:
+        """Ask the named scenarios again, or all; raises ``DomainError`` for an unknown name."""
+        saved = await self.list()
+        unknown = sorted(set(names) - {each.name for each in saved})
+        if unknown:
+            raise DomainError(f"There is no scenario {unknown[0]!r}.")
+        wanted = [each for each in saved if not names or each.name in names]
+        return tuple([await self._outcome(each) for each in wanted])
+
+    async def _outcome(self, scenario: Scenario) -> ScenarioOutcome:
+        try:
+            return ScenarioOutcome(scenario, await self._candidates(scenario.question))
+        except DomainError as error:
+            return ScenarioOutcome(scenario, error=error.message)
+
+    async def _candidates(self, question: Question) -> tuple[Candidate, ...]:
+        injection = await self._injection.prepare(question.request(self._configured))
+        return injection.explanation.candidates

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from synthorg_tui import __version__
+from synthorg_tui.cli.digest_parser import add_digest, add_scenarios
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.text import safe_text
@@ -67,7 +68,11 @@ def build_parser() -> argparse.ArgumentParser:
     _common_options(parser)
     parser.set_defaults(handler=None, data_dir=None, config=None, json=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for add in (_transcripts, _search, _memories, _store, _config):
+    _transcripts(commands)
+    _search(commands)
+    add_digest(commands, _command)
+    add_scenarios(commands, _command)
+    for add in (_memories, _store, _config):
         add(commands)
     return parser
 

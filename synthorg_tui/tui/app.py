@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.app import App, SystemCommand
@@ -16,10 +16,13 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.tui.actions import bindings, of
 from synthorg_tui.tui.jobs import start
-from synthorg_tui.tui.ports import DeskHost
+from synthorg_tui.tui.ports import DeskHost, MemoryDesk, MemoryRow
 from synthorg_tui.tui.screens.memories import MemoriesScreen
 from synthorg_tui.tui.state import FILE_NAME, load_state, save_state
 from synthorg_tui.tui.themes import DARK, THEMES
+
+if TYPE_CHECKING:
+    from synthorg_tui.tui.screens.digest import DigestScreen
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,8 @@ class Pane:
     key: str
 
 
-PANES = (Pane("memories", "Memories", "1"),)
+PANES = (Pane("memories", "Memories", "1"), Pane("digest", "Digest", "2"))
+_TITLES = tuple((pane.key, pane.title) for pane in PANES)
 
 
 def _local_now() -> datetime:
@@ -58,6 +62,9 @@ class MemoryDeskApp(App[None]):
         self._now = now
         self._state_path = data_dir / FILE_NAME if data_dir is not None else None
         self.state = load_state(self._state_path)
+        self._desk: MemoryDesk | None = None
+        self._digest: DigestScreen | None = None
+        self._open_error: DomainError | None = None
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = self.state.theme if self.state.theme in self.available_themes else DARK
@@ -67,9 +74,28 @@ class MemoryDeskApp(App[None]):
             self.bind(pane.key, f"switch_mode('{pane.name}')", description=pane.title, show=False)
 
     def _make_memories(self) -> Screen[None]:
-        panes = tuple((pane.key, pane.title) for pane in PANES)
-        self._memories = MemoriesScreen(state=self.state, now=self._now, panes=panes)
+        self._memories = MemoriesScreen(state=self.state, now=self._now, panes=_TITLES)
         return self._memories
+
+    def _make_digest(self) -> Screen[None]:
+        from synthorg_tui.tui.screens.digest import DigestScreen
+
+        self._digest = DigestScreen(panes=_TITLES, show_memory=self._show_memory)
+        self.call_later(self._tell_digest)
+        return self._digest
+
+    def _tell_digest(self) -> None:
+        """Tell the Digest pane, once it exists, how opening went."""
+        if self._digest is None:
+            return
+        if self._desk is not None:
+            self._digest.attach(self._desk)
+        elif self._open_error is not None:
+            self._digest.tell_error(self._open_error)
+
+    def _show_memory(self, row: MemoryRow) -> None:
+        self.switch_mode("memories")
+        self._memories.show_memory(row)
 
     def on_mount(self) -> None:
         """Paint first, then open the engine."""
@@ -87,12 +113,19 @@ class MemoryDeskApp(App[None]):
             finally:
                 gc.enable()
         except DomainError as error:
-            self._memories.tell_error(error)
+            self._fail(error)
         except Exception as error:  # whatever the engine meets, the app stays and says so
             message = f"The engine failed to open: {type(error).__name__}: {error}"
-            self._memories.tell_error(DomainError(message, remedy="Try synthorg-tui doctor."))
+            self._fail(DomainError(message, remedy="Try synthorg-tui doctor."))
         else:
+            self._desk = desk
             self._memories.attach(desk)
+            self._tell_digest()
+
+    def _fail(self, error: DomainError) -> None:
+        self._open_error = error
+        self._memories.tell_error(error)
+        self._tell_digest()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Cursors don't blink: nothing moves on the screen unless something happened."""

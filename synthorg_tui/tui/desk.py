@@ -1,4 +1,4 @@
-"""The engine behind the desk port: the only module of the app that knows the engine."""
+"""The engine behind the desk port: with ``digest_desk``, all of the app that knows the engine."""
 
 import asyncio
 import importlib
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.digest_desk import EngineDigests
 from synthorg_tui.tui.ports import (
     Change,
     Criteria,
@@ -78,6 +79,7 @@ class EngineDesk:
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
+        self.digests = EngineDigests(engine)
 
     async def page(self, what: Criteria, *, sort: SortOrder, offset: int, limit: int) -> Page:
         """A window on the memories that match."""
@@ -93,7 +95,7 @@ class EngineDesk:
             deleted=what.deleted,
         )
         found = await self._engine.desk.browse(wanted, sort=sort, offset=offset, limit=limit)
-        return Page(tuple(map(_row, found.entries)), found.offset, found.total)
+        return Page(tuple(map(memory_row, found.entries)), found.offset, found.total)
 
     async def search(self, text: str, what: Criteria, *, limit: int) -> Hits:
         """What is relevant to the text, among the memories that match."""
@@ -147,7 +149,7 @@ class EngineDesk:
             sensitivity=traits.sensitivity if traits else None,
             fact_key=(traits.fact_key or "") if traits else None,
         )
-        return _row(await self._engine.desk.edit(memory_id, edit, actor=ACTOR))
+        return memory_row(await self._engine.desk.edit(memory_id, edit, actor=ACTOR))
 
     async def remove(self, memory_ids: Sequence[str]) -> int:
         """Soft-delete."""
@@ -216,7 +218,8 @@ class EngineDesk:
             return _outcome(await self._engine.imports.run([folder]))
 
 
-def _row(entry: "MemoryEntry") -> MemoryRow:
+def memory_row(entry: "MemoryEntry") -> MemoryRow:
+    """A memory as the screens show it."""
     return MemoryRow(
         id=entry.id,
         agent_id=entry.agent_id,
@@ -233,7 +236,7 @@ def _row(entry: "MemoryEntry") -> MemoryRow:
 
 
 def _hit(hit: "SearchHit") -> MemoryRow:
-    return replace(_row(hit.entry), dense=hit.dense, sparse=hit.sparse, fused=hit.fused)
+    return replace(memory_row(hit.entry), dense=hit.dense, sparse=hit.sparse, fused=hit.fused)
 
 
 def _excluded(row: MemoryRow, what: Criteria) -> bool:

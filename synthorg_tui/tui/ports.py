@@ -4,9 +4,12 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from synthorg_tui.core.enums import MemoryCategory
+
+if TYPE_CHECKING:
+    from synthorg_tui.tui.digest_ports import DigestDesk
 
 SortOrder = Literal["newest", "oldest", "agent", "category", "confidence"]
 SORT_ORDERS: tuple[SortOrder, ...] = ("newest", "oldest", "agent", "category", "confidence")
@@ -159,6 +162,11 @@ class ImportOutcome:
 
 class MemoryDesk(Protocol):
     """The memories of all agents, for a person. Failures are ``DomainError``."""
+
+    @property
+    def digests(self) -> "DigestDesk":
+        """What agents would be given of them."""
+        ...
 
     async def page(self, what: Criteria, *, sort: SortOrder, offset: int, limit: int) -> Page:
         """A window on the memories that match."""

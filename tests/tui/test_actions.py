@@ -10,12 +10,16 @@ from synthorg_tui.tui import actions
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.screens.deleted import DeletedScreen
 from synthorg_tui.tui.screens.dialogs import ConfirmDialog
+from synthorg_tui.tui.screens.digest import DigestScreen
+from synthorg_tui.tui.screens.digest_dialogs import AgentDialog
 from synthorg_tui.tui.screens.form import MemoryForm
 from synthorg_tui.tui.screens.importing import ImportScreen
 from synthorg_tui.tui.screens.memories import MemoriesScreen
+from synthorg_tui.tui.screens.scenarios import ScenariosScreen
 from synthorg_tui.tui.screens.source import SourceScreen
 from synthorg_tui.tui.screens.welcome import WelcomeScreen
 from synthorg_tui.tui.widgets.bars import KeyBar
+from synthorg_tui.tui.widgets.digest import KnobList
 from synthorg_tui.tui.widgets.inked import LineView
 from synthorg_tui.tui.widgets.line_list import LineList
 
@@ -23,6 +27,10 @@ REPO = Path(__file__).resolve().parents[2]
 OWNERS: dict[str, type] = {
     "app": MemoryDeskApp,
     "memories": MemoriesScreen,
+    "digest": DigestScreen,
+    "knobs": KnobList,
+    "choose": AgentDialog,
+    "scenarios": ScenariosScreen,
     "list": LineList,
     "view": LineView,
     "source": SourceScreen,
@@ -34,6 +42,8 @@ OWNERS: dict[str, type] = {
 }
 FOOTERS = (
     ("memories", "app"),
+    ("digest", "app"),
+    ("scenarios", "app"),
     ("source", "app"),
     ("deleted", "app"),
     ("importing", "app"),

@@ -31,6 +31,10 @@ def test_importing_the_app_loads_nothing_of_the_engine() -> None:
 def test_view_models_load_no_textual() -> None:
     names = [
         "detail",
+        "digest",
+        "digest_lines",
+        "knobs",
+        "scenarios",
         "export",
         "importing",
         "ink",

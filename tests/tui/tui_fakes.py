@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from digest_fakes import FakeDigests
+
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.app import MemoryDeskApp
@@ -114,6 +116,7 @@ class FakeDesk:
         self.search_gate: dict[str, asyncio.Event] = {}
         self.import_gate: asyncio.Event | None = None
         self.imported: list[str] = []
+        self.digests = FakeDigests(lambda: self.live.values())
 
     def _check(self) -> None:
         if self.error is not None:

@@ -9,6 +9,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.editor import EditorError, edit_text
 from synthorg_tui.tui.jobs import copy, say, start
+from synthorg_tui.tui.locate import page_around
 from synthorg_tui.tui.ports import Change, Draft, MemoryDesk, MemoryRow
 from synthorg_tui.tui.screens.browse import BrowseScreen
 from synthorg_tui.tui.state import UiState
@@ -292,6 +293,29 @@ class MemoriesScreen(BrowseScreen):
         return f"Wrote {memories(len(rows))} to {path}"
 
     # Elsewhere
+
+    def show_memory(self, row: MemoryRow) -> None:
+        """Put the cursor on a memory, whatever was filtered or searched for."""
+        desk, listing = self.desk, self.listing
+        if desk is None:
+            return
+        listing.search_text = listing.filter_text = self.state.filter = ""
+        listing.sort = self.state.sort = "newest"
+        self.remove_class("-entering", "-zoomed")
+        generation = listing.ask()
+
+        async def show() -> None:
+            page = await page_around(desk, row)
+            if page is None:
+                say(self, "This memory is no longer in the store", severity="warning")
+                self.reload(top=True)
+            elif listing.take_page(generation, page):
+                self.rows.show(listing.window, scored=False, follow=row.id)
+                self.rows.focus()
+                self._draw()
+                self._follow_cursor()
+
+        start(self, show, group="listing")
 
     def action_source(self) -> None:
         """Show the transcript lines the memory came from."""

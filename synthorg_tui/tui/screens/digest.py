@@ -1,0 +1,252 @@
+"""The Digest pane: what can be done with what an agent would be given."""
+
+from collections.abc import Callable
+
+from textual import on
+from textual.widgets import Input
+
+from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.digest_ports import DigestDesk, SavedScenario, Weighed
+from synthorg_tui.tui.jobs import copy, say, start
+from synthorg_tui.tui.ports import Change, MemoryRow
+from synthorg_tui.tui.screens.digest_view import DigestView
+from synthorg_tui.tui.view_models.clockwork import counted
+from synthorg_tui.tui.view_models.digest import read_budget
+from synthorg_tui.tui.widgets.line_list import LineList
+
+
+class DigestScreen(DigestView):
+    """Chooses agent, task, budget and options; pins, excludes, edits, copies, saves."""
+
+    BINDINGS = bindings("digest")
+    HELP_CONTEXTS = ("digest", "knobs", "list", "app")
+
+    def __init__(
+        self,
+        *,
+        panes: tuple[tuple[str, str], ...],
+        show_memory: Callable[[MemoryRow], None],
+    ) -> None:
+        super().__init__(panes=panes)
+        self._show_memory = show_memory
+
+    def _ready(self) -> DigestDesk | None:
+        if self.digests is None:
+            say(self, "The store is not open", severity="warning")
+        return self.digests
+
+    def _settled(self) -> bool:
+        """Whether the answer shown is the answer to the question shown; says so when not."""
+        if self.digest.answer is None or self.digest.waiting:
+            say(self, "There is no answer to this question yet", severity="warning")
+            return False
+        return True
+
+    # The question
+
+    def action_task(self) -> None:
+        """Write what the agent is about to do."""
+        entry = self.query_one("#task", Input)
+        entry.cursor_position = len(entry.value)
+        self.set_focus(entry)
+
+    def action_agent(self) -> None:
+        """Choose whose memories."""
+        from synthorg_tui.tui.screens.digest_dialogs import AgentDialog
+
+        if self._ready() is None:
+            return
+
+        def chosen(agent_id: str | None) -> None:
+            if agent_id is not None:
+                self.digest.agent_id = agent_id
+                self.ask_soon()
+
+        self.app.push_screen(AgentDialog(self.agents or (), self.digest.agent_id), chosen)
+
+    def action_budget(self) -> None:
+        """Set how many tokens the memories may take."""
+        from synthorg_tui.tui.screens.dialogs import PromptDialog
+
+        def answered(text: str | None) -> None:
+            budget = read_budget(text) if text else None
+            if budget is not None:
+                self.digest.budget = budget
+                self.ask_soon()
+            elif text:
+                say(self, f"{text} is no number of tokens", severity="warning")
+
+        self.app.push_screen(
+            PromptDialog("Token budget", str(self.digest.budget), hint="such as 800 or 2k"),
+            answered,
+        )
+
+    def action_more(self) -> None:
+        """Raise the budget."""
+        self.digest.step_budget(1)
+        self.ask_soon()
+
+    def action_less(self) -> None:
+        """Lower the budget."""
+        self.digest.step_budget(-1)
+        self.ask_soon()
+
+    def action_options(self) -> None:
+        """Show or hide the options."""
+        self.toggle_class("-knobs")
+        self.draw()
+        (self.query_one("#knobs") if self.has_class("-knobs") else self.candidates).focus()
+
+    def action_reset(self) -> None:
+        """Options as configured, nothing pinned, nothing excluded."""
+        if self.digest.is_changed:
+            self.digest.reset()
+            self.ask_soon()
+            say(self, "Options are as configured; nothing is pinned or excluded")
+
+    # Candidates
+
+    def _candidate(self) -> Weighed | None:
+        each = self.candidates.candidate
+        if each is None:
+            say(self, "There is no candidate under the cursor", severity="warning")
+        return each
+
+    def action_pin(self) -> None:
+        """Put the memory in whatever its score, or let it go again."""
+        if each := self._candidate():
+            self.digest.toggle_pin(each.row.id)
+            self.ask_soon()
+
+    def action_exclude(self) -> None:
+        """Keep the memory out, or let it in again."""
+        if each := self._candidate():
+            self.digest.toggle_exclude(each.row.id)
+            self.ask_soon()
+
+    @on(LineList.Chosen, "#candidates")
+    def action_memory(self) -> None:
+        """Show the memory in the Memories pane."""
+        if each := self._candidate():
+            self._show_memory(each.row)
+
+    def action_edit(self) -> None:
+        """Edit the memory in a form; the text is compared with the one before."""
+        from synthorg_tui.tui.screens.form import MemoryForm, Written
+
+        each, desk = self._candidate(), self.desk
+        if each is None or desk is None:
+            return
+        row = each.row
+
+        def written(result: Written | None) -> None:
+            if result is None:
+                return
+            category = result.category if result.category is not row.category else None
+            tags = result.tags if result.tags != row.tags else None
+            change = Change(result.content, category, tags)
+            if change == Change():
+                return
+
+            async def edit() -> None:
+                await desk.edit(row.id, change)
+                say(self, "Saved · d shows what it changes")
+                self.ask()
+
+            start(self, edit, group="change", newest_only=False)
+
+        self.app.push_screen(MemoryForm(row, ()), written)
+
+    # The text
+
+    def action_diff(self) -> None:
+        """Show the changes since the question was first answered, or the text again."""
+        self.diffing = not self.diffing
+        self.draw()
+
+    def action_compare(self) -> None:
+        """Show later changes against the present text."""
+        if self._settled():
+            self.digest.compare_from_here()
+            self.draw()
+            say(self, "Changes are shown from here on")
+
+    def action_copy(self) -> None:
+        """Copy exactly what the agent would read."""
+        answer = self.digest.answer
+        if self._settled() and answer is not None:
+            copy(self, answer.text)
+            size = len(answer.text.encode("utf-8", "replace"))
+            say(self, f"Copied {counted(size, 'byte')}: exactly what the agent reads")
+
+    # Scenarios
+
+    def action_save(self) -> None:
+        """Keep the question as a scenario, with what it includes now."""
+        from synthorg_tui.tui.screens.dialogs import PromptDialog
+
+        ask, digests = self.digest.ask, self._ready()
+        if ask is None or digests is None or not self._settled():
+            return
+
+        def answered(name: str | None) -> None:
+            if name is None:
+                return
+
+            async def save() -> None:
+                saved = await digests.save_scenario(name, ask)
+                expected = counted(len(saved.expected), "memory", "memories")
+                say(self, f"Saved {name}: {expected} expected · S runs all")
+
+            start(self, save, group="change", newest_only=False)
+
+        self.app.push_screen(
+            PromptDialog(
+                "Save as scenario", " ".join(ask.query.split()[:5]), hint="the same name replaces"
+            ),
+            answered,
+        )
+
+    def action_scenarios(self) -> None:
+        """List the scenarios, and ask all of them again."""
+        from synthorg_tui.tui.screens.scenarios import ScenariosScreen
+
+        digests = self._ready()
+        if digests is None:
+            return
+
+        def chosen(scenario: SavedScenario | None) -> None:
+            if scenario is not None:
+                self.digest.load(scenario)
+                self.show_question()
+                self.ask()
+
+        self.app.push_screen(ScenariosScreen(digests), chosen)
+
+    # Elsewhere
+
+    def action_zoom(self) -> None:
+        """Give the list or the text the whole room, and back."""
+        zoomed = self.has_class("-zoom-text") or self.has_class("-zoom-list")
+        text = self.query_one("#digest-text")
+        self.set_class(not zoomed and self.focused is text, "-zoom-text")
+        self.set_class(not zoomed and self.focused is not text, "-zoom-list")
+        self.draw()
+
+    def action_reload(self) -> None:
+        """Ask again, or try to open the store again."""
+        if self.digests is None:
+            self.app.call_later(self.app.run_action, "reopen")
+        else:
+            self.reload()
+
+    def action_back(self) -> None:
+        """Close the options, the zoom, then the changes."""
+        if self.has_class("-knobs"):
+            self.remove_class("-knobs")
+        elif self.has_class("-zoom-text") or self.has_class("-zoom-list"):
+            self.remove_class("-zoom-text", "-zoom-list")
+        else:
+            self.diffing = False
+        self.draw()
+        self.candidates.focus()

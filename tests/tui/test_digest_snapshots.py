@@ -1,0 +1,83 @@
+"""Pictures of the Digest pane; each docstring says what must be visible and unclipped."""
+
+from collections.abc import Callable
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+from tui_fakes import FakeDesk, fake_app, rows
+from tui_helpers import settle
+
+from synthorg_tui.tui.app import MemoryDeskApp
+from synthorg_tui.tui.screens.digest import DigestScreen
+
+SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+Compare = Callable[..., bool]
+Size = tuple[int, int]
+TASK = "the git push of a branch with no index rebuilt"
+
+
+def compare(
+    snap_compare: Compare, app: MemoryDeskApp, size: Size, *keys: str, task: str = TASK
+) -> bool:
+    async def before(pilot: Pilot[None]) -> None:
+        await settle(pilot, rounds=25)
+        await pilot.press("2")
+        await settle(pilot, rounds=25)
+        screen = pilot.app.screen
+        assert isinstance(screen, DigestScreen)
+        screen.digest.agent_id = "codex"
+        if task:
+            screen.query_one("#task", Input).value = task
+            await settle(pilot, rounds=25)
+        for key in keys:
+            await pilot.press(key)
+            await settle(pilot, rounds=25)
+
+    app.set_reactive(MemoryDeskApp.app_focus, True)
+    return snap_compare(app, terminal_size=size, run_before=before)
+
+
+@SIZES
+def test_empty(snap_compare: Compare, size: Size) -> None:
+    """What the pane is for, and the keys that write the task and choose the agent."""
+    app = fake_app()
+    assert compare(snap_compare, app, size, task="")
+
+
+@SIZES
+def test_full(snap_compare: Compare, size: Size) -> None:
+    """The budget bar with its cut, candidates in and out, why, and the text with its ruler."""
+    assert compare(snap_compare, fake_app(), size, "j")
+
+
+@SIZES
+def test_degraded(snap_compare: Compare, size: Size) -> None:
+    """A line says what was missing; the rest is as ever."""
+    desk = FakeDesk(rows(40))
+    desk.digests.degraded = "keyword search is not available; only meaning was compared"
+    assert compare(snap_compare, fake_app(desk), size)
+
+
+@SIZES
+def test_over_budget(snap_compare: Compare, size: Size) -> None:
+    """What didn't fit beyond the cut of the bar, how many tokens it lacks, the key that helps."""
+    assert compare(snap_compare, fake_app(), size, *["minus"] * 9, "j")
+
+
+@SIZES
+def test_changes(snap_compare: Compare, size: Size) -> None:
+    """The excluded memory by glyph and word; what left the text with a minus before it."""
+    assert compare(snap_compare, fake_app(), size, "x", "d")
+
+
+@SIZES
+def test_options(snap_compare: Compare, size: Size) -> None:
+    """Every option with its value, the changed one with a dot, beside the text."""
+    assert compare(snap_compare, fake_app(), size, "o", "j", "right")
+
+
+@SIZES
+def test_scenarios(snap_compare: Compare, size: Size) -> None:
+    """The scenario that ran with how it went, what it asks, and the keys."""
+    assert compare(snap_compare, fake_app(), size, "s", "enter", "S", "r")

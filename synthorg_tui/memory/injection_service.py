@@ -65,7 +65,8 @@ class InjectionService:
     """Prepares what an agent is given, the same way for whoever asks.
 
     ``shares`` tells whether agents see each other's publications, where the backend can.
-    While ``digest`` is enabled, it takes the place of every strategy.
+    While ``digest`` is enabled, it takes the place of every strategy; how sensitive a memory may
+    be to be given is what it says in any case.
     ``provider`` is a model for what the configuration lets one do; each such step does without
     when there is none, and says so.
     """
@@ -115,5 +116,6 @@ class InjectionService:
             clock=self.clock,
             provider=self.provider,
             rerank_cache=self.rerank_cache,
+            sensitivities=self.digest.allow_sensitivities,
         )
         return STRATEGIES[wanted](parts)

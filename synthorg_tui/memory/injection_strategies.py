@@ -1,11 +1,11 @@
 """The injection strategies by name, and how each one is made for a request."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.memory.enums import InjectionStrategy
+from synthorg_tui.memory.enums import InjectionStrategy, Sensitivity
 from synthorg_tui.memory.injection import (
     ExplainingStrategy,
     TokenEstimator,
@@ -25,7 +25,10 @@ from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 @dataclass(frozen=True, slots=True)
 class StrategyParts:
-    """What strategies are made of, for one request; ``provider`` is a model, if there is one."""
+    """What strategies are made of, for one request; ``provider`` is a model, if there is one.
+
+    ``sensitivities`` are those that a search made for the agent may give it.
+    """
 
     backend: MemoryBackend
     shared_store: SharedKnowledgeStore | None
@@ -35,6 +38,7 @@ class StrategyParts:
     clock: Clock
     provider: CompletionProvider | None
     rerank_cache: RerankCache
+    sensitivities: Collection[Sensitivity]
 
 
 def context_strategy(parts: StrategyParts) -> ContextInjectionStrategy:
@@ -54,6 +58,7 @@ def context_strategy(parts: StrategyParts) -> ContextInjectionStrategy:
         hierarchical_retriever=retriever,
         reranker=LLMReranker(parts.provider, cache=parts.rerank_cache),
         clock=parts.clock,
+        sensitivities=parts.sensitivities,
     )
 
 

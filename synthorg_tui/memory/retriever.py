@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.enums import Sensitivity
 from synthorg_tui.memory.explanation import Candidate, Explanation, Prepared, text_of
 from synthorg_tui.memory.extensions import SearchHit
 from synthorg_tui.memory.filter import MemoryFilterStrategy, TagBasedMemoryFilter
@@ -46,6 +47,7 @@ class ContextInjectionStrategy:
         hierarchical_retriever: Finds and ranks when ``config.retriever`` is ``hierarchical``.
         reranker: Orders again when ``config.query_specific_rerank_enabled``.
         clock: What "now" is for recency.
+        sensitivities: How sensitive a memory may be to be given; any by default.
 
     Raises:
         ValueError: The configuration asks for a retriever or reranker that isn't given.
@@ -62,6 +64,7 @@ class ContextInjectionStrategy:
         hierarchical_retriever: HierarchicalRetriever | None = None,
         reranker: QuerySpecificReranker | None = None,
         clock: Clock | None = None,
+        sensitivities: Collection[Sensitivity] = frozenset(Sensitivity),
     ) -> None:
         if config.retriever == "hierarchical" and hierarchical_retriever is None:
             raise ValueError("retriever 'hierarchical' needs a hierarchical_retriever")
@@ -78,6 +81,7 @@ class ContextInjectionStrategy:
         self._hierarchical = hierarchical_retriever if hierarchical else None
         self._reranker = reranker if config.query_specific_rerank_enabled else None
         self._clock = clock or SystemClock()
+        self._sensitivities = sensitivities
         self._tokenizer = BM25Tokenizer()
 
     @property
@@ -119,8 +123,8 @@ class ContextInjectionStrategy:
     ) -> Prepared:
         """As ``prepare_messages``, with the explanation.
 
-        Pinned memories come first, however relevant they are, as far as filter and budget
-        allow; excluded ones never come.
+        Pinned memories come first, however relevant they are, as far as sensitivity, filter and
+        budget allow; excluded ones never come.
         """
         run = _Run(agent_id, query_text, token_budget, Stopwatch())
         if token_budget <= 0:
@@ -145,7 +149,9 @@ class ContextInjectionStrategy:
             hits = await self._with_pinned(run, gathered.hits, pinned)
         run.notes.extend([gathered.degraded] if gathered.degraded else [])
         ledger = Ledger(hits)
-        selection = Selection(ledger, self._config, frozenset(pinned))
+        selection = Selection(
+            ledger, self._config, pinned=frozenset(pinned), allowed=self._sensitivities
+        )
         if ranked is None:
             with run.watch.stage("relevance"):
                 relevant = self._relevant(gathered, query, selection)

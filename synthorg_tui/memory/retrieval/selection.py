@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from synthorg_tui.memory.enums import FusionStrategy
+from synthorg_tui.memory.enums import FusionStrategy, Sensitivity
 from synthorg_tui.memory.explanation import Verdict
 from synthorg_tui.memory.extensions import SearchHit
 from synthorg_tui.memory.formatter import Packing
@@ -11,6 +11,7 @@ from synthorg_tui.memory.retrieval.hybrid import Judgement
 from synthorg_tui.memory.retrieval.ledger import Ledger
 from synthorg_tui.memory.retrieval.scoring import pool_size
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.traits import traits_of
 
 
 class Selection:
@@ -19,15 +20,22 @@ class Selection:
     Args:
         ledger: Where verdicts are written.
         config: The bounds.
-        pinned: Ids of memories that pass every bound but filter and budget.
+        pinned: Ids of memories that pass every bound but sensitivity, filter and budget.
+        allowed: How sensitive a memory may be.
     """
 
     def __init__(
-        self, ledger: Ledger, config: MemoryRetrievalConfig, pinned: frozenset[str]
+        self,
+        ledger: Ledger,
+        config: MemoryRetrievalConfig,
+        *,
+        pinned: frozenset[str],
+        allowed: Collection[Sensitivity],
     ) -> None:
         self._ledger = ledger
         self._config = config
         self._pinned = pinned
+        self._allowed = allowed
         self._promoted: frozenset[str] = frozenset()
 
     def relevant(self, hits: Sequence[SearchHit], judgement: Judgement) -> tuple[SearchHit, ...]:
@@ -65,14 +73,18 @@ class Selection:
         hits: Sequence[SearchHit],
         excluded: Collection[str],
     ) -> tuple[ScoredMemory, ...]:
-        """What reaches the minimum and isn't excluded; pinned ones in any case."""
+        """What may be read, isn't excluded, and reaches the minimum or is pinned."""
         self._ledger.ranked(ranked, boost=self._config.personal_boost)
         minimum = self._config.min_relevance
         kept = []
         for memory in (*ranked, *self._pinned_only(ranked, hits)):
             key = memory.entry.id
+            sensitivity = traits_of(memory.entry.metadata.tags).sensitivity
             if key in excluded:
                 self._ledger.judge(key, Verdict.EXCLUDED, "excluded by hand")
+            elif sensitivity not in self._allowed:
+                reason = f"it is {sensitivity}, which is not given to agents"
+                self._ledger.judge(key, Verdict.SENSITIVE, reason)
             elif key in self._pinned or memory.combined_score >= minimum:
                 kept.append(memory)
             else:

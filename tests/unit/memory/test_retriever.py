@@ -10,7 +10,7 @@ from memory_kit import NOW, entry
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
-from synthorg_tui.memory.enums import InjectionPoint
+from synthorg_tui.memory.enums import InjectionPoint, Sensitivity
 from synthorg_tui.memory.errors import MemoryRetrievalError
 from synthorg_tui.memory.explanation import Candidate, Explanation, Verdict
 from synthorg_tui.memory.extensions import CandidateSource, SearchHit, SearchResult
@@ -492,6 +492,28 @@ class TestByHand:
             "ada", "x", PLENTY, pinned=["weak"], excluded=["weak"]
         )
         assert given(prepared.explanation) == ["a", "b"]
+
+
+class TestSensitivity:
+    FOUND = (
+        SearchHit(entry("open", tags=("sensitivity:public",)), 0.9, None, 0.9),
+        SearchHit(entry("secret", tags=("sensitivity:sensitive",)), 0.8, None, 0.8),
+        SearchHit(entry("plain"), 0.7, None, 0.7),
+    )
+
+    async def test_what_may_not_be_given_is_out_even_when_pinned(self) -> None:
+        allowed = (Sensitivity.PUBLIC, Sensitivity.PRIVATE)
+        subject = strategy(Source(*self.FOUND), sensitivities=allowed)
+        prepared = await subject.prepare("ada", "x", PLENTY, pinned=["secret"])
+        assert given(prepared.explanation) == ["open", "plain"]
+        secret = candidate(prepared.explanation, "secret")
+        assert (secret.verdict, secret.reason) == (
+            Verdict.SENSITIVE,
+            "it is sensitive, which is not given to agents",
+        )
+
+    async def test_by_default_everything_may_be_given(self) -> None:
+        assert len(given(await explained(strategy(Source(*self.FOUND))))) == 3
 
 
 class Reranker:

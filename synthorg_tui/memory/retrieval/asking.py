@@ -11,7 +11,7 @@ from synthorg_tui.providers.completion.protocol import CompletionOptions, Comple
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage
 
-_FENCED = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
+_BRACES = re.compile(r"\{.*\}", re.DOTALL)
 
 
 async def ask_for_json(
@@ -49,9 +49,9 @@ async def ask_for_json(
 
 
 def _object(answer: str) -> dict[str, Any]:
-    fenced = _FENCED.search(answer)
+    braces = _BRACES.search(answer)  # models that can't be held to a shape talk around it
     try:
-        found = json.loads(fenced[1] if fenced else answer)
+        found = json.loads(braces[0]) if braces else None
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):

@@ -34,12 +34,10 @@ class TestOrder:
         answer = await rerank(order(2, 0, 1))
         assert answer == RankedMemories((FOUND[2], FOUND[0], FOUND[1]))
 
-    async def test_an_answer_may_come_in_a_code_fence(self) -> None:
-        assert ids((await rerank(f"Sure:\n```json\n{order(1, 0, 2)}\n```")).memories) == [
-            "b",
-            "a",
-            "c",
-        ]
+    @pytest.mark.parametrize("words", ["```json\n{}\n```", "Sure: {} Done.", " {}", "{}\n"])
+    async def test_words_around_the_answer_are_ignored(self, words: str) -> None:
+        answer = words.replace("{}", order(1, 0, 2))
+        assert ids((await rerank(answer)).memories) == ["b", "a", "c"]
 
     @pytest.mark.parametrize(
         "answer",
@@ -57,6 +55,8 @@ class TestOrder:
             "no idea",
             "",
             "[" * 100_000,
+            "{" * 100_000 + "}",
+            '{"ranking": [0, 1, 2]} {"ranking": [2, 1, 0]}',
             BUSY,
             REFUSED,
             RuntimeError("bug"),

@@ -14,6 +14,8 @@ from synthorg_tui.memory.retrieval.hybrid import (
     FusedHit,
     RelevanceCutoff,
     fuse_hits,
+    joined,
+    judge_hits,
     relevant_hits,
 )
 
@@ -148,3 +150,44 @@ def test_the_cutoff_only_ever_removes_hits(rows: list[tuple[float, float]], limi
     found = relevant_hits(hits, coverage=lambda h: rows[int(h.id)][1], limit=limit)
     assert list(found) == [h for h in hits if h in found]
     assert len(found) <= limit
+
+
+def test_rankings_of_several_searches_become_one_by_raw_score() -> None:
+    own = IndexHits(dense=ranking(a=0.9, b=0.2), sparse=ranking(a=3.0))
+    shared = IndexHits(dense=ranking(c=0.5), sparse=ranking(c=7.0))
+    both = joined([own, shared])
+    assert [hit.id for hit in both.dense] == ["a", "c", "b"]
+    assert [hit.id for hit in both.sparse] == ["c", "a"]
+
+
+def test_a_judgement_lists_the_irrelevant_too() -> None:
+    hits = (hit("a", 0.6), hit("b", 0.1), hit("c", 0.1))
+    judgement = judge_hits(hits, coverage=covering(b=0.25), cutoff=CUTOFF)
+    assert judgement.answered
+    assert judgement.best == pytest.approx(0.6)
+    assert judgement.evidence == pytest.approx((0.6, 0.35, 0.1))
+    assert [judgement.is_relevant(n) for n in range(3)] == [True, True, False]
+
+
+def test_without_one_convincing_hit_nothing_is_relevant() -> None:
+    judgement = judge_hits((hit("a", 0.4), hit("b", 0.4)), coverage=covering(), cutoff=CUTOFF)
+    assert not judgement.answered
+    assert not judgement.is_relevant(0)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.none() | st.floats(-1, 1), st.none() | st.floats(0, 30), st.sampled_from((0, 0.5, 1))
+        ),
+        max_size=30,
+    )
+)
+def test_a_judgement_agrees_with_what_a_search_lists(
+    raw: list[tuple[float | None, float | None, float]],
+) -> None:
+    hits = tuple(FusedHit(str(n), dense, sparse, 1.0) for n, (dense, sparse, _) in enumerate(raw))
+    coverage = covering(**{str(n): share for n, (_, _, share) in enumerate(raw)})
+    judgement = judge_hits(hits, coverage=coverage, cutoff=CUTOFF)
+    kept = tuple(each for n, each in enumerate(hits) if judgement.is_relevant(n))
+    assert kept == relevant_hits(hits, coverage=coverage, limit=len(hits), cutoff=CUTOFF)

@@ -37,7 +37,7 @@ def model_file() -> Path:
 
 @pytest.fixture
 async def model(model_file: Path) -> AsyncIterator[LlamaCompletion]:
-    config = GgufModelConfig(type="gguf", path=model_file, context_tokens=1024)
+    config = GgufModelConfig(type="gguf", path=model_file, context_tokens=1024, threads=1)
     provider = LlamaCompletion(config)
     yield provider
     await provider.close()
@@ -94,7 +94,7 @@ async def test_a_prompt_beyond_the_context_is_refused_before_it_is_read(
 
 
 async def test_a_long_prompt_leaves_what_room_there_is(model_file: Path) -> None:
-    config = GgufModelConfig(type="gguf", path=model_file, context_tokens=512)
+    config = GgufModelConfig(type="gguf", path=model_file, context_tokens=512, threads=1)
     model = LlamaCompletion(config)
     answer = await model.complete(user("word " * 470), CompletionOptions(max_tokens=500))
     await model.close()
@@ -127,7 +127,7 @@ async def test_cancelling_stops_the_model_and_the_next_question_is_answered(
         )
     started = time.perf_counter()
     await model.complete(user("Hi"), CompletionOptions(max_tokens=1))
-    assert time.perf_counter() - started < 2
+    assert time.perf_counter() - started < 8  # the whole story takes longer
 
 
 async def test_closing_stops_what_runs(model: LlamaCompletion) -> None:

@@ -53,7 +53,10 @@ _PATTERNS: Final = tuple(
         ),
     )
 )
-_ROLE: Final = re.compile(r"(?:^|(?<=[^\w\s])|(?<=[^\w\s] ))(system|assistant|developer|user) ?:")
+_ROLE: Final = re.compile(
+    r"(?:^|(?<=[^\w\s])|(?<=[^\w\s] ))(system|assistant|developer|user)(?: ?:)+"
+)
+_WORD: Final = re.compile(r"\w+")
 _DATA_TAG: Final = re.compile(r"<[ /\\]*data[^<>]*>?")
 
 
@@ -71,8 +74,8 @@ def sanitise(text: str) -> str:
 
 
 def _role(original: str) -> str:
-    """The word, marked, without the colon that made it look like a turn."""
-    return f"[role-ref] {original[:-1].rstrip()}"
+    """The word, marked, without the colons that made it look like a turn."""
+    return f"[role-ref] {''.join(_WORD.findall(original))}"
 
 
 def _escaped(original: str) -> str:

@@ -224,8 +224,12 @@ def pick_diverse(
     *,
     diversity_lambda: float = DEFAULT_DIVERSITY_LAMBDA,
     similarity_fn: Callable[[str, str], float] | None = None,
+    limit: int | None = None,
 ) -> tuple[DiversePick, ...]:
-    """As ``apply_diversity_penalty``, telling what each memory was compared with."""
+    """As ``apply_diversity_penalty``, telling what each memory was compared with.
+
+    After ``limit`` picks the rest follows as it was, compared with the picks only.
+    """
     if not (math.isfinite(diversity_lambda) and 0.0 <= diversity_lambda <= 1.0):
         raise ValueError(f"diversity_lambda must be in [0, 1], not {diversity_lambda}")
     similarity = _similarity_of([item.entry.content for item in scored], similarity_fn)
@@ -233,7 +237,7 @@ def pick_diverse(
     nearest: list[tuple[float, MemoryEntry | None]] = [(0.0, None)] * len(scored)
     remaining = list(range(len(scored)))
     picks: list[DiversePick] = []
-    while remaining:
+    while remaining and (limit is None or len(picks) < limit):
         values = ((relevance[i] - (1.0 - diversity_lambda) * nearest[i][0], i) for i in remaining)
         picked = _first_best(values)
         remaining.remove(picked)
@@ -243,6 +247,7 @@ def pick_diverse(
             alike = similarity(i, picked)
             if alike > nearest[i][0]:
                 nearest[i] = (alike, memory.entry)
+    picks.extend(DiversePick(scored[i], *nearest[i]) for i in remaining)
     return tuple(picks)
 
 

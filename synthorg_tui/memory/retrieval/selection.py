@@ -113,7 +113,7 @@ class Selection:
             return (*pinned, *rest[:limit])
         pool = rest[: pool_size(self._config)]
         self._beyond(rest[len(pool) :])
-        picks = pick_diverse(pool, diversity_lambda=self._config.diversity_lambda)
+        picks = pick_diverse(pool, diversity_lambda=self._config.diversity_lambda, limit=limit)
         self._ledger.diversified(picks)
         without = frozenset(memory.entry.id for memory in rest[:limit])
         self._promoted = frozenset(pick.memory.entry.id for pick in picks[:limit]) - without

@@ -165,3 +165,29 @@ def test_picking_for_variety_tells_what_each_memory_is_most_like(
         before = {memory.entry.id for memory in memories[:place]}
         assert (pick.similar_to is None) == (pick.similarity == 0.0)
         assert pick.similar_to is None or pick.similar_to.id in before
+
+
+@given(
+    st.lists(st.text("ab c", min_size=1).filter(str.strip), max_size=10),
+    st.floats(0, 1),
+    st.integers(0, 12),
+)
+def test_after_the_limit_the_rest_follows_as_it_was_compared_with_the_picks(
+    contents: list[str], diversity_lambda: float, limit: int
+) -> None:
+    scored = tuple(
+        ScoredMemory(
+            entry=entry(str(n), content),
+            relevance_score=0.5,
+            recency_score=0.0,
+            combined_score=max(0.0, 0.9 - n / 20),
+        )
+        for n, content in enumerate(contents)
+    )
+    picks = pick_diverse(scored, diversity_lambda=diversity_lambda, limit=limit)
+    every = pick_diverse(scored, diversity_lambda=diversity_lambda)
+    assert picks[:limit] == every[:limit]
+    chosen = {pick.memory.entry.id for pick in picks[:limit]}
+    rest = [pick.memory for pick in picks[limit:]]
+    assert rest == [memory for memory in scored if memory.entry.id not in chosen]
+    assert all(p.similar_to is None or p.similar_to.id in chosen for p in picks[limit:])

@@ -183,7 +183,8 @@ class Engine:
         """Saved questions, to be asked again after a change."""
         from synthorg_tui.memory.scenarios import ScenarioService
 
-        return ScenarioService(self._saved, self.injection, self.settings.memory.retrieval)
+        memory = self.settings.memory
+        return ScenarioService(self._saved, self.injection, memory.retrieval, memory.v1)
 
     @property
     def imports(self) -> "ImportService":

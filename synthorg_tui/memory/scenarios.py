@@ -8,6 +8,8 @@ from pydantic import Field, ValidationError
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.memory.digest.config import MemoryV1Config
+from synthorg_tui.memory.enums import Sensitivity
 from synthorg_tui.memory.explanation import Candidate
 from synthorg_tui.memory.injection_service import Injection, InjectionRequest
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
@@ -16,13 +18,15 @@ from synthorg_tui.persistence.scenarios import ScenarioRecord
 Value: TypeAlias = bool | int | float | str
 
 DIGEST_V1: Final = "digest_v1"
+SENSITIVITIES: Final = "sensitivities"
 
 
 class Question(FrozenModel):
     """What an agent is about to do, and under which settings to answer.
 
-    ``overrides`` change fields of ``MemoryRetrievalConfig`` for this question, or switch the
-    digest on or off as ``digest_v1``.
+    ``overrides`` change fields of ``MemoryRetrievalConfig`` for this question. ``digest_v1``
+    switches the digest on or off, and ``sensitivities`` says what it may hold: levels with blanks
+    between, or ``all``.
     """
 
     agent_id: NotBlankStr
@@ -32,9 +36,10 @@ class Question(FrozenModel):
     pinned: tuple[NotBlankStr, ...] = ()
     excluded: tuple[NotBlankStr, ...] = ()
 
-    def request(self, configured: MemoryRetrievalConfig) -> InjectionRequest:
+    def request(self, configured: MemoryRetrievalConfig, v1: MemoryV1Config) -> InjectionRequest:
         """The request it makes with these settings; raises ``DomainError`` when they don't fit."""
-        changed = {name: value for name, value in self.overrides.items() if name != DIGEST_V1}
+        others = (DIGEST_V1, SENSITIVITIES)
+        changed = {name: value for name, value in self.overrides.items() if name not in others}
         retrieval = _changed_config(configured, changed) if changed else None
         digest_v1 = self.overrides.get(DIGEST_V1)
         if digest_v1 is not None and not isinstance(digest_v1, bool):
@@ -48,7 +53,25 @@ class Question(FrozenModel):
             pinned=self.pinned,
             excluded=self.excluded,
             digest_v1=digest_v1,
+            digest=_changed_digest(v1, self.overrides.get(SENSITIVITIES)),
         )
+
+
+def sensitivity_words(levels: Sequence[Sensitivity]) -> str:
+    """The levels as an override says them."""
+    chosen = [level.value for level in Sensitivity if level in levels]
+    return "all" if len(chosen) == len(Sensitivity) else " ".join(chosen)
+
+
+def _changed_digest(v1: MemoryV1Config, words: Value | None) -> MemoryV1Config | None:
+    if words is None:
+        return None
+    names = [level.value for level in Sensitivity]
+    chosen = names if words == "all" else str(words).split()
+    if not set(chosen) <= set(names):
+        raise DomainError(f"{SENSITIVITIES} is all, or some of {', '.join(names)}; not {words!r}.")
+    levels = tuple(Sensitivity(name) for name in chosen)
+    return v1.model_copy(update={"allow_sensitivities": levels})
 
 
 def _changed_config(
@@ -152,11 +175,16 @@ class ScenarioService:
     """Saves questions with what they include, and asks them again."""
 
     def __init__(
-        self, store: ScenarioStore, injection: Injector, configured: MemoryRetrievalConfig
+        self,
+        store: ScenarioStore,
+        injection: Injector,
+        configured: MemoryRetrievalConfig,
+        v1: MemoryV1Config,
     ) -> None:
         self._store = store
         self._injection = injection
         self._configured = configured
+        self._v1 = v1
 
     async def list(self) -> tuple[Scenario, ...]:
         """All scenarios by name."""
@@ -196,5 +224,5 @@ class ScenarioService:
             return ScenarioOutcome(scenario, error=error.message)
 
     async def _candidates(self, question: Question) -> tuple[Candidate, ...]:
-        injection = await self._injection.prepare(question.request(self._configured))
+        injection = await self._injection.prepare(question.request(self._configured, self._v1))
         return injection.explanation.candidates

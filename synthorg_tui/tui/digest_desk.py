@@ -50,13 +50,17 @@ class EngineDigests:
 
     def settings(self) -> Settings:
         """The configured values of what may be changed."""
+        from synthorg_tui.memory.scenarios import sensitivity_words
+
         memory = self._engine.settings.memory
         fields = tuple((name, _plain(getattr(memory.retrieval, name))) for name in _FIELDS)
-        return (*fields, ("digest_v1", memory.v1.enabled))
+        levels = sensitivity_words(memory.v1.allow_sensitivities)
+        return (*fields, ("digest_v1", memory.v1.enabled), ("sensitivities", levels))
 
     async def digest(self, ask: Ask) -> Answer:
         """What the agent would be given, and why."""
-        request = _question(ask).request(self._engine.settings.memory.retrieval)
+        memory = self._engine.settings.memory
+        request = _question(ask).request(memory.retrieval, memory.v1)
         service = self._engine.injection
         injection = await service.prepare(request)
         return _answer(injection, service.estimator.estimate_tokens(injection.text))

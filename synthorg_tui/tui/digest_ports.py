@@ -8,7 +8,8 @@ from synthorg_tui.tui.ports import MemoryRow
 
 Value: TypeAlias = str | int | float | bool
 Settings: TypeAlias = tuple[tuple[str, Value], ...]
-"""Settings of retrieval by field name, and ``digest_v1``: whether the digest is on."""
+"""Settings of retrieval by field name; ``digest_v1`` is whether the digest is on, and
+``sensitivities`` what it may hold: levels with blanks between, or ``all``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,12 @@ class Weighed:
     similarity: float = 0.0
     similar_to: str | None = None
     tokens: int = 0
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether it has scores; not every way of choosing memories gives some."""
+        scores = (self.dense, self.sparse, self.relevance, self.recency, self.combined)
+        return any(scores)
 
 
 @dataclass(frozen=True, slots=True)

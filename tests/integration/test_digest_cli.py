@@ -157,6 +157,14 @@ class TestDigest:
         assert made["text"] == asyncio.run(pane_answer(store, ask))
         assert made["included"]
 
+    def test_sensitivities_of_the_v1_digest_can_be_narrowed(self, cli: Cli) -> None:
+        v1 = ("--set", "digest_v1=true", "--json")
+        made = cli("digest", TASK, *ASK, *v1, "--set", "sensitivities=public").json
+        assert made["included"] == []
+        assert "sensitive" in {each["verdict"] for each in made["candidates"]}
+        refused = cli("digest", TASK, *ASK, *v1, "--set", "sensitivities=secret")
+        assert (refused.code, "'secret'" in refused.err) == (1, True)
+
     @pytest.mark.parametrize(
         ("option", "said"),
         [

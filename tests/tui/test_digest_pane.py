@@ -70,7 +70,7 @@ async def test_typing_the_task_shows_exactly_what_the_agent_reads() -> None:
         shown = screen_text(app)
         assert "Everything inside <memory>" in shown
         assert f"{len(answer.included)} in · {len(answer.left_out)} out" in shown
-        assert "below least" in shown
+        assert "cut · " in shown
 
 
 async def test_a_late_answer_to_an_older_question_is_dropped() -> None:

@@ -25,7 +25,8 @@ async def run_digest(context: Context) -> int:
     """Print exactly what an agent would be given, and why when asked to."""
     async with context.engine() as engine:
         question = await _question(context, engine)
-        request = question.request(engine.settings.memory.retrieval)
+        memory = engine.settings.memory
+        request = question.request(memory.retrieval, memory.v1)
         injection = await engine.injection.prepare(request)
         known = {agent.id for agent in await engine.agents()}
     explanation = injection.explanation

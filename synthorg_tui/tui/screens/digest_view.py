@@ -297,7 +297,7 @@ class DigestView(Screen[None]):
             view.border_subtitle = changes or "no change"
             view.show(drawn.changed_text(before.text, answer.text), top=False)
             return
-        size = f"{counted(answer.text_tokens, 'token')} in all · {answer.strategy}"
+        size = f"{counted(answer.text_tokens, 'token')} in all"
         view.border_title = TEXT_TITLE
         view.border_subtitle = f"{changes} · d shows · {size}" if changes else size
         lines = drawn.ruled_text(answer.text, answer.text_tokens) or drawn.text_placeholder(digest)

@@ -47,20 +47,31 @@ def weighed_line(each: Weighed, width: int) -> Line:
     """A candidate on one line: verdict, start of the content, score bar and tokens."""
     glyph, word, role = verdict_mark(each.verdict)
     left = line((f"{glyph} {word.ljust(_WORD)} ", role)).extend(_content(each))
-    right = _score_bar(each).add(f"{each.tokens:>5}t", "faint")
-    return beside(left, right, width)
+    right = _score_bar(each) if each.is_scored else Line()
+    return beside(left, right.add(_tokens(each), "faint"), width)
 
 
 def weighed_lines(each: Weighed, width: int) -> list[Line]:
     """A candidate on two lines: what it says, then verdict and what the score is made of."""
     glyph, word, role = verdict_mark(each.verdict)
     left = line((f"{glyph} ", role)).extend(_content(each))
-    second = line((f"  {word.ljust(_WORD)} ", role)).extend(_score_bar(each))
+    second = line((f"  {word.ljust(_WORD)} ", role))
+    if not each.is_scored:
+        return [_head(left, each, width), second.add(one_line(each.reason), "muted").fit(width)]
+    second.extend(_score_bar(each))
     second.add("  relevance ", "faint").add(f"{each.relevance:.2f}", "muted")
     second.add("  recency ", "faint").add(f"{each.recency:.2f}", "muted")
     if each.similar_to is not None:
         second.add(f"  ≈ {each.similarity:.2f}", "warn")
-    return [beside(left, line((f"{each.tokens:>5}t", "faint")), width), second]
+    return [_head(left, each, width), second]
+
+
+def _head(left: Line, each: Weighed, width: int) -> Line:
+    return beside(left, line((_tokens(each), "faint")), width)
+
+
+def _tokens(each: Weighed) -> str:
+    return f"{each.tokens:>5}t" if each.tokens else "     –"
 
 
 def _content(each: Weighed) -> Line:
@@ -88,7 +99,20 @@ def why_lines(each: Weighed, candidates: Sequence[Weighed], *, full: bool) -> li
     head.hang = 2
     if not full:
         return [head, _numbers(each)]
-    made = [head, Line()]
+    made = [head, Line(), *(_scores(each) if each.is_scored else ())]
+    made.append(_label("rank").add(_place(each), "text"))
+    if each.similar_to is not None:
+        other = next((c for c in candidates if c.row.id == each.similar_to), None)
+        like = _label("similar").add(f"{each.similarity:.2f} to ", "warn")
+        shown = one_line(other.row.content[:_PREVIEW]) if other else each.similar_to
+        made.append(like.add(shown, "text"))
+    made.append(_label("agent").add(one_line(each.row.agent_id), "text"))
+    made.append(_label("id").add(each.row.id, "faint"))
+    return made
+
+
+def _scores(each: Weighed) -> list[Line]:
+    made = []
     for label, score, score_role in (
         ("combined", each.combined, "accent"),
         ("relevance", each.relevance, "good"),
@@ -102,15 +126,6 @@ def why_lines(each: Weighed, candidates: Sequence[Weighed], *, full: bool) -> li
             made.append(fact.extend(bar(score, 16, score_role)).add(f" {score:.2f}", "muted"))
     sparse = "not found by this index" if each.sparse is None else f"{each.sparse:.2f} BM25"
     made.append(_label("sparse").add(sparse, "faint" if each.sparse is None else "text"))
-    made.append(_label("rank").add(_place(each), "text"))
-    if each.similar_to is not None:
-        other = next((c for c in candidates if c.row.id == each.similar_to), None)
-        like = _label("similar").add(f"{each.similarity:.2f} to ", "warn")
-        shown = one_line(other.row.content[:_PREVIEW]) if other else each.similar_to
-        like.hang = _LABEL
-        made.append(like.add(shown, "text"))
-    owner = _label("memory").add(one_line(each.row.agent_id), "text").add(" · ", "faint")
-    made.append(owner.add(each.row.id, "faint"))
     return made
 
 
@@ -126,11 +141,14 @@ def _label(text: str) -> Line:
 def _place(each: Weighed) -> str:
     rank = f"{each.rank}" if each.rank else "not ranked"
     boost = f" · boost +{each.boost:.2f}" if each.boost else ""
-    return f"{rank}{boost} · {counted(each.tokens, 'token')} with the fence"
+    tokens = f" · {counted(each.tokens, 'token')} with the fence" if each.tokens else ""
+    return rank + boost + tokens
 
 
 def _numbers(each: Weighed) -> Line:
     made = line(("  ", "text"))
+    if not each.is_scored:
+        return made.add(_place(each), "muted")
     parts = [("combined", each.combined), ("dense", each.dense), ("sparse", each.sparse)]
     for name, score in [*parts, ("recency", each.recency)]:
         made.add(f"{name} ", "faint").add(f"{score_text(score).strip()}  ", "muted")
@@ -248,8 +266,12 @@ def banner_lines(digest: Digest) -> list[Line]:
     if over:
         lacking = sum(each.tokens for each in over)
         told = line(("! ", "bad"), (f"{memories(len(over))} over budget: ", "warn"))
-        told.add(f"{lacking:,} tokens more would hold all of them", "text")
-        made.append(told.add("  + ", "accent").add("raises it", "muted"))
+        if lacking:
+            told.add(f"{lacking:,} tokens more would hold all of them", "text")
+            told.add("  + ", "accent").add("raises it", "muted")
+        else:
+            told.add(one_line(over[0].reason), "text")
+        made.append(told)
     return made
 
 
@@ -284,7 +306,11 @@ def empty_digest(digest: Digest, agents: int) -> list[Line]:
             _keys(("/", "writes the task"), ("a", "chooses the agent"), ("S", "opens scenarios")),
         ]
     if digest.answer is not None and digest.answer.tools and not digest.answer.text:
-        return [line(("No memory is injected: the agent asks with its tools", "title"))]
+        return [
+            line(("No memory is injected", "title")),
+            Line(),
+            line(("The agent asks with its tools.", "text")),
+        ]
     return [
         line(("Nothing relevant", "title")),
         Line(),

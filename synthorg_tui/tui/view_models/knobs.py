@@ -40,6 +40,7 @@ KNOBS: tuple[Knob, ...] = (
     Knob("non_inferable_only", "Non-inferable", _OFF_ON),
     Knob("include_shared", "Shared", _OFF_ON),
     Knob("digest_v1", "Digest v1", _OFF_ON),
+    Knob("sensitivities", "Sensitivities", ("public", "public private", "all")),
 )
 
 

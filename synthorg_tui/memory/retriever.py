@@ -202,7 +202,9 @@ class ContextInjectionStrategy:
         for memory_id in dict.fromkeys(each for each in pinned if each not in known):
             call = self._backend.get(run.agent_id, memory_id)
             entry = await safely(call, what="reading a pinned memory", notes=run.notes)
-            if entry is not None:
+            if entry is None:
+                run.notes.append(f"the pinned memory {memory_id} was not found")
+            else:
                 more.append(SearchHit(entry, None, None, 0.0))
         return (*hits, *more)
 

@@ -479,6 +479,7 @@ class TestByHand:
         subject = strategy(Source(*self.FOUND))
         prepared = await subject.prepare("ada", "x", PLENTY, pinned=["kept", "nowhere"])
         assert given(prepared.explanation) == ["kept", "a", "b"]
+        assert prepared.explanation.degraded == "the pinned memory nowhere was not found"
 
     async def test_the_filter_and_the_budget_hold_for_pinned_memories_too(self) -> None:
         filtered = strategy(Source(*self.FOUND), memory_filter=Raising())

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from textual.binding import Binding, BindingType
+from textual.widget import Widget
+from textual.widgets import Input, TextArea
 
 FOOTER_KEYS = 8
 """Most keys a footer shows, so that it fits 80 columns."""
@@ -14,7 +16,8 @@ class Action:
     """One thing a person can do.
 
     ``id`` is ``<context>.<action method>``; ``keys`` are Textual key names, comma-separated;
-    ``shown`` is how the key is written; ``footer`` puts it there.
+    ``shown`` is how the key is written; ``footer`` puts it there. One that ``opens_entry`` runs
+    before the next key is looked at, so that who types on at once writes into the entry.
     """
 
     id: str
@@ -24,6 +27,7 @@ class Action:
     help: str
     footer: bool = False
     palette: bool = True
+    opens_entry: bool = False
 
     @property
     def context(self) -> str:
@@ -64,8 +68,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.command_palette", "ctrl+p", "^p", "Palette", "Find any action by name", False, False),
     Action("app.change_theme", "ctrl+t", "^t", "Theme", "Choose a theme, with a live preview"),
     Action("app.quit", "q,ctrl+q", "q", "Quit", "Leave; everything is already saved"),
-    Action("memories.filter", "slash", "/", "Filter", "Filter as you type: words, -words, agent: cat: tag: since:", True),
-    Action("memories.search", "s", "s", "Search", "Search by meaning and by words", True),
+    Action("memories.filter", "slash", "/", "Filter", "Filter as you type: words, -words, agent: cat: tag: since:", True, opens_entry=True),
+    Action("memories.search", "s", "s", "Search", "Search by meaning and by words", True, opens_entry=True),
     Action("memories.mark", "space", "␣", "Mark", "Mark or unmark the memory under the cursor", True),
     Action("memories.mark_range", "v", "v", "Range", "Start a range; again to mark all up to the cursor"),
     Action("memories.mark_all", "asterisk", "*", "Mark all", "Mark every memory the view lists, or none"),
@@ -86,7 +90,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("memories.wider", "right_square_bracket", "]", "Larger", "More room for the list"),
     Action("memories.reload", "r,f5", "r", "Reload", "Read the store again"),
     Action("memories.back", "escape", "esc", "Back", "Close the zoom, the search, then the filter", False, False),
-    Action("digest.task", "slash,t", "/", "Task", "Write what the agent is about to do; answers as you type", True),
+    Action("digest.task", "slash,t", "/", "Task", "Write what the agent is about to do; answers as you type", True, opens_entry=True),
     Action("digest.agent", "a", "a", "Agent", "Choose as which agent to ask", True),
     Action("digest.budget", "b", "b", "Budget", "Set how many tokens the memories may take", True),
     Action("digest.more", "plus,equals_sign", "+", "More", "Raise the budget"),
@@ -154,6 +158,12 @@ def of(*contexts: str) -> tuple[Action, ...]:
     return tuple(action for context in contexts for action in ACTIONS if action.context == context)
 
 
+def is_text(action: str, focused: Widget | None) -> bool:
+    """Whether the key of an action that opens an entry is being typed into one."""
+    opens = any(each.method == action and each.opens_entry for each in ACTIONS)
+    return opens and isinstance(focused, Input | TextArea)
+
+
 def bindings(context: str) -> list[BindingType]:
     """Textual bindings of a context; ids let a keymap replace the keys."""
     return [
@@ -164,6 +174,7 @@ def bindings(context: str) -> list[BindingType]:
             show=action.footer,
             key_display=action.shown,
             tooltip=action.help,
+            priority=action.opens_entry,
             id=action.id,
         )
         for action in of(context)

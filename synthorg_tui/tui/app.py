@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from textual import events
 from textual.app import App, SystemCommand
 from textual.screen import Screen
-from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
@@ -137,18 +136,6 @@ class MemoryDeskApp(App[None]):
         if isinstance(event, events.Paste):
             event.text = safe_text(event.text, multiline=True)
         await super().on_event(event)
-
-    def on_key(self, event: events.Key) -> None:
-        """Typing on right after the key that opened an entry goes to the entry.
-
-        Fast keys are on their way to the list when the entry gets the focus. An entry keeps
-        what can be printed, so whatever comes this far was aimed at it too early.
-        """
-        entry = self.focused
-        if event.is_printable and isinstance(entry, Input):
-            event.stop()
-            event.prevent_default()
-            entry.post_message(events.Key(event.key, event.character))
 
     async def action_quit(self) -> None:
         """Remember the look of things and leave."""

@@ -12,6 +12,7 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.actions import is_text
 from synthorg_tui.tui.jobs import say, start
 from synthorg_tui.tui.ports import MemoryDesk, MemoryRow, Revision
 from synthorg_tui.tui.state import MAX_SPLIT, MIN_SPLIT, UiState
@@ -299,6 +300,10 @@ class BrowseScreen(Screen[None]):
 
     # Filter and search
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While something is being typed, the keys that open an entry are text."""
+        return not is_text(action, self.focused) and super().check_action(action, parameters)
+
     def action_filter(self) -> None:
         """Filter as you type."""
         self._enter("filter", self.listing.filter_text)
@@ -317,7 +322,6 @@ class BrowseScreen(Screen[None]):
             entry.value = text
         entry.placeholder = hint
         entry.cursor_position = len(text)
-        # At once, not after a refresh: who types on must not hit the keys of the list.
         self.set_focus(entry)
 
     @on(Input.Changed, "#query")

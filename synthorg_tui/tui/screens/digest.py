@@ -5,7 +5,7 @@ from collections.abc import Callable
 from textual import on
 from textual.widgets import Input
 
-from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.actions import bindings, is_text
 from synthorg_tui.tui.digest_ports import DigestDesk, SavedScenario, Weighed
 from synthorg_tui.tui.jobs import copy, say, start
 from synthorg_tui.tui.ports import Change, MemoryRow
@@ -43,6 +43,10 @@ class DigestScreen(DigestView):
         return True
 
     # The question
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While something is being typed, the keys that open an entry are text."""
+        return not is_text(action, self.focused) and super().check_action(action, parameters)
 
     def action_task(self) -> None:
         """Write what the agent is about to do."""

@@ -265,7 +265,7 @@ def _memories_writing(actions: Commands) -> None:
         "--sensitivity",
         choices=levels,
         metavar="LEVEL",
-        help=f"for the digest: {', '.join(levels)}",
+        help=f"one of {', '.join(levels)}",
     )
     parser.add_argument(
         "--fact-key", metavar="KEY", help="what the memory is the fact of; '' makes it a note"

@@ -31,7 +31,7 @@ class InjectionRequest:
     ``visibility`` ``None`` is the person at the desk, who sees all sessions and projects.
     ``pinned`` and ``excluded`` are ids of memories to give in any case, or in none.
     ``digest_v1`` is whether the digest is given, and whatever the strategy nothing else;
-    ``digest`` is how.
+    ``digest`` is how, and how sensitive a memory may be with other strategies too.
     """
 
     agent_id: str
@@ -116,6 +116,6 @@ class InjectionService:
             clock=self.clock,
             provider=self.provider,
             rerank_cache=self.rerank_cache,
-            sensitivities=self.digest.allow_sensitivities,
+            sensitivities=digest.allow_sensitivities,
         )
         return STRATEGIES[wanted](parts)

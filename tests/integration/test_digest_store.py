@@ -229,12 +229,12 @@ class TestInjection:
         assert plain.explanation.strategy == "context_injection"
 
     async def test_switched_off_nothing_else_changes(self, tmp_path: Path) -> None:
-        """Byte for byte what the strategy gives, however the digest is configured."""
+        """Byte for byte what the strategy gives, whatever the digest would look up."""
         texts = []
         for number, settings in enumerate(
             (
                 shipped_settings(),
-                with_digest(enabled=False, allow_sensitivities=[], structured={"tags": ["t"]}),
+                with_digest(enabled=False, keyword={"limit": 1}, structured={"tags": ["t"]}),
             )
         ):
             async with Engine.open(settings, data_dir=tmp_path) as engine:
@@ -265,9 +265,14 @@ class TestInjection:
             wide = await engine.injection.prepare(
                 InjectionRequest("ada", "fox", 600, digest_v1=True, digest=open_to_all)
             )
+            other = await engine.injection.prepare(
+                InjectionRequest("ada", "a secret fox", 600, digest=open_to_all)
+            )
         assert [c.verdict for c in usual.explanation.candidates] == [Verdict.SENSITIVE]
         assert "a secret fox" not in usual.text
         assert "a secret fox" in wide.text
+        assert "<memory-entry>" in other.text
+        assert "a secret fox" in other.text
 
     async def test_without_a_budget_there_is_nothing(self, tmp_path: Path) -> None:
         async with Engine.open(with_digest(), data_dir=tmp_path) as engine:

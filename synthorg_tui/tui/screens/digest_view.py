@@ -11,12 +11,12 @@ from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
-from synthorg_tui.tui.digest_ports import Ask, DigestDesk
+from synthorg_tui.tui.digest_ports import Answer, Ask, DigestDesk
 from synthorg_tui.tui.jobs import start
 from synthorg_tui.tui.ports import MemoryDesk
 from synthorg_tui.tui.view_models import digest_lines as drawn
 from synthorg_tui.tui.view_models.clockwork import counted
-from synthorg_tui.tui.view_models.digest import Digest
+from synthorg_tui.tui.view_models.digest import Before, Digest
 from synthorg_tui.tui.view_models.ink import Line, line, one_line
 from synthorg_tui.tui.view_models.knobs import knob_lines, knobs_summary
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
@@ -47,6 +47,7 @@ class DigestView(Screen[None]):
         self._error: DomainError | None = None
         self._slow = False
         self._subject = ("", "")
+        self._text_shown: tuple[Answer | None, Before | None, bool] = (None, None, False)
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -288,6 +289,10 @@ class DigestView(Screen[None]):
     def _draw_text(self) -> None:
         view, digest = self.query_one("#digest-text", LineView), self.digest
         answer, before = digest.answer, digest.before
+        shown = (answer, before, self.diffing)
+        if all(old is new for old, new in zip(self._text_shown, shown, strict=True)):
+            return
+        self._text_shown = shown
         if answer is None or before is None:
             view.show([])
             return

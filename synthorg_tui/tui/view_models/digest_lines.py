@@ -1,5 +1,6 @@
 """The Digest pane as lines: the budget, the candidates, why, the text with its ruler, changes."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -227,7 +228,7 @@ def changed_text(before: str, after: str) -> list[Line]:
 
     old, new = before.split("\n"), after.split("\n")
     made: list[Line] = []
-    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes():
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(a=old, b=new).get_opcodes():
         if tag == "equal":
             made.extend(_diff_line(" ", part, "faint") for part in new[j1:j2])
             continue
@@ -243,15 +244,10 @@ def _diff_line(sign: str, part: str, role: str) -> Line:
 
 
 def change_caption(before: str, after: str) -> str:
-    """How many lines went and came."""
-    import difflib
-
-    gone = came = 0
-    matcher = difflib.SequenceMatcher(a=before.split("\n"), b=after.split("\n"), autojunk=False)
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        if tag != "equal":
-            gone, came = gone + i2 - i1, came + j2 - j1
-    return f"-{gone} +{came} lines" if gone or came else "no change"
+    """How many lines went and came; counted, not aligned, as it is told at every key."""
+    old, new = Counter(before.split("\n")), Counter(after.split("\n"))
+    gone, came = (old - new).total(), (new - old).total()
+    return f"-{gone} +{came} lines" if before != after else "no change"
 
 
 def banner_lines(digest: Digest) -> list[Line]:

@@ -20,6 +20,7 @@ QUESTION = "push a branch that has no upstream"
 PICTURES: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "memories": ((120, 36), ()),
     "memories-small": ((80, 24), ()),
+    "digest": ((120, 40), ("2", "slash", *QUESTION.replace(" ", "\0"), "enter")),
     "search": ((120, 36), ("s", *QUESTION.replace(" ", "\0"), "enter")),
 }
 

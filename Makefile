@@ -37,7 +37,7 @@ imports: $(VENV)/.developer
 	$(BIN)/lint-imports
 
 pytest: $(VENV)/.developer
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 snapshots: $(VENV)/.developer ## accept the app's present screens as the expected ones
 	$(BIN)/python -m pytest tests/tui --snapshot-update $(ARGS)

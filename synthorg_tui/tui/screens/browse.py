@@ -96,9 +96,9 @@ class BrowseScreen(Screen[None]):
     def on_mount(self) -> None:
         """Lay out as remembered; the rows come when the desk does."""
         self.rows.focus()
+        self._slow = True  # opening the store takes longer than drawing the screen once more
         self._arrange()
         self._draw()
-        self.set_timer(LOADING_AFTER, self._tell_loading)
 
     def on_resize(self) -> None:
         """Stack the panes on a narrow terminal."""

@@ -1,22 +1,24 @@
 """The store as one agent's programs see it: with or without a session and a project."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.core import Core, failing_as, refuse_reserved
-from synthorg_tui.memory.backends.local.digest_source import LocalDigestSource
 from synthorg_tui.memory.backends.local.keeping import Keeper
 from synthorg_tui.memory.backends.local.queries import Where
 from synthorg_tui.memory.backends.local.rows import MemoryRow, entry_from_row
 from synthorg_tui.memory.backends.local.search import Scope, Search
 from synthorg_tui.memory.backends.local.writes import Changes
-from synthorg_tui.memory.digest.models import DigestSource
 from synthorg_tui.memory.errors import MemoryConnectionError, MemoryRetrievalError, MemoryStoreError
 from synthorg_tui.memory.extensions import SearchResult
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest
+
+if TYPE_CHECKING:
+    from synthorg_tui.memory.digest.models import DigestSource
 
 
 class ScopedMemory:
@@ -151,8 +153,10 @@ class ScopedMemory:
         with failing_as(MemoryRetrievalError, "counting"):
             return await self._core.read(lambda db: queries.total(db, where))
 
-    def digest_items(self) -> DigestSource:
+    def digest_items(self) -> "DigestSource":
         """What a digest is made from, as seen from here."""
+        from synthorg_tui.memory.backends.local.digest_source import LocalDigestSource
+
         return LocalDigestSource(self._core, self._visibility)
 
     async def publish(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:

@@ -499,3 +499,13 @@ async def test_without_an_embedder_memories_are_kept_and_found_by_keywords(
         )
         embedder.broken = False
         assert "5 memories wait for embedding" in (await backend.find(query("alpha"))).degraded
+
+
+@pytest.mark.parametrize(
+    ("word", "found"), [("50%", 1), ("a_b", 1), ("wow!", 1), ("ÜBER", 1), ("a%b", 0)]
+)
+async def test_words_of_a_filter_are_taken_literally(tmp_path: Path, word: str, found: int) -> None:
+    async with opened(tmp_path) as backend:
+        await backend.store(AGENT, request("über 50% of a_b, wow! and axb"))
+        assert (await backend.browse(BrowseFilter(words=(word,)))).total == found
+        assert (await backend.browse(BrowseFilter(without=(word,)))).total == 1 - found

@@ -12,6 +12,7 @@ from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.core.validation import reject, warn
 from synthorg_tui.memory.consolidation.config import ConsolidationConfig
 from synthorg_tui.memory.digest.config import MemoryV1Config
+from synthorg_tui.memory.procedural.config import ProceduralMemoryConfig
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.self_editing_config import SelfEditingMemoryConfig
 
@@ -136,6 +137,7 @@ class CompanyMemoryConfig(FrozenModel):
     # On only where somebody asks for it: it would take the place of the retrieval above.
     v1: MemoryV1Config = MemoryV1Config(enabled=False)
     consolidation: ConsolidationConfig = ConsolidationConfig()
+    procedural: ProceduralMemoryConfig = ProceduralMemoryConfig()
     embedder: EmbedderOverrideConfig | None = None
     composite: CompositeBackendConfig | None = None
 

@@ -4,6 +4,7 @@ from typing import Self
 
 from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
 
+from synthorg_tui.approvals.config import ApprovalsConfig
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel, SeniorityLevel
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.core.validation import reject
@@ -13,6 +14,7 @@ from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.memory.shared import SHARED_OWNER
 from synthorg_tui.providers.completion.config import AutoModelConfig, CompletionConfig
 from synthorg_tui.providers.embedding.config import EmbeddingConfig, MiniLMConfig
+from synthorg_tui.skills.config import SkillsConfig
 
 
 class AgentConfig(FrozenModel):
@@ -66,6 +68,8 @@ class RootConfig(FrozenModel):
     org_memory: OrgMemoryConfig = Field(default_factory=OrgMemoryConfig)
     agents: tuple[AgentConfig, ...] = ()
     providers: ProvidersConfig = ProvidersConfig()
+    skills: SkillsConfig = SkillsConfig()
+    approvals: ApprovalsConfig = ApprovalsConfig()
 
     @field_validator("agents")
     @classmethod

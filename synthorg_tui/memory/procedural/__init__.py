@@ -1,0 +1,1 @@
+"""Lessons: from what went wrong, or right, to a skill that a person approved."""

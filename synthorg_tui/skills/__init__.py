@@ -1,0 +1,1 @@
+"""SKILL.md files: parse, validate, render, watch; tells of changes and stores nothing."""

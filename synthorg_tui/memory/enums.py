@@ -1,6 +1,7 @@
 """Choices in the memory configuration that several memory modules share."""
 
 from enum import StrEnum
+from typing import Final
 
 
 class FusionStrategy(StrEnum):
@@ -28,6 +29,10 @@ class Sensitivity(StrEnum):
     PUBLIC = "public"
     PRIVATE = "private"
     SENSITIVE = "sensitive"
+
+
+GIVEN_BY_DEFAULT: Final = (Sensitivity.PUBLIC, Sensitivity.PRIVATE)
+"""How sensitive a memory may be to be given to agents, unless configured otherwise."""
 
 
 class SourceKind(StrEnum):

@@ -27,7 +27,7 @@ from synthorg_tui.providers.completion.protocol import CompletionProvider
 class StrategyParts:
     """What strategies are made of, for one request; ``provider`` is a model, if there is one.
 
-    ``sensitivities`` are those that a search made for the agent may give it.
+    ``sensitivities`` are those of memories that may be given to the agent or to a model.
     """
 
     backend: MemoryBackend
@@ -49,6 +49,7 @@ def context_strategy(parts: StrategyParts) -> ContextInjectionStrategy:
         provider=parts.provider,
         shared_store=parts.shared_store,
         clock=parts.clock,
+        sensitivities=parts.sensitivities,
     )
     return ContextInjectionStrategy(
         backend=parts.backend,
@@ -70,19 +71,24 @@ def tool_strategy(parts: StrategyParts) -> ToolBasedInjectionStrategy:
             backend=parts.backend,
             config=parts.config.model_copy(update={"query_reformulation_enabled": False}),
             notice="there is no model: searches are not reformulated" if wanted else "",
+            sensitivities=parts.sensitivities,
         )
     return ToolBasedInjectionStrategy(
         backend=parts.backend,
         config=parts.config,
         reformulator=LLMQueryReformulator(parts.provider),
         sufficiency_checker=LLMSufficiencyChecker(parts.provider),
+        sensitivities=parts.sensitivities,
     )
 
 
 def self_editing_strategy(parts: StrategyParts) -> SelfEditingMemoryStrategy:
     """Memories that the agent keeps itself."""
     return SelfEditingMemoryStrategy(
-        backend=parts.backend, config=parts.self_editing, token_estimator=parts.estimator
+        backend=parts.backend,
+        config=parts.self_editing,
+        token_estimator=parts.estimator,
+        sensitivities=parts.sensitivities,
     )
 
 

@@ -9,6 +9,7 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 
 DEFAULT_NAMESPACE = "default"
+MAX_QUERY_LIMIT = 1000
 
 
 def _deduplicate(tags: Iterable[str]) -> tuple[str, ...]:
@@ -73,7 +74,7 @@ class MemoryQuery(FrozenModel):
     categories: frozenset[MemoryCategory] | None = None
     tags: Tags = ()
     min_relevance: float = Field(default=0.0, ge=0.0, le=1.0)
-    limit: int = Field(default=10, ge=1, le=1000)
+    limit: int = Field(default=10, ge=1, le=MAX_QUERY_LIMIT)
     since: AwareDatetime | None = None
     until: AwareDatetime | None = None
 

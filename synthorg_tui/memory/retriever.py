@@ -6,13 +6,14 @@ from collections.abc import Collection, Sequence
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.memory.enums import Sensitivity
+from synthorg_tui.memory.clearance import Clearance
+from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
 from synthorg_tui.memory.explanation import Candidate, Explanation, Prepared, text_of
 from synthorg_tui.memory.extensions import SearchHit
 from synthorg_tui.memory.filter import MemoryFilterStrategy, TagBasedMemoryFilter
 from synthorg_tui.memory.formatter import Packing, messages_for, pack_memories
 from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
-from synthorg_tui.memory.models import MemoryQuery
+from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.ranking import ScoredMemory
 from synthorg_tui.memory.retrieval.gathering import Gathered, Gatherer
@@ -47,7 +48,7 @@ class ContextInjectionStrategy:
         hierarchical_retriever: Finds and ranks when ``config.retriever`` is ``hierarchical``.
         reranker: Orders again when ``config.query_specific_rerank_enabled``.
         clock: What "now" is for recency.
-        sensitivities: How sensitive a memory may be to be given; any by default.
+        sensitivities: How sensitive a memory may be to be given.
 
     Raises:
         ValueError: The configuration asks for a retriever or reranker that isn't given.
@@ -64,7 +65,7 @@ class ContextInjectionStrategy:
         hierarchical_retriever: HierarchicalRetriever | None = None,
         reranker: QuerySpecificReranker | None = None,
         clock: Clock | None = None,
-        sensitivities: Collection[Sensitivity] = frozenset(Sensitivity),
+        sensitivities: Collection[Sensitivity] = GIVEN_BY_DEFAULT,
     ) -> None:
         if config.retriever == "hierarchical" and hierarchical_retriever is None:
             raise ValueError("retriever 'hierarchical' needs a hierarchical_retriever")
@@ -81,7 +82,7 @@ class ContextInjectionStrategy:
         self._hierarchical = hierarchical_retriever if hierarchical else None
         self._reranker = reranker if config.query_specific_rerank_enabled else None
         self._clock = clock or SystemClock()
-        self._sensitivities = sensitivities
+        self._clearance = Clearance(sensitivities)
         self._tokenizer = BM25Tokenizer()
 
     @property
@@ -130,7 +131,9 @@ class ContextInjectionStrategy:
         if token_budget <= 0:
             return run.nothing("")
         query = MemoryQuery(
-            text=query_text, categories=categories, limit=min(1000, pool_size(self._config))
+            text=query_text,
+            categories=categories,
+            limit=min(MAX_QUERY_LIMIT, pool_size(self._config)),
         )
         try:
             return await self._prepare(run, query, tuple(pinned), frozenset(excluded))
@@ -150,7 +153,7 @@ class ContextInjectionStrategy:
         run.notes.extend([gathered.degraded] if gathered.degraded else [])
         ledger = Ledger(hits)
         selection = Selection(
-            ledger, self._config, pinned=frozenset(pinned), allowed=self._sensitivities
+            ledger, self._config, pinned=frozenset(pinned), clearance=self._clearance
         )
         if ranked is None:
             with run.watch.stage("relevance"):

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,6 +11,8 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory import self_editing_arguments as accepted
 from synthorg_tui.memory import tool_replies as replies
+from synthorg_tui.memory.clearance import Clearance, Cleared
+from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
 from synthorg_tui.memory.explanation import Candidate, Explanation, Prepared, Verdict, text_of
 from synthorg_tui.memory.formatter import PackedMemory, Packing, messages_for, pack_memories
 from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
@@ -32,6 +34,8 @@ _FAILED = replies.error("Memory operation failed.")
 class SelfEditingMemoryStrategy:
     """Puts core memories into the prompt and answers six tools.
 
+    Of memories that are not among ``sensitivities`` the agent is given none, by whichever way.
+
     Raises:
         TypeError: ``backend`` isn't a ``MemoryBackend``.
     """
@@ -42,12 +46,14 @@ class SelfEditingMemoryStrategy:
         backend: MemoryBackend,
         config: SelfEditingMemoryConfig,
         token_estimator: TokenEstimator | None = None,
+        sensitivities: Collection[Sensitivity] = GIVEN_BY_DEFAULT,
     ) -> None:
         if not isinstance(backend, MemoryBackend):
             raise TypeError(f"{type(backend).__name__} is no MemoryBackend")
         self._backend = backend
         self._config = config
         self._estimator = token_estimator or DefaultTokenEstimator()
+        self._clearance = Clearance(sensitivities)
         self._core_writes = asyncio.Lock()
 
     @property
@@ -76,14 +82,15 @@ class SelfEditingMemoryStrategy:
         """As ``prepare_messages``, explained; pinned core memories come first."""
         watch, notes = Stopwatch(), list[str]()
         budget = min(token_budget, self._config.core_memory_token_budget)
-        core: tuple[MemoryEntry, ...] = ()
+        found: Cleared | None = None
         if budget > 0:
             with watch.stage("search"):
                 found = await safely(
                     self._core(agent_id), what="reading the core memories", notes=notes
                 )
-            core = tuple(sorted(found or (), key=lambda entry: entry.id not in pinned))
-        offered = [_as_core(entry) for entry in core if entry.id not in excluded]
+        core = found or Cleared((), ())
+        in_order = sorted(core.permitted, key=lambda entry: entry.id not in pinned)
+        offered = [_as_core(entry) for entry in in_order if entry.id not in excluded]
         with watch.stage("packing"):
             packing = pack_memories(offered, estimator=self._estimator, token_budget=budget)
         messages = messages_for(packing)
@@ -94,11 +101,19 @@ class SelfEditingMemoryStrategy:
             token_budget=token_budget,
             tokens_used=packing.tokens_used,
             text=text_of(messages),
-            candidates=_explained(packing, core, pinned),
+            candidates=(*_explained(packing, pinned), *self._left_out(core, excluded)),
             stages=watch.stages,
             degraded="; ".join(notes),
         )
         return Prepared(messages, explanation)
+
+    def _left_out(self, core: Cleared, excluded: Collection[str]) -> Iterator[Candidate]:
+        """Core memories that packing never sees: left out by hand, or withheld."""
+        for entry in (*core.permitted, *core.withheld):
+            if entry.id in excluded:
+                yield Candidate(entry, Verdict.EXCLUDED, "excluded by hand")
+            elif refusal := self._clearance.refusal(entry):
+                yield Candidate(entry, Verdict.SENSITIVE, refusal)
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
         """The six tools."""
@@ -133,19 +148,20 @@ class SelfEditingMemoryStrategy:
                 stored = await self._store(agent_id, call.content, call.category)
                 return f"Archival memory stored (id={stored}, category={call.category})."
             case accepted.RecallRead():
-                entry = await self._backend.get(agent_id, call.memory_id)
+                entry = await self._clearance.read(self._backend, agent_id, call.memory_id)
                 return replies.plain_line(entry) if entry else replies.not_found(call.memory_id)
             case accepted.RecallWrite():
                 stored = await self._store(agent_id, call.content, MemoryCategory.EPISODIC)
                 return f"Episodic memory recorded (id={stored})."
             case _:
-                return replies.listing(map(replies.id_line, await self._core(agent_id)))
+                return replies.listing(map(replies.id_line, (await self._core(agent_id)).permitted))
 
     async def _write_core(self, call: accepted.CoreWrite, agent_id: str) -> str:
         if not self._config.allow_core_writes:
             return replies.error("Core memory writes are disabled.")
         async with self._core_writes:  # or two writes at once could both take the last place
-            known = len(await self._core(agent_id))
+            core = await self._core(agent_id)
+            known = len(core.permitted) + len(core.withheld)
             if known >= self._config.core_max_entries:
                 return replies.error(
                     f"Core memory is full ({known} entries). Archive what matters less."
@@ -166,8 +182,8 @@ class SelfEditingMemoryStrategy:
             return replies.error("Invalid arguments: category: this one is not searched.")
         limit = min(call.limit or accepted.MAX_SEARCH_LIMIT, self._config.archival_search_limit)
         query = MemoryQuery(text=call.query, categories=searched, limit=limit)
-        found = await self._backend.retrieve(agent_id, query)
-        return replies.listing(map(replies.id_line, found))
+        found = await self._clearance.search(self._backend, agent_id, query)
+        return replies.listing(map(replies.id_line, found.permitted))
 
     async def _store(self, agent_id: str, content: str, category: MemoryCategory) -> str:
         tags = (AUTO_TAG,) if self._config.write_auto_tag else ()
@@ -176,13 +192,13 @@ class SelfEditingMemoryStrategy:
         )
         return await self._backend.store(agent_id, request)
 
-    async def _core(self, agent_id: str) -> tuple[MemoryEntry, ...]:
+    async def _core(self, agent_id: str) -> Cleared:
         query = MemoryQuery(
             categories=frozenset({MemoryCategory.SEMANTIC}),
             tags=(self._config.core_memory_tag,),
             limit=self._config.core_max_entries,
         )
-        return await self._backend.retrieve(agent_id, query)
+        return await self._clearance.search(self._backend, agent_id, query)
 
 
 def _as_core(entry: MemoryEntry) -> ScoredMemory:
@@ -190,17 +206,10 @@ def _as_core(entry: MemoryEntry) -> ScoredMemory:
     return ScoredMemory(entry=entry, relevance_score=1.0, recency_score=1.0, combined_score=1.0)
 
 
-def _explained(
-    packing: Packing, core: tuple[MemoryEntry, ...], pinned: Collection[str]
-) -> tuple[Candidate, ...]:
-    """Those that fit, in the order given, then those that don't, then those left out by hand."""
+def _explained(packing: Packing, pinned: Collection[str]) -> Iterator[Candidate]:
+    """Those that fit, in the order given, then those that don't."""
     packed = sorted(packing.packed, key=lambda each: not each.fits)
-    offered = {each.memory.entry.id for each in packed}
-    by_hand = (entry for entry in core if entry.id not in offered)
-    return (
-        *(_candidate(each, place, pinned) for place, each in enumerate(packed, start=1)),
-        *(Candidate(entry, Verdict.EXCLUDED, "excluded by hand") for entry in by_hand),
-    )
+    return (_candidate(each, place, pinned) for place, each in enumerate(packed, start=1))
 
 
 def _candidate(each: PackedMemory, place: int, pinned: Collection[str]) -> Candidate:

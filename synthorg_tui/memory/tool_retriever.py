@@ -11,6 +11,8 @@ from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.core.untrusted import untrusted_content_directive
 from synthorg_tui.memory import tool_replies as replies
+from synthorg_tui.memory.clearance import Clearance
+from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
 from synthorg_tui.memory.explanation import Explanation, Prepared, text_of
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
@@ -45,6 +47,7 @@ class ToolBasedInjectionStrategy:
         reformulator: Needed when ``config.query_reformulation_enabled``.
         sufficiency_checker: Needed when ``config.query_reformulation_enabled``.
         notice: In words, what is missing that was asked for; part of the explanation.
+        sensitivities: How sensitive a memory may be to be found or read.
 
     Raises:
         ValueError: Reformulation is enabled and one of the two is missing.
@@ -58,9 +61,11 @@ class ToolBasedInjectionStrategy:
         reformulator: QueryReformulator | None = None,
         sufficiency_checker: SufficiencyChecker | None = None,
         notice: str = "",
+        sensitivities: Collection[Sensitivity] = GIVEN_BY_DEFAULT,
     ) -> None:
         self._backend = backend
         self._notice = notice
+        self._clearance = Clearance(sensitivities)
         self._config = config
         self._loop: SearchAndAsk | None = None
         if config.query_reformulation_enabled:
@@ -149,7 +154,7 @@ class ToolBasedInjectionStrategy:
 
         async def search(words: str) -> tuple[MemoryEntry, ...]:
             changed = query.model_copy(update={"text": words})
-            return await self._backend.retrieve(agent_id, changed)
+            return (await self._clearance.search(self._backend, agent_id, changed)).permitted
 
         try:
             found = await (search(text) if self._loop is None else self._loop.run(text, search))
@@ -169,7 +174,7 @@ class ToolBasedInjectionStrategy:
                 f"memory_id exceeds maximum allowed length of {MAX_ID_CHARS} characters."
             )
         try:
-            entry = await self._backend.get(agent_id, memory_id)
+            entry = await self._clearance.read(self._backend, agent_id, memory_id)
         except Exception as error:  # an agent's run must survive whatever a backend raises
             return _failure("Memory recall", error)
         return replies.not_found(memory_id) if entry is None else replies.relevance_line(entry)

@@ -3,7 +3,7 @@
 from pydantic import Field, model_validator
 
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
-from synthorg_tui.memory.enums import Sensitivity
+from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
 
 _MOST_ITEMS = 1000
 _MOST_CHARS = 200_000
@@ -74,7 +74,7 @@ class MemoryV1Config(FrozenModel):
     """The digest. While it is enabled it is the only part of a prompt that holds memories."""
 
     enabled: bool = True
-    allow_sensitivities: tuple[Sensitivity, ...] = (Sensitivity.PUBLIC, Sensitivity.PRIVATE)
+    allow_sensitivities: tuple[Sensitivity, ...] = GIVEN_BY_DEFAULT
     structured: StructuredConfig = StructuredConfig()
     keyword: KeywordConfig = KeywordConfig()
     semantic: SemanticConfig = SemanticConfig()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.clearance import Clearance
 from synthorg_tui.memory.digest import models
 from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.digest.gathering import Gatherer, Match, Matches
@@ -37,6 +38,7 @@ class MemoryDigest:
         self._source = source
         self._config = config
         self._count = count
+        self._clearance = Clearance(config.allow_sensitivities)
 
     async def build(
         self,
@@ -132,14 +134,11 @@ class MemoryDigest:
 
     def _refusal(self, match: Match, excluded: frozenset[str]) -> Candidate | None:
         """Why an item isn't even offered."""
-        item = match.item
-        if item.entry.id in excluded:
+        entry = match.item.entry
+        if entry.id in excluded:
             return _out(match, Verdict.EXCLUDED, "excluded by hand")
-        if item.sensitivity not in self._config.allow_sensitivities:
-            allowed = ", ".join(self._config.allow_sensitivities)
-            reason = f"it is {item.sensitivity}; allowed is {allowed}"
-            return _out(match, Verdict.SENSITIVE, reason)
-        return None
+        refusal = self._clearance.refusal(entry)
+        return _out(match, Verdict.SENSITIVE, refusal) if refusal else None
 
 
 def _candidate(match: Match, packed: Packed, is_pinned: bool) -> Candidate:

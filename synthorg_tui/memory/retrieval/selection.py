@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
-from synthorg_tui.memory.enums import FusionStrategy, Sensitivity
+from synthorg_tui.memory.clearance import Clearance
+from synthorg_tui.memory.enums import FusionStrategy
 from synthorg_tui.memory.explanation import Verdict
 from synthorg_tui.memory.extensions import SearchHit
 from synthorg_tui.memory.formatter import Packing
@@ -11,7 +12,6 @@ from synthorg_tui.memory.retrieval.hybrid import Judgement
 from synthorg_tui.memory.retrieval.ledger import Ledger
 from synthorg_tui.memory.retrieval.scoring import pool_size
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
-from synthorg_tui.memory.traits import traits_of
 
 
 class Selection:
@@ -21,7 +21,7 @@ class Selection:
         ledger: Where verdicts are written.
         config: The bounds.
         pinned: Ids of memories that pass every bound but sensitivity, filter and budget.
-        allowed: How sensitive a memory may be.
+        clearance: Says which memories are withheld.
     """
 
     def __init__(
@@ -30,12 +30,12 @@ class Selection:
         config: MemoryRetrievalConfig,
         *,
         pinned: frozenset[str],
-        allowed: Collection[Sensitivity],
+        clearance: Clearance,
     ) -> None:
         self._ledger = ledger
         self._config = config
         self._pinned = pinned
-        self._allowed = allowed
+        self._clearance = clearance
         self._promoted: frozenset[str] = frozenset()
 
     def relevant(self, hits: Sequence[SearchHit], judgement: Judgement) -> tuple[SearchHit, ...]:
@@ -79,12 +79,10 @@ class Selection:
         kept = []
         for memory in (*ranked, *self._pinned_only(ranked, hits)):
             key = memory.entry.id
-            sensitivity = traits_of(memory.entry.metadata.tags).sensitivity
             if key in excluded:
                 self._ledger.judge(key, Verdict.EXCLUDED, "excluded by hand")
-            elif sensitivity not in self._allowed:
-                reason = f"it is {sensitivity}, which is not given to agents"
-                self._ledger.judge(key, Verdict.SENSITIVE, reason)
+            elif refusal := self._clearance.refusal(memory.entry):
+                self._ledger.judge(key, Verdict.SENSITIVE, refusal)
             elif key in self._pinned or memory.combined_score >= minimum:
                 kept.append(memory)
             else:

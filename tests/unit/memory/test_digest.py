@@ -197,7 +197,7 @@ class TestVerdicts:
         assert "s3cret" not in result.part
         assert about(result, secret).verdict is Verdict.SENSITIVE
         assert about(result, secret).reason.startswith(
-            "it is sensitive; allowed is public, private"
+            "it is sensitive, which is not given to agents"
         )
         assert len(result.included_ids) == 2
 

@@ -289,3 +289,17 @@ async def test_a_larger_limit_is_cut_to_a_hundred() -> None:
     assert ranked is not None
     assert [memory.entry.id for memory in ranked.memories] == ["a"]
     assert backend.queries[0].limit == 100
+
+
+async def test_the_model_reads_no_sensitive_memory() -> None:
+    secret = entry("a", "s3cret", relevance=0.1, tags=("sensitivity:sensitive",))
+    provider = ScriptedProvider(route("semantic"), reflection(retry=False))
+    retriever = SupervisedRetriever(
+        backend=FakeBackend(secret, entry("b", "harmless", relevance=0.1)),
+        config=CONFIG,
+        provider=provider,
+        clock=FixedClock(NOW),
+    )
+    await retriever.retrieve(QUERY)
+    assert "harmless" in provider.prompts[1]
+    assert "s3cret" not in provider.prompts[1]

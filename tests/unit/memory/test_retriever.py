@@ -503,8 +503,7 @@ class TestSensitivity:
     )
 
     async def test_what_may_not_be_given_is_out_even_when_pinned(self) -> None:
-        allowed = (Sensitivity.PUBLIC, Sensitivity.PRIVATE)
-        subject = strategy(Source(*self.FOUND), sensitivities=allowed)
+        subject = strategy(Source(*self.FOUND))
         prepared = await subject.prepare("ada", "x", PLENTY, pinned=["secret"])
         assert given(prepared.explanation) == ["open", "plain"]
         secret = candidate(prepared.explanation, "secret")
@@ -513,8 +512,9 @@ class TestSensitivity:
             "it is sensitive, which is not given to agents",
         )
 
-    async def test_by_default_everything_may_be_given(self) -> None:
-        assert len(given(await explained(strategy(Source(*self.FOUND))))) == 3
+    async def test_sensitive_memories_are_given_where_that_is_allowed(self) -> None:
+        subject = strategy(Source(*self.FOUND), sensitivities=tuple(Sensitivity))
+        assert given(await explained(subject)) == ["open", "secret", "plain"]
 
 
 class Reranker:

@@ -2,11 +2,13 @@
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.clearance import Clearance
+from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.ranking import ScoredMemory
 from synthorg_tui.memory.retrieval.gathering import Gatherer
@@ -43,6 +45,7 @@ class SupervisedRetriever:
             takes over.
         shared_store: Memories of other agents; ``None`` for none.
         clock: What "now" is for recency.
+        sensitivities: How sensitive a memory may be for the model to read it.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class SupervisedRetriever:
         provider: CompletionProvider | None,
         shared_store: SharedKnowledgeStore | None = None,
         clock: Clock | None = None,
+        sensitivities: Collection[Sensitivity] = GIVEN_BY_DEFAULT,
     ) -> None:
         clock = clock or SystemClock()
         gatherer = Gatherer(backend, shared_store, config)
@@ -62,6 +66,7 @@ class SupervisedRetriever:
             WorkerName.PROCEDURAL: ProceduralWorker(backend, config),
         }
         self._supervisor = Supervisor(provider, max_workers=config.max_workers_per_query)
+        self._clearance = Clearance(sensitivities)
         self._retries = config.max_retry_count if config.reflective_retry_enabled else 0
 
     async def find_ranked(
@@ -90,7 +95,8 @@ class SupervisedRetriever:
         found = await self._attempt(query, attempt, notes)
         tried = {attempt}
         for _ in range(self._retries):
-            reflection = self._supervisor.reflect(attempt, found)
+            shown = tuple(each for each in found if not self._clearance.refusal(each.entry))
+            reflection = self._supervisor.reflect(attempt, shown)
             better = await safely(reflection, what="the second look at the results", notes=notes)
             if better is None or better in tried:
                 break

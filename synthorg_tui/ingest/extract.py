@@ -8,6 +8,7 @@ from datetime import datetime
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome, MemoryCategory
 from synthorg_tui.core.execution import SHELL_TOOLS, Execution, ToolCall, Turn
+from synthorg_tui.core.outputs import one_line
 from synthorg_tui.ingest import narrate
 from synthorg_tui.ingest.drafting import MAX_CONTENT, draft, tools_of, where
 from synthorg_tui.ingest.solved import solved
@@ -87,9 +88,9 @@ def _session(execution: Execution, spans: list[_Span]) -> MemoryDraft | None:
     worked = bool(execution.calls) or any(len(text) >= _MIN_ANSWER for text in answers)
     if not worked or not (spans or execution.task):
         return None
-    title = narrate.one_line(execution.task or narrate.first_sentence(answers[-1]))
+    title = one_line(execution.task or narrate.first_sentence(answers[-1]))
     result = narrate.conclusion(answers, _MIN_ANSWER)
-    others = [f"“{narrate.one_line(span.request.text, 80)}”" for span in spans[1:7]]
+    others = [f"“{one_line(span.request.text, 80)}”" for span in spans[1:7]]
     commits = [found[1] for call in execution.calls if (found := narrate.commit_of(call))]
     files = list(execution.files_touched) or narrate.changed_files(execution.calls)
     content = narrate.sentences(
@@ -98,7 +99,7 @@ def _session(execution: Execution, spans: list[_Span]) -> MemoryDraft | None:
             f"{narrate.place(execution, 'Worked in') or 'Worked'}{_duration(execution)}. "
             f"{_HAPPENED.get(execution.outcome, '')}".strip(),
             f"Also asked: {', '.join(others)}." if others else "",
-            f"Error: {narrate.one_line(execution.error, 200)}" if execution.error else "",
+            f"Error: {one_line(execution.error, 200)}" if execution.error else "",
             f"Result: {narrate.paragraph(result, 600)}" if result else "",
             f"Commits: {'; '.join(dict.fromkeys(commits))}." if commits else "",
             f"Changed {narrate.file_list(files, execution)}." if files else "",
@@ -147,7 +148,7 @@ def _task(execution: Execution, span: _Span) -> MemoryDraft | None:
     if not (files or commits or len(span.calls) >= _MIN_TASK_CALLS):
         return None
     result = narrate.conclusion([turn.text for turn in span.answers], _MIN_ANSWER)
-    title = narrate.one_line(span.request.text, 100)
+    title = one_line(span.request.text, 100)
     if len(title.split()) < 5 and (commits or result):
         title = f"{title} → {commits[0] if commits else narrate.first_sentence(result, 90)}"
     content = narrate.sentences(
@@ -183,7 +184,7 @@ def _commits(execution: Execution) -> Iterator[MemoryDraft]:
         seen.add(commit[1])
         content = narrate.sentences(
             [
-                narrate.one_line(f"Committed: {commit[1]}", 200),
+                one_line(f"Committed: {commit[1]}", 200),
                 narrate.commit_body(call),
                 where(execution, f"Commit {commit[0]} in"),
             ],
@@ -206,7 +207,7 @@ def _refusals(execution: Execution) -> Iterator[MemoryDraft]:
         feedback = _feedback(call)
         if not feedback:
             continue
-        said = narrate.one_line(feedback, 300)
+        said = one_line(feedback, 300)
         name = narrate.what(call, execution, 120)
         yield draft(
             execution,

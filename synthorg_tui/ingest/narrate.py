@@ -5,39 +5,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
+from synthorg_tui.core.commands import command_steps
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.execution import SHELL_TOOLS, Execution, ToolCall
-from synthorg_tui.ingest.intent import command_steps
+from synthorg_tui.core.outputs import TITLE, clean_output, headline, one_line
 
-TITLE = 140
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
-_TOOL_ERROR = re.compile(r"</?tool_use_error>")
-_TELLING = re.compile(
-    r"^(?:E\s{2,}|.{0,60}\b(?:fatal|error|panic|exception)\b\s*[:(\[]|\*\* \("
-    r"|\S*(?:Error|Exception):|FAILED|FAIL\b"
-    r"|.{0,80}(?:not found|No such|cannot |can't |denied|refused|must |failed|invalid)"
-    r"|\[[A-Z]{2,}\])",
-    re.IGNORECASE,
-)
-_NOISE = re.compile(
-    r"^(?:(?:Error: )?Exit code -?\d+|Process exited with code -?\d+|Wall time|Chunk ID|Output:"
-    r"|Compiling|Generated|Getting|Running|Checking|Downloading|Installing|hint:|warning:|==>"
-    r"|Software Design|Total output lines|Original token count)\b",
-    re.IGNORECASE,
-)
-_LETTERS = re.compile(r"[A-Za-z]{3}")
 _REDIRECTED = re.compile(r"\s*(?:2>&1|2>\s*/dev/null|>\s*/dev/null|&>\s*/dev/null)")
 _MARKDOWN = re.compile(r"\*\*|`|^#{1,6}\s+", re.MULTILINE)
 _MESSAGE_START = re.compile(r"\s*(?:-a?m\s*)?[\"']?\$\(\s*cat\s*$")
 _COMMIT_LINE = re.compile(r"^\[\S+(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
-
-
-def one_line(text: str, limit: int = TITLE) -> str:
-    """``text`` on one line within ``limit`` characters, cut at a word."""
-    text = " ".join(_ANSI.sub("", text).split())
-    if len(text) <= limit:
-        return text
-    return f"{text[: limit - 1].rpartition(' ')[0] or text[: limit - 1]}…"
 
 
 def paragraph(text: str, limit: int) -> str:
@@ -55,25 +31,10 @@ def first_sentence(text: str, limit: int = TITLE) -> str:
     return one_line(plain[: end.start()] if end else plain, limit).rstrip(":")
 
 
-def headline(output: str) -> str:
-    """The line of an error output that tells most."""
-    lines = [line.strip(" \t│┃|>~^") for line in _clean(output).splitlines()]
-    lines = [line for line in lines if _LETTERS.search(line) and not _NOISE.match(line)]
-    telling = next((line for line in lines if _TELLING.match(line)), None)
-    best = telling or next(iter(lines), "")
-    best = re.sub(r"^(?:(?:fatal|error|Error|ERROR):|E\s)\s*", "", best)
-    return one_line(best, 160).rstrip(".:")
-
-
-def _clean(output: str) -> str:
-    """Without terminal codes and tags; hooks print line ends as backslash and n."""
-    return _TOOL_ERROR.sub("", _ANSI.sub("", output)).replace("\\n", "\n")
-
-
 def reason(call: ToolCall) -> str:
     """Why the call failed; a hook's whole message, since it was written for a reader."""
     if call.outcome is CallOutcome.BLOCKED_BY_HOOK:
-        return one_line(_clean(call.output), 240)
+        return one_line(clean_output(call.output), 240)
     return headline(call.output)
 
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
+from synthorg_tui.core.commands import Step, command_steps, related
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.execution import SHELL_TOOLS, Recovery, ToolCall
-from synthorg_tui.ingest.intent import Step, command_steps, related
 
 _MAX_BETWEEN = 60
 _MAX_LATER = 500

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.execution import SHELL_TOOLS, Execution, ToolCall
+from synthorg_tui.core.outputs import headline, one_line
 from synthorg_tui.ingest import narrate
 from synthorg_tui.ingest.drafting import MAX_CONTENT, draft, tools_of, where
 from synthorg_tui.ingest.readers.base import slug
@@ -83,7 +84,7 @@ def _recovery_title(
     first = execution.calls[positions[0]]
     verb = "was blocked by a hook" if first.outcome is CallOutcome.BLOCKED_BY_HOOK else "failed"
     times = f" {len(positions)} times" if len(positions) > 1 else ""
-    reason = narrate.headline(first.output)
+    reason = headline(first.output)
     command = narrate.what(fix, execution, 80)
     change = narrate.differences(first, fix)
     if files:
@@ -94,7 +95,7 @@ def _recovery_title(
         how = f"worked {change or f'after {steps[-1]}'}"
     else:
         how = "worked later"
-    return narrate.one_line(f"{first.intent} {verb}{times}: {reason} → {how}", 260)
+    return one_line(f"{first.intent} {verb}{times}: {reason} → {how}", 260)
 
 
 def _attempt(execution: Execution, call: ToolCall, following: ToolCall) -> str:

@@ -58,6 +58,10 @@ class ExecutionStore(Protocol):
         """How many executions are kept."""
         ...
 
+    async def ids(self) -> tuple[str, ...]:
+        """The ids of all executions, in order."""
+        ...
+
 
 BLOCK_LINES = 500
 
@@ -135,6 +139,13 @@ class DuckDBExecutionStore:
             lambda db: db.execute("SELECT count(*) FROM executions").fetchone()
         )
         return int(row[0]) if row else 0
+
+    async def ids(self) -> tuple[str, ...]:
+        """The ids of all executions, in order."""
+        rows = await self._database.read(
+            lambda db: db.execute("SELECT id FROM executions ORDER BY id").fetchall()
+        )
+        return tuple(row[0] for row in rows)
 
 
 def _pack(execution: Execution, lines: Sequence[str]) -> tuple[bytes, list[tuple[int, int, bytes]]]:

@@ -29,6 +29,13 @@ async def test_a_saved_execution_comes_back_whole(store: DuckDBExecutionStore) -
     assert await store.count() == 1
 
 
+async def test_the_ids_are_in_order(store: DuckDBExecutionStore) -> None:
+    assert await store.ids() == ()
+    for name in ("claude:s2", "claude:s1"):
+        await store.save(EXECUTION.model_copy(update={"id": name}), LINES, MARK)
+    assert await store.ids() == ("claude:s1", "claude:s2")
+
+
 @pytest.mark.parametrize(
     ("first", "last", "context", "numbers"),
     [

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, Protocol
 
+from synthorg_tui.core.commands import call_intent
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.core.execution import SHELL_TOOLS, Execution, TokenUsage, ToolCall, Turn
-from synthorg_tui.ingest.intent import call_intent
 from synthorg_tui.ingest.records import Record, TranscriptLines
 from synthorg_tui.ingest.recoveries import find_recoveries
 from synthorg_tui.ingest.speech import is_memory_tool, without_memory

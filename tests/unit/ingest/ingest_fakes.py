@@ -66,3 +66,6 @@ class FakeExecutions:
 
     async def count(self) -> int:
         return len(self.kept)
+
+    async def ids(self) -> tuple[str, ...]:
+        return tuple(sorted(self.kept))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthorg_tui.ingest.intent import call_intent, command_steps, related
+from synthorg_tui.core.commands import call_intent, command_steps, related
 
 
 @pytest.mark.parametrize(
@@ -82,3 +82,10 @@ def test_a_later_command_is_related_by_goal_and_files(
 @given(st.text(max_size=200))
 def test_no_command_is_too_strange(command: str) -> None:
     command_steps(command)
+
+
+def test_a_step_keeps_its_words_and_what_stood_around_it() -> None:
+    (step,) = command_steps("cd web && export A=1; CI=1 uv run pytest -q 'a b' 2>&1 | tail -3")
+    assert step.words == ("pytest", "-q", "a b")
+    assert step.lead == ("A=1", "CI=1", "uv", "run")
+    assert step.directory == "web"

@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 
@@ -60,10 +60,17 @@ _MAX_COMMAND = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One program run by a command: what it is for, and the files or folders it names."""
+    """One program run by a command: what it is for, and the files or folders it names.
+
+    ``words`` are the program and its arguments; ``lead`` what stood before it (variables, ``sudo``,
+    ``uv run``), exported variables too; ``directory`` where an earlier ``cd`` went.
+    """
 
     intent: str
     targets: frozenset[str]
+    words: tuple[str, ...] = ()
+    lead: tuple[str, ...] = ()
+    directory: str = ""
 
 
 def call_intent(tool: str, arguments: Mapping[str, object], command: str = "") -> str:
@@ -91,8 +98,17 @@ def command_steps(command: str) -> tuple[Step, ...]:
     Of a pipeline only the first program counts: the rest looks at its output.
     """
     text = _HEREDOC.sub(" ", command[:_MAX_COMMAND].replace("\\\n", " "))
-    steps = [_step(words) for words in _simple_commands(text)]
-    return tuple(step for step in steps if step is not None)
+    steps: list[Step] = []
+    directory = ""
+    exported: tuple[str, ...] = ()
+    for words in _simple_commands(text):
+        if words[0] in {"cd", "pushd"} and len(words) == 2:
+            directory = words[1]
+        elif words[0] == "export":
+            exported = (*exported, *words[1:])
+        elif (step := _step(words)) is not None:
+            steps.append(replace(step, lead=(*exported, *step.lead), directory=directory))
+    return tuple(steps)
 
 
 def _simple_commands(text: str) -> list[list[str]]:
@@ -119,8 +135,9 @@ def _words(text: str) -> list[str]:
         return text.split()
 
 
-def _step(words: list[str]) -> Step | None:
-    words = _unwrapped(words)
+def _step(command: list[str]) -> Step | None:
+    words = _unwrapped(command)
+    lead = tuple(command[: len(command) - len(words)])
     if not words or words[0] in _PREPARATION:
         return None
     program = PurePosixPath(words[0].strip("(){}")).name
@@ -133,7 +150,7 @@ def _step(words: list[str]) -> Step | None:
     if PurePosixPath(subcommand).suffix and program not in _DOTTED_SUBCOMMANDS:
         subcommand = ""
     targets = frozenset(word for word in rest if _is_target(word, subcommand))
-    return Step(f"{program} {subcommand}".strip(), targets)
+    return Step(f"{program} {subcommand}".strip(), targets, tuple(words), lead)
 
 
 def _unwrapped(words: list[str]) -> list[str]:

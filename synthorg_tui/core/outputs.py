@@ -1,0 +1,44 @@
+"""The line of a tool's output that tells most."""
+
+import re
+
+TITLE = 140
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
+_TOOL_ERROR = re.compile(r"</?tool_use_error>")
+_TELLING = re.compile(
+    r"^(?:E\s{2,}|.{0,60}\b(?:fatal|error|panic|exception)\b\s*[:(\[]|\*\* \("
+    r"|\S*(?:Error|Exception):|FAILED|FAIL\b"
+    r"|.{0,80}(?:not found|No such|cannot |can't |denied|refused|must |failed|invalid)"
+    r"|\[[A-Z]{2,}\])",
+    re.IGNORECASE,
+)
+_NOISE = re.compile(
+    r"^(?:(?:Error: )?Exit code -?\d+|Process exited with code -?\d+|Wall time|Chunk ID|Output:"
+    r"|Compiling|Generated|Getting|Running|Checking|Downloading|Installing|hint:|warning:|==>"
+    r"|Software Design|Total output lines|Original token count)\b",
+    re.IGNORECASE,
+)
+_LETTERS = re.compile(r"[A-Za-z]{3}")
+
+
+def one_line(text: str, limit: int = TITLE) -> str:
+    """``text`` on one line within ``limit`` characters, cut at a word."""
+    text = " ".join(_ANSI.sub("", text).split())
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit - 1].rpartition(' ')[0] or text[: limit - 1]}…"
+
+
+def headline(output: str) -> str:
+    """The line of an error output that tells most."""
+    lines = [line.strip(" \t│┃|>~^") for line in clean_output(output).splitlines()]
+    lines = [line for line in lines if _LETTERS.search(line) and not _NOISE.match(line)]
+    telling = next((line for line in lines if _TELLING.match(line)), None)
+    best = telling or next(iter(lines), "")
+    best = re.sub(r"^(?:(?:fatal|error|Error|ERROR):|E\s)\s*", "", best)
+    return one_line(best, 160).rstrip(".:")
+
+
+def clean_output(output: str) -> str:
+    """Without terminal codes and tags; hooks print line ends as backslash and n."""
+    return _TOOL_ERROR.sub("", _ANSI.sub("", output)).replace("\\n", "\n")

@@ -98,3 +98,23 @@ class ApprovalEvent:
     actor: str
     reason: str
     payload_hash: str
+
+
+class FlagKind(StrEnum):
+    """What in a text asks for a second look."""
+
+    SECRET = "secret"
+    INJECTION = "injection"
+    HIDDEN = "hidden"
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """Something suspicious in a text: ``place`` names which text, ``found`` says what it is.
+
+    ``found`` never holds the secret itself; it is still text from a stranger.
+    """
+
+    kind: FlagKind
+    place: str
+    found: str

@@ -155,3 +155,30 @@ class Lesson(FrozenModel):
     def recurrence(self) -> int:
         """How many different runs it was seen in."""
         return len({each.execution for each in self.evidence})
+
+
+class FileChangeKind(StrEnum):
+    """What became of a skill's file since its version in force."""
+
+    NEW = "new"
+    EDITED = "edited"
+    DELETED = "deleted"
+    CONFLICT = "conflict"
+
+
+class FileChangePayload(FrozenModel):
+    """A skill's file that is not as the memory has it.
+
+    ``text`` and ``sha256`` are of the file as it was found, empty when it is gone. ``ours`` is
+    the text in force, empty when there is none; it is ``version`` of the skill, 0 for none. In a
+    conflict both sides changed.
+    """
+
+    type: Literal["file_change"] = "file_change"
+    change: FileChangeKind
+    name: NotBlankStr
+    path: NotBlankStr
+    text: str = ""
+    sha256: str = ""
+    ours: str = ""
+    version: Count = 0

@@ -11,13 +11,13 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.policy import StorePolicy
 from synthorg_tui.memory.backends.local.projection import Projection
-from synthorg_tui.memory.backends.local.rows import naive_utc
 from synthorg_tui.memory.backends.local.writes import Changes
 from synthorg_tui.memory.errors import MemoryConnectionError, MemoryError, VectorIndexError
 from synthorg_tui.memory.index.protocol import VectorIndex
 from synthorg_tui.memory.shared import SHARED_OWNER
 from synthorg_tui.memory.sparse import BM25Tokenizer
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.times import naive_utc
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.core import Core, duckdb_error
-from synthorg_tui.memory.backends.local.rows import MemoryRow, aware
+from synthorg_tui.memory.backends.local.rows import MemoryRow
 from synthorg_tui.memory.index.protocol import IndexFilter
 from synthorg_tui.persistence.database import schema_version
 from synthorg_tui.persistence.layout import LOCK_FILE, PRIVATE_DIR, PRIVATE_FILE
+from synthorg_tui.persistence.times import aware
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -15,8 +15,6 @@ from synthorg_tui.memory.backends.local.rows import (
     canonical_project,
     content_hash,
     draft_hash,
-    naive,
-    naive_utc,
 )
 from synthorg_tui.memory.backends.local.writes import Changes
 from synthorg_tui.memory.enums import SourceKind
@@ -25,6 +23,7 @@ from synthorg_tui.memory.extensions import BatchOutcome, MemoryDraft
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.memory.traits import traits_of
+from synthorg_tui.persistence.times import naive, naive_utc
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.backends.local import queries
-from synthorg_tui.memory.backends.local.rows import MemoryRow, aware
+from synthorg_tui.memory.backends.local.rows import MemoryRow
 from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index.protocol import IndexPoint, VectorIndex
 from synthorg_tui.memory.sparse import BM25Tokenizer
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.times import aware
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:

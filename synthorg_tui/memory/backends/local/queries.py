@@ -6,10 +6,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from synthorg_tui.core.enums import MemoryLevel
-from synthorg_tui.memory.backends.local.rows import SELECTED, MemoryRow, naive_utc, row_from_sql
+from synthorg_tui.memory.backends.local.rows import SELECTED, MemoryRow, row_from_sql
 from synthorg_tui.memory.extensions import BrowseFilter, SortOrder
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryQuery
+from synthorg_tui.persistence.times import naive_utc
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection

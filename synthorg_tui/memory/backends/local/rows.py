@@ -11,6 +11,7 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
 from synthorg_tui.memory.traits import traits_of
+from synthorg_tui.persistence.times import aware
 
 HISTORY_FIELDS = (
     "content",
@@ -66,21 +67,6 @@ def row_from_sql(values: tuple[object, ...]) -> MemoryRow:
     tags = named["tags"]
     named["tags"] = tuple(tags) if isinstance(tags, list) else ()
     return MemoryRow(**named)  # type: ignore[arg-type]
-
-
-def naive(moment: datetime | None) -> datetime | None:
-    """A moment as the database keeps it."""
-    return None if moment is None else naive_utc(moment)
-
-
-def naive_utc(moment: datetime) -> datetime:
-    """A moment in UTC without a zone."""
-    return moment.astimezone(UTC).replace(tzinfo=None)
-
-
-def aware(moment: datetime | None) -> datetime | None:
-    """A kept moment with its zone."""
-    return None if moment is None else moment.replace(tzinfo=UTC)
 
 
 def with_tags(row: MemoryRow, tags: Sequence[str]) -> MemoryRow:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.core import Core
-from synthorg_tui.memory.backends.local.rows import MemoryRow, aware, entry_from_row
+from synthorg_tui.memory.backends.local.rows import MemoryRow, entry_from_row
 from synthorg_tui.memory.errors import MemoryRetrievalError
 from synthorg_tui.memory.extensions import SearchHit, SearchResult
 from synthorg_tui.memory.index.protocol import (
@@ -25,6 +25,7 @@ from synthorg_tui.memory.retrieval.hybrid import (
     relevant_hits,
 )
 from synthorg_tui.memory.retrieval.query import meaning_of
+from synthorg_tui.persistence.times import aware
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
 

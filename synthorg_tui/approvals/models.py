@@ -118,3 +118,14 @@ class Flag:
     kind: FlagKind
     place: str
     found: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalCounts:
+    """How many items there are of each kind; ``pending`` leaves out the ``snoozed``."""
+
+    pending: int = 0
+    snoozed: int = 0
+    approved: int = 0
+    rejected: int = 0
+    expired: int = 0

@@ -13,3 +13,13 @@ class Person:
 
     def __str__(self) -> str:
         return f"{self.name} ({self.via})"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A setting by which a person has approved beforehand; ``setting`` is its path."""
+
+    setting: str
+
+    def __str__(self) -> str:
+        return f"policy ({self.setting})"

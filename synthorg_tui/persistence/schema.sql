@@ -93,3 +93,37 @@ CREATE TABLE IF NOT EXISTS scenarios (
     question VARCHAR NOT NULL,
     expected VARCHAR[] NOT NULL
 );
+
+-- What waits for a person's decision, or was decided: an ApprovalItem, columns as its fields;
+-- "metadata" is JSON.
+CREATE TABLE IF NOT EXISTS approvals (
+    id VARCHAR PRIMARY KEY,
+    action_type VARCHAR NOT NULL,
+    title VARCHAR NOT NULL,
+    description VARCHAR NOT NULL,
+    requested_by VARCHAR NOT NULL,
+    risk_level VARCHAR NOT NULL,
+    status VARCHAR NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    expires_at TIMESTAMP,
+    snoozed_until TIMESTAMP,
+    decided_at TIMESTAMP,
+    decided_by VARCHAR,
+    decision_reason VARCHAR,
+    consumed_at TIMESTAMP,
+    task_id VARCHAR,
+    source VARCHAR,
+    metadata VARCHAR NOT NULL,
+    payload VARCHAR NOT NULL
+);
+
+-- The audit trail of approvals; rows are only ever added.
+CREATE TABLE IF NOT EXISTS approval_events (
+    number BIGINT PRIMARY KEY,
+    item_id VARCHAR NOT NULL,
+    happened_at TIMESTAMP NOT NULL,
+    kind VARCHAR NOT NULL,
+    actor VARCHAR NOT NULL,
+    reason VARCHAR NOT NULL,
+    payload_hash VARCHAR NOT NULL
+);

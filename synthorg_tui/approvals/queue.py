@@ -1,0 +1,405 @@
+"""The queue of what waits for a person, with a trail of everything that happened to it."""
+
+import builtins
+import logging
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, TypeVar
+
+from synthorg_tui.approvals import rows
+from synthorg_tui.approvals.errors import (
+    ApprovalConflictError,
+    DecisionRefusedError,
+    StaleReviewError,
+)
+from synthorg_tui.approvals.models import (
+    ApprovalCounts,
+    ApprovalEvent,
+    ApprovalEventKind,
+    ApprovalItem,
+    ApprovalStatus,
+    RiskLevel,
+)
+from synthorg_tui.approvals.person import Person, Policy
+from synthorg_tui.approvals.rows import payload_hash as payload_hash
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.times import naive_utc
+
+if TYPE_CHECKING:
+    import duckdb
+
+T = TypeVar("T")
+
+LONGEST_SNOOZE = timedelta(days=3650)
+
+_EXPIRY_ACTOR = "clock"
+_OPEN = frozenset({ApprovalStatus.PENDING, ApprovalStatus.EXPIRED})
+_AWAKE = "(status <> 'pending' OR snoozed_until IS NULL OR snoozed_until <= ?)"
+
+_log = logging.getLogger(__name__)
+
+
+class ApprovalQueue:
+    """Items and decisions in the store's database.
+
+    Nothing but ``decide_in`` approves or rejects, and it wants to know the person. Whatever is due
+    expires at the next look at the queue; ``on_expire`` is then told of it, and may fail.
+
+    Args:
+        database: Holds the items and their trail.
+        clock: Decides what "now" is.
+        expire_after: How long an item waits that doesn't say so itself; ``None`` is for good.
+        on_expire: Told of each item that has expired.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        clock: Clock,
+        expire_after: timedelta | None = None,
+        on_expire: Callable[[ApprovalItem], None] | None = None,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._expire_after = expire_after
+        self._on_expire = on_expire
+
+    async def add(self, item: ApprovalItem) -> None:
+        """Put a pending item in the queue.
+
+        Raises ``ApprovalConflictError`` when its id is known, whatever became of that item, and
+        ``DecisionRefusedError`` when it claims to be decided.
+        """
+        if item.status is not ApprovalStatus.PENDING:
+            raise DecisionRefusedError(f"a new proposal can't be {item.status} already")
+        now = self._clock.now()
+        if item.expires_at is None and self._expire_after is not None:
+            item = _changed(item, expires_at=max(item.created_at, now) + self._expire_after)
+
+        def work(db: "duckdb.DuckDBPyConnection") -> None:
+            if rows.find(db, item.id) is not None:
+                raise ApprovalConflictError(f"there is a proposal {item.id} already")
+            rows.insert(db, item)
+            self._record(db, item, ApprovalEventKind.ADDED, item.requested_by)
+
+        await self._database.write(work)
+
+    async def get(self, item_id: str) -> ApprovalItem | None:
+        """The item, or ``None``."""
+        return await self._read(lambda db: rows.find(db, item_id))
+
+    async def list(
+        self,
+        *,
+        status: ApprovalStatus | None = None,
+        risk: RiskLevel | None = None,
+        action_type: str | None = None,
+        snoozed: bool = False,
+    ) -> tuple[ApprovalItem, ...]:
+        """The items that match, newest first; pending ones that are snoozed only on request."""
+        wanted = {"status": status, "risk_level": risk, "action_type": action_type}
+        values: list[object] = [str(value) for value in wanted.values() if value is not None]
+        tests = [f"{name} = ?" for name, value in wanted.items() if value is not None]
+        if not snoozed:
+            tests.append(_AWAKE)
+            values.append(naive_utc(self._clock.now()))
+        clause = f"WHERE {' AND '.join(tests or ['true'])} ORDER BY created_at DESC, id"
+        return await self._read(lambda db: rows.select(db, clause, values))
+
+    async def counts(self) -> ApprovalCounts:
+        """How many items there are of each kind."""
+        now = self._clock.now()
+        found = await self._read(lambda db: rows.count_by_status(db, now))
+        snoozed = found.pop((ApprovalStatus.PENDING, True), 0)
+        return ApprovalCounts(
+            snoozed=snoozed, **{status.value: count for (status, _), count in found.items()}
+        )
+
+    async def events(self, item_id: str) -> tuple[ApprovalEvent, ...]:
+        """Everything that happened to an item, oldest first."""
+        return await self._read(lambda db: rows.events(db, item_id))
+
+    async def save(self, item: ApprovalItem) -> ApprovalItem | None:
+        """Replace an undecided item by itself changed; ``None`` when it isn't known.
+
+        An expired one may be made pending again. Raises ``DecisionRefusedError`` when either is
+        decided: that takes a person.
+        """
+
+        def work(db: "duckdb.DuckDBPyConnection") -> ApprovalItem | None:
+            before = rows.find(db, item.id)
+            if before is None:
+                return None
+            if before.status not in _OPEN:
+                raise DecisionRefusedError(f"proposal {item.id} is {before.status} already")
+            self._replace(db, item, revived=before.status is ApprovalStatus.EXPIRED)
+            return item
+
+        return await self._write(work)
+
+    async def save_if_pending(self, item: ApprovalItem) -> bool:
+        """Replace an item by itself changed if it is still pending; ``False`` when it isn't.
+
+        Raises ``DecisionRefusedError`` when the change is a decision: that takes a person.
+        """
+
+        def work(db: "duckdb.DuckDBPyConnection") -> bool:
+            before = rows.find(db, item.id)
+            if before is None or before.status is not ApprovalStatus.PENDING:
+                return False
+            self._replace(db, item)
+            return True
+
+        return await self._write(work)
+
+    async def revise(
+        self,
+        item_id: str,
+        *,
+        actor: str,
+        payload: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        title: str | None = None,
+        description: str | None = None,
+    ) -> ApprovalItem:
+        """Change what a pending item proposes; what is ``None`` stays.
+
+        Raises ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't pending.
+        """
+        given = {
+            "payload": payload,
+            "metadata": metadata,
+            "title": title,
+            "description": description,
+        }
+        changes = {name: value for name, value in given.items() if value is not None}
+
+        def work(db: "duckdb.DuckDBPyConnection") -> ApprovalItem:
+            item = _changed(self._pending(db, item_id), **changes)
+            rows.update(db, item)
+            self._record(db, item, ApprovalEventKind.REVISED, actor)
+            return item
+
+        return await self._write(work)
+
+    async def snooze(self, item_id: str, until: datetime | None, person: Person) -> ApprovalItem:
+        """Put a pending item out of the way until then; ``None`` wakes it now.
+
+        It expires later by as long as it was away. Raises ``ApprovalNotFoundError``, and
+        ``ApprovalConflictError`` when it isn't pending or ``until`` is past or too far away.
+        """
+        now = self._clock.now()
+        if until is not None and not timedelta() < until - now <= LONGEST_SNOOZE:
+            raise ApprovalConflictError(
+                f"{until.isoformat()} is no time to wake a proposal",
+                remedy=f"It must be to come, within {LONGEST_SNOOZE.days} days.",
+            )
+
+        def work(db: "duckdb.DuckDBPyConnection") -> ApprovalItem:
+            before = self._pending(db, item_id)
+            asleep = max(before.snoozed_until or now, now)
+            expires = before.expires_at and before.expires_at + ((until or now) - asleep)
+            item = _changed(before, snoozed_until=until, expires_at=expires)
+            rows.update(db, item)
+            reason = f"until {until.isoformat()}" if until else "woken"
+            self._record(db, item, ApprovalEventKind.SNOOZED, str(person), reason)
+            return item
+
+        return await self._write(work)
+
+    async def refused(self, item_id: str, *, actor: str, reason: str) -> None:
+        """Record that a decision was not taken, and why; does nothing for an unknown item."""
+
+        def work(db: "duckdb.DuckDBPyConnection") -> None:
+            item = rows.find(db, item_id)
+            if item is not None:
+                self._record(db, item, ApprovalEventKind.REFUSED, actor, reason)
+
+        await self._write(work)
+
+    def decide_in(
+        self,
+        db: "duckdb.DuckDBPyConnection",
+        item_id: str,
+        *,
+        status: ApprovalStatus,
+        person: Person | Policy,
+        reason: str | None,
+        payload_hash: str,
+        payload: str | None = None,
+    ) -> ApprovalItem:
+        """Approve or reject within the caller's transaction, if nothing has changed meanwhile.
+
+        Args:
+            db: The writer's connection, inside ``Database.write``.
+            item_id: Which item.
+            status: ``APPROVED`` or ``REJECTED``.
+            person: Who decides; a policy can only approve.
+            reason: A rejection needs one.
+            payload_hash: Of the payload that was shown.
+            payload: What the person made of it before approving; ``None`` is as it was shown.
+
+        Raises:
+            ApprovalNotFoundError: There is no such item.
+            ApprovalConflictError: It is no longer pending.
+            StaleReviewError: Its payload isn't the one that was shown.
+            DecisionRefusedError: It is no decision, or one that must not be taken like this.
+        """
+        reason = (reason or "").strip() or None
+        kind = _decision(status, person, reason)
+        before = self._pending(db, item_id)
+        if rows.payload_hash(before) != payload_hash:
+            raise StaleReviewError(f"proposal {item_id} has changed since it was shown")
+        item = _changed(
+            before,
+            status=status,
+            decided_at=self._clock.now(),
+            decided_by=str(person),
+            decision_reason=reason,
+            snoozed_until=None,
+            payload=before.payload if payload is None else payload,
+        )
+        rows.update(db, item)
+        self._record(db, item, kind, str(person), reason or "")
+        return item
+
+    def consume_in(self, db: "duckdb.DuckDBPyConnection", item_id: str) -> ApprovalItem:
+        """Mark that an approval took effect, within the caller's transaction; again is fine.
+
+        Raises ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't approved.
+        """
+        item = rows.known(db, item_id)
+        if item.status is not ApprovalStatus.APPROVED:
+            raise ApprovalConflictError(f"proposal {item_id} is {item.status}, not approved")
+        if item.consumed_at is None:
+            item = _changed(item, consumed_at=self._clock.now())
+            rows.update(db, item)
+        return item
+
+    def reopen_in(
+        self,
+        db: "duckdb.DuckDBPyConnection",
+        item_id: str,
+        person: Person,
+        reason: str,
+        *,
+        payload: str | None = None,
+    ) -> ApprovalItem:
+        """Take a decision back within the caller's transaction: the item is pending again.
+
+        ``payload`` puts back what it was before it was edited; an expiry that has passed starts
+        anew. Raises ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't decided.
+        """
+        before, now = rows.known(db, item_id), self._clock.now()
+        if before.status in _OPEN:
+            raise ApprovalConflictError(f"proposal {item_id} is {before.status}, not decided")
+        expires = before.expires_at
+        if expires is not None and expires <= now:
+            expires = now + (expires - before.created_at)
+        item = _changed(
+            before,
+            status=ApprovalStatus.PENDING,
+            decided_at=None,
+            decided_by=None,
+            decision_reason=None,
+            consumed_at=None,
+            expires_at=expires,
+            payload=before.payload if payload is None else payload,
+        )
+        rows.update(db, item)
+        self._record(db, item, ApprovalEventKind.REOPENED, str(person), reason)
+        return item
+
+    def _pending(self, db: "duckdb.DuckDBPyConnection", item_id: str) -> ApprovalItem:
+        item = rows.known(db, item_id)
+        if item.status is not ApprovalStatus.PENDING:
+            raise ApprovalConflictError(f"proposal {item_id} is {item.status}, not pending")
+        if item.expires_at is not None and item.expires_at <= self._clock.now():
+            raise ApprovalConflictError(f"proposal {item_id} has expired")
+        return item
+
+    def _record(
+        self,
+        db: "duckdb.DuckDBPyConnection",
+        item: ApprovalItem,
+        kind: ApprovalEventKind,
+        actor: str,
+        reason: str = "",
+    ) -> None:
+        rows.append_event(db, item, kind, at=self._clock.now(), actor=actor, reason=reason)
+
+    def _replace(
+        self, db: "duckdb.DuckDBPyConnection", item: ApprovalItem, *, revived: bool = False
+    ) -> None:
+        if item.status not in _OPEN:
+            raise DecisionRefusedError("saving is no decision: that takes a person")
+        kind = ApprovalEventKind.REVISED
+        if item.status is ApprovalStatus.EXPIRED:
+            kind = ApprovalEventKind.EXPIRED
+        elif revived:
+            kind = ApprovalEventKind.REOPENED
+        rows.update(db, item)
+        self._record(db, item, kind, item.requested_by)
+
+    async def _read(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
+        """What ``work`` finds once everything due has expired."""
+        due, found = await self._database.read(lambda db: (self._due(db), work(db)))
+        if not due:
+            return found
+        await self._expire()
+        return await self._database.read(work)
+
+    async def _write(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
+        if await self._database.read(self._due):
+            await self._expire()
+        return await self._database.write(work)
+
+    def _due(self, db: "duckdb.DuckDBPyConnection") -> bool:
+        return rows.is_any_due(db, self._clock.now())
+
+    async def _expire(self) -> None:
+        now = self._clock.now()
+
+        def work(db: "duckdb.DuckDBPyConnection") -> list[ApprovalItem]:
+            expired = [
+                _changed(item, status=ApprovalStatus.EXPIRED, snoozed_until=None)
+                for item in rows.due(db, now)
+            ]
+            for item in expired:
+                rows.update(db, item)
+                self._record(db, item, ApprovalEventKind.EXPIRED, _EXPIRY_ACTOR)
+            return expired
+
+        for item in await self._database.write(work):
+            self._tell(item)
+
+    def _tell(self, item: ApprovalItem) -> None:
+        if self._on_expire is None:
+            return
+        try:
+            self._on_expire(item)
+        except (builtins.MemoryError, RecursionError):
+            raise
+        except Exception:
+            _log.warning("on_expire failed for %s", item.id, exc_info=True)
+
+
+def _changed(item: ApprovalItem, **changes: object) -> ApprovalItem:
+    return ApprovalItem.model_validate({**dict(item), **changes})
+
+
+def _decision(
+    status: ApprovalStatus, person: Person | Policy, reason: str | None
+) -> ApprovalEventKind:
+    """The event of a decision that may be taken like this."""
+    if not isinstance(person, Person | Policy):
+        raise DecisionRefusedError("only a person decides")
+    if status is ApprovalStatus.APPROVED:
+        return ApprovalEventKind.APPROVED
+    if status is not ApprovalStatus.REJECTED or isinstance(person, Policy):
+        raise DecisionRefusedError(f"{person} can't make a proposal {status}")
+    if reason is None:
+        raise DecisionRefusedError("a rejection needs a reason")
+    return ApprovalEventKind.REJECTED

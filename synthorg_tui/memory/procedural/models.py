@@ -126,7 +126,7 @@ class Evidence(FrozenModel):
 
 
 class LessonKind(StrEnum):
-    """What a lesson was drawn from."""
+    """What a lesson was drawn from; an evolved one is a promotion to the whole organisation."""
 
     FAILURE = "failure"
     SUCCESS = "success"
@@ -182,3 +182,16 @@ class FileChangePayload(FrozenModel):
     sha256: str = ""
     ours: str = ""
     version: Count = 0
+
+
+class PrunePayload(FrozenModel):
+    """Lessons of one owner that are proposed for removal.
+
+    ``agent_id`` owns them, or is the reserved owner of what is shared. ``reasons`` says for each
+    id what it is about and why it can go.
+    """
+
+    type: Literal["prune"] = "prune"
+    agent_id: NotBlankStr
+    memory_ids: tuple[NotBlankStr, ...] = Field(min_length=1)
+    reasons: dict[str, str] = Field(default_factory=dict)

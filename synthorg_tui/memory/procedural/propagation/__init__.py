@@ -1,0 +1,1 @@
+"""To which other agents an approved lesson is copied."""

@@ -1,0 +1,1 @@
+"""Which lessons are no longer worth keeping; proposed, never removed here."""

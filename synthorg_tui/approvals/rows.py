@@ -101,8 +101,8 @@ def append_event(
 def events(db: "duckdb.DuckDBPyConnection", item_id: str) -> tuple[ApprovalEvent, ...]:
     """The item's audit trail, oldest first."""
     rows = db.execute(
-        "SELECT number, item_id, happened_at, kind, actor, reason, payload_hash FROM approval_events "
-        "WHERE item_id = ? ORDER BY number",
+        "SELECT number, item_id, happened_at, kind, actor, reason, payload_hash "
+        "FROM approval_events WHERE item_id = ? ORDER BY number",
         [item_id],
     ).fetchall()
     return tuple(

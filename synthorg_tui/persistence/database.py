@@ -1,12 +1,11 @@
 """One DuckDB file: one writer thread with explicit transactions, one reader thread."""
 
 import asyncio
+import hashlib
 import re
-import secrets
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,6 +21,7 @@ T = TypeVar("T")
 
 MEMORY_LIMIT = "128MB"
 RESTORE_REMEDY = "Run `synthorg-tui restore` to bring back the last backup."
+_SCHEMA_DIGEST = "schema_digest"
 _SUFFIXES = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
 _HEADER_BYTES = 3 * 4096
 _CORRUPT_SIGNS = (
@@ -227,16 +227,20 @@ class Database:
 
 def _create(path: Path) -> None:
     """Make an empty database under another name first: a crash leaves no half-made one."""
+    import secrets
+
     draft = path.with_name(path.name + ".new")
     draft.unlink(missing_ok=True)
     draft.with_name(draft.name + ".wal").unlink(missing_ok=True)
+    schema = _schema()
     connection = connect_file(draft)
     try:
-        connection.execute(_schema())
+        connection.execute(schema)
         connection.executemany(
             "INSERT INTO meta VALUES (?, ?)",
             [
                 ("schema_version", str(SCHEMA_VERSION)),
+                (_SCHEMA_DIGEST, _digest(schema)),
                 ("epoch", secrets.token_hex(8)),
                 ("salt", secrets.token_hex(16)),
                 ("revision", "0"),
@@ -248,7 +252,11 @@ def _create(path: Path) -> None:
 
 
 def _schema() -> str:
-    return files("synthorg_tui.persistence").joinpath("schema.sql").read_text(encoding="utf-8")
+    return Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
+
+
+def _digest(schema: str) -> str:
+    return hashlib.blake2b(schema.encode(), digest_size=16).hexdigest()
 
 
 def schema_version(connection: "duckdb.DuckDBPyConnection") -> int:
@@ -260,10 +268,13 @@ def schema_version(connection: "duckdb.DuckDBPyConnection") -> int:
 
 
 def _migrate(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
-    tables = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
-    if "meta" not in tables:
-        raise StoreCorruptError(f"{path} is not a store of this program", remedy=RESTORE_REMEDY)
-    version = schema_version(connection)
+    """Bring the schema up to date: columns by version, whole new tables by any change of it.
+
+    The statements run only when they aren't those that ran last: they are most of what opening
+    a store that is up to date would cost.
+    """
+    facts = _facts(connection, path)
+    version = int(facts["schema_version"])
     if version > SCHEMA_VERSION:
         raise DomainError(
             f"{path} has schema version {version}; this program reads up to {SCHEMA_VERSION}",
@@ -271,7 +282,25 @@ def _migrate(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
         )
     if version < SCHEMA_VERSION:
         migrate(connection, version)
-    connection.execute(_schema())
+    schema = _schema()
+    if facts.get(_SCHEMA_DIGEST) != _digest(schema):
+        connection.execute(schema)
+        connection.execute(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", [_SCHEMA_DIGEST, _digest(schema)]
+        )
+
+
+def _facts(connection: "duckdb.DuckDBPyConnection", path: Path) -> dict[str, str]:
+    import duckdb
+
+    try:
+        facts = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+    except duckdb.CatalogException as error:
+        message = f"{path} is not a store of this program"
+        raise StoreCorruptError(message, remedy=RESTORE_REMEDY) from error
+    if "schema_version" not in facts:
+        raise StoreCorruptError("the database has no schema version", remedy=RESTORE_REMEDY)
+    return facts
 
 
 def _copy_live(connection: "duckdb.DuckDBPyConnection", fresh: Path) -> None:

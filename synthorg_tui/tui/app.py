@@ -110,7 +110,7 @@ class MemoryDeskApp(App[None]):
             try:
                 desk = await self._host.open()
             finally:
-                gc.enable()
+                _collect_again()
         except DomainError as error:
             self._fail(error)
         except Exception as error:  # whatever the engine meets, the app stays and says so
@@ -181,10 +181,17 @@ def run(
     # The screen belongs to the app: a message that nobody handles would be printed across it.
     logging.getLogger("synthorg_tui").addHandler(logging.NullHandler())
     # Start-up makes many objects that live as long as the app: looking through them for garbage
-    # over and over is a tenth of the CPU until the first rows. It is on again once the store opens.
+    # over and over is a tenth of the CPU until the first rows. Once the store is open it is on
+    # again, for what is made from then on.
     gc.disable()
     host = EngineHost(data_dir=data_dir, config_path=config_path)
     app_type(host, data_dir=data_dir or _default_data_dir()).run()
+
+
+def _collect_again() -> None:
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def _default_data_dir() -> Path:

@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 from synthorg_tui.core.errors import DomainError, StoreCorruptError, StoreLockedError
+from synthorg_tui.persistence import database as database_module
 from synthorg_tui.persistence.database import Database, schema_version
 from synthorg_tui.persistence.migrations import SCHEMA_VERSION
 
@@ -133,6 +134,46 @@ async def test_a_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     )
     await database.close()
     with pytest.raises(DomainError, match="schema version 99"):
+        await Database.in_dir(tmp_path).open()
+
+
+async def test_a_table_that_is_new_to_the_schema_is_made_on_opening(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = Database.in_dir(tmp_path)
+    await database.open()
+    await database.write(Insert("a"))
+    await database.close()
+    grown = f"{database_module._schema()} CREATE TABLE IF NOT EXISTS grown (name VARCHAR);"
+    monkeypatch.setattr(database_module, "_schema", lambda: grown)
+    await database.open()
+    assert await database.read(lambda db: db.execute("FROM grown").fetchall()) == []
+    assert "a" in await database.read(names)
+    await database.close()
+
+
+async def test_the_schema_runs_again_only_when_it_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = Database.in_dir(tmp_path)
+    await database.open()
+    await database.write(lambda db: db.execute("DROP TABLE file_marks"))
+    await database.close()
+    await database.open()
+    with pytest.raises(duckdb.CatalogException):
+        await database.read(lambda db: db.execute("FROM file_marks").fetchall())
+    await database.close()
+    changed = database_module._schema() + " "
+    monkeypatch.setattr(database_module, "_schema", lambda: changed)
+    await database.open()
+    assert await database.read(lambda db: db.execute("FROM file_marks").fetchall()) == []
+    await database.close()
+
+
+async def test_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "memory.duckdb")) as other:
+        other.execute("CREATE TABLE theirs (id INTEGER)")
+    with pytest.raises(StoreCorruptError, match="not a store of this program"):
         await Database.in_dir(tmp_path).open()
 
 

@@ -32,6 +32,7 @@ class Where:
     def __init__(self, *conditions: str) -> None:
         self._conditions = list(conditions)
         self.values: list[object] = []
+        self.reads_texts = False
 
     def add(self, condition: str, *values: object) -> None:
         """One more condition and its values."""
@@ -86,17 +87,13 @@ def browse_where(what: BrowseFilter, now: datetime) -> Where:
     if what.categories:
         where.add("list_contains(?::VARCHAR[], m.category)", [str(c) for c in what.categories])
     _add_common(where, what.tags, what.since, what.until)
+    # ILIKE with an ESCAPE clause takes more than twice as long as this.
     for word in what.words:
-        where.add("m.content ILIKE ? ESCAPE '!'", _containing(word))
+        where.add("contains(lower(m.content), lower(?))", word)
     for word in what.without:
-        where.add("m.content NOT ILIKE ? ESCAPE '!'", _containing(word))
+        where.add("NOT contains(lower(m.content), lower(?))", word)
+    where.reads_texts = bool(what.words or what.without)
     return where
-
-
-def _containing(word: str) -> str:
-    """The pattern of texts with ``word`` in them; a quarter faster than lower-casing each text."""
-    literal = word.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-    return f"%{literal}%"
 
 
 def _add_common(
@@ -145,29 +142,37 @@ def row_by_id(db: "Connection", memory_id: str) -> MemoryRow | None:
 def page(
     db: "Connection", where: Where, *, order: str, limit: int, offset: int = 0
 ) -> tuple[list[MemoryRow], int]:
-    """A window on the rows in order, and how many there are.
+    """A window on the rows in order, and how many there are."""
+    if not where.reads_texts:
+        return listing(db, where, order=order, limit=limit, offset=offset), total(db, where)
+    # Counting in the same pass is dear, but spares a second look at every text.
+    found = _ids(db, where, "count(*) OVER ()", order=order, limit=limit, offset=offset)
+    matching = found[0][1] if found else total(db, where)
+    return _in_order(db, [row[0] for row in found]), matching
 
-    Ids first: sorting whole rows costs seven times as much at 100,000 memories. Counting in the
-    same pass spares a second look at every text when words are asked for.
-    """
-    found = db.execute(
-        f"SELECT m.id::VARCHAR, count(*) OVER () FROM memories m WHERE {where} "
+
+def listing(
+    db: "Connection", where: Where, *, order: str, limit: int, offset: int = 0
+) -> list[MemoryRow]:
+    """A window on the rows in order."""
+    found = _ids(db, where, "NULL", order=order, limit=limit, offset=offset)
+    return _in_order(db, [row[0] for row in found])
+
+
+def _ids(
+    db: "Connection", where: Where, also: str, *, order: str, limit: int, offset: int
+) -> list[tuple[str, int]]:
+    """Ids first: sorting whole rows costs seven times as much at 100,000 memories."""
+    return db.execute(
+        f"SELECT m.id::VARCHAR, {also} FROM memories m WHERE {where} "
         f"ORDER BY {order} LIMIT {int(limit)} OFFSET {int(offset)}",
         where.values,
     ).fetchall()
-    rows = rows_by_id(db, [row[0] for row in found])
-    matching = int(found[0][1]) if found else total(db, where)
-    return [rows[row[0]] for row in found], matching
 
 
-def listing(db: "Connection", where: Where, *, order: str, limit: int) -> list[MemoryRow]:
-    """The first rows in order."""
-    found = db.execute(
-        f"SELECT m.id::VARCHAR FROM memories m WHERE {where} ORDER BY {order} LIMIT {int(limit)}",
-        where.values,
-    ).fetchall()
-    rows = rows_by_id(db, [row[0] for row in found])
-    return [rows[row[0]] for row in found]
+def _in_order(db: "Connection", ids: Sequence[str]) -> list[MemoryRow]:
+    rows = rows_by_id(db, ids)
+    return [rows[memory_id] for memory_id in ids]
 
 
 def total(db: "Connection", where: Where) -> int:

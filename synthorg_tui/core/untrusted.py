@@ -10,7 +10,7 @@ _TAG = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _GAP = r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]*"
 _OPENING = "<\N{FULLWIDTH LESS-THAN SIGN}\N{SMALL LESS-THAN SIGN}"
 _SLASH = "/\N{FULLWIDTH SOLIDUS}\N{DIVISION SLASH}\N{FRACTION SLASH}"
-_LOOK_ALIKES = {  # Cyrillic and Greek
+LOOK_ALIKES = {  # Cyrillic and Greek
     "a": "\u0430\u03b1",
     "c": "\u0441",
     "d": "\u0501",
@@ -28,6 +28,8 @@ _LOOK_ALIKES = {  # Cyrillic and Greek
     "x": "\u0445",
     "y": "\u0443",
 }
+"""Letters of fence tags and what is taken for them."""
+
 _DASH = "\\-\u2010-\u2015\u2212\ufe58\ufe63\uff0d"
 
 
@@ -40,7 +42,7 @@ def _closing(tag: str) -> re.Pattern[str]:
 
 def _alike(letter: str) -> str:
     full_width = chr(ord(letter) + 0xFEE0)
-    return f"[{letter}{full_width}{_LOOK_ALIKES.get(letter, '')}]"
+    return f"[{letter}{full_width}{LOOK_ALIKES.get(letter, '')}]"
 
 
 def wrap_untrusted(tag: str, text: str) -> str:

@@ -1,0 +1,99 @@
+"""What in a proposal asks for a second look: secrets, hidden text, words meant for a model."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from synthorg_tui.approvals.models import Flag, FlagKind
+from synthorg_tui.approvals.phrases import LINE_STARTS, PHRASES
+from synthorg_tui.core.redaction import RedactionTally, redact_text
+from synthorg_tui.core.text import has_hidden, safe_text
+from synthorg_tui.core.untrusted import LOOK_ALIKES
+
+MOST_FLAGS: Final = 20
+"""Flags of one text; a person reads no more."""
+
+_EXCERPT: Final = 80
+_EMOJI_STYLE: Final = "\ufe0e\ufe0f"
+_ONE_ALPHABET: Final = str.maketrans(
+    {alike: letter for letter, others in LOOK_ALIKES.items() for alike in others}
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
+    | dict.fromkeys("\u2018\u2019\u02bc", "'")
+)
+
+
+def scan(texts: Mapping[str, str]) -> tuple[Flag, ...]:
+    """The flags of texts by the name of their place; no flag holds a secret.
+
+    At most ``MOST_FLAGS`` of each text, in the order of secrets, hidden text and phrases. That
+    nothing is found doesn't make a text safe.
+    """
+    return tuple(flag for place, text in texts.items() for flag in _scan(place, text))
+
+
+def _scan(place: str, text: str) -> list[Flag]:
+    tally = RedactionTally()
+    clean = redact_text(text.replace("\r\n", "\n"), tally)
+    suspects = {char for char in set(clean) if char not in "\n\t" and safe_text(char) != char}
+    found = [(FlagKind.SECRET, _times(kind, count)) for kind, count in tally.kinds.items()]
+    found += [(FlagKind.HIDDEN, what) for what in _hidden(clean, suspects)]
+    found += [(FlagKind.INJECTION, phrase) for phrase in _steering(clean, suspects)]
+    return [Flag(kind, place, what) for kind, what in dict.fromkeys(found)][:MOST_FLAGS]
+
+
+def _hidden(text: str, suspects: set[str]) -> Iterator[str]:
+    """Characters that can't be seen, letters buried under marks, and comments of a page."""
+    if suspects:
+        suspect = _any_of(suspects)
+        counts = Counter(
+            match[0] for match in suspect.finditer(text) if not _is_emoji_style(text, match.start())
+        )
+        for char, count in sorted(counts.items()):
+            yield _times(f"U+{ord(char):04X} {unicodedata.name(char, 'control')}", count)
+        text = suspect.sub("", text)
+    if has_hidden(text):
+        yield "letters under piles of combining marks"
+    for comment in _comments(text):
+        yield f"not shown in a rendered page: {_excerpt(comment)}"
+
+
+def _comments(text: str) -> Iterator[str]:
+    start = text.find("<!--")
+    while start >= 0:
+        end = text.find("-->", start)
+        yield text[start:] if end < 0 else text[start : end + 3]
+        start = -1 if end < 0 else text.find("<!--", end)
+
+
+def _is_emoji_style(text: str, position: int) -> bool:
+    pair = text[max(0, position - 1) : position + 1]
+    return text[position] in _EMOJI_STYLE and len(pair) == 2 and safe_text(pair) == pair[0]
+
+
+def _steering(text: str, suspects: set[str]) -> Iterator[str]:
+    """What tries to steer a model, as a model reads it: nothing hidden, letters of one shape."""
+    invisible = {char for char in suspects if not char.isspace()}
+    if invisible:
+        text = _any_of(invisible).sub("", text)
+    lines = re.sub(r"[^\S\n]+", " ", unicodedata.normalize("NFKC", text).casefold())
+    folded = lines.translate(_ONE_ALPHABET)
+    for version in dict.fromkeys((lines, folded)):
+        flat = " ".join(version.split())
+        for phrase in PHRASES:
+            yield from (_excerpt(match[0]) for match in phrase.finditer(flat))
+        yield from (_excerpt(match[0]) for match in LINE_STARTS.finditer(version))
+
+
+def _any_of(characters: set[str]) -> re.Pattern[str]:
+    return re.compile(f"[{re.escape(''.join(sorted(characters)))}]")
+
+
+def _excerpt(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _EXCERPT else f"{text[: _EXCERPT - 1]}…"
+
+
+def _times(what: str, count: int) -> str:
+    return what if count == 1 else f"{what} ({count} times)"

@@ -21,6 +21,8 @@ COVERED_CONDITION: Final = 0.8
 """Share of the existing condition that a lesson must cover to take its place."""
 COMPATIBLE_ACTION: Final = 0.5
 """Jaccard similarity of actions from which on they don't contradict each other."""
+SAME_LESSON: Final = 0.9
+"""Jaccard similarity of conditions and of actions from which on two lessons say the same."""
 
 _WORD: Final = re.compile(r"\w+(?:'\w+)?")
 _NEGATIONS: Final = frozenset({"not", "no", "never", "without", "cannot", "avoid"})
@@ -60,6 +62,15 @@ class Supersession:
     condition_coverage: float
     action_similarity: float
 
+    @property
+    def is_repeat(self) -> bool:
+        """Whether the lesson adds nothing: both say the same and it is no more certain."""
+        return (
+            self.verdict is SupersessionVerdict.PARTIAL
+            and self.condition_similarity >= SAME_LESSON
+            and self.action_similarity >= SAME_LESSON
+        )
+
 
 def compare(candidate: ProceduralMemoryProposal, existing: ExistingSkill) -> Supersession:
     """What ``candidate`` is to ``existing``; a conflict is looked for first.
@@ -69,7 +80,7 @@ def compare(candidate: ProceduralMemoryProposal, existing: ExistingSkill) -> Sup
     other = existing.proposal
     conditions = _terms(candidate.condition), _terms(other.condition)
     similarity, coverage = _jaccard(*conditions), _coverage(*conditions)
-    actions = _jaccard(_terms(candidate.action), _terms(other.action))
+    actions = action_similarity(candidate.action, other.action)
     if not all(conditions):
         verdict = SupersessionVerdict.PARTIAL
     elif similarity >= SAME_CONDITION and actions < COMPATIBLE_ACTION:
@@ -99,6 +110,11 @@ def compare_all(
     )
     found = [compare(candidate, each) for each in existing]
     return tuple(sorted(found, key=lambda s: (order.index(s.verdict), -s.condition_similarity)))
+
+
+def action_similarity(first: str, second: str) -> float:
+    """How alike two actions are, in [0, 1]."""
+    return _jaccard(_terms(first), _terms(second))
 
 
 def _terms(text: str) -> frozenset[str]:

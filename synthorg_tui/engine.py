@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.events import Events
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.errors import MemoryCapabilityError
 from synthorg_tui.memory.extensions import Desk
@@ -69,7 +70,8 @@ class Engine:
     """Everything a program, the command line and the screens work with.
 
     ``memory`` is the configured backend. The desk, imports and maintenance stand on the local
-    backend; with another one they raise ``MemoryCapabilityError``.
+    backend; with another one they raise ``MemoryCapabilityError``. ``events`` tells of what
+    clients of this engine changed.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Engine:
         self.data_dir = data_dir
         self.memory = memory
         self.executions = executions
+        self.events = Events()
         self._saved = saved
         self._clock = clock
         self._model: CompletionProvider | None = None

@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from synthorg_tui.cli.console import Console
 from synthorg_tui.core.errors import DomainError
@@ -17,7 +17,11 @@ from synthorg_tui.core.validation import LOGGER_NAME, SUSPECT
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
+    from synthorg_tui.host.client import RemoteEngine
     from synthorg_tui.settings.config import RootConfig
+
+AnyEngine: TypeAlias = "Engine | RemoteEngine"
+"""An engine of our own or that of the directory's owner."""
 
 ACTOR = "person"
 """Who the history names for changes made at the desk."""
@@ -58,8 +62,14 @@ class Context:
 
         return load_settings(self.args.config)
 
-    def engine(self) -> "AbstractAsyncContextManager[Engine]":
-        """The engine over the data directory in force."""
+    def engine(self) -> AbstractAsyncContextManager[AnyEngine]:
+        """The engine over the data directory in force, also while the app has it open."""
+        from synthorg_tui.host.opening import engine_or_owner
+
+        return engine_or_owner(self.settings(), data_dir=self.data_dir, role="command")
+
+    def own_engine(self) -> "AbstractAsyncContextManager[Engine]":
+        """An engine for what needs the directory for itself."""
         from synthorg_tui.engine import Engine
 
         return Engine.open(self.settings(), data_dir=self.args.data_dir)

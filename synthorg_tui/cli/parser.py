@@ -304,6 +304,17 @@ def _store(commands: Commands) -> None:
         more="Nothing is lost: it is made from the database.",
     )
     parser = _command(
+        commands,
+        "serve",
+        "serve:run_serve",
+        "own the store without a screen, for agents and other commands",
+        more="Ctrl-C ends it; opening the app takes the store over.",
+        examples=("serve",),
+    )
+    parser.add_argument(
+        "--until-idle", action="store_true", help="leave when the last client has left"
+    )
+    parser = _command(
         commands, "backup", "store:run_backup", "copy the database", examples=("backup",)
     )
     parser.add_argument(

@@ -6,14 +6,13 @@ from pydantic import ValidationError
 
 from synthorg_tui.cli.commands.memories import find_one
 from synthorg_tui.cli.console import Console, cut, plural
-from synthorg_tui.cli.context import Context, UsageError
+from synthorg_tui.cli.context import AnyEngine, Context, UsageError
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.memory.explanation import Candidate, Explanation
 from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome
 
 if TYPE_CHECKING:
-    from synthorg_tui.engine import Engine
     from synthorg_tui.memory.injection_service import Injection
 
 _DIGITS = 6
@@ -108,7 +107,7 @@ async def run_scenarios(context: Context) -> int:
     return CHANGED if changed else 0
 
 
-async def _question(context: Context, engine: "Engine") -> Question:
+async def _question(context: Context, engine: AnyEngine) -> Question:
     args = context.args
     overrides = dict(args.set)
     if args.strategy is not None:

@@ -42,7 +42,7 @@ async def run_doctor(context: Context) -> int:
 async def run_reindex(context: Context) -> int:
     """Build the search index again from the database."""
     progress = CountProgress(context.console, "memories")
-    async with context.engine() as engine:
+    async with context.own_engine() as engine:
         with cancelled_by_signal(context.console) as cancellation, progress:
             count = await engine.maintenance.reindex(
                 progress=progress, cancel=cancellation.requested

@@ -44,7 +44,7 @@ async def run_import(context: Context) -> int:
 async def run_watch(context: Context) -> int:
     """Import again and again until Ctrl-C; one line for each import that brought something."""
     paths = _paths(context)
-    async with context.engine() as engine:
+    async with context.own_engine() as engine:
         context.console.note("watching; Ctrl-C ends it")
         with cancelled_by_signal(context.console) as cancellation:
             async for report in engine.imports.watch(paths, stop=cancellation.stop):

@@ -1,0 +1,1 @@
+"""One process owns the store; the others talk to it over a socket."""

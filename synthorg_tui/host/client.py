@@ -1,0 +1,154 @@
+"""The client's side: finds the owner, and looks like an engine to who asks."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from synthorg_tui import __version__
+from synthorg_tui.host import endpoint, wire
+from synthorg_tui.host.calls import CANCEL, PROGRESS, Call, calls
+from synthorg_tui.host.errors import NoOwnerError
+from synthorg_tui.host.owner import HELLO, YIELD, OwnerKind
+from synthorg_tui.host.wire import EventSink, Peer
+
+if TYPE_CHECKING:
+    from synthorg_tui.engine import AgentSummary
+    from synthorg_tui.ingest.service import ImportService
+    from synthorg_tui.memory.backends.local.maintenance import Maintenance
+    from synthorg_tui.memory.extensions import Desk
+    from synthorg_tui.memory.injection_service import InjectionService
+    from synthorg_tui.memory.protocol import MemoryBackend
+    from synthorg_tui.memory.scenarios import ScenarioService
+    from synthorg_tui.persistence.executions import ExecutionStore
+    from synthorg_tui.settings.config import RootConfig
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerInfo:
+    """Who owns the directory."""
+
+    pid: int
+    kind: OwnerKind
+
+
+class Connection:
+    """An open connection to the owner; ``call`` raises what the engine raised over there."""
+
+    def __init__(self, peer: Peer, owner: OwnerInfo, reading: "asyncio.Task[None]") -> None:
+        self._peer = peer
+        self._reading = reading
+        self.owner = owner
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the owner is gone."""
+        return self._peer.is_closed
+
+    async def call(self, call: Call, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Make an engine call; arguments and result are the engine's own types."""
+        report, stop = kwargs.pop(PROGRESS, None), kwargs.pop(CANCEL, None)
+        sink = None
+        if report is not None and call.progress is not None:
+            adapter = call.progress
+
+            def sink(value: Any) -> None:
+                report(adapter.validate_python(value))
+
+        params = call.encode(args, kwargs)
+        result = await self._peer.request(call.name, params, progress=sink, stop=stop)
+        return call.result.validate_python(result)
+
+    async def ask_to_leave(self) -> None:
+        """Ask a headless owner to make room; raises ``RefusedError`` when it is an app."""
+        await self._peer.request(YIELD, {})
+
+    async def close(self) -> None:
+        """Hang up."""
+        await self._peer.close()
+        await asyncio.gather(self._reading, return_exceptions=True)
+
+
+async def connect(data_dir: Path, *, role: str, on_event: EventSink | None = None) -> Connection:
+    """Reach the owner of a data directory.
+
+    Raises:
+        NoOwnerError: Nobody listens there.
+        RefusedError: The socket belongs to another user.
+        VersionMismatchError: The owner is another version.
+    """
+    path = endpoint.socket_path(data_dir)
+    endpoint.require_own_socket(path)
+    try:
+        reader, writer = await asyncio.open_unix_connection(path, limit=wire.MAX_RESPONSE)
+    except OSError as error:  # the socket of an owner that died
+        raise NoOwnerError(f"nobody listens at {path}") from error
+    peer = Peer(reader, writer, on_event=on_event)
+    reading = asyncio.create_task(peer.run())
+    try:
+        hello = {"version": __version__, "role": role, "pid": os.getpid()}
+        answer = await peer.request(HELLO, hello)
+    except BaseException:
+        await peer.close()
+        await asyncio.gather(reading, return_exceptions=True)
+        raise
+    return Connection(peer, OwnerInfo(int(answer["pid"]), answer["kind"]), reading)
+
+
+class RemoteEngine:
+    """The owner's engine, as far as clients may use it."""
+
+    def __init__(self, connection: Connection, settings: "RootConfig") -> None:
+        self._connection = connection
+        self.settings = settings
+        self.desk = cast("Desk", self._part("desk"))
+        self.memory = cast("MemoryBackend", self._part("memory"))
+        self.executions = cast("ExecutionStore", self._part("executions"))
+        self.injection = cast("InjectionService", self._part("injection"))
+        self.scenarios = cast("ScenarioService", self._part("scenarios"))
+        self.imports = cast("ImportService", self._part("imports"))
+        self.maintenance = cast("Maintenance", self._part("maintenance"))
+
+    async def agents(self) -> tuple["AgentSummary", ...]:
+        """Declared agents and those that came to be on import, by id."""
+        found: tuple[AgentSummary, ...] = await self._connection.call(
+            calls()["engine.agents"], (), {}
+        )
+        return found
+
+    def _part(self, part: str) -> object:
+        """An object with the calls of one part as methods, so that protocols recognise it."""
+        methods = {
+            name.partition(".")[2]: _method(call)
+            for name, call in calls().items()
+            if name.startswith(f"{part}.")
+        }
+        kind = type(f"Remote{part.title()}", (_Part,), methods)
+        return kind(self._connection)
+
+
+class _Part:
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+
+def _method(call: Call) -> Callable[..., Any]:
+    async def method(self: _Part, *args: Any, **kwargs: Any) -> Any:
+        return await self.connection.call(call, args, kwargs)
+
+    return method
+
+
+@asynccontextmanager
+async def remote_engine(
+    data_dir: Path, settings: "RootConfig", *, role: str
+) -> AsyncIterator[RemoteEngine]:
+    """The owner's engine for the length of an ``async with``; raises as ``connect`` does."""
+    connection = await connect(data_dir, role=role)
+    try:
+        yield RemoteEngine(connection, settings)
+    finally:
+        await connection.close()

@@ -1,0 +1,58 @@
+"""What can go wrong between a client and the owner, and how errors cross the wire."""
+
+from typing import Any
+
+from synthorg_tui.core.errors import DomainError
+
+
+class WireError(DomainError):
+    """The other side sent something that is no message of the protocol."""
+
+
+class OwnerGoneError(DomainError):
+    """The owner ended, or closed the connection, before it answered."""
+
+
+class NoOwnerError(DomainError):
+    """Nobody is listening for this data directory."""
+
+
+class VersionMismatchError(DomainError):
+    """The owner and the client are of different versions and may not understand each other."""
+
+
+class RefusedError(DomainError):
+    """The owner doesn't do this for clients."""
+
+
+class UnexpectedRemoteError(DomainError):
+    """The owner met an error that it can't explain; it went on."""
+
+
+def to_data(error: DomainError) -> dict[str, Any]:
+    """The error as data: its type's name, message, remedy and exit code."""
+    data: dict[str, Any] = {"type": type(error).__name__, "remedy": error.remedy}
+    return data
+
+
+def from_data(message: str, data: object) -> DomainError:
+    """The error that ``to_data`` described; one of an unknown type is unexpected."""
+    if not isinstance(data, dict):
+        return UnexpectedRemoteError(message)
+    kind = _by_name().get(str(data.get("type")), UnexpectedRemoteError)
+    # Subclasses take arguments of their own: what every one has is set past their constructors.
+    error = kind.__new__(kind)
+    Exception.__init__(error, message)
+    error.message = message
+    error.remedy = str(data.get("remedy") or "")
+    return error
+
+
+def _by_name() -> dict[str, type[DomainError]]:
+    found: dict[str, type[DomainError]] = {}
+    waiting: list[type[DomainError]] = [DomainError]
+    while waiting:
+        kind = waiting.pop()
+        found.setdefault(kind.__name__, kind)
+        waiting += kind.__subclasses__()
+    return found

@@ -1,0 +1,93 @@
+"""An owner without a screen: in this process, or started as one of its own."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+from synthorg_tui.host.owner import Owner
+from synthorg_tui.persistence.layout import PRIVATE_FILE, ensure_private_dir
+
+if TYPE_CHECKING:
+    from synthorg_tui.settings.config import RootConfig
+
+LOG_FILE: Final = "owner.log"
+IDLE_SECONDS: Final = 5.0
+"""How long an owner that leaves when idle waits for a client to come, or to come back."""
+_LOG_LIMIT: Final = 1024 * 1024
+
+
+async def serve(
+    settings: "RootConfig",
+    *,
+    data_dir: Path | None,
+    stop: asyncio.Event,
+    until_idle: bool = False,
+    on_ready: Callable[[Owner], None] | None = None,
+) -> None:
+    """Own the store and answer clients until ``stop`` is set or an app asks for the store.
+
+    With ``until_idle`` also until nobody has been connected for ``IDLE_SECONDS``. Raises as
+    ``Engine.open`` does.
+    """
+    from synthorg_tui.engine import Engine
+
+    async with Engine.open(settings, data_dir=data_dir) as engine:
+        owner = Owner(engine, data_dir=engine.data_dir, kind="headless", on_yield=stop.set)
+        await owner.start()
+        warming = asyncio.create_task(engine.warm_up())
+        try:
+            if on_ready is not None:
+                on_ready(owner)
+            await _ended(owner, stop, until_idle)
+        finally:
+            warming.cancel()
+            await asyncio.gather(warming, return_exceptions=True)
+            await owner.stop()
+
+
+def spawn(data_dir: Path, config_path: Path | None = None) -> "subprocess.Popen[bytes]":
+    """Start an owner that outlives this process and leaves when its last client has.
+
+    What it has to say goes to ``owner.log`` in the data directory.
+    """
+    ensure_private_dir(data_dir)
+    command = [sys.executable, "-m", "synthorg_tui", "--data-dir", str(data_dir.absolute())]
+    if config_path is not None:
+        command += ["--config", str(config_path.absolute())]
+    with _log(data_dir / LOG_FILE) as log:
+        return subprocess.Popen(
+            [*command, "serve", "--until-idle"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def _log(path: Path) -> IO[bytes]:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    if path.exists() and path.stat().st_size > _LOG_LIMIT:
+        flags |= os.O_TRUNC
+    return os.fdopen(os.open(path, flags, PRIVATE_FILE), "ab")
+
+
+async def _ended(owner: Owner, stop: asyncio.Event, until_idle: bool) -> None:
+    """Return when it is time to leave."""
+    stopped: asyncio.Task[object] = asyncio.create_task(stop.wait())
+    ends = {stopped} | ({asyncio.create_task(_idle(owner))} if until_idle else set())
+    _, waiting = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    for task in waiting:
+        task.cancel()
+
+
+async def _idle(owner: Owner) -> None:
+    """Return once nobody has been connected for a while."""
+    while True:
+        await owner.idle.wait()
+        await asyncio.sleep(IDLE_SECONDS)
+        if owner.idle.is_set():
+            return

@@ -1,0 +1,114 @@
+"""Opens the store, or reaches who has it open."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.core.errors import StoreLockedError
+from synthorg_tui.host.client import Connection, RemoteEngine, connect, remote_engine
+from synthorg_tui.host.errors import NoOwnerError, OwnerGoneError, RefusedError
+from synthorg_tui.host.headless import spawn
+from synthorg_tui.host.wire import EventSink
+
+if TYPE_CHECKING:
+    from synthorg_tui.engine import Engine
+    from synthorg_tui.settings.config import RootConfig
+
+PATIENCE: Final = 3.0
+"""Seconds to wait for a store that is held by a process which doesn't listen (yet)."""
+_RETRY: Final = 0.03
+
+
+@asynccontextmanager
+async def engine_or_owner(
+    settings: "RootConfig", *, data_dir: Path, role: str
+) -> AsyncIterator["Engine | RemoteEngine"]:
+    """The owner's engine when somebody owns the directory, else one of our own.
+
+    Raises as ``Engine.open`` and ``connect`` do; ``StoreLockedError`` only when the owner
+    neither listens nor leaves.
+    """
+    from synthorg_tui.engine import Engine
+
+    deadline = time.monotonic() + PATIENCE
+    async with AsyncExitStack() as stack:
+        found: Engine | RemoteEngine | None = None
+        while found is None:
+            with suppress(NoOwnerError, OwnerGoneError):
+                remote = remote_engine(data_dir, settings, role=role)
+                found = await stack.enter_async_context(remote)
+                break
+            try:
+                found = await stack.enter_async_context(Engine.open(settings, data_dir=data_dir))
+            except StoreLockedError:
+                if time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(_RETRY)
+        yield found
+
+
+@asynccontextmanager
+async def engine_for_app(settings: "RootConfig", *, data_dir: Path) -> AsyncIterator["Engine"]:
+    """An engine of our own; a headless owner is asked to leave, and a short one waited for.
+
+    Raises ``StoreLockedError`` when another app owns the directory.
+    """
+    from synthorg_tui.engine import Engine
+
+    deadline = time.monotonic() + PATIENCE
+    async with AsyncExitStack() as stack:
+        engine: Engine | None = None
+        while engine is None:
+            try:
+                engine = await stack.enter_async_context(Engine.open(settings, data_dir=data_dir))
+            except StoreLockedError:
+                if time.monotonic() > deadline or await _stays(data_dir):
+                    raise
+                await asyncio.sleep(_RETRY)
+        yield engine
+
+
+async def _stays(data_dir: Path) -> bool:
+    """Ask the owner to leave; whether it is an app, which doesn't."""
+    try:
+        connection = await connect(data_dir, role="app")
+    except (NoOwnerError, OwnerGoneError):
+        return False
+    try:
+        await connection.ask_to_leave()
+    except OwnerGoneError:
+        return False
+    except RefusedError:
+        return True
+    finally:
+        await connection.close()
+    return False
+
+
+async def reach(
+    data_dir: Path,
+    *,
+    role: str,
+    config_path: Path | None = None,
+    on_event: EventSink | None = None,
+    patience: float = PATIENCE,
+) -> Connection:
+    """A connection to the owner; a headless one is started when there is none.
+
+    Raises ``NoOwnerError`` when none listens in time, and as ``connect`` does.
+    """
+    deadline = time.monotonic() + patience
+    started = None
+    while True:
+        try:
+            return await connect(data_dir, role=role, on_event=on_event)
+        except (NoOwnerError, OwnerGoneError):
+            if time.monotonic() > deadline:
+                raise
+        # One that lost a race for the directory ends at once; the winner is about to listen.
+        if started is None or started.poll() is not None:
+            started = spawn(data_dir, config_path)
+        await asyncio.sleep(_RETRY)

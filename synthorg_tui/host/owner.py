@@ -1,0 +1,198 @@
+"""The owner's side: listens on the socket and answers clients with the open engine."""
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from synthorg_tui import __version__
+from synthorg_tui.host import endpoint, wire
+from synthorg_tui.host.calls import CANCEL, PROGRESS, Call, calls
+from synthorg_tui.host.errors import RefusedError, VersionMismatchError
+from synthorg_tui.host.wire import Json, MethodNotFoundError, Peer, Request
+
+if TYPE_CHECKING:
+    from synthorg_tui.engine import Engine
+
+_LOG = logging.getLogger(__name__)
+
+OwnerKind = Literal["app", "headless"]
+HELLO: Final = "host.hello"
+YIELD: Final = "host.yield"
+CHANGED: Final = "changed"
+"""Topic of the event that tells which part of the engine a client changed."""
+MAX_CLIENTS: Final = 64
+HELLO_TIMEOUT: Final = 5.0
+"""Seconds a client has to introduce itself."""
+
+
+@dataclass(slots=True, eq=False)
+class Client:
+    """Somebody who is connected."""
+
+    number: int
+    peer: Peer
+    since: datetime
+    role: str = ""
+    pid: int = 0
+    calls: int = 0
+    greeted: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Owner:
+    """Listens for as long as the engine is open.
+
+    Args:
+        engine: What answers.
+        data_dir: Whose socket it is; the caller holds its lock.
+        kind: A headless owner makes room for an app that asks; an app doesn't.
+        on_yield: Called once when a client asks a headless owner to leave.
+    """
+
+    def __init__(
+        self,
+        engine: "Engine",
+        *,
+        data_dir: Path,
+        kind: OwnerKind,
+        on_yield: Callable[[], None] | None = None,
+    ) -> None:
+        self._engine = engine
+        self._kind = kind
+        self._on_yield = on_yield
+        self._path = endpoint.socket_path(data_dir)
+        self._server: asyncio.Server | None = None
+        self._clients: dict[int, Client] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._count = 0
+        self.idle = asyncio.Event()
+        """Set while nobody is connected."""
+        self.idle.set()
+
+    @property
+    def clients(self) -> tuple[Client, ...]:
+        """Who is connected and has said who it is, in order of arrival."""
+        return tuple(each for each in self._clients.values() if each.greeted.is_set())
+
+    async def start(self) -> None:
+        """Listen, readable and writable for this user only."""
+        endpoint.prepare(self._path)
+        mask = os.umask(0o177)  # the socket must not be open to others for even a moment
+        try:
+            self._server = await asyncio.start_unix_server(
+                self._accept, self._path, limit=wire.MAX_REQUEST
+            )
+        finally:
+            os.umask(mask)
+
+    async def stop(self) -> None:
+        """Stop listening and end every connection; doing so again does nothing."""
+        if self._server is None:
+            return
+        self._server.close()
+        self._server = None
+        with suppress(OSError):
+            self._path.unlink(missing_ok=True)
+        await asyncio.gather(*(client.peer.close() for client in tuple(self._clients.values())))
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def disconnect(self, number: int) -> None:
+        """End one client's connection; it may come back."""
+        client = self._clients.get(number)
+        if client is not None:
+            await client.peer.close()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        connection = writer.get_extra_info("socket")
+        if len(self._clients) >= MAX_CLIENTS or not endpoint.is_same_user(connection):
+            writer.close()
+            return
+        await self._serve(reader, writer)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._count += 1
+        number = self._count
+        peer = Peer(reader, writer, handler=lambda request: self._handle(client, request))
+        client = Client(number, peer, datetime.now().astimezone())
+        self._clients[number] = client
+        self.idle.clear()
+        impatient = asyncio.create_task(_hang_up_on_silence(client))
+        try:
+            await peer.run()
+        finally:
+            impatient.cancel()
+            del self._clients[number]
+            if not self._clients:
+                self.idle.set()
+
+    async def _handle(self, client: Client, request: Request) -> Json:
+        client.calls += 1
+        if request.method == HELLO:
+            return self._greet(client, request.params)
+        if not client.greeted.is_set():
+            raise RefusedError("say who you are first", remedy=f"Call {HELLO}.")
+        if request.method == YIELD:
+            return self._leave()
+        call = calls().get(request.method)
+        if call is None:
+            raise MethodNotFoundError(f"there is no call {request.method!r}")
+        return await self._run(call, request)
+
+    def _greet(self, client: Client, params: dict[str, Json]) -> Json:
+        theirs = str(params.get("version"))
+        if theirs != __version__:
+            raise VersionMismatchError(
+                f"the owner (process {os.getpid()}) is version {__version__}, this is {theirs}",
+                remedy="Close it, so that both are the same.",
+            )
+        pid = params.get("pid")
+        client.role = str(params.get("role", ""))[:40]
+        client.pid = pid if isinstance(pid, int) else 0
+        client.greeted.set()
+        return {"version": __version__, "pid": os.getpid(), "kind": self._kind}
+
+    def _leave(self) -> Json:
+        if self._on_yield is None:
+            raise RefusedError(
+                f"the app (process {os.getpid()}) owns the store and doesn't leave it",
+                remedy="Close it first, or choose another directory with --data-dir.",
+            )
+        self._on_yield()
+        return {}
+
+    async def _run(self, call: Call, request: Request) -> Json:
+        values = call.decode(request.params)
+        if call.progress is not None:
+            adapter = call.progress
+            values[PROGRESS] = lambda step: request.progress(adapter.dump_python(step, mode="json"))
+        if call.stops_early:
+            stop = threading.Event()
+            values[CANCEL] = stop
+            request.on_cancel.stop = stop.set
+        result = await self._function(call.name)(**values)
+        if call.changes:
+            self._engine.events.emit(CHANGED, call.name)
+        return call.result.dump_python(result, mode="json")
+
+    def _function(self, name: str) -> Callable[..., Any]:
+        part, _, method = name.partition(".")
+        target = self._engine if part == "engine" else getattr(self._engine, part)
+        function: Callable[..., Any] = getattr(target, method)
+        return function
+
+
+async def _hang_up_on_silence(client: Client) -> None:
+    with suppress(TimeoutError):
+        await asyncio.wait_for(client.greeted.wait(), HELLO_TIMEOUT)
+        return
+    await client.peer.close()

@@ -1,0 +1,263 @@
+"""The YAML between the ``---`` lines, read as leniently as is safe.
+
+Only scalars and one level of ``metadata`` are built, from parser events: neither nesting nor
+aliases can cost anything. Every value is text, as in the reference validator.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import yaml
+
+from synthorg_tui.skills.models import Finding, Severity
+from synthorg_tui.skills.render import FENCE, quoted
+
+MAX_LENGTH: Final = 32 * 1024
+METADATA: Final = "metadata"
+
+_MAX_NESTING: Final = 16
+_UNQUOTED = re.compile(r"([A-Za-z][A-Za-z_-]*):[ \t]+([^\"'|>&*!%@`\[{#\s].*)")
+_BOM = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A text and the 1-based line of the file on which its key stands."""
+
+    text: str
+    line: int
+
+
+@dataclass
+class FrontMatter:
+    """What the front matter says, and what was odd about how it says it."""
+
+    values: dict[str, Value] = field(default_factory=dict)
+    metadata: dict[str, Value] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+    def text(self, name: str) -> str:
+        """The value of a field, empty when it isn't there."""
+        value = self.values.get(name)
+        return value.text if value else ""
+
+    def line(self, name: str) -> int:
+        """Where a field stands; the first line when it isn't there."""
+        value = self.values.get(name)
+        return value.line if value else 1
+
+    def warn(self, line: int, message: str, remedy: str) -> None:
+        """Note something that other readers may refuse."""
+        self.findings.append(Finding(line, Severity.WARNING, message, remedy))
+
+    def fail(self, line: int, message: str, remedy: str) -> None:
+        """Note something that makes the file unusable."""
+        self.findings.append(Finding(line, Severity.ERROR, message, remedy))
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A file cut in two; ``body_line`` is the 1-based line on which ``body`` begins."""
+
+    front: FrontMatter | None
+    findings: tuple[Finding, ...]
+    body: str
+    body_line: int
+
+
+def split(text: str) -> Split:
+    """The front matter and the text below it; ``None`` without front matter that can be read."""
+    front = FrontMatter()
+    if text.startswith(_BOM):
+        text = text[1:]
+        front.warn(1, "the file begins with a byte order mark", "Save it as UTF-8 without BOM.")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    start = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    if lines[start].rstrip() != FENCE:
+        front.fail(
+            start + 1,
+            "there is no front matter",
+            f"Begin with a line {FENCE}, then name: and description:, then a line {FENCE}.",
+        )
+        return Split(None, tuple(front.findings), "\n".join(lines), 1)
+    if start:
+        front.warn(1, "empty lines come before the front matter", "Remove them.")
+    end = next((n for n in range(start + 1, len(lines)) if lines[n].rstrip() == FENCE), None)
+    if end is None:
+        front.fail(
+            start + 1, "the front matter isn't closed", f"Add a line {FENCE} after its last field."
+        )
+        return Split(None, tuple(front.findings), "", len(lines))
+    is_read = _read(lines[start + 1 : end], start + 1, front)
+    body = "\n".join(lines[end + 1 :])
+    return Split(front if is_read else None, tuple(front.findings), body, end + 2)
+
+
+def _read(lines: list[str], offset: int, front: FrontMatter) -> bool:
+    text = "\n".join(lines)
+    if len(text) > MAX_LENGTH:
+        front.fail(
+            offset, f"the front matter is longer than {MAX_LENGTH:,} characters", "Shorten it."
+        )
+        return False
+    for number, line in enumerate(lines):
+        if FENCE in line:
+            front.warn(
+                offset + number + 1,
+                f"{FENCE} stands in the front matter; some readers end it there",
+                'Write it as "-\\x2d-" in double quotes, or leave it out.',
+            )
+    problem = _load(text, offset, front)
+    if problem is None:
+        return True
+    mended = "\n".join(_quote_value(line) for line in lines)
+    if mended != text and _load(mended, offset, front) is None:
+        front.warn(problem.line, problem.message, "Put the value in double quotes.")
+        return True
+    front.findings.append(problem)
+    return False
+
+
+def _quote_value(line: str) -> str:
+    """A line whose unquoted value YAML takes for another mapping or a comment, mended."""
+    match = _UNQUOTED.fullmatch(line)
+    if match is None or not re.search(r":(?:\s|$)|\s#", match[2]):
+        return line
+    return f"{match[1]}: {quoted(match[2].rstrip())}"
+
+
+def _load(text: str, offset: int, front: FrontMatter) -> Finding | None:
+    """Read the fields into ``front``; an error leaves it as it was and comes back."""
+    read = FrontMatter()
+    try:
+        _Reader(text, offset, read).document()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = offset + 1 + (mark.line if mark else 0)
+        message = error.problem or error.context or "can't be read"
+        return Finding(line, Severity.ERROR, f"not YAML: {message}", "Mend or quote this value.")
+    except yaml.reader.ReaderError as error:
+        line = offset + 1 + text.count("\n", 0, error.position)
+        return Finding(
+            line, Severity.ERROR, "a control character is not allowed here", "Remove it."
+        )
+    front.values, front.metadata = read.values, read.metadata
+    front.findings += read.findings
+    return None
+
+
+class _Loader(yaml.SafeLoader):
+    """Bounds the nesting of brackets: the scanner's time grows with its square."""
+
+    def fetch_flow_collection_start(self, TokenClass: type[yaml.Token]) -> None:  # noqa: N803
+        if self.flow_level >= _MAX_NESTING:
+            mark = self.get_mark()
+            raise yaml.scanner.ScannerError(None, None, "brackets are nested too deeply", mark)
+        super().fetch_flow_collection_start(TokenClass)
+
+
+class _Reader:
+    def __init__(self, text: str, offset: int, front: FrontMatter) -> None:
+        self._events: Iterator[yaml.Event] = iter(yaml.parse(text, Loader=_Loader))
+        self._offset = offset
+        self._front = front
+
+    def document(self) -> None:
+        for event in self._events:
+            if isinstance(event, yaml.MappingStartEvent):
+                self._check(event)
+                self._fields()
+            elif isinstance(event, (yaml.ScalarEvent, yaml.SequenceStartEvent)):
+                self._skip(event)
+                self._front.fail(
+                    self._line(event), "the front matter has no fields", "Write `name: value`."
+                )
+            elif isinstance(event, yaml.DocumentStartEvent) and event.explicit:
+                self._front.warn(
+                    self._line(event), "a second YAML document is ignored", "Remove it."
+                )
+
+    def _fields(self) -> None:
+        for event in self._events:
+            if isinstance(event, yaml.MappingEndEvent):
+                return
+            key, line = self._key(event), self._line(event)
+            value = next(self._events)
+            self._check(value)
+            if key == METADATA and isinstance(value, yaml.MappingStartEvent):
+                self._note_duplicate(METADATA, line)
+                self._front.values[METADATA] = Value("", line)
+                self._metadata()
+            else:
+                self._put(self._front.values, key, Value(self._text(value, key), line))
+
+    def _metadata(self) -> None:
+        for event in self._events:
+            if isinstance(event, yaml.MappingEndEvent):
+                return
+            key, line = self._key(event), self._line(event)
+            value = next(self._events)
+            self._check(value)
+            self._put(self._front.metadata, key, Value(self._text(value, key), line))
+
+    def _put(self, fields: dict[str, Value], key: str, value: Value) -> None:
+        if fields is self._front.values:
+            self._note_duplicate(key, value.line)
+        elif key in fields:
+            self._front.warn(value.line, f"{key!r} is there twice", "Keep one of them.")
+        fields[key] = value
+
+    def _note_duplicate(self, key: str, line: int) -> None:
+        if key in self._front.values:
+            self._front.warn(line, f"{key!r} is there twice", "Keep one of them.")
+
+    def _key(self, event: yaml.Event) -> str:
+        self._check(event)
+        if isinstance(event, yaml.ScalarEvent):
+            return str(event.value)
+        self._skip(event)
+        self._front.warn(self._line(event), "a field's name has to be a word", "Rename it.")
+        return ""
+
+    def _text(self, event: yaml.Event, key: str) -> str:
+        if isinstance(event, yaml.ScalarEvent):
+            return str(event.value)
+        words = self._skip(event)
+        if isinstance(event, yaml.SequenceStartEvent):
+            self._front.warn(
+                self._line(event), f"{key!r} is a list", "Write its items as one text."
+            )
+            return " ".join(words)
+        self._front.warn(self._line(event), f"{key!r} has fields of its own", "Write one text.")
+        return ""
+
+    def _skip(self, event: yaml.Event) -> list[str]:
+        """Pass over what begins with ``event``; the texts in it."""
+        words: list[str] = []
+        depth = 0
+        while True:
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            elif isinstance(event, yaml.ScalarEvent):
+                words.append(str(event.value))
+            if depth <= 0:
+                return words
+            event = next(self._events)
+
+    def _check(self, event: yaml.Event) -> None:
+        line = self._line(event)
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            self._front.warn(line, "anchors and aliases aren't read", "Write the value itself.")
+        elif getattr(event, "tag", None):
+            self._front.warn(line, "types (!) aren't read", "Write the value as plain text.")
+        if getattr(event, "flow_style", None) is True:
+            self._front.warn(
+                line, "lists and maps in brackets are refused by strict readers", "Use plain lines."
+            )
+
+    def _line(self, event: yaml.Event) -> int:
+        return self._offset + 1 + (event.start_mark.line if event.start_mark else 0)

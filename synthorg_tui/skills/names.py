@@ -1,0 +1,113 @@
+"""What a skill is called and how it says when to use it."""
+
+import re
+import unicodedata
+from collections.abc import Collection
+from typing import Final
+
+NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+MAX_NAME: Final = 64
+MAX_DESCRIPTION: Final = 200
+USE_WHEN: Final = "Use when "
+
+_FALLBACK = "skill"
+_RESERVED = {"con", "prn", "aux", "nul"} | {
+    f"{port}{n}" for port in ("com", "lpt") for n in "123456789"
+}
+_NO_CONDITION = "the situation in the Condition section of this skill comes up"
+_WHEN = re.compile(
+    r"\s*(?:(?:use|apply)\s+(?:this\s+)?)?(?:when(?:ever)?|if)\b[\s,:]*", re.IGNORECASE
+)
+_FOLDED = str.maketrans(
+    {
+        "\N{LEFT SINGLE QUOTATION MARK}": "'",
+        "\N{RIGHT SINGLE QUOTATION MARK}": "'",
+        "\N{LEFT DOUBLE QUOTATION MARK}": '"',
+        "\N{RIGHT DOUBLE QUOTATION MARK}": '"',
+        "\N{EN DASH}": "-",
+        "\N{EM DASH}": "-",
+        "\N{HORIZONTAL ELLIPSIS}": "...",
+        "\N{RIGHTWARDS ARROW}": "to",
+        "\N{LATIN SMALL LETTER SHARP S}": "ss",
+        "<": " ",
+        ">": " ",
+    }
+)
+_MIN_TOLD = 40
+"""Room, in characters, below which the discovery isn't begun."""
+
+
+def is_name(name: str) -> bool:
+    """Whether a skill of ours may be called so."""
+    return len(name) <= MAX_NAME and NAME.fullmatch(name) is not None
+
+
+def skill_name(discovery: str, taken: Collection[str] = ()) -> str:
+    """A name made of the words of a discovery, of at most 64 characters, none of ``taken``."""
+    words = re.sub(r"[^a-z0-9]+", "-", _ascii(discovery).lower().replace("'", "")).strip("-")
+    if words in _RESERVED:
+        words = f"{_FALLBACK}-{words}"
+    names = {name.lower() for name in taken}
+    name = _cut_name(words, MAX_NAME) or _FALLBACK
+    number = 1
+    while name in names:
+        number += 1
+        suffix = f"-{number}"
+        name = (_cut_name(words, MAX_NAME - len(suffix)) or _FALLBACK) + suffix
+    return name
+
+
+def describe(discovery: str, condition: str) -> str:
+    """What a skill is for, as agents are told it: "Use when ..." in plain ASCII.
+
+    At most 200 characters, on one line, and without angle brackets. The condition comes first;
+    the discovery follows where there is room.
+    """
+    when = _line(_WHEN.sub("", condition, count=1)).rstrip(".;:, ") or _NO_CONDITION
+    text = _cut(USE_WHEN + _lower_first(when), MAX_DESCRIPTION)
+    told = _line(discovery)
+    room = MAX_DESCRIPTION - len(text) - len(". ")
+    if not told or room < min(len(told), _MIN_TOLD) or text.endswith("..."):
+        return text
+    return f"{text}. {_cut(told, room)}"
+
+
+def clean_description(description: str) -> str:
+    """A description made fit to be written: one line of ASCII that says when."""
+    text = _line(description)
+    if text.startswith(USE_WHEN) and len(text) <= MAX_DESCRIPTION:
+        return text
+    return describe("", text)
+
+
+def _ascii(text: str) -> str:
+    folded = unicodedata.normalize("NFKD", text.translate(_FOLDED))
+    return folded.encode("ascii", "ignore").decode("ascii")
+
+
+def _line(text: str) -> str:
+    """The text on one line, without anything that isn't printable ASCII."""
+    spaced = re.sub(r"[\s\x00-\x1f\x7f]+", " ", text)
+    return " ".join(re.sub(r"[<>\x00-\x1f\x7f]", " ", _ascii(spaced)).split())
+
+
+def _lower_first(text: str) -> str:
+    first, *_ = text.split(" ", 1)
+    is_word = first[:1].isupper() and (len(first) == 1 or first[1:].islower())
+    return text[0].lower() + text[1:] if is_word else text
+
+
+def _cut(text: str, room: int) -> str:
+    if len(text) <= room:
+        return text
+    kept = text[: room - 3]
+    at_word = kept.rpartition(" ")[0]
+    return (at_word if len(at_word) > room // 2 else kept).rstrip(" .,;:") + "..."
+
+
+def _cut_name(words: str, room: int) -> str:
+    if len(words) <= room:
+        return words
+    kept = words[: room + 1]
+    at_word = kept.rpartition("-")[0]
+    return (at_word if len(at_word) > room // 2 else words[:room]).strip("-")

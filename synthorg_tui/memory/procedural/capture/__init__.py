@@ -1,0 +1,1 @@
+"""Which runs teach something, and what."""

@@ -1,0 +1,248 @@
+"""Finds the mistakes of a run that a later call put right and that could be made again.
+
+A mistaken way of calling something counts, and a step that had to come first. Changing code until
+its tests pass is the work itself and teaches nothing for the next time.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from synthorg_tui.core.commands import Step, command_steps, related
+from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.execution import SHELL_TOOLS, Execution, Recovery, ToolCall
+from synthorg_tui.memory.procedural.capture.changes import Change, change_between
+from synthorg_tui.memory.procedural.capture.errors import (
+    CallError,
+    ErrorKind,
+    read_error,
+    signature,
+)
+
+MAX_BETWEEN = 15
+"""Calls between a failure and its answer; with more it is hard to say what made it good."""
+_MAX_SETUP = 3
+_SETUP = re.compile(
+    r"(?:npm|pnpm|yarn|bun|pip|pip3|uv|poetry|pdm|cargo|gem|bundle|brew|apt|apt-get|dnf|apk|conda"
+    r"|composer|go|mix|rustup|rails|pre-commit|playwright|terraform|flutter|pod|dotnet|nix|mise"
+    r"|asdf|nvm|corepack|pipx) (?:install|i|ci|add|get|sync|update|deps\.get|ecto\.\w+|setup"
+    r"|restore|init|mod|tool|generate|use|enable|venv|lock|local\.\w+|pub|db:\w+|download)"
+    r"|git (?:fetch|pull|stash|config|init|submodule|remote|rebase|checkout|switch|add|lfs"
+    r"|worktree)"
+    r"|(?:docker|docker-compose|podman) (?:compose|up|start|login|pull|network|volume|build)"
+    r"|(?:gh|aws|az|gcloud|npm|heroku|fly|vercel|kubectl|firebase) (?:auth|login|sso|config|use)"
+    r"|(?:systemctl|service|launchctl|pg_ctl|brew) (?:start|restart|services|enable|\w+)"
+    r"|mkdir|chmod|chown|touch|ln|createdb|ssh-add|ssh-keyscan|corepack|virtualenv|direnv \w+"
+    r"|(?:python[\d.]* )?venv|alembic \w+|prisma \w+|make (?:install|setup|deps|init|bootstrap)"
+)
+"""Commands that prepare something for others."""
+_MANIFESTS = re.compile(
+    r"package\.json|pyproject\.toml|requirements[\w.-]*\.(?:txt|in)|setup\.(?:py|cfg)|mix\.exs"
+    r"|Cargo\.toml|go\.mod|Gemfile|pom\.xml|build\.gradle(?:\.kts)?|composer\.json|Pipfile|Podfile"
+    r"|environment\.ya?ml|pubspec\.yaml|deno\.jsonc?|[\w.-]+\.csproj|Brewfile|\.tool-versions"
+    r"|\.npmrc|\.python-version|\.nvmrc|\.env[\w.]*|\.gitignore|\.gitattributes"
+)
+"""Files that say what a project needs."""
+_MAX_ADDED_LINE = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A failed call and what put it right.
+
+    ``step`` and ``worked`` are the programs in question; ``change`` how they differ (empty when
+    only something had to come first). ``setup`` are commands that came first, ``needed`` the lines
+    added to a file that says what the project needs, with its name. ``skipped`` are programs of
+    the failed command that didn't run any more. ``resolved`` is the call that worked in the end.
+    """
+
+    failed: ToolCall
+    resolved: ToolCall
+    step: Step
+    worked: Step
+    error: CallError
+    change: Change
+    setup: tuple[Step, ...] = ()
+    needed: tuple[tuple[str, str], ...] = ()
+    skipped: tuple[Step, ...] = ()
+    distance: int = 0
+
+    @property
+    def advised(self) -> bool:
+        """Whether the error itself named the command that worked."""
+        text = " ".join(self.failed.output.split())
+        return bool(self.change.added) and " ".join(self.worked.words) in text
+
+
+def find_mistakes(execution: Execution) -> Iterator[Mistake]:
+    """The mistakes of a run, each failure once, in their order."""
+    position = {call.id: place for place, call in enumerate(execution.calls)}
+    seen: set[tuple[str, int]] = set()
+    for recovery in execution.recoveries:
+        place, end = position.get(recovery.failed_call), position.get(recovery.resolved_by)
+        if place is None or end is None or not _is_shell(execution.calls[place]):
+            continue
+        found = _mistake(execution.calls, recovery, place, end)
+        if found is None:
+            continue
+        same = (signature(found.error.line), end)
+        if same not in seen:
+            seen.add(same)
+            yield found
+
+
+def _mistake(calls: Sequence[ToolCall], recovery: Recovery, place: int, end: int) -> Mistake | None:
+    steps = command_steps(calls[place].arguments)
+    error = _error(calls[place], steps)
+    if error is None:
+        return None
+    last, gone = _last_and_gone(calls, steps, error, place, end)
+    if last != place or gone - last - 1 > MAX_BETWEEN:
+        return None  # it failed the same way once more: that later failure is the one to look at
+    paired = _paired(calls[place], calls[gone], calls[end])
+    if paired is None:
+        return None
+    step, worked = paired
+    needed, others = _edits(calls[last + 1 : gone])
+    if others:
+        return None
+    change = change_between(step, worked)
+    setup = _setup(calls, last, gone, step)
+    found = Mistake(
+        failed=calls[place],
+        resolved=calls[end],
+        step=step,
+        worked=worked,
+        error=error,
+        change=change or Change(),
+        setup=setup,
+        needed=needed,
+        skipped=_skipped(steps, step),
+        distance=gone - last - 1,
+    )
+    return found if _teaches(found, change, whole=gone == end) else None
+
+
+def _teaches(found: Mistake, change: Change | None, *, whole: bool) -> bool:
+    """Whether the mistake is in the call or in what it needs, and it is known what put it right.
+
+    ``whole``: the error was gone with the call that worked, not with one that failed otherwise.
+    """
+    if found.error.kind is ErrorKind.CODE:
+        return False
+    if found.setup:
+        return change is not None or bool(found.needed)
+    if change is None or change.is_empty or not whole or found.needed:
+        return False
+    if found.error.kind is ErrorKind.NAME and change.only_names:
+        return False  # a misspelt or outdated name is an accident
+    return not (change.only_names and change.added and not _advised_words(found, change))
+
+
+def _advised_words(found: Mistake, change: Change) -> bool:
+    """Whether what was put in place of other names is what the error had asked for."""
+    return any(word in found.failed.output for word in change.added)
+
+
+def _error(call: ToolCall, steps: Sequence[Step]) -> CallError | None:
+    return read_error(call.output, steps[-1]) if steps else None
+
+
+def _last_and_gone(
+    calls: Sequence[ToolCall], steps: tuple[Step, ...], error: CallError, place: int, end: int
+) -> tuple[int, int]:
+    """Where the call failed with this error for the last time, and the attempt without it."""
+    last = place
+    for index in range(place + 1, end + 1):
+        call = calls[index]
+        if not _is_shell(call) or not related(steps, command_steps(call.arguments)):
+            continue
+        again = call.outcome is CallOutcome.FAILED and error.line in " ".join(call.output.split())
+        if not again:
+            return last, index
+        last = index
+    return last, end
+
+
+def _paired(failed: ToolCall, gone: ToolCall, resolved: ToolCall) -> tuple[Step, Step] | None:
+    """The step that failed and the same step of the attempt without the error.
+
+    Of a command with several, the one whose words the error repeats, else one that was changed.
+    """
+    before = command_steps(failed.arguments)
+    after = command_steps(gone.arguments) or command_steps(resolved.arguments)
+    pairs = [
+        (_told(step, failed.output), step.words != other.words, place, step, other)
+        for place, step in enumerate(before)
+        for other in after
+        if step.intent == other.intent
+    ]
+    if not pairs:
+        return (before[-1], after[-1]) if before and after else None
+    best = max(pairs, key=lambda pair: pair[:3])
+    return best[3], best[4]
+
+
+def _told(step: Step, output: str) -> int:
+    """How many of the step's names the error output repeats, whole or as a folder's."""
+    told = set(re.split(r"[\s'\"`:,()]+", output))
+    return sum(
+        any(each == word or ("/" in each and word.startswith(f"{each}/")) for each in told)
+        for word in step.words[1:]
+        if len(word) > 2 and not word.startswith("-")
+    )
+
+
+def _edits(calls: Sequence[ToolCall]) -> tuple[tuple[tuple[str, str], ...], bool]:
+    """Lines added to files that say what the project needs, and whether others were changed."""
+    needed: list[tuple[str, str]] = []
+    others = False
+    for call in calls:
+        verb, _, path = call.intent.partition(" ")
+        if verb not in {"edit", "write"} or call.outcome is not CallOutcome.OK:
+            continue
+        name = PurePosixPath(path.replace("\\", "/")).name
+        if _MANIFESTS.fullmatch(name):
+            needed += [(name, line) for line in _added_lines(call)]
+        else:
+            others = True
+    return tuple(needed[:_MAX_SETUP]), others
+
+
+def _added_lines(call: ToolCall) -> list[str]:
+    try:
+        arguments = json.loads(call.arguments)
+        before, after = str(arguments["old_string"]), str(arguments["new_string"])
+    except (ValueError, KeyError, TypeError):
+        return []
+    old = {line.strip().rstrip(",") for line in before.splitlines()}
+    lines = (line.strip().rstrip(",") for line in after.splitlines())
+    return [line for line in lines if line and line not in old and len(line) <= _MAX_ADDED_LINE]
+
+
+def _setup(calls: Sequence[ToolCall], last: int, gone: int, step: Step) -> tuple[Step, ...]:
+    """Successful preparations between the attempts, and those that the second begins with."""
+    found: dict[tuple[str, ...], Step] = {}
+    for call in calls[last + 1 : gone]:
+        if _is_shell(call) and call.outcome is CallOutcome.OK:
+            for each in command_steps(call.arguments):
+                if _SETUP.match(each.intent):
+                    found[each.words] = each
+    before = {each.words for each in command_steps(calls[last].arguments)}
+    for each in command_steps(calls[gone].arguments):
+        if each.intent == step.intent:
+            break
+        if each.words not in before and _SETUP.match(each.intent):
+            found[each.words] = each
+    return tuple(found.values())[-_MAX_SETUP:]
+
+
+def _skipped(steps: Sequence[Step], failed: Step) -> tuple[Step, ...]:
+    place = next((place for place, step in enumerate(steps) if step is failed), None)
+    return () if place is None else tuple(steps[place + 1 :])
+
+
+def _is_shell(call: ToolCall) -> bool:
+    return call.tool.lower() in SHELL_TOOLS

@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.backends.local.maintenance import Maintenance
     from synthorg_tui.memory.injection_service import InjectionService
     from synthorg_tui.memory.scenarios import ScenarioService
+    from synthorg_tui.persistence.usage import DuckDBUsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 
@@ -82,6 +83,7 @@ class Engine:
         memory: MemoryBackend,
         executions: ExecutionStore,
         saved: DuckDBScenarioStore,
+        database: Database,
         clock: Clock,
     ) -> None:
         self.settings = settings
@@ -90,8 +92,8 @@ class Engine:
         self.executions = executions
         self.events = Events()
         self._saved = saved
+        self._database = database
         self._clock = clock
-        self._model: CompletionProvider | None = None
 
     @classmethod
     @asynccontextmanager
@@ -140,6 +142,7 @@ class Engine:
                         memory=memory,
                         executions=DuckDBExecutionStore(database),
                         saved=DuckDBScenarioStore(database),
+                        database=database,
                         clock=clock,
                     )
                     try:
@@ -158,6 +161,21 @@ class Engine:
         return self._local()
 
     @cached_property
+    def model(self) -> "CompletionProvider | None":
+        """The configured language model, not loaded yet; what it uses is recorded."""
+        from synthorg_tui.providers.completion.factory import create_metered_provider
+
+        completion = self.settings.providers.completion
+        return create_metered_provider(completion, log=self.usage, clock=self._clock)
+
+    @cached_property
+    def usage(self) -> "DuckDBUsageStore":
+        """What language models were used for."""
+        from synthorg_tui.persistence.usage import DuckDBUsageStore
+
+        return DuckDBUsageStore(self._database)
+
+    @cached_property
     def injection(self) -> "InjectionService":
         """Prepares what agents are given, and explains it."""
         from synthorg_tui.memory.injection import DefaultTokenEstimator
@@ -166,7 +184,6 @@ class Engine:
         from synthorg_tui.providers.completion import factory
 
         memory, completion = self.settings.memory, self.settings.providers.completion
-        self._model = factory.create_completion_provider(completion)
         return InjectionService(
             memory=self.memory,
             retrieval=memory.retrieval,
@@ -175,7 +192,7 @@ class Engine:
             self_editing=memory.self_editing,
             estimator=factory.create_token_estimator(completion) or DefaultTokenEstimator(),
             clock=self._clock,
-            provider=self._model,
+            provider=self.model,
             rerank_cache=RerankCache(
                 ttl_seconds=memory.retrieval.rerank_cache_ttl_seconds, clock=self._clock
             ),
@@ -220,8 +237,9 @@ class Engine:
         return tuple(self._summary(agent_id, counts.get(agent_id, 0)) for agent_id in ids)
 
     async def _close_model(self) -> None:
-        if self._model is not None:
-            await self._model.close()
+        model: CompletionProvider | None = self.__dict__.get("model")  # made only when used
+        if model is not None:
+            await model.close()
 
     def _summary(self, agent_id: str, memories: int) -> AgentSummary:
         declared = self.settings.agent(agent_id)

@@ -127,3 +127,14 @@ CREATE TABLE IF NOT EXISTS approval_events (
     reason VARCHAR NOT NULL,
     payload_hash VARCHAR NOT NULL
 );
+
+-- One row an answer of a language model; rows are only ever added. "cost" is in the currency of the
+-- configured prices.
+CREATE TABLE IF NOT EXISTS model_usage (
+    used_at TIMESTAMP NOT NULL,
+    model VARCHAR NOT NULL,
+    prompt_tokens BIGINT NOT NULL,
+    completion_tokens BIGINT NOT NULL,
+    seconds DOUBLE NOT NULL,
+    cost DOUBLE NOT NULL
+);

@@ -144,6 +144,22 @@ async def test_closing_stops_what_runs(model: LlamaCompletion) -> None:
         await model.complete(user("Hi"), CompletionOptions())
 
 
+async def test_an_idle_model_is_unloaded_and_loaded_again_when_asked(model_file: Path) -> None:
+    config = GgufModelConfig(
+        type="gguf", path=model_file, context_tokens=512, threads=1, unload_after_seconds=1
+    )
+    model = LlamaCompletion(config)
+    await model.complete(user("Hi"), CompletionOptions(max_tokens=1))
+    assert model._chat is not None
+    for _ in range(50):
+        if model._chat is None:
+            break
+        await asyncio.sleep(0.1)
+    assert model._chat is None
+    assert (await model.complete(user("Hi"), CompletionOptions(max_tokens=1))).text
+    await model.close()
+
+
 async def test_nothing_is_written_to_the_terminal(
     model: LlamaCompletion, capfd: pytest.CaptureFixture[str]
 ) -> None:

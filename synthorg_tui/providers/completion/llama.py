@@ -32,6 +32,8 @@ class LlamaCompletion:
         )
         self._closing = threading.Event()
         self._chat: _Chat | None = None
+        self._asked = 0
+        self._idle: asyncio.TimerHandle | None = None
 
     async def complete(
         self, messages: Sequence[ChatMessage], options: CompletionOptions
@@ -39,6 +41,7 @@ class LlamaCompletion:
         if self._executor is None:
             raise CompletionError("The language model is closed", retryable=False)
         cancelled = threading.Event()
+        self._asked += 1
 
         def stops() -> bool:
             return cancelled.is_set() or self._closing.is_set()
@@ -54,14 +57,34 @@ class LlamaCompletion:
             raise CompletionError(f"The language model failed: {error}", retryable=False) from error
         finally:
             cancelled.set()
+            self._unload_later()
 
     async def close(self) -> None:
         if self._executor is None:
             return
+        if self._idle is not None:
+            self._idle.cancel()
         executor, self._executor = self._executor, None
         self._closing.set()
         await asyncio.get_running_loop().run_in_executor(executor, self._unload)
         executor.shutdown(wait=True)
+
+    def _unload_later(self) -> None:
+        """Free the model's memory unless it is asked again in time."""
+        if self._idle is not None:
+            self._idle.cancel()
+        seconds, asked = self._config.unload_after_seconds, self._asked
+
+        def unload() -> None:
+            if self._asked == asked:
+                self._unload()
+
+        def submit() -> None:
+            if self._executor is not None:
+                self._executor.submit(unload)
+
+        if seconds is not None and self._executor is not None:
+            self._idle = asyncio.get_running_loop().call_later(seconds, submit)
 
     def _complete(
         self, messages: list[ChatMessage], options: CompletionOptions, stops: Callable[[], bool]

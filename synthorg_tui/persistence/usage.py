@@ -1,0 +1,57 @@
+"""What models were used, kept in the store's database."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.times import naive_utc
+from synthorg_tui.providers.completion.usage import UsageRecord
+
+
+@dataclass(frozen=True, slots=True)
+class UsageTotal:
+    """What one model was used for in a span of time; see ``UsageRecord`` for the units."""
+
+    model: str
+    answers: int
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+    cost: float
+
+
+class DuckDBUsageStore:
+    """Adds records and sums them up."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, record: UsageRecord) -> None:
+        """Keep a record."""
+        values = [
+            naive_utc(record.at),
+            record.model,
+            record.prompt_tokens,
+            record.completion_tokens,
+            record.seconds,
+            record.cost,
+        ]
+        await self._database.write(
+            lambda db: db.execute("INSERT INTO model_usage VALUES (?, ?, ?, ?, ?, ?)", values)
+        )
+
+    async def tokens_since(self, moment: datetime) -> int:
+        """Tokens of all records from then on."""
+        return sum(each.prompt_tokens + each.completion_tokens for each in await self.since(moment))
+
+    async def since(self, moment: datetime) -> tuple[UsageTotal, ...]:
+        """What each model was used for from then on, by name."""
+        rows = await self._database.read(
+            lambda db: db.execute(
+                "SELECT model, count(*), sum(prompt_tokens)::BIGINT, "
+                "sum(completion_tokens)::BIGINT, sum(seconds), sum(cost) "
+                "FROM model_usage WHERE used_at >= ? GROUP BY model ORDER BY model",
+                [naive_utc(moment)],
+            ).fetchall()
+        )
+        return tuple(UsageTotal(*row) for row in rows)

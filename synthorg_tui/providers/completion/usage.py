@@ -1,0 +1,156 @@
+"""What answers cost in tokens and money, and the most that a day may cost."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.tokens import estimate_tokens
+from synthorg_tui.providers.completion.errors import CompletionError
+from synthorg_tui.providers.completion.protocol import (
+    Completion,
+    CompletionOptions,
+    CompletionProvider,
+    TokenUsage,
+)
+from synthorg_tui.providers.models import ChatMessage
+
+_TOKENS_PER_MESSAGE = 4
+"""What a chat template adds to each message, about."""
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRecord:
+    """One answer: which model gave it, its tokens, how long it took, and its price.
+
+    ``seconds`` includes loading the model; ``cost`` is in the currency of the configured prices.
+    """
+
+    at: datetime
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+    cost: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """Read and written together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """For a million tokens, read and written."""
+
+    prompt: float = 0.0
+    completion: float = 0.0
+
+    def cost(self, usage: TokenUsage) -> float:
+        """The price of an answer."""
+        read, written = usage.prompt_tokens, usage.completion_tokens
+        return (read * self.prompt + written * self.completion) / _MILLION
+
+
+class UsageLog(Protocol):
+    """Keeps what was used."""
+
+    async def add(self, record: UsageRecord) -> None:
+        """Keep a record."""
+        ...
+
+    async def tokens_since(self, moment: datetime) -> int:
+        """Tokens of all records from then on."""
+        ...
+
+
+class DailyLimitError(CompletionError):
+    """The day's tokens are used up; there are more tomorrow."""
+
+    def __init__(self, limit: int, used: int) -> None:
+        super().__init__(
+            f"{used:,} of the {limit:,} tokens allowed a day are used",
+            retryable=True,
+            remedy="Wait until tomorrow, or raise providers.completion.daily_token_limit",
+        )
+
+
+class MeteredCompletion:
+    """Records what another provider uses, and asks it no more than the day allows.
+
+    An answer gets what is left of the day at most; so the limit is passed only by as much as
+    the length of a prompt was underestimated.
+    """
+
+    def __init__(
+        self,
+        provider: CompletionProvider,
+        *,
+        model: str,
+        log: UsageLog,
+        clock: Clock,
+        prices: Prices = Prices(),
+        daily_token_limit: int | None = None,
+    ) -> None:
+        self._provider = provider
+        self._model = model
+        self._log = log
+        self._clock = clock
+        self._prices = prices
+        self._limit = daily_token_limit
+        self._reserved = 0  # by answers under way
+
+    async def complete(
+        self, messages: Sequence[ChatMessage], options: CompletionOptions
+    ) -> Completion:
+        prompt = sum(_TOKENS_PER_MESSAGE + estimate_tokens(each.content) for each in messages)
+        options = await self._within_limit(prompt, options)
+        reserved = prompt + options.max_tokens
+        self._reserved += reserved
+        try:
+            started = time.perf_counter()
+            answer = await self._provider.complete(messages, options)
+            usage = _told_or_estimated(answer, prompt)
+            await self._log.add(
+                UsageRecord(
+                    at=self._clock.now(),
+                    model=self._model,
+                    prompt_tokens=usage.prompt_tokens,
+                    completion_tokens=usage.completion_tokens,
+                    seconds=time.perf_counter() - started,
+                    cost=self._prices.cost(usage),
+                )
+            )
+        finally:
+            self._reserved -= reserved
+        return answer
+
+    async def close(self) -> None:
+        await self._provider.close()
+
+    async def _within_limit(self, prompt: int, options: CompletionOptions) -> CompletionOptions:
+        """The options with no longer an answer than the day has tokens for."""
+        if self._limit is None:
+            return options
+        used = await self._log.tokens_since(start_of_day(self._clock.now()))
+        left = self._limit - used - self._reserved - prompt
+        if left < 1:
+            raise DailyLimitError(self._limit, used)
+        return options.model_copy(update={"max_tokens": min(options.max_tokens, left)})
+
+
+def start_of_day(now: datetime) -> datetime:
+    """The last midnight in the machine's zone."""
+    return now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _told_or_estimated(answer: Completion, prompt: int) -> TokenUsage:
+    """The provider's count; an estimate where it tells none."""
+    usage = answer.usage
+    return TokenUsage(
+        prompt_tokens=usage.prompt_tokens or prompt,
+        completion_tokens=usage.completion_tokens or estimate_tokens(answer.text),
+    )

@@ -1,0 +1,125 @@
+"""The controlling terminal: where the command line asks a person, and nobody else.
+
+A coding agent has a shell, so neither arguments nor standard input can decide anything. What an
+agent runs has no controlling terminal, or carries the marks of the agent in its environment. An
+agent that makes itself a terminal and hides its marks can't be told from a person:
+``approvals.allow_cli`` closes the command line to decisions altogether.
+"""
+
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from synthorg_tui.approvals.errors import DecisionRefusedError
+from synthorg_tui.approvals.person import Person
+from synthorg_tui.core.text import safe_text
+
+HASH_LENGTH: Final = 12
+"""Hex digits of a content hash that are printed and typed in."""
+
+AGENT_MARKS: Final[Mapping[str, str]] = {
+    "CLAUDECODE": "Claude Code",
+    "CLAUDE_CODE": "Claude Code",
+    "CLAUDE_CODE_ENTRYPOINT": "Claude Code",
+    "CODEX_SANDBOX": "Codex",
+    "CODEX_SANDBOX_NETWORK_DISABLED": "Codex",
+    "CODEX_CI": "Codex",
+    "CODEX_THREAD_ID": "Codex",
+    "CURSOR_AGENT": "Cursor",
+    "CURSOR_TRACE_ID": "Cursor",
+    "GEMINI_CLI": "Gemini CLI",
+    "QWEN_CODE": "Qwen Code",
+    "OPENCODE": "OpenCode",
+    "OPENCODE_CLIENT": "OpenCode",
+    "COPILOT_AGENT": "GitHub Copilot",
+    "COPILOT_CLI": "GitHub Copilot",
+    "AMP_CURRENT_THREAD_ID": "Amp",
+    "ANTIGRAVITY_AGENT": "Antigravity",
+    "AUGMENT_AGENT": "Augment",
+    "CLINE_ACTIVE": "Cline",
+    "CRUSH": "Crush",
+    "GOOSE_TERMINAL": "Goose",
+    "JUNIE_SHIM_PATH": "Junie",
+    "OPENCLAW_SHELL": "OpenClaw",
+    "PI_CODING_AGENT": "Pi",
+    "REPL_ID": "Replit",
+    "TRAE_AI_SHELL_ID": "Trae",
+    "AI_AGENT": "an agent",
+    "AGENT": "an agent",
+}
+"""Variables that coding agents set for the commands they run, not those that people configure
+them with."""
+
+_DEVICE: Final = "/dev/tty"
+_ANSWER_BYTES: Final = 1024
+_REMEDY: Final = "Decide in the app, or run the command yourself at a terminal of your own."
+
+
+class Terminal:
+    """A person at the controlling terminal, whatever the standard streams are."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self.person = Person("terminal", _user())
+
+    def ask(self, question: str) -> str:
+        """What is typed after the question was put, without spaces around; empty at the end.
+
+        Ctrl-C raises ``KeyboardInterrupt`` at once, inside an event loop too.
+        """
+        import termios
+
+        previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            # What was typed or pasted before the question can't be an answer to it.
+            termios.tcflush(self._descriptor, termios.TCIFLUSH)
+            os.write(self._descriptor, f"{safe_text(question)} ".encode("utf-8", "replace"))
+            answer = os.read(self._descriptor, _ANSWER_BYTES)
+        finally:
+            signal.signal(signal.SIGINT, previous)
+        return answer.decode("utf-8", "replace").strip()
+
+
+@contextmanager
+def controlling_terminal(*, environ: Mapping[str, str] = os.environ) -> Iterator[Terminal]:
+    """The controlling terminal with a person at it.
+
+    Raises ``DecisionRefusedError`` inside a known agent's environment, without a controlling
+    terminal, and in the background of one.
+    """
+    agent = agent_in(environ)
+    if agent is not None:
+        raise DecisionRefusedError(f"{agent} runs this; only a person decides", remedy=_REMEDY)
+    try:
+        descriptor = os.open(_DEVICE, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        raise DecisionRefusedError(
+            "there is no terminal to ask a person at", remedy=_REMEDY
+        ) from None
+    try:
+        if os.tcgetpgrp(descriptor) != os.getpgrp():
+            raise DecisionRefusedError(
+                "it runs in the background, where nobody can answer", remedy=_REMEDY
+            )
+        yield Terminal(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def agent_in(environ: Mapping[str, str]) -> str | None:
+    """The coding agent whose environment it is (with the mark), ``None`` when there is no sign."""
+    for mark, agent in AGENT_MARKS.items():
+        if environ.get(mark):
+            return f"{agent} ({mark} is set)"
+    return None
+
+
+def _user() -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())

@@ -1,0 +1,100 @@
+"""Runs a program at a terminal of its own, as a person's shell would, or without any."""
+
+import contextlib
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from synthorg_tui.cli.terminal import AGENT_MARKS
+
+# Makes the terminal of descriptor 2 the controlling one, then becomes the program.
+_LAUNCH = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0); "
+    "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+)
+
+
+@dataclass
+class Ran:
+    code: int
+    screen: str
+    """All that was shown on the terminal: questions, errors, echo; results where not piped."""
+    out: str = ""
+
+
+def without_marks(**more: str) -> dict[str, str]:
+    """The environment of a person, wherever the tests run."""
+    known = {name: value for name, value in os.environ.items() if name not in AGENT_MARKS}
+    return known | more
+
+
+def at_terminal(
+    arguments: Sequence[str],
+    *,
+    answers: Mapping[str, str] | None = None,
+    typed_ahead: str = "",
+    env: Mapping[str, str] | None = None,
+    piped: bool = False,
+    patience: float = 60.0,
+) -> Ran:
+    """Python with ``arguments`` at a new terminal; a question is answered when its text shows up.
+
+    ``piped`` takes standard input and output away from the terminal. A program that still waits
+    when ``patience`` (seconds) is over is killed, with a ``TimeoutError``.
+    """
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", _LAUNCH, *arguments],
+        stdin=subprocess.DEVNULL if piped else theirs,
+        stdout=subprocess.PIPE if piped else theirs,
+        stderr=theirs,
+        start_new_session=True,
+        env=without_marks() if env is None else dict(env),
+    ) as process:
+        os.close(theirs)
+        if typed_ahead:
+            os.write(ours, typed_ahead.encode())
+        try:
+            screen = _converse(ours, process, dict(answers or {}), time.monotonic() + patience)
+        finally:
+            if process.poll() is None:
+                process.kill()
+            out = process.stdout.read().decode() if process.stdout else ""
+            os.close(ours)
+    return Ran(process.returncode, screen, out)
+
+
+def _converse(
+    terminal: int, process: "subprocess.Popen[bytes]", answers: dict[str, str], end: float
+) -> str:
+    screen = ""
+    while time.monotonic() < end:
+        if select.select([terminal], [], [], 0.05)[0]:
+            with contextlib.suppress(OSError):  # nobody has the other side open any more
+                chunk = os.read(terminal, 4096)
+                screen += chunk.decode(errors="replace")
+                for question in [each for each in answers if each in screen]:
+                    os.write(terminal, answers.pop(question).encode())
+                continue
+        if process.poll() is not None:
+            return screen
+    raise TimeoutError(f"still waiting after: {screen[-300:]!r}")
+
+
+def without_terminal(arguments: Sequence[str], *, env: Mapping[str, str] | None = None) -> Ran:
+    """Python with ``arguments`` in a session without a terminal, as an agent's tool runs it."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        input=b"yes\n" * 10,
+        capture_output=True,
+        start_new_session=True,
+        env=without_marks() if env is None else dict(env),
+        timeout=60,
+        check=False,
+    )
+    return Ran(done.returncode, done.stderr.decode(), done.stdout.decode())

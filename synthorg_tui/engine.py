@@ -26,6 +26,7 @@ from synthorg_tui.settings.config import RootConfig
 from synthorg_tui.settings.loader import load_settings
 
 if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
+    from synthorg_tui.approvals.queue import ApprovalQueue
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.memory.backends.local.maintenance import Maintenance
     from synthorg_tui.memory.injection_service import InjectionService
@@ -174,6 +175,19 @@ class Engine:
         from synthorg_tui.persistence.usage import DuckDBUsageStore
 
         return DuckDBUsageStore(self._database)
+
+    @cached_property
+    def approvals(self) -> "ApprovalQueue":
+        """What waits for a person's decision, and what was decided."""
+        from synthorg_tui.approvals.queue import ApprovalQueue
+
+        days = self.settings.approvals.expire_after_days
+        return ApprovalQueue(
+            self._database,
+            clock=self._clock,
+            expire_after=timedelta(days=days) if days is not None else None,
+            on_expire=lambda item: self.events.emit("approval.expired", item.id),
+        )
 
     @cached_property
     def injection(self) -> "InjectionService":

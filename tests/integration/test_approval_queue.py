@@ -20,10 +20,13 @@ from synthorg_tui.approvals.models import (
     ApprovalCounts,
     ApprovalEventKind,
     ApprovalItem,
+    ApprovalStatus,
     RiskLevel,
 )
 from synthorg_tui.approvals.queue import LONGEST_SNOOZE, ApprovalQueue, payload_hash
+from synthorg_tui.engine import Engine
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.settings.config import RootConfig
 
 
 @pytest.fixture
@@ -336,3 +339,18 @@ class TestSnoozing:
         await queue.snooze("lesson-1", clock.now() + timedelta(days=1), PERSON)
         last = (await queue.events("lesson-1"))[-1]
         assert (last.kind, last.actor) == (ApprovalEventKind.SNOOZED, "eva (terminal)")
+
+
+class TestEngine:
+    @pytest.mark.parametrize(("days", "status"), [(7, EXPIRED), (None, PENDING)])
+    async def test_what_waits_expires_as_the_settings_say_and_listeners_hear_of_it(
+        self, tmp_path: Path, clock: FixedClock, days: int | None, status: ApprovalStatus
+    ) -> None:
+        config = RootConfig.model_validate({"approvals": {"expire_after_days": days}})
+        heard: list[tuple[str, str]] = []
+        async with Engine.open(config, data_dir=tmp_path / "desk", clock=clock) as engine:
+            engine.events.subscribe(lambda topic, data: heard.append((topic, data)))
+            await engine.approvals.add(item())
+            clock.advance(days=7)
+            assert [each.status for each in await engine.approvals.list()] == [status]
+        assert heard == ([("approval.expired", "lesson-1")] if days else [])

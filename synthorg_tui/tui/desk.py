@@ -1,6 +1,7 @@
 """The engine behind the desk port: with ``digest_desk``, all of the app that knows the engine."""
 
 import asyncio
+import gc
 import importlib
 import threading
 from collections.abc import Callable, Sequence
@@ -72,6 +73,9 @@ class EngineHost:
 async def _warm_up(engine: "Engine") -> None:
     await asyncio.sleep(WARM_UP_AFTER)
     await engine.warm_up()
+    # What is there by now stays: looking through it for garbage takes a tenth of a second or more,
+    # in the middle of a key.
+    gc.freeze()
 
 
 class EngineDesk:

@@ -1,6 +1,7 @@
 """The Digest pane as far as it only asks and shows: question, budget, candidates, text."""
 
 from functools import partial
+from time import monotonic
 
 from textual import on
 from textual.app import ComposeResult
@@ -19,8 +20,9 @@ from synthorg_tui.tui.view_models.clockwork import counted
 from synthorg_tui.tui.view_models.digest import Before, Digest
 from synthorg_tui.tui.view_models.ink import Line, line, one_line
 from synthorg_tui.tui.view_models.knobs import knob_lines, knobs_summary
+from synthorg_tui.tui.view_models.pacing import Pacing
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
-from synthorg_tui.tui.widgets.digest import CandidateList, KnobList
+from synthorg_tui.tui.widgets.digest import CandidateList, KnobList, TaskInput
 from synthorg_tui.tui.widgets.inked import LineBar, LineView
 from synthorg_tui.tui.widgets.line_list import LineList
 
@@ -49,6 +51,7 @@ class DigestView(Screen[None]):
         self._subject = ("", "")
         self._text_shown: tuple[Answer | None, Before | None, bool] = (None, None, False)
         self._timer: Timer | None = None
+        self.pacing = Pacing()
 
     def compose(self) -> ComposeResult:
         """Who, what and how much; candidates and why beside the text; keys."""
@@ -57,7 +60,7 @@ class DigestView(Screen[None]):
             yield LineBar(id="asking")
             with Horizontal(id="task-row"):
                 yield LineBar([line((" / task ", "accent"))], id="task-prompt")
-                yield Input(
+                yield TaskInput(
                     id="task",
                     compact=True,
                     select_on_focus=False,
@@ -87,7 +90,7 @@ class DigestView(Screen[None]):
         """Start in the list; agents and options come with the desk."""
         self.candidates.focus()
         self.draw()
-        self.set_timer(LOADING_AFTER, self._tell_loading)
+        self.set_timer(LOADING_AFTER, partial(self._tell_loading, self.digest.generation))
 
     def on_resize(self) -> None:
         """Lay out for the new width."""
@@ -141,12 +144,19 @@ class DigestView(Screen[None]):
         self.reload()
 
     def ask_soon(self) -> None:
-        """The question changed: what is under way no longer counts, ask once it rests."""
-        self.digest.turn()
-        self.draw()
+        """The question changed: what is under way no longer counts.
+
+        After a pause it is asked at once, while keys follow each other once they rest.
+        """
+        delay = self.pacing.delay(monotonic(), rest=DEBOUNCE, busy=self.digest.waiting)
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(DEBOUNCE, self.ask)
+        if delay:
+            self.digest.turn()
+            self._timer = self.set_timer(delay, self.ask)
+        else:
+            self.ask()
+        self.draw()
 
     def ask(self) -> None:
         """Ask what the agent would be given."""
@@ -156,7 +166,7 @@ class DigestView(Screen[None]):
             self._error = None
             self.draw()
             return
-        self.set_timer(LOADING_AFTER, self._tell_loading)
+        self.set_timer(LOADING_AFTER, partial(self._tell_loading, generation))
         start(self, partial(self._fetch, digests, generation, ask), group="digest")
 
     async def _fetch(self, digests: DigestDesk, generation: int, ask: Ask) -> None:
@@ -170,9 +180,12 @@ class DigestView(Screen[None]):
             self._error = None
             self.draw()
 
-    def _tell_loading(self) -> None:
-        self._slow = True
-        self.draw()
+    def _tell_loading(self, generation: int) -> None:
+        """Say that it takes a while, unless it is over or something newer is under way."""
+        is_opening = self.agents is None
+        if is_opening or (self.digest.waiting and generation == self.digest.generation):
+            self._slow = True
+            self.draw()
 
     @on(Input.Changed, "#task")
     def _typed(self, event: Input.Changed) -> None:
@@ -209,7 +222,9 @@ class DigestView(Screen[None]):
         self._draw_question()
         self._draw_candidates()
         self._draw_text()
-        self.query_one("#knobs", KnobList).show(lambda width: knob_lines(self.digest.knobs, width))
+        if self.has_class("-knobs"):
+            knobs = self.query_one("#knobs", KnobList)
+            knobs.show(lambda width: knob_lines(self.digest.knobs, width))
 
     def _arrange(self) -> None:
         narrow, knobs_open = self.narrow, self.has_class("-knobs")
@@ -264,7 +279,7 @@ class DigestView(Screen[None]):
         )
         if not self.digest.waiting:
             self._subject = subject
-        rows.border_subtitle = drawn.tally(answer) if answer else ""
+        rows.set_titles(bottom=drawn.tally(answer) if answer else "")
         self._draw_why()
 
     def _placeholder(self) -> list[Line]:
@@ -298,12 +313,10 @@ class DigestView(Screen[None]):
             return
         changes = drawn.change_caption(before.text, answer.text) if digest.text_changed else ""
         if self.diffing:
-            view.border_title = "Changes in what the agent reads"
-            view.border_subtitle = changes or "no change"
+            view.set_titles(top="Changes in what the agent reads", bottom=changes or "no change")
             view.show(drawn.changed_text(before.text, answer.text), top=False)
             return
         size = f"{counted(answer.text_tokens, 'token')} in all"
-        view.border_title = TEXT_TITLE
-        view.border_subtitle = f"{changes} · d shows · {size}" if changes else size
+        view.set_titles(top=TEXT_TITLE, bottom=f"{changes} · d shows · {size}" if changes else size)
         lines = drawn.ruled_text(answer.text, answer.text_tokens) or drawn.text_placeholder(digest)
         view.show(lines, top=False)

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.binding import BindingType
+from textual.geometry import Size
+from textual.reactive import Reactive
+from textual.widgets import Input
 
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.digest_ports import Answer, Weighed
@@ -19,10 +22,15 @@ class CandidateList(LineList):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._answer: Answer | None = None
+        self._look: tuple[bool, list[Line]] = (False, [])
         self._rows: list[Weighed | None] = []
 
     def show(self, answer: Answer | None, *, roomy: bool, follow: bool) -> None:
         """Show an answer; the cursor starts at the top, or follows its memory when told to."""
+        look = (roomy, [] if self._rows else self.placeholder)
+        if follow and answer is self._answer and look == self._look:
+            return
+        self._look = look
         following = self.candidate.row.id if self.candidate and follow else None
         self._answer = answer
         self.row_height = 2 if roomy else 1
@@ -54,6 +62,12 @@ class CandidateList(LineList):
             return [cut_line(self._answer, width) if self._answer else Line(), Line()]
         roomy = self.row_height > 1
         return weighed_lines(each, width - 1) if roomy else [weighed_line(each, width - 1)]
+
+
+class TaskInput(Input):
+    """An entry of one line; what is typed into it moves nothing else, so no layout follows."""
+
+    virtual_size = Reactive(Size(0, 0))
 
 
 class KnobList(FixedList):

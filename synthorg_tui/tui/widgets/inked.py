@@ -13,6 +13,9 @@ from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.themes import ink_styles
 from synthorg_tui.tui.view_models.ink import Line, wrap
 
+_BASE = ""
+"""Stands among the roles for the widget's own style."""
+
 
 class Inked(Widget):
     """A widget that turns lines into strips with the styles of the theme in use."""
@@ -24,18 +27,28 @@ class Inked(Widget):
         self._inks = None
         super().notify_style_update()
 
+    def set_titles(self, *, top: str | None = None, bottom: str | None = None) -> None:
+        """Set the titles of the border; one that is set draws the whole widget again."""
+        if top is not None and top != (self.border_title or ""):
+            self.border_title = top
+        if bottom is not None and bottom != (self.border_subtitle or ""):
+            self.border_subtitle = bottom
+
     def strip(self, line: Line, width: int, background: Style | None = None) -> Strip:
         """The line in exactly ``width`` cells; ``background`` goes over the widget's own."""
-        inks = self._inks
-        if inks is None:
-            inks = self._inks = ink_styles(self.app.theme_variables, self.background_colors[1])
+        inks = self._inks or self._styles()
+        if background:
+            segments = [Segment(text, inks[role] + background) for text, role in line.spans]
+            return Strip(segments).adjust_cell_length(width, inks[_BASE] + background)
+        segments = [Segment(text, inks[role]) for text, role in line.spans]
+        return Strip(segments).adjust_cell_length(width, inks[_BASE])
+
+    def _styles(self) -> dict[str, Style]:
+        """Each role over the widget's own style, which is dear to ask for."""
         base = self.rich_style
-        segments = [
-            Segment(text, base + inks[role] + background if background else base + inks[role])
-            for text, role in line.spans
-        ]
-        filler = base + background if background else base
-        return Strip(segments).adjust_cell_length(width, filler)
+        inks = ink_styles(self.app.theme_variables, self.background_colors[1])
+        self._inks = {_BASE: base, **{role: base + ink for role, ink in inks.items()}}
+        return self._inks
 
 
 class LineBar(Inked):
@@ -54,8 +67,9 @@ class LineBar(Inked):
 
     def show(self, *lines: Line) -> None:
         """Show these lines."""
-        self._lines = list(lines)
-        self.refresh()
+        if self._lines != list(lines):
+            self._lines = list(lines)
+            self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """One row."""
@@ -82,8 +96,10 @@ class LineView(Inked, ScrollView, can_focus=True):
 
     def show(self, lines: Iterable[Line], *, top: bool = True) -> None:
         """Show these lines, from the top unless told to stay."""
-        self._source = list(lines)
-        self._wrap()
+        lines = list(lines)
+        if lines != self._source:
+            self._source = lines
+            self._wrap()
         if top:
             self.scroll_to(y=0, animate=False)
 

@@ -1,0 +1,43 @@
+"""Runs a benchmark's child on a terminal of its own, so that what it draws is really written."""
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Sequence
+
+ROWS, COLUMNS = 40, 120
+LAST = 4_000
+
+
+def on_terminal(module: str, arguments: Sequence[str]) -> None:
+    """Run ``python -m module`` on a pseudo-terminal of 120x40 until it ends.
+
+    Raises:
+        RuntimeError: It failed; with the last of what it wrote.
+    """
+    main, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    child = subprocess.Popen(
+        [sys.executable, "-m", module, *arguments],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        env={**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"},
+        start_new_session=True,
+    )
+    os.close(terminal)
+    written = b""
+    while child.poll() is None:
+        if select.select([main], [], [], 0.05)[0]:
+            try:
+                written = (written + os.read(main, 65536))[-LAST:]
+            except OSError:
+                break
+    os.close(main)
+    if child.wait() != 0:
+        raise RuntimeError(f"{module} failed: {written.decode(errors='replace')}")

@@ -16,6 +16,11 @@ _STILL_FAILING = re.compile(
     re.MULTILINE,
 )
 _BACKGROUND = ("Command running in background", "Process running with session ID")
+_NO_PROGRAM = re.compile(
+    r"command not found|: not found\s*$|is not recognized as|Unknown command", re.MULTILINE
+)
+_MAX_STAND_IN = 5
+"""How many calls later another program may take the place of one that isn't there."""
 _HARMLESS = frozenset({"ls", "cat", "head", "tail", "grep", "rg", "find", "which", "stat", "test"})
 
 
@@ -38,8 +43,17 @@ class Attempts:
         if _is_shell(goal) != _is_shell(later):
             return False
         if self._steps[position]:
-            return related(self._steps[position], self._steps[index])
+            again = related(self._steps[position], self._steps[index])
+            return again or self._stands_in(position, index)
         return goal.intent == later.intent
+
+    def _stands_in(self, position: int, index: int) -> bool:
+        """Whether another program is given what the missing one was given."""
+        if index - position > _MAX_STAND_IN or not _NO_PROGRAM.search(self._calls[position].output):
+            return False
+        given = self._steps[position][-1].words[1:]
+        later = [step.words for step in self._steps[index]]
+        return bool(given) and any(words[-len(given) :] == given for words in later)
 
 
 def find_recoveries(calls: Sequence[ToolCall]) -> tuple[Recovery, ...]:

@@ -5,9 +5,9 @@ import logging
 import os
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from synthorg_tui.core.clock import Clock
@@ -41,7 +41,8 @@ class ImportReport:
 
     ``files`` counts the transcripts looked at, ``unchanged`` those of them that are as at their
     last import and weren't read again. ``skipped`` pairs a path with the reason. ``calls``,
-    ``recoveries`` and ``redactions`` are of the executions read now.
+    ``recoveries`` and ``redactions`` are of the executions read now, and so are the lessons that
+    now wait for approval, ``lessons_proposed``.
     """
 
     files: int = 0
@@ -56,6 +57,7 @@ class ImportReport:
     malformed_lines: int = 0
     unknown_records: int = 0
     skipped: tuple[tuple[str, str], ...] = ()
+    lessons_proposed: int = 0
     cancelled: bool = False
 
 
@@ -74,6 +76,8 @@ class ImportProgress:
 
 
 ProgressSink = Callable[[ImportProgress], None]
+Learner = Callable[[Sequence[str]], Awaitable[int]]
+"""Learns from the executions with these ids; how many lessons it proposed."""
 
 
 class ImportService:
@@ -85,6 +89,7 @@ class ImportService:
         clock: Nothing is dated later than this says, whatever a transcript claims.
         home: The person's home directory, where the usual places are.
         environ: May name other places (``CLAUDE_CONFIG_DIR``, ``CODEX_HOME``).
+        learner: Is told what was imported; when it fails, the import is none the worse.
     """
 
     def __init__(
@@ -95,12 +100,14 @@ class ImportService:
         clock: Clock,
         home: Path | None = None,
         environ: Mapping[str, str] = os.environ,
+        learner: Learner | None = None,
     ) -> None:
         self._backend = backend
         self._executions = executions
         self._clock = clock
         self._home = home or Path.home()
         self._environ = environ
+        self._learner = learner
 
     async def discover(self) -> tuple[FoundTranscripts, ...]:
         """The usual places that hold transcripts now."""
@@ -132,7 +139,20 @@ class ImportService:
         """
         roots = paths if paths is not None else [found.root for found in await self.discover()]
         stores = _Stores(self._backend, self._executions, self._clock)
-        return await _Job(stores, progress, cancel or threading.Event()).run(roots)
+        job = _Job(stores, progress, cancel or threading.Event())
+        report = await job.run(roots)
+        return replace(report, lessons_proposed=await self._learnt(job.imported))
+
+    async def _learnt(self, ids: Sequence[str]) -> int:
+        if self._learner is None or not ids:
+            return 0
+        try:
+            return await self._learner(ids)
+        except (MemoryError, RecursionError):
+            raise
+        except Exception as error:
+            _LOG.warning("nothing was learnt from %d imported sessions: %s", len(ids), error)
+            return 0
 
     async def watch(
         self, paths: Sequence[Path] | None = None, *, stop: asyncio.Event
@@ -194,6 +214,8 @@ class _Job:
         self._progress = progress
         self._cancel = cancel
         self._tally = _Tally()
+        self.imported: list[str] = []
+        """Ids of the executions that were stored."""
         self._done_bytes = 0
         self._total = 0
         self._started = time.monotonic()
@@ -253,6 +275,7 @@ class _Job:
             await self._store_batch(execution.agent_id, drafts[start : start + BATCH])
         await self._stores.executions.save(execution, extracted.lines, mark)
         self._tally.executions += 1
+        self.imported.append(execution.id)
 
     async def _store_batch(self, agent: str, drafts: Sequence[MemoryDraft]) -> None:
         dated = [self._stores.dated(draft) for draft in drafts]

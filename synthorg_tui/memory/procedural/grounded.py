@@ -3,8 +3,15 @@
 from synthorg_tui.core.execution import Execution
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.memory.procedural.capture.errors import signature
-from synthorg_tui.memory.procedural.capture.mistakes import Mistake
-from synthorg_tui.memory.procedural.capture.phrases import Phrases, clean, doing, explained, joined
+from synthorg_tui.memory.procedural.capture.mistakes import Mistake, named
+from synthorg_tui.memory.procedural.capture.phrases import (
+    Phrases,
+    clean,
+    doing,
+    explained,
+    joined,
+    name_of,
+)
 from synthorg_tui.memory.procedural.models import (
     WORDED_FIELDS,
     Author,
@@ -25,10 +32,9 @@ _LEFT_AFTER_ONE_MORE = 0.7
 def mistake_lesson(execution: Execution, found: Mistake) -> Lesson:
     """The lesson of a mistake that was put right, seen once."""
     proposal = _Draft(execution, found).proposal()
-    values = (execution.branch or "", execution.project or "")
-    line = signature(found.error.line, values)
+    line = signature(found.error.line, Phrases(execution, found).own_names)
     return Lesson(
-        key=f"failure|{execution.agent_id}|{found.step.intent}|{line}",
+        key=f"failure|{execution.agent_id}|{name_of(found.step)}|{line}",
         kind=LessonKind.FAILURE,
         agent_id=execution.agent_id,
         task_id=execution.id,
@@ -68,17 +74,17 @@ class _Draft:
         self._phrases = Phrases(execution, found)
         self._failed = self._phrases.command(found.step)
         self._worked = self._phrases.command(found.worked)
-        self._intent = clean(found.step.intent, 80)
+        self._intent = clean(name_of(found.step), 80)
 
     def proposal(self) -> ProceduralMemoryProposal:
         """The whole lesson."""
         found = self._found
-        remedy = joined([*self._first(), self._correction()])
+        remedy = joined([*self._first(), self._correction()], last="then")
         error = f"`{self._intent}` fails with “{self._phrases.error}”"
         code = f" (exit code {found.failed.exit_code})" if found.failed.exit_code else ""
         return ProceduralMemoryProposal(
             discovery=clean(f"{error}: {remedy}.", 600),
-            condition=clean(f"{doing(found.step.intent)}: {error}{code}.", 1_000),
+            condition=clean(f"{doing(self._intent)}: {error}{code}.", 1_000),
             action=clean(self._action(remedy), 1_500),
             rationale=clean(self._rationale(), 1_500),
             execution_steps=self._steps(),
@@ -113,11 +119,7 @@ class _Draft:
 
     def _named(self) -> bool:
         """Whether the error names everything that was left out, whole or by its folder."""
-        output = self._found.failed.output
-        return all(
-            word in output or any(folder in output for folder in _folders(word))
-            for word in self._found.change.dropped
-        )
+        return all(named(word, self._found.failed.output) for word in self._found.change.dropped)
 
     def _action(self, remedy: str) -> str:
         sentences = [f"{_capital(remedy)}."]
@@ -138,7 +140,8 @@ class _Draft:
         else:
             soon = "at once" if found.distance == 0 else "afterwards"
             failed = self._failed if self._failed != self._worked else self._intent
-            parts = [f"`{failed}` failed with this error; `{self._worked}` worked {soon}."]
+            where = f" in `{self._general(found.change.directory)}`" * bool(found.change.directory)
+            parts = [f"`{failed}` failed with this error; `{self._worked}`{where} worked {soon}."]
         if found.error.hint:
             says = "itself names the remedy" if found.advised else "adds"
             parts.append(f"The error {says}: “{self._phrases.general(found.error.hint, 220)}”.")
@@ -180,11 +183,6 @@ class _Draft:
 
 def _capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
-
-
-def _folders(word: str) -> list[str]:
-    parts = word.split("/")
-    return ["/".join(parts[:size]) for size in range(2, len(parts))]
 
 
 def _evidence(execution: Execution, found: Mistake) -> Evidence:

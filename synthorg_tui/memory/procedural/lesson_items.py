@@ -1,6 +1,7 @@
 """Lessons as items of the approval queue."""
 
 import hashlib
+import re
 
 from pydantic import ValidationError
 
@@ -14,6 +15,11 @@ ACTOR = "capture"
 WORDING_TRIED = "wording_tried"
 """Metadata of an item whose lesson the model was asked to word, whatever came of it."""
 _MAX_TITLE = 120
+_OVERRIDES = re.compile(
+    r"(?<!\S)(?:--no-verify|--force\S*|--hard|--insecure|-k|--break-system-packages|--ignore-\S+"
+    r"|--privileged|--allow-\S+|--skip-\S+|--no-check\S*|--unsafe\S*|sudo|rm|dd|777)(?!\S)"
+)
+"""Words of commands that get past a safeguard or can't be undone."""
 
 
 def item_id(key: str) -> str:
@@ -34,13 +40,19 @@ def item_of(lesson: Lesson, clock: Clock) -> ApprovalItem:
         title=title_of(lesson),
         description=lesson.proposal.condition,
         requested_by=ACTOR,
-        risk_level=RiskLevel.LOW,
+        risk_level=risk_of(lesson),
         created_at=clock.now(),
         task_id=lesson.task_id,
         source=lesson.evidence[0].lines if lesson.evidence else None,
         metadata=metadata_of(lesson),
         payload=lesson.model_dump_json(),
     )
+
+
+def risk_of(lesson: Lesson) -> RiskLevel:
+    """High for a lesson that recommends to override something."""
+    commands = " ".join(lesson.proposal.execution_steps).replace("`", " ")
+    return RiskLevel.HIGH if _OVERRIDES.search(commands) else RiskLevel.LOW
 
 
 def metadata_of(lesson: Lesson) -> dict[str, str]:

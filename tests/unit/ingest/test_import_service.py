@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import threading
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,13 +15,15 @@ from transcript_kit import SESSION, ClaudeTranscript, CodexTranscript
 import synthorg_tui.ingest
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.execution import SourceRef
-from synthorg_tui.ingest.service import ImportProgress, ImportService
+from synthorg_tui.ingest.service import ImportProgress, ImportService, Learner
 
 
 class Bench:
     """An import service on fake stores, with a home of its own."""
 
-    def __init__(self, home: Path, environ: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, home: Path, environ: dict[str, str] | None = None, learner: Learner | None = None
+    ) -> None:
         self.backend, self.executions = FakeBackend(), FakeExecutions()
         self.service = ImportService(
             backend=self.backend,
@@ -28,6 +31,7 @@ class Bench:
             clock=FixedClock(datetime(2026, 12, 31, tzinfo=UTC)),
             home=home,
             environ=environ or {},
+            learner=learner,
         )
 
 
@@ -255,3 +259,31 @@ async def test_the_sample_gives_memories_of_every_kind(bench: Bench) -> None:
     tags = {tag for draft in bench.backend.drafts.values() for tag in draft.request.metadata.tags}
     assert {"session", "task", "recovery", "commit", "said", "refused"} <= tags
     assert any("no upstream branch" in content for content in bench.backend.contents)
+
+
+async def test_what_was_imported_is_learnt_from_once(tmp_path: Path) -> None:
+    learnt: list[tuple[str, ...]] = []
+
+    async def learner(ids: Sequence[str]) -> int:
+        learnt.append(tuple(ids))
+        return 2
+
+    bench = Bench(tmp_path / "home", learner=learner)
+    session(1).write(tmp_path / "a.jsonl")
+    report = await bench.service.run([tmp_path / "a.jsonl"])
+    again = await bench.service.run([tmp_path / "a.jsonl"])
+    assert learnt == [("claude_code:00000001-2222-4333-8444-555555555555",)]
+    assert (report.lessons_proposed, again.lessons_proposed) == (2, 0)
+
+
+async def test_an_import_is_none_the_worse_when_learning_fails(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def learner(ids: Sequence[str]) -> int:
+        raise OSError("disk full")
+
+    bench = Bench(tmp_path / "home", learner=learner)
+    session(1).write(tmp_path / "a.jsonl")
+    report = await bench.service.run([tmp_path / "a.jsonl"])
+    assert (report.executions, report.lessons_proposed) == (1, 0)
+    assert "nothing was learnt from 1 imported sessions: disk full" in caplog.text

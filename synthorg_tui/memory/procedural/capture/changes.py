@@ -16,7 +16,8 @@ class Change:
     """What was done differently in a step.
 
     ``prefix`` is what paths of the failed step begin with and those of the working one don't.
-    ``directory`` is where the working one ran, when only that one went there.
+    ``directory`` is where the working one ran, when only that one went there; ``other_program``
+    says that another program did it.
     """
 
     dropped: tuple[str, ...] = ()
@@ -25,6 +26,7 @@ class Change:
     lead_added: tuple[str, ...] = ()
     directory: str = ""
     prefix: str = ""
+    other_program: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -36,9 +38,8 @@ class Change:
         """Whether nothing but names (of files, branches, services) was put in place of others."""
         words = (*self.dropped, *self.added)
         flags = any(word.startswith("-") for word in words)
-        return bool(words) and not (
-            flags or self.prefix or self.lead_added or self.lead_dropped or self.directory
-        )
+        elsewhere = self.lead_added or self.lead_dropped or self.directory or self.other_program
+        return bool(words) and not (flags or self.prefix or elsewhere)
 
 
 def change_between(failed: Step, worked: Step) -> Change | None:
@@ -53,7 +54,8 @@ def change_between(failed: Step, worked: Step) -> Change | None:
     if len(words) > MAX_WORDS or any(_made_up(word) for word in words):
         return None
     directory = worked.directory if worked.directory != failed.directory else ""
-    return Change(dropped, added, lead_dropped, lead_added, directory, prefix)
+    other = failed.words[:1] != worked.words[:1]
+    return Change(dropped, added, lead_dropped, lead_added, directory, prefix, other)
 
 
 def _difference(

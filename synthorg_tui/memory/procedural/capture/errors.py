@@ -30,7 +30,7 @@ class CallError:
 
 
 _CALL = re.compile(
-    r"\busage:|did you mean|unrecogni[sz]ed|\bunknown\b|\billegal\b|unsupported|ambiguous"
+    r"did you mean|unrecogni[sz]ed|\bunknown\b|\billegal\b|unsupported|ambiguous"
     r"|\b(?:invalid|unexpected|missing|no such|bad|extra|duplicate)\s(?:\S+\s)?"
     r"(?:option|flag|argument|command|subcommand|parameter|switch|operand|script|target|task)"
     r"|\brequires?\b|\brequired\b|\bmust\b|\bneeds? to\b|\bnot installed\b"
@@ -41,7 +41,8 @@ _CALL = re.compile(
     r"|already (?:in use|running|checked out)|address in use|refused|not a git repository"
     r"|no upstream|\brejected\b|\blocked\b|\bbeyond\b|\bignored by\b|\bnot set\b|not configured"
     r"|unstaged|uncommitted|untracked|not clean|diverg|unrelated histories|read-only"
-    r"|non-interactive|not a tty|no space left|unable to|\binstead\b|timed out",
+    r"|non-interactive|not a tty|no space left|unable to|\binstead\b|timed out"
+    r"|\buse the\b|could not determine|\bis missing\b",
     re.IGNORECASE,
 )
 _NAME = re.compile(
@@ -53,7 +54,8 @@ _CODE = re.compile(
     r"\b(?:Type|Attribute|Name|Syntax|Assertion|Reference|Key|Index|Indentation|Compile|Match"
     r"|Argument|FunctionClause|Undefined\w*)Error\b|\bassert(?:ion)?\b|\bundefined\b|undeclared"
     r"|error TS\d|error\[E\d|\bunused\b|mismatched|has no attribute|unresolved|expected .+ "
-    r"(?:got|but|found)|\b\d+ (?:tests?|failures?|failed|errors?|problems?)\b|^FAILED\b|^\d+\) ",
+    r"(?:got|but|found)|\b\d+ (?:tests?|failures?|errors?|problems?)\b"
+    r"|\b\d+ failed(?:,|$| in )|^FAILED\b|^\d+\) ",
     re.IGNORECASE,
 )
 _VERDICT = re.compile(
@@ -68,14 +70,15 @@ _VERDICT = re.compile(
 """Programs that run or examine code: what they complain of is mostly the code."""
 _ADVICE = re.compile(
     r"hint:|\buse\b|\btry\b|\brun\b|\bplease\b|did you mean|\binstall\b|you (?:can|may|should|need)"
-    r"|\binstead\b|\bto (?:push|fix|add|set|enable|allow|continue)\b",
+    r"|\binstead\b|^to (?:push|fix|add|set|enable|allow|continue)\b",
     re.IGNORECASE,
 )
 _TURN_OFF = re.compile(r"turn this message off|advice\.|git config|^See\b", re.IGNORECASE)
 _EXIT = re.compile(r"^(?:Error: )?(?:Exit code|Process exited with code)\b")
 _STRONG = re.compile(r"\bfatal:|\berror\b|\*\* \(|\w(?:Error|Exception)\b", re.IGNORECASE)
 _LEAD = re.compile(
-    r"^(?:(?:fatal|error|ERROR|Error|E|npm (?:ERR!|error)|\w+: error|\*\* \([\w.]+\))[:\s]\s*)+"
+    r"^(?:(?:fatal|error|ERROR|Error|\w+: error|(?:ba|z)?sh(?:: (?:line )?\d+)?):\s*"
+    r"|(?:E|npm (?:ERR!|error)|\*\* \([\w.]+\)|!)\s+)+"
 )
 
 
@@ -122,7 +125,8 @@ def _hint(lines: list[str], telling: str) -> str:
         if _ADVICE.search(line) and not _TURN_OFF.search(line):
             announces = line.endswith((":", " use", " run")) and place + 1 < len(lines)
             whole = f"{line} {lines[place + 1]}" if announces else line
-            return one_line(re.sub(r"^hint:\s*", "", whole, flags=re.IGNORECASE), _MAX_HINT)
+            bare = re.sub(r"^\W*(?:(?:hint|error|note|help):\s*)?", "", whole, flags=re.IGNORECASE)
+            return one_line(bare, _MAX_HINT)
     return ""
 
 

@@ -30,7 +30,7 @@ _SETUP = re.compile(
     r"|asdf|nvm|corepack|pipx) (?:install|i|ci|add|get|sync|update|deps\.get|ecto\.\w+|setup"
     r"|restore|init|mod|tool|generate|use|enable|venv|lock|local\.\w+|pub|db:\w+|download)"
     r"|git (?:fetch|pull|stash|config|init|submodule|remote|rebase|checkout|switch|add|lfs"
-    r"|worktree)"
+    r"|worktree|push|commit|merge|tag|branch)"
     r"|(?:docker|docker-compose|podman) (?:compose|up|start|login|pull|network|volume|build)"
     r"|(?:gh|aws|az|gcloud|npm|heroku|fly|vercel|kubectl|firebase) (?:auth|login|sso|config|use)"
     r"|(?:systemctl|service|launchctl|pg_ctl|brew) (?:start|restart|services|enable|\w+)"
@@ -109,7 +109,7 @@ def _mistake(calls: Sequence[ToolCall], recovery: Recovery, place: int, end: int
     if others:
         return None
     change = change_between(step, worked)
-    setup = _setup(calls, last, gone, step)
+    setup = _setup(calls, last, gone, worked)
     found = Mistake(
         failed=calls[place],
         resolved=calls[end],
@@ -173,26 +173,33 @@ def _paired(failed: ToolCall, gone: ToolCall, resolved: ToolCall) -> tuple[Step,
     """
     before = command_steps(failed.arguments)
     after = command_steps(gone.arguments) or command_steps(resolved.arguments)
+    if not before or not after:
+        return None
     pairs = [
-        (_told(step, failed.output), step.words != other.words, place, step, other)
+        (_fit(step, other, failed.output), place, step, other)
         for place, step in enumerate(before)
         for other in after
         if step.intent == other.intent
     ]
     if not pairs:
-        return (before[-1], after[-1]) if before and after else None
-    best = max(pairs, key=lambda pair: pair[:3])
-    return best[3], best[4]
+        return before[-1], after[-1]
+    best = max(pairs, key=lambda pair: pair[:2])
+    return best[2], best[3]
 
 
-def _told(step: Step, output: str) -> int:
-    """How many of the step's names the error output repeats, whole or as a folder's."""
+def _fit(step: Step, other: Step, output: str) -> tuple[int, bool, int]:
+    """How likely ``step`` is what failed, and ``other`` what took its place."""
+    told = sum(named(word, output) for word in step.words[1:])
+    shared = len({*step.words} & {*other.words})
+    return told, step.words != other.words, shared
+
+
+def named(word: str, output: str) -> bool:
+    """Whether an output names a word of a command, or the folder that it lies in."""
+    if len(word) <= 2 or (word.startswith("-") and word not in output):
+        return False
     told = set(re.split(r"[\s'\"`:,()]+", output))
-    return sum(
-        any(each == word or ("/" in each and word.startswith(f"{each}/")) for each in told)
-        for word in step.words[1:]
-        if len(word) > 2 and not word.startswith("-")
-    )
+    return any(each and (each == word or word.startswith(f"{each.rstrip('/')}/")) for each in told)
 
 
 def _edits(calls: Sequence[ToolCall]) -> tuple[tuple[tuple[str, str], ...], bool]:
@@ -222,7 +229,7 @@ def _added_lines(call: ToolCall) -> list[str]:
     return [line for line in lines if line and line not in old and len(line) <= _MAX_ADDED_LINE]
 
 
-def _setup(calls: Sequence[ToolCall], last: int, gone: int, step: Step) -> tuple[Step, ...]:
+def _setup(calls: Sequence[ToolCall], last: int, gone: int, worked: Step) -> tuple[Step, ...]:
     """Successful preparations between the attempts, and those that the second begins with."""
     found: dict[tuple[str, ...], Step] = {}
     for call in calls[last + 1 : gone]:
@@ -232,7 +239,7 @@ def _setup(calls: Sequence[ToolCall], last: int, gone: int, step: Step) -> tuple
                     found[each.words] = each
     before = {each.words for each in command_steps(calls[last].arguments)}
     for each in command_steps(calls[gone].arguments):
-        if each.intent == step.intent:
+        if each.words == worked.words:
             break
         if each.words not in before and _SETUP.match(each.intent):
             found[each.words] = each

@@ -17,7 +17,22 @@ _NOUNS = (
     "|repository|workspace|profile|cluster|namespace|database|device|version"
 )
 _NAMED = re.compile(rf"\b({_NOUNS})s?:? ['\"`]?([^\s'\"`:,;]+)", re.IGNORECASE)
+_SPEAKING = re.compile(r"git|gh|glab|hg|jj|svn")
 _MESSAGE_FLAGS = {"-m", "--message", "--title", "--body", "-t", "-b", "--notes", "--description"}
+_KINDS = (
+    (re.compile(r"https?://.*"), "url"),
+    (re.compile(r"[^\s@/]+@[^\s@/]+\.\w+"), "email"),
+    (re.compile(r"s(\W).*\1.*\1\w*"), "script"),
+    (
+        re.compile(
+            r".*/.*|[\w.-]+\.(?:pyi?|[cm]?[jt]sx?|go|rs|exs?|rb|java|kt|c|h|cc|[ch]pp|cs|swift|md|txt"
+            r"|jsonl?|ya?ml|toml|sh|sql|s?css|html?|lock|cfg|ini|csv|xml|svg|png|log|diff|patch|gz"
+            r"|zip|ipynb|proto|gradle|dart|php|lua|vue|svelte|tf|env)"
+        ),
+        "path",
+    ),
+)
+"""What a word is an example of, when the lesson isn't about that word."""
 _PLACEHOLDER = re.compile(r"<([a-z]+)>")
 _MEANING = {
     "branch": "the name of the branch you are on",
@@ -26,8 +41,19 @@ _MEANING = {
     "message": "your message",
     "text": "your text",
     "url": "the address in question",
+    "email": "your e-mail address",
+    "script": "your edit script",
+    "package": "the package in question",
     "home": "your home directory",
 }
+_NESTED = re.compile(
+    r"(?:npm|pnpm|yarn|bun) run|(?:gh|glab|aws|az|gcloud|podman|heroku|fly|uv|kubectl"
+    r"|systemctl|docker (?:compose|image|network|volume|container)|brew services) ?[a-z-]*"
+)
+_INSTALL = re.compile(
+    r"(?:pip3?|npm|pnpm|yarn|bun|uv|poetry|gem|brew|apt|apt-get|cargo|pipx|conda)"
+    r" (?:install|i|add|get)"
+)
 _DOING = (
     (r"git push", "Pushing a branch"),
     (r"git (?:pull|fetch)", "Fetching from a remote"),
@@ -36,7 +62,7 @@ _DOING = (
     (r"git (?:checkout|switch|branch)", "Working with branches"),
     (r"git (?:rebase|merge|cherry-pick)", "Bringing branches together"),
     (r"git worktree", "Working with worktrees"),
-    (r"gh pr|glab mr", "Working on a pull request"),
+    (r"(?:gh pr|glab mr) .*", "Working on a pull request"),
     (r"(?:pytest|jest|vitest|rspec|tox|nox)|\w+ (?:test|t)", "Running tests"),
     (r"(?:pip3?|npm|pnpm|yarn|uv|poetry|gem|brew|apt(?:-get)?) \w+", "Managing packages"),
     (r"(?:docker|podman|docker-compose)(?: .*)?", "Working with containers"),
@@ -54,6 +80,18 @@ def doing(intent: str) -> str:
     return f"Running `{intent}`"
 
 
+def name_of(step: Step) -> str:
+    """A program with the words that say what it is to do: ``gh pr create``, ``npm run build``."""
+    if step.words[0].startswith("."):
+        return step.words[0]
+    words = [step.intent]
+    if _NESTED.fullmatch(step.intent):
+        place = step.words.index(step.intent.split()[-1]) + 1
+        following = step.words[place : place + 1]
+        words += [word for word in following if re.fullmatch(r"[a-z][\w:-]*", word)]
+    return " ".join(words)
+
+
 def clean(text: str, limit: int) -> str:
     """One line that holds nothing hidden."""
     return safe_text(one_line(text, limit))
@@ -66,6 +104,11 @@ class Phrases:
         self._found = found
         self._project = execution.project or ""
         self._values = _values(execution, found)
+
+    @property
+    def own_names(self) -> tuple[str, ...]:
+        """Names that only this run had."""
+        return (*self._values, self._project)
 
     def general(self, text: str, limit: int) -> str:
         """``text`` with placeholders, paths in the project made relative."""
@@ -92,24 +135,26 @@ class Phrases:
         words: list[str] = []
         message = False
         for place, word in enumerate(step.words):
-            shown = self._word(word, place, message=message, keep=word in kept)
-            message = word in _MESSAGE_FLAGS
+            shown = self._word(step, place, message=message, keep=word in kept)
+            message = word in _MESSAGE_FLAGS and _SPEAKING.fullmatch(step.words[0]) is not None
             if not (shown == "<path>" and words and words[-1] == "<path>"):
                 words.append(shown)
         lead = [self.general(_quoted(word), 80) for word in step.lead]
         return clean(" ".join([*lead, *words]), _MAX_COMMAND)
 
-    def _word(self, word: str, place: int, *, message: bool, keep: bool) -> str:
+    def _word(self, step: Step, place: int, *, message: bool, keep: bool) -> str:
+        word = step.words[place]
         if message:
             return "<message>"
         if keep and self._found.change.prefix:
             return self.path(word)
         if place == 0 or keep or word.startswith("-"):
             return self.general(_quoted(word), 120)
-        if re.match(r"https?://", word):
-            return "<url>"
-        if "/" in word or (PurePosixPath(word).suffix and not re.fullmatch(r"[\w:]+\.\w+", word)):
-            return "<path>"
+        if place > 1 and _INSTALL.fullmatch(step.intent):
+            return "<package>"
+        for pattern, name in _KINDS:
+            if pattern.fullmatch(word):
+                return f"<{name}>"
         return "<text>" if len(word) > 60 or " " in word or "\n" in word else self._plain(word)
 
     def _plain(self, word: str) -> str:
@@ -147,6 +192,7 @@ def explained(text: str) -> str:
 
 
 def joined(parts: Iterable[str], last: str = "and") -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
+    """``a``, ``a and b``, ``a, b and c``; a sequence of acts ends with another word."""
     *others, end = [part for part in parts if part] or [""]
-    return f"{', '.join(others)} {last} {end}" if others else end
+    between = ", " if last != "and" else " "
+    return f"{', '.join(others)}{between}{last} {end}" if others else end

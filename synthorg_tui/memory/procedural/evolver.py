@@ -15,6 +15,7 @@ from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.procedural import events
 from synthorg_tui.memory.procedural.certainty import certainty
 from synthorg_tui.memory.procedural.config import EvolverConfig
+from synthorg_tui.memory.procedural.lesson_items import metadata_of, title_of
 from synthorg_tui.memory.procedural.models import (
     WORDED_FIELDS,
     Author,
@@ -172,15 +173,15 @@ def _item(
     return ApprovalItem(
         id=f"{'conflict' if against else 'org'}-{pattern_id}",
         action_type=CONFLICT if against else PROMOTION,
-        title=proposal.discovery,
+        title=title_of(lesson),
         description=f"{figures} {_consequence(against, replaced)}",
         requested_by=EVOLVER,
         risk_level=RiskLevel.HIGH if against else RiskLevel.MEDIUM,
         created_at=report.window_end,
-        metadata={
+        metadata=metadata_of(lesson)
+        | {
             "cycle_id": report.cycle_id,
             "pattern_id": pattern_id,
-            "scope": proposal.scope.value,
             "supersedes": json.dumps(replaced),
             "conflicts": json.dumps(against),
             "agents": json.dumps(pattern.agents),

@@ -1,8 +1,9 @@
 """Whether a lesson takes the place of one that counts already, lives beside it, or contradicts it.
 
 Compared are the words that carry meaning: function words and those of the templates that
-lessons are generated from are left out, since two lessons would be alike by them alone. A word
-right after a negation is another word, so that doing and not doing differ.
+lessons are generated from are left out, since two lessons would be alike by them alone. An option
+of a command (``--all``) is a word. A word right after a negation is another word, so that doing
+and not doing differ.
 """
 
 import re
@@ -12,7 +13,6 @@ from enum import StrEnum
 from typing import Final
 
 from synthorg_tui.memory.procedural.models import ProceduralMemoryProposal
-from synthorg_tui.memory.procedural.phrasing import TEMPLATE_WORDS
 from synthorg_tui.memory.sparse import STOP_WORDS
 
 SAME_CONDITION: Final = 0.5
@@ -24,9 +24,16 @@ COMPATIBLE_ACTION: Final = 0.5
 SAME_LESSON: Final = 0.9
 """Jaccard similarity of conditions and of actions from which on two lessons say the same."""
 
-_WORD: Final = re.compile(r"\w+(?:'\w+)?")
+_WORD: Final = re.compile(r"(?<![\w-])--?\w[\w-]*|\w+(?:'\w+)?")
+_TEMPLATES: Final = """
+running working pushing staging fetching committing bringing managing building checking
+fails failed exit code error errors run again instead example here name names question
+add write path leading leave change finished committed passes followed first
+"""
+"""Words that conditions and actions share because code wrote them: see ``grounded`` and
+``capture``."""
 _NEGATIONS: Final = frozenset({"not", "no", "never", "without", "cannot", "avoid"})
-_MEANINGLESS: Final = (STOP_WORDS | TEMPLATE_WORDS) - _NEGATIONS
+_MEANINGLESS: Final = STOP_WORDS.union(_TEMPLATES.split()) - _NEGATIONS
 
 
 class SupersessionVerdict(StrEnum):

@@ -3,14 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lesson_kit import Run
 
+from synthorg_tui.memory.procedural.capture.failure import FailureCaptureStrategy
 from synthorg_tui.memory.procedural.models import ProceduralMemoryProposal
-from synthorg_tui.memory.procedural.phrasing import (
-    FAILED_CONDITION,
-    TEMPLATE_WORDS,
-    WORKED_CONDITION,
-    words_of,
-)
 from synthorg_tui.memory.procedural.supersession import (
     ExistingSkill,
     Supersession,
@@ -94,28 +90,42 @@ def test_doing_and_not_doing_are_a_conflict(negated: str) -> None:
     assert judged(("alpha bravo", "retry"), ("alpha bravo", negated)).verdict is CONFLICT
 
 
+def test_options_of_commands_are_words() -> None:
+    result = judged(("alpha", "docker images --all"), ("alpha", "docker images --no-trunc -q"))
+    assert result.action_similarity == pytest.approx(2 / 5)
+
+
 def test_a_negation_is_about_the_next_word_only() -> None:
     result = judged(("alpha", "not force, push upstream"), ("alpha", "push upstream"))
     assert result.action_similarity == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("empty", ["...", "a", "the", "When it fails with:"])
+@pytest.mark.parametrize("empty", ["...", "a", "the", "Running it fails again."])
 def test_a_condition_that_says_nothing_leaves_both(empty: str) -> None:
     assert judged((empty, "kilo"), ("alpha", "lima")).verdict is PARTIAL
     assert judged(("alpha", "kilo"), (empty, "lima")).verdict is PARTIAL
 
 
-def test_words_of_the_templates_are_no_likeness() -> None:
-    first = FAILED_CONDITION.format(situation="mypy", error="import untyped")
-    second = FAILED_CONDITION.format(situation="docker build", error="space left")
-    result = judged((first, "kilo"), (second, "lima"))
+def learnt(failed: str, error: str, worked: str) -> ProceduralMemoryProposal:
+    """What capture makes of a call that failed and the one that worked."""
+    run = Run().bash(failed, error, code=2).bash(worked).done()
+    (found,) = FailureCaptureStrategy().capture(run)
+    return found.lesson.proposal
+
+
+def test_generated_lessons_about_different_things_have_nothing_in_common() -> None:
+    first = learnt("terraform plan -colour", "unknown flag -colour", "terraform plan -no-color")
+    second = learnt("docker images --al", "unsupported argument --al", "docker images --all")
+    result = compare(first, ExistingSkill("m", second))
     assert result.condition_similarity == 0
+    assert result.action_similarity == 0
     assert result.verdict is PARTIAL
 
 
-def test_template_words_come_from_the_templates_themselves() -> None:
-    assert words_of(("When {a} fails, Or: {b}",)) == {"when", "fails", "or"}
-    assert words_of((FAILED_CONDITION, WORKED_CONDITION)) <= TEMPLATE_WORDS
+def test_the_same_generated_lesson_with_more_certainty_takes_the_place() -> None:
+    lesson = learnt("terraform plan -colour", "unknown flag -colour", "terraform plan -no-color")
+    surer = lesson.model_copy(update={"confidence": 0.95})
+    assert compare(surer, ExistingSkill("m", lesson)).verdict is FULL
 
 
 def test_all_are_compared_and_conflicts_come_first() -> None:

@@ -1,0 +1,196 @@
+"""Runs the evolver over what is recorded and puts what it proposes in the queue."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Protocol
+
+from synthorg_tui.approvals.errors import ApprovalConflictError
+from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.enums import ConsolidationInterval
+from synthorg_tui.core.execution import Execution
+from synthorg_tui.memory.procedural import events
+from synthorg_tui.memory.procedural.capture.hybrid import create_capture_strategy
+from synthorg_tui.memory.procedural.config import ProceduralMemoryConfig
+from synthorg_tui.memory.procedural.encounters import Encounter, trajectories_of
+from synthorg_tui.memory.procedural.evolver import (
+    CONFLICT,
+    EVOLVER,
+    PROMOTION,
+    AutonomousSkillEvolver,
+    EvolverReport,
+)
+from synthorg_tui.memory.procedural.learn_models import LessonQueue
+from synthorg_tui.memory.procedural.schedule import Moments, is_due
+from synthorg_tui.memory.procedural.supersession import ExistingSkill
+from synthorg_tui.memory.retrieval.safety import raise_fatal
+from synthorg_tui.persistence.executions import ExecutionStore
+
+LAST_CYCLE: Final = "evolver"
+"""Under which name the last cycle is remembered."""
+
+_log = logging.getLogger(__name__)
+
+
+class PromotionQueue(LessonQueue, Protocol):
+    """What promotions need of the approval queue; decisions are not among it."""
+
+    async def list(
+        self, *, action_type: str | None = None, snoozed: bool = False
+    ) -> tuple[ApprovalItem, ...]:
+        """The items of a type; snoozed ones only on request."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Evolution:
+    """A cycle and what became of its items: ids of new ones, and of pending ones that changed."""
+
+    report: EvolverReport
+    proposed: tuple[str, ...] = ()
+    revised: tuple[str, ...] = ()
+
+
+class EvolutionService:
+    """Gives the evolver what it looks at, and the queue what it proposes.
+
+    Args:
+        config: Of capture and of the evolver.
+        interval: How often a cycle is due.
+        executions: The recorded runs of all agents.
+        existing: Tells what every agent is given already.
+        queue: Where proposals wait for a person.
+        moments: Remembers the last cycle.
+        clock: Decides what "now" is.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: ProceduralMemoryConfig,
+        interval: ConsolidationInterval,
+        executions: ExecutionStore,
+        existing: Callable[[], Awaitable[tuple[ExistingSkill, ...]]],
+        queue: PromotionQueue,
+        moments: Moments,
+        clock: Clock,
+    ) -> None:
+        self._config = config.evolver
+        self._interval = interval
+        self._executions = executions
+        self._existing = existing
+        self._queue = queue
+        self._moments = moments
+        self._clock = clock
+        self._capture = create_capture_strategy(config.capture)
+        self._evolver = AutonomousSkillEvolver(config.evolver, clock)
+
+    async def run(self, *, progress: Callable[[int, int], None] | None = None) -> Evolution:
+        """One cycle now; ``progress`` is told how many runs were read, of how many.
+
+        Does nothing when the evolver is disabled. Raises what the stores raise.
+        """
+        if not self._config.enabled:
+            return Evolution(self._evolver.evolve((), ()))
+        started = self._clock.now()
+        try:
+            encounters = await self._encounters(started, progress)
+            trajectories = await asyncio.to_thread(trajectories_of, encounters)
+            report = self._evolver.evolve(
+                trajectories, await self._existing(), decided=await self._decided()
+            )
+            evolution = await self._enqueue(report)
+        except Exception:
+            event = events.SKILL_EVOLVER_CYCLE_FAILED
+            _log.exception("%s", event, extra={"event": event})
+            raise
+        await self._moments.put(LAST_CYCLE, started)
+        return evolution
+
+    async def run_if_due(self) -> Evolution | None:
+        """A cycle if one is due; a failure of it is a log record and is not raised."""
+        if not self._config.enabled:
+            return None
+        try:
+            last = await self._moments.get(LAST_CYCLE)
+            return await self.run() if is_due(self._interval, last, self._clock.now()) else None
+        except Exception as error:
+            raise_fatal(error)
+            _log.warning("the evolver failed: %s", error)
+            return None
+
+    async def _encounters(
+        self, now: datetime, progress: Callable[[int, int], None] | None
+    ) -> list[Encounter]:
+        start = now - timedelta(days=self._config.window_days)
+        ids = await self._executions.ids()
+        found: list[Encounter] = []
+        for place, each in enumerate(ids):
+            execution = await self._executions.get(each)
+            at = (execution.ended_at or execution.started_at) if execution else None
+            if execution is not None and at is not None and at >= start:
+                found += await asyncio.to_thread(self._learnt, execution, at)
+            if progress is not None:
+                progress(place + 1, len(ids))
+        return found
+
+    def _learnt(self, execution: Execution, at: datetime) -> list[Encounter]:
+        """What a run taught; one that can't be understood teaches nothing."""
+        try:
+            return [Encounter(each.lesson, at) for each in self._capture.capture(execution)]
+        except Exception as error:
+            raise_fatal(error)
+            _log.warning("nothing was learnt from %s: %s", execution.id, type(error).__name__)
+            return []
+
+    async def _decided(self) -> frozenset[str]:
+        items = [
+            item
+            for kind in (PROMOTION, CONFLICT)
+            for item in await self._queue.list(action_type=kind, snoozed=True)
+        ]
+        over = (ApprovalStatus.APPROVED, ApprovalStatus.REJECTED)
+        return frozenset(item.id for item in items if item.status in over)
+
+    async def _enqueue(self, report: EvolverReport) -> Evolution:
+        proposed: list[str] = []
+        revised: list[str] = []
+        for item in report.items:
+            try:
+                await self._queue.add(item)
+            except ApprovalConflictError:
+                if await self._renewed(item):
+                    revised.append(item.id)
+            else:
+                proposed.append(item.id)
+        return Evolution(report, tuple(proposed), tuple(revised))
+
+    async def _renewed(self, item: ApprovalItem) -> bool:
+        """Whether a known item was brought up to date; one that had expired waits again."""
+        before = await self._queue.get(item.id)
+        if before is None or before.payload == item.payload:
+            return False
+        metadata: Mapping[str, str] = before.metadata | item.metadata
+        if before.status is ApprovalStatus.EXPIRED:
+            changes = {
+                "status": ApprovalStatus.PENDING,
+                "expires_at": None,
+                "payload": item.payload,
+                "metadata": dict(metadata),
+            }
+            return await self._queue.save(before.model_copy(update=changes)) is not None
+        try:
+            await self._queue.revise(
+                item.id,
+                actor=EVOLVER,
+                payload=item.payload,
+                metadata=metadata,
+                title=item.title,
+                description=item.description,
+            )
+        except ApprovalConflictError:  # decided meanwhile
+            return False
+        return True

@@ -1,0 +1,200 @@
+"""From recorded runs of many agents to proposals in the queue, on the real store."""
+
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from conftest import FixedClock
+from lesson_kit import START, Run
+
+from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
+from synthorg_tui.approvals.person import Person
+from synthorg_tui.approvals.queue import ApprovalQueue, payload_hash
+from synthorg_tui.core.enums import ConsolidationInterval
+from synthorg_tui.core.execution import Execution
+from synthorg_tui.memory.procedural import events
+from synthorg_tui.memory.procedural.config import ProceduralMemoryConfig
+from synthorg_tui.memory.procedural.evolution import EvolutionService
+from synthorg_tui.memory.procedural.evolver import CONFLICT, PROMOTION
+from synthorg_tui.memory.procedural.models import Lesson, ProceduralMemoryProposal
+from synthorg_tui.memory.procedural.supersession import ExistingSkill
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.executions import DuckDBExecutionStore, FileMark
+from synthorg_tui.persistence.moments import DuckDBMoments
+
+AGENTS = ("ada", "bob", "cyd", "dan", "eve")
+ME = Person("terminal")
+
+
+def pushed(agent: str, branch: str = "fix", remedy: str = "git push -u origin {}") -> Execution:
+    error = f"fatal: The current branch {branch} has no upstream branch."
+    run = Run(f"{agent}-{branch}", agent=agent, branch=branch)
+    return run.bash("git push", error, code=128).bash(remedy.format(branch)).done()
+
+
+@dataclass
+class Desk:
+    database: Database
+    clock: FixedClock
+    given: list[ExistingSkill] = field(default_factory=list)
+
+    @property
+    def queue(self) -> ApprovalQueue:
+        return ApprovalQueue(self.database, clock=self.clock, expire_after=timedelta(days=90))
+
+    async def existing(self) -> tuple[ExistingSkill, ...]:
+        return tuple(self.given)
+
+    def service(
+        self,
+        interval: ConsolidationInterval = ConsolidationInterval.DAILY,
+        **evolver: object,
+    ) -> EvolutionService:
+        settings = {"evolver": {"enabled": True, **evolver}}
+        return EvolutionService(
+            config=ProceduralMemoryConfig.model_validate(settings),
+            interval=interval,
+            executions=DuckDBExecutionStore(self.database),
+            existing=self.existing,
+            queue=self.queue,
+            moments=DuckDBMoments(self.database),
+            clock=self.clock,
+        )
+
+    async def record(self, *runs: Execution) -> None:
+        store = DuckDBExecutionStore(self.database)
+        for run in runs:
+            await store.save(run, (), FileMark(run.id, 1, 1, "d"))
+
+    async def decide(self, item: ApprovalItem, status: ApprovalStatus) -> None:
+        await self.database.write(
+            lambda db: self.queue.decide_in(
+                db, item.id, status=status, person=ME, reason="r", payload_hash=payload_hash(item)
+            )
+        )
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    database = Database.in_dir(tmp_path)
+    await database.open()
+    yield Desk(database, FixedClock(START + timedelta(days=1)))
+    await database.close()
+
+
+async def test_what_five_agents_learnt_waits_for_a_person(desk: Desk) -> None:
+    await desk.record(*(pushed(agent) for agent in AGENTS))
+    seen: list[tuple[int, int]] = []
+    evolution = await desk.service().run(progress=lambda done, total: seen.append((done, total)))
+    (item,) = await desk.queue.list()
+    assert evolution.proposed == (item.id,)
+    assert item.action_type == PROMOTION
+    lesson = Lesson.model_validate_json(item.payload)
+    assert lesson.proposal.confidence == 0.8759
+    assert "`git push -u origin <branch>`" in lesson.proposal.action
+    assert {each.agent_id for each in lesson.evidence} == set(AGENTS)
+    assert seen[-1] == (5, 5)
+
+
+async def test_too_few_agents_propose_nothing(desk: Desk) -> None:
+    await desk.record(*(pushed(agent, branch) for agent in AGENTS[:2] for branch in "abc"))
+    evolution = await desk.service().run()
+    assert (evolution.report.trajectories, evolution.report.few_agents) == (6, 1)
+    assert await desk.queue.list() == ()
+
+
+async def test_the_same_runs_again_change_nothing(desk: Desk) -> None:
+    await desk.record(*(pushed(agent) for agent in AGENTS))
+    await desk.service().run()
+    before = await desk.queue.list()
+    again = await desk.service().run()
+    assert (again.proposed, again.revised) == ((), ())
+    assert await desk.queue.list() == before
+
+
+async def test_another_agent_makes_a_pending_proposal_more_certain(desk: Desk) -> None:
+    await desk.record(*(pushed(agent) for agent in AGENTS[:4]))
+    (item_id,) = (await desk.service().run()).proposed
+    await desk.record(pushed(AGENTS[4]))
+    assert (await desk.service().run()).revised == (item_id,)
+    item = await desk.queue.get(item_id)
+    assert item is not None
+    assert Lesson.model_validate_json(item.payload).proposal.confidence == 0.8759
+    assert item.metadata["recurrence"] == "5"
+
+
+@pytest.mark.parametrize("status", [ApprovalStatus.APPROVED, ApprovalStatus.REJECTED])
+async def test_what_was_decided_is_not_proposed_again(desk: Desk, status: ApprovalStatus) -> None:
+    await desk.record(*(pushed(agent) for agent in AGENTS[:3]))
+    await desk.service().run()
+    (item,) = await desk.queue.list()
+    await desk.decide(item, status)
+    await desk.record(*(pushed(agent, "more") for agent in AGENTS))
+    evolution = await desk.service().run()
+    assert (evolution.proposed, evolution.revised, evolution.report.decided) == ((), (), 1)
+
+
+async def test_an_expired_proposal_waits_again_once_there_is_more(desk: Desk) -> None:
+    await desk.record(*(pushed(agent) for agent in AGENTS[:4]))
+    (item_id,) = (await desk.service(window_days=400).run()).proposed
+    desk.clock.advance(days=91)
+    await desk.record(pushed(AGENTS[4]))
+    assert (await desk.service(window_days=400).run()).revised == (item_id,)
+    item = await desk.queue.get(item_id)
+    assert item is not None
+    assert item.status is ApprovalStatus.PENDING
+
+
+async def test_what_contradicts_a_shared_lesson_is_a_choice(desk: Desk) -> None:
+    await desk.record(*(pushed(agent) for agent in AGENTS))
+    (item,) = (await desk.service().run()).report.items
+    proposal = Lesson.model_validate_json(item.payload).proposal
+    other = ProceduralMemoryProposal.model_validate(
+        {**proposal.model_dump(), "action": "Ask the maintainer to create it."}
+    )
+    desk.given.append(ExistingSkill("m1", other))
+    evolution = await desk.service().run()
+    assert evolution.report.items[0].action_type == CONFLICT
+    assert Lesson.model_validate_json(evolution.report.items[0].payload).proposal.supersedes == (
+        "m1",
+    )
+
+
+async def test_a_cycle_is_run_once_an_interval(desk: Desk) -> None:
+    await desk.record(*(pushed(agent) for agent in AGENTS))
+    assert await desk.service().run_if_due() is not None
+    assert await desk.service().run_if_due() is None
+    desk.clock.advance(days=1)
+    assert await desk.service().run_if_due() is not None
+    assert await desk.service(ConsolidationInterval.NEVER).run_if_due() is None
+
+
+async def test_disabled_it_reads_nothing(desk: Desk) -> None:
+    await desk.record(*(pushed(agent) for agent in AGENTS))
+    service = desk.service(enabled=False)
+    assert await service.run_if_due() is None
+    assert (await service.run()).report.items == ()
+
+
+async def test_a_failed_cycle_is_told_and_due_again(
+    desk: Desk, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(_self: object) -> tuple[str, ...]:
+        raise OSError("gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DuckDBExecutionStore, "ids", broken)
+        caplog.set_level(logging.INFO)
+        assert await desk.service().run_if_due() is None
+    told = [record.__dict__.get("event") for record in caplog.records]
+    assert events.SKILL_EVOLVER_CYCLE_FAILED in told
+    assert await desk.service().run_if_due() is not None
+
+
+def test_the_service_holds_no_store_of_memories() -> None:
+    held = EvolutionService.__init__.__annotations__
+    assert "backend" not in held
+    assert "shared" not in held

@@ -1,10 +1,10 @@
 """What a backend may offer beyond ``MemoryBackend``; probe with ``isinstance``."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
 
 from pydantic import AwareDatetime
 
@@ -14,8 +14,12 @@ from synthorg_tui.memory.enums import Sensitivity, SourceKind
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest, Tags
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
     from synthorg_tui.memory.index.protocol import Visibility
     from synthorg_tui.memory.protocol import MemoryBackend
+
+T = TypeVar("T")
 
 
 class MemoryDraft(FrozenModel):
@@ -43,6 +47,36 @@ class BatchOutcome:
     added: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
     skipped: tuple[tuple[str | None, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    """A memory to be stored for good, in the agent's name; ``shared`` publishes it to all."""
+
+    agent_id: str
+    request: MemoryStoreRequest
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryBundle:
+    """Memories that come, go (soft-deleted) and come back, all in one transaction."""
+
+    add: tuple[NewMemory, ...] = ()
+    remove: tuple[str, ...] = ()
+    restore: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BundleOutcome:
+    """What a bundle did: ids of the new memories in order, and the others as they were before.
+
+    Ids that name no live memory (to remove) or no deleted one (to restore) are passed over.
+    """
+
+    added: tuple[str, ...]
+    removed: tuple[MemoryEntry, ...]
+    restored: tuple[MemoryEntry, ...]
 
 
 class ChangeKind(StrEnum):
@@ -234,4 +268,23 @@ class Desk(Protocol):
 
     async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
         """Every change to a memory, newest first."""
+        ...
+
+
+@runtime_checkable
+class BundleStore(Protocol):
+    """Memories changed in one transaction with what else has to be true together with them."""
+
+    async def change_together(
+        self,
+        bundle: MemoryBundle,
+        within: "Callable[[DuckDBPyConnection, BundleOutcome], T]",
+        *,
+        actor: str,
+    ) -> T:
+        """Make the changes and what ``within`` writes, all or nothing; returns what it returns.
+
+        ``within`` runs last in the transaction: what it raises undoes everything and is raised
+        here. Raises ``MemoryStoreError`` when an agent may keep nothing, or nothing more.
+        """
         ...

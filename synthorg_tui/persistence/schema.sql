@@ -138,3 +138,57 @@ CREATE TABLE IF NOT EXISTS model_usage (
     seconds DOUBLE NOT NULL,
     cost DOUBLE NOT NULL
 );
+
+-- Skills that a person let count, by the path of their file: a SkillRecord, columns as its
+-- fields; lists and "proposal" are JSON. "sha256" is of the bytes in force, empty without a file.
+CREATE TABLE IF NOT EXISTS skills (
+    path VARCHAR PRIMARY KEY,
+    root VARCHAR NOT NULL,
+    name VARCHAR NOT NULL,
+    status VARCHAR NOT NULL,
+    scope VARCHAR NOT NULL,
+    agent_id VARCHAR NOT NULL,
+    kind VARCHAR,
+    lesson_key VARCHAR,
+    source VARCHAR NOT NULL,
+    memory_ids VARCHAR NOT NULL,
+    sha256 VARCHAR NOT NULL,
+    version BIGINT NOT NULL,
+    proposal VARCHAR NOT NULL,
+    evidence VARCHAR NOT NULL,
+    superseded_by VARCHAR,
+    application_count BIGINT NOT NULL,
+    last_applied_at TIMESTAMP,
+    adopted_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL
+);
+
+-- Every text a skill's file had, by us or by somebody else; rows are only ever added.
+CREATE TABLE IF NOT EXISTS skill_versions (
+    number BIGINT PRIMARY KEY,
+    path VARCHAR NOT NULL,
+    version BIGINT NOT NULL,
+    happened_at TIMESTAMP NOT NULL,
+    actor VARCHAR NOT NULL,
+    event VARCHAR NOT NULL,
+    sha256 VARCHAR NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS skill_bytes (
+    sha256 VARCHAR PRIMARY KEY,
+    bytes BLOB NOT NULL
+);
+
+-- Decisions and what they did, in order. One that is "open" is committed, but its files may not
+-- be written yet. "effects" is the JSON of what it takes to finish it and to take it back.
+CREATE TABLE IF NOT EXISTS operations (
+    number BIGINT PRIMARY KEY,
+    kind VARCHAR NOT NULL,
+    item_id VARCHAR,
+    title VARCHAR NOT NULL,
+    actor VARCHAR NOT NULL,
+    happened_at TIMESTAMP NOT NULL,
+    state VARCHAR NOT NULL,
+    undone_by BIGINT,
+    effects VARCHAR NOT NULL
+);

@@ -41,8 +41,8 @@ def skill_path(root: Path, name: str) -> Path:
     return path
 
 
-def write_skill(root: Path, name: str, text: str) -> Path:
-    """Put the text in the skill's file, durably and at once; the file's path.
+def write_skill(root: Path, name: str, content: str | bytes) -> Path:
+    """Put the text, or the bytes of one, in the skill's file, durably and at once; the file's path.
 
     Raises:
         SkillPathError: the name isn't a skill's, or a link stands where the file belongs.
@@ -55,7 +55,7 @@ def write_skill(root: Path, name: str, text: str) -> Path:
         temporary.unlink(missing_ok=True)  # of a write that was killed
         try:
             with temporary.open("xb") as file:
-                file.write(text.encode())
+                file.write(content.encode() if isinstance(content, str) else content)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)

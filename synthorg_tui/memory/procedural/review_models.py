@@ -4,11 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import TypeAlias
 
 from synthorg_tui.approvals.errors import StaleReviewError
 from synthorg_tui.approvals.models import ApprovalItem, Flag
 from synthorg_tui.memory.models import MemoryEntry
-from synthorg_tui.memory.procedural.models import Author, Evidence, FileChangePayload, Lesson
+from synthorg_tui.memory.procedural.models import (
+    Author,
+    Evidence,
+    FileChangePayload,
+    Lesson,
+    PrunePayload,
+)
+
+Subject: TypeAlias = Lesson | FileChangePayload | PrunePayload
+"""What an item can be about."""
 
 
 class SubjectKind(StrEnum):
@@ -40,7 +50,7 @@ class InboxEntry:
 
     item: ApprovalItem
     kind: SubjectKind
-    subject: Lesson | FileChangePayload | None
+    subject: Subject | None
     scope: str = ""
     confidence: float | None = None
     recurrence: int = 0
@@ -72,6 +82,7 @@ class Review:
     ``path`` and ``text`` are the file that would be written, empty when there is none. ``diff``
     is unified, line by line, against what it would replace; empty when that is nothing.
     ``replaces`` are the memories that would go, ``agents`` those who would get a copy.
+    ``problem`` says why it can only be rejected, empty when it can be approved.
     """
 
     entry: InboxEntry
@@ -83,6 +94,7 @@ class Review:
     near: tuple[NearSkill, ...] = ()
     replaces: tuple[MemoryEntry, ...] = ()
     agents: tuple[str, ...] = ()
+    problem: str = ""
 
     @property
     def item(self) -> ApprovalItem:
@@ -121,10 +133,15 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class BulkOutcome:
-    """Decisions taken together, and the reviews that were no longer as shown: those stay."""
+    """Decisions taken together.
+
+    Of the rest, which stay as they are, ``stale`` are those no longer as shown; ``refused`` pairs
+    the id of any other with the reason.
+    """
 
     decisions: tuple[Decision, ...]
     stale: tuple[Review, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
 
 
 class ReviewChangedError(StaleReviewError):

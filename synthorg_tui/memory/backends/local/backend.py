@@ -1,15 +1,16 @@
 """The local backend: everything a program and the person at the desk do with memories."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.backends.local import queries
+from synthorg_tui.memory.backends.local.bundle import change_together
 from synthorg_tui.memory.backends.local.core import Core, failing_as, refuse_reserved
 from synthorg_tui.memory.backends.local.policy import StorePolicy, UniformPolicy
 from synthorg_tui.memory.backends.local.rows import (
@@ -26,8 +27,10 @@ from synthorg_tui.memory.errors import MemoryNotFoundError, MemoryRetrievalError
 from synthorg_tui.memory.extensions import (
     BatchOutcome,
     BrowseFilter,
+    BundleOutcome,
     ChangeKind,
     Facets,
+    MemoryBundle,
     MemoryDraft,
     MemoryEdit,
     MemoryPage,
@@ -44,13 +47,15 @@ from synthorg_tui.providers.embedding.protocol import Embedder
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+T = TypeVar("T")
+
 
 class LocalMemoryBackend(ScopedMemory):
     """Memories in DuckDB, found through a vector index that can be rebuilt at any time.
 
     It is ``MemoryBackend``, ``MemoryCapabilities``, ``SharedKnowledgeStore``, ``SparseSearch``,
-    ``BatchStore`` and ``Desk``. Used directly it sees all sessions and projects; ``scoped``
-    gives the view from inside one.
+    ``BatchStore``, ``BundleStore`` and ``Desk``. Used directly it sees all sessions and projects;
+    ``scoped`` gives the view from inside one.
 
     Args:
         database: Where memories are kept; opened with the backend unless it is open already.
@@ -91,6 +96,19 @@ class LocalMemoryBackend(ScopedMemory):
         refuse_reserved(agent_id, MemoryStoreError)
         with failing_as(MemoryStoreError, "storing"):
             return await self._keeper.store_many(agent_id, drafts, actor=actor)
+
+    async def change_together(
+        self,
+        bundle: MemoryBundle,
+        within: "Callable[[DuckDBPyConnection, BundleOutcome], T]",
+        *,
+        actor: str,
+    ) -> T:
+        """Memories that come and go in one transaction with what ``within`` writes."""
+        for memory in bundle.add:
+            refuse_reserved(memory.agent_id, MemoryStoreError)
+        with failing_as(MemoryStoreError, "storing"):
+            return await change_together(self.core, self._keeper, bundle, within, actor=actor)
 
     async def find(
         self, query: MemoryQuery, *, agents: frozenset[str] | None = None

@@ -2,6 +2,7 @@
 
 import logging
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,7 +20,7 @@ from synthorg_tui.memory.backends.local.rows import (
 from synthorg_tui.memory.backends.local.writes import Changes
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.errors import MemoryStoreError
-from synthorg_tui.memory.extensions import BatchOutcome, MemoryDraft
+from synthorg_tui.memory.extensions import BatchOutcome, MemoryDraft, NewMemory
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.memory.traits import traits_of
@@ -73,6 +74,36 @@ class Keeper:
 
         await self._core.change(work)
         return row.id
+
+    def rows_for_good(self, memories: Sequence[NewMemory]) -> list[MemoryRow]:
+        """Rows of memories that outlast every session; raises ``MemoryStoreError``."""
+        _advise(*(memory.request for memory in memories))
+        now = self._core.clock.now()
+        for memory in memories:
+            if self._core.policy.level(memory.agent_id) is MemoryLevel.NONE:
+                raise MemoryStoreError(
+                    f"agent {memory.agent_id} has memory level none: nothing is stored"
+                )
+        return [
+            self._row(
+                memory.agent_id,
+                MemoryDraft(
+                    request=memory.request,
+                    level=MemoryLevel.PERSISTENT,
+                    source_kind=SourceKind.OPERATOR,
+                ),
+                now,
+                shared=memory.shared,
+            )
+            for memory in memories
+        ]
+
+    def check_room(self, changes: Changes, rows: Sequence[MemoryRow]) -> None:
+        """Raise ``MemoryStoreError`` when an agent's memory has no room for its rows."""
+        counts = Counter(row.agent_id for row in rows if not row.shared)
+        for agent_id, count in counts.items():
+            if _room(changes, agent_id, self._core) < count:
+                raise MemoryStoreError(_full(agent_id, self._core))
 
     async def store_many(
         self, agent_id: str, drafts: Sequence[MemoryDraft], *, actor: str

@@ -1,0 +1,121 @@
+"""Carries a decision out: one transaction, then its files; and takes it back."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from synthorg_tui.approvals.person import Person, Policy
+from synthorg_tui.approvals.queue import ApprovalQueue
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.memory.extensions import BundleOutcome, BundleStore, MemoryBundle
+from synthorg_tui.memory.procedural import journal
+from synthorg_tui.memory.procedural.adoption import Plan
+from synthorg_tui.memory.procedural.journal import Journal, Operation
+from synthorg_tui.memory.procedural.review_models import Decision, DecisionKind
+from synthorg_tui.memory.procedural.undoing import undo_in, undo_plan
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What is decided; ``payload`` is the item's, where the person edits it."""
+
+    kind: DecisionKind
+    title: str
+    item_id: str | None = None
+    payload: str | None = None
+
+
+class Decider:
+    """Does plans, each whole or not at all. Callers see to it that there is one at a time."""
+
+    def __init__(
+        self, *, journal: Journal, store: BundleStore, queue: ApprovalQueue, clock: Clock
+    ) -> None:
+        self._journal = journal
+        self._store = store
+        self._queue = queue
+        self._clock = clock
+
+    async def settle(self) -> None:
+        """Finish earlier decisions whose files couldn't be written then."""
+        await self._journal.roll_forward()
+
+    async def commit(
+        self,
+        plan: Plan,
+        cause: Cause,
+        person: Person | Policy,
+        *,
+        also: "Callable[[Connection, BundleOutcome], None] | None" = None,
+    ) -> Decision:
+        """Do a plan; ``also`` runs in its transaction and may stop it by raising."""
+
+        def within(db: "Connection", outcome: BundleOutcome) -> Operation:
+            if also is not None:
+                also(db, outcome)
+            effects = plan.write_in(db, outcome, actor=str(person), at=self._clock.now())
+            return journal.record_in(
+                db,
+                kind=cause.kind,
+                item_id=cause.item_id,
+                title=cause.title,
+                actor=str(person),
+                at=self._clock.now(),
+                effects=effects.model_copy(update={"payload_before": cause.payload}),
+            )
+
+        return await self._carried_out(plan.bundle, within, person)
+
+    async def undo(self, person: Person) -> Decision | None:
+        """Take back the last decision that still stands, ``None`` when there is none.
+
+        Raises ``ApprovalConflictError`` when a file it wrote has been changed since.
+        """
+        await self.settle()
+        operation = await self._journal.last_undoable()
+        if operation is None:
+            return None
+        plan = await asyncio.to_thread(undo_plan, operation)
+        at = self._clock.now()
+
+        def within(db: "Connection", outcome: BundleOutcome) -> Operation:
+            return undo_in(db, operation, plan, outcome, queue=self._queue, person=person, at=at)
+
+        return await self._carried_out(plan.bundle, within, person)
+
+    async def _carried_out(
+        self,
+        bundle: MemoryBundle,
+        within: "Callable[[Connection, BundleOutcome], Operation]",
+        person: Person | Policy,
+    ) -> Decision:
+        """Once begun it goes on to its end, even when the caller is cancelled."""
+
+        async def run() -> Decision:
+            operation = await self._store.change_together(bundle, within, actor=str(person))
+            return _decision(await self._journal.finish(operation))
+
+        task = asyncio.ensure_future(run())
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait([task])  # the next decision must not begin before
+            raise
+
+
+def _decision(operation: Operation) -> Decision:
+    effects = operation.effects
+    return Decision(
+        number=operation.number,
+        kind=operation.kind,
+        title=operation.title,
+        at=operation.at,
+        item_id=operation.item_id,
+        memory_ids=effects.added,
+        paths=tuple(str(step.path) for step in effects.files),
+        left_alone=effects.left_alone,
+    )

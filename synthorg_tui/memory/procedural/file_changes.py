@@ -1,0 +1,220 @@
+"""Skill files that are not as the memory has them come up for review; our own writes don't."""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from synthorg_tui.approvals.errors import ApprovalConflictError
+from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus, RiskLevel
+from synthorg_tui.approvals.queue import ApprovalQueue
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.redaction import RedactionTally, redact_text
+from synthorg_tui.memory.procedural.ledger import (
+    SkillLedger,
+    SkillRecord,
+    SkillStatus,
+    VersionEvent,
+)
+from synthorg_tui.memory.procedural.models import FileChangeKind, FileChangePayload
+from synthorg_tui.memory.procedural.prepare import Shelf, SkillStore
+from synthorg_tui.memory.procedural.stored_text import stored_text
+from synthorg_tui.memory.procedural.subjects import FILE_CHANGE_ACTION, entry_of
+from synthorg_tui.skills.models import SkillFile
+from synthorg_tui.skills.writer import FILE_NAME
+
+REQUESTED_BY: Final = "skills on disk"
+
+_TITLES: Final = {
+    FileChangeKind.NEW: "New skill on disk: {}",
+    FileChangeKind.EDITED: "Skill edited on disk: {}",
+    FileChangeKind.DELETED: "Skill deleted from disk: {}",
+    FileChangeKind.CONFLICT: "Skill changed on disk and here: {}",
+}
+_TOLD: Final = {
+    FileChangeKind.NEW: "Approving takes it into memory.",
+    FileChangeKind.EDITED: "Approving takes the new text into memory; rejecting leaves both be.",
+    FileChangeKind.DELETED: "Approving retires it; rejecting keeps it in memory.",
+    FileChangeKind.CONFLICT: (
+        "Approving lets the text on disk count; rejecting keeps ours, which can then be written "
+        "back."
+    ),
+}
+_RISKS: Final = {
+    FileChangeKind.DELETED: RiskLevel.LOW,
+    FileChangeKind.CONFLICT: RiskLevel.HIGH,
+}
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What a comparison did: ids of new items, and of items about what is no longer so."""
+
+    added: tuple[str, ...] = ()
+    withdrawn: tuple[str, ...] = ()
+
+
+class FileChanges:
+    """Compares the skills on disk with the ledger.
+
+    Args:
+        queue: Where differences go.
+        ledger: The skills in force.
+        store: The memories.
+        shelf: The skills on disk.
+        deciding: Held while a decision is taken, when the disk may be behind the ledger.
+        clock: Decides what "now" is.
+    """
+
+    def __init__(
+        self,
+        *,
+        queue: ApprovalQueue,
+        ledger: SkillLedger,
+        store: SkillStore,
+        shelf: Shelf,
+        deciding: asyncio.Lock,
+        clock: Clock,
+    ) -> None:
+        self._queue = queue
+        self._ledger = ledger
+        self._store = store
+        self._shelf = shelf
+        self._deciding = deciding
+        self._clock = clock
+
+    async def sync(self) -> SyncReport:
+        """Put every difference up for review that isn't yet; withdraw what is none any more.
+
+        A difference that was rejected doesn't come up again while it stays the same.
+        """
+        async with self._deciding:
+            changes = {_item_id(each): each for each in await self._changes()}
+            withdrawn = await self._withdraw(changes)
+            added = [item_id for item_id, each in changes.items() if await self._add(item_id, each)]
+        return SyncReport(tuple(added), tuple(withdrawn))
+
+    async def _changes(self) -> list[FileChangePayload]:
+        files = await asyncio.to_thread(self._shelf.scan)
+        by_path = {str(file.path): file for file in files}
+        records = {record.path: record for record in await self._ledger.all()}
+        found = [await self._difference(file, records.get(path)) for path, file in by_path.items()]
+        for path, record in records.items():
+            if path not in by_path and record.status is SkillStatus.ACTIVE:
+                found.append(await self._missing(record))
+        return [each for each in found if each is not None]
+
+    async def _difference(
+        self, file: SkillFile, record: SkillRecord | None
+    ) -> FileChangePayload | None:
+        if record is not None and record.sha256 == file.sha256:
+            return None
+        if file.document is None or file.path.name != FILE_NAME:
+            return None  # what is wrong with it is listed with the skills
+        if record is None or record.status is not SkillStatus.ACTIVE:
+            return None if file.shadowed_by else _change(FileChangeKind.NEW, file, record)
+        change = FileChangeKind.EDITED
+        if await self._is_changed_here(record):
+            change = FileChangeKind.CONFLICT
+        ours = (await self._ledger.content(record.sha256)).decode("utf-8", "replace")
+        return _change(change, file, record, ours=ours)
+
+    async def _missing(self, record: SkillRecord) -> FileChangePayload | None:
+        """The payload for a skill that the scan didn't find, unless its file can't be read."""
+        if not await asyncio.to_thread(_is_gone, Path(record.path)):
+            return None
+        ours = (await self._ledger.content(record.sha256)).decode("utf-8", "replace")
+        return FileChangePayload(
+            change=FileChangeKind.DELETED,
+            name=record.name,
+            path=record.path,
+            ours=_redacted(ours),
+            version=record.version,
+        )
+
+    async def _is_changed_here(self, record: SkillRecord) -> bool:
+        """Whether our text never got to the disk, or somebody edited the memory."""
+        versions = await self._ledger.versions(record.path)
+        if versions and versions[0].event is VersionEvent.NOT_WRITTEN:
+            return True
+        owner = next(iter(record.memory_ids), "")
+        entries = [e for e in await self._store.lookup(owner) if e.id == owner] if owner else []
+        return any(entry.content != stored_text(record.proposal) for entry in entries)
+
+    async def _add(self, item_id: str, change: FileChangePayload) -> bool:
+        item = ApprovalItem(
+            id=item_id,
+            action_type=FILE_CHANGE_ACTION,
+            title=_TITLES[change.change].format(change.name),
+            description=_TOLD[change.change],
+            requested_by=REQUESTED_BY,
+            risk_level=_RISKS.get(change.change, RiskLevel.MEDIUM),
+            created_at=self._clock.now(),
+            metadata={"path": change.path, "change": change.change.value},
+            payload=change.model_dump_json(),
+        )
+        known = await self._queue.get(item_id)
+        if known is not None and known.status is ApprovalStatus.EXPIRED:
+            # Withdrawn, or nobody looked in time; it is so again.
+            revived = {"status": ApprovalStatus.PENDING, "expires_at": None}
+            await self._queue.save(known.model_copy(update=revived))
+            return True
+        if known is not None:
+            return False
+        try:
+            await self._queue.add(item)
+        except ApprovalConflictError:
+            return False
+        return True
+
+    async def _withdraw(self, changes: Mapping[str, FileChangePayload]) -> list[str]:
+        withdrawn = []
+        for item in await self._queue.list(
+            status=ApprovalStatus.PENDING, action_type=FILE_CHANGE_ACTION, snoozed=True
+        ):
+            if item.id not in changes and isinstance(entry_of(item).subject, FileChangePayload):
+                expired = item.model_copy(
+                    update={"status": ApprovalStatus.EXPIRED, "snoozed_until": None}
+                )
+                if await self._queue.save_if_pending(expired):
+                    withdrawn.append(item.id)
+        return withdrawn
+
+
+def _change(
+    kind: FileChangeKind, file: SkillFile, record: SkillRecord | None, *, ours: str = ""
+) -> FileChangePayload:
+    return FileChangePayload(
+        change=kind,
+        name=file.name,
+        path=str(file.path),
+        text=_redacted(file.text),
+        sha256=file.sha256,
+        ours=_redacted(ours),
+        version=record.version if record else 0,
+    )
+
+
+def _item_id(change: FileChangePayload) -> str:
+    """The same for the same difference: the file's bytes against the version in force."""
+    said = f"{change.path}\n{change.sha256}\n{change.version}"
+    return f"file-{hashlib.sha256(said.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
+
+
+def _redacted(text: str) -> str:
+    return redact_text(text, RedactionTally())
+
+
+def _is_gone(path: Path) -> bool:
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False

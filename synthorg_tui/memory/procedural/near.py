@@ -1,0 +1,107 @@
+"""Lessons in force that say nearly the same as a proposal, or contradict it."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.extensions import Desk, SearchHit
+from synthorg_tui.memory.models import MemoryQuery
+from synthorg_tui.memory.procedural.ledger import SkillRecord
+from synthorg_tui.memory.procedural.models import ProceduralMemoryProposal
+from synthorg_tui.memory.procedural.review_models import NearSkill
+from synthorg_tui.memory.procedural.stored_text import stored_text
+from synthorg_tui.memory.procedural.supersession import (
+    ExistingSkill,
+    SupersessionVerdict,
+    compare,
+)
+
+NEAR: Final = 0.75
+"""Cosine similarity of two lessons from which on a person should look at both."""
+
+_LOOKED_AT: Final = 12
+_WORD = re.compile(r"\w+")
+
+
+async def near_skills(
+    desk: Desk, proposal: ProceduralMemoryProposal, records: Sequence[SkillRecord]
+) -> tuple[NearSkill, ...]:
+    """What is alike, most alike first, among procedural memories; each skill once.
+
+    What would be replaced or contradicted is there however little it resembles.
+    """
+    by_memory = {memory_id: each for each in records for memory_id in each.memory_ids}
+    query = MemoryQuery(
+        text=stored_text(proposal),
+        categories=frozenset({MemoryCategory.PROCEDURAL}),
+        limit=_LOOKED_AT,
+    )
+    hits = {hit.entry.id: hit for hit in (await desk.find(query)).hits}
+    found = [_near(proposal, record, _similarity_of(proposal, record, hits)) for record in records]
+    found += [
+        NearSkill(
+            hit.entry.id, "", _first_line(hit.entry.content), _similarity(proposal, hit), "partial"
+        )
+        for hit in hits.values()
+        if hit.entry.id not in by_memory
+    ]
+    worth = (
+        each
+        for each in found
+        if each.similarity >= NEAR or each.verdict != SupersessionVerdict.PARTIAL
+    )
+    return tuple(sorted(worth, key=lambda each: (-each.similarity, each.memory_id)))
+
+
+def replaced_fully(
+    proposal: ProceduralMemoryProposal, records: Iterable[SkillRecord]
+) -> tuple[SkillRecord, ...]:
+    """The skills whose place the proposal takes because it says all that they say."""
+    return tuple(
+        record
+        for record in records
+        if compare(proposal, _existing(record)).verdict is SupersessionVerdict.FULL
+    )
+
+
+def word_similarity(first: str, second: str) -> float:
+    """Jaccard similarity of the words of two texts, in [0, 1]."""
+    words = [frozenset(_WORD.findall(text.lower())) for text in (first, second)]
+    union = words[0] | words[1]
+    return len(words[0] & words[1]) / len(union) if union else 1.0
+
+
+def _near(proposal: ProceduralMemoryProposal, record: SkillRecord, similarity: float) -> NearSkill:
+    existing = _existing(record)
+    return NearSkill(
+        memory_id=existing.id,
+        name=record.name,
+        discovery=record.proposal.discovery,
+        similarity=similarity,
+        verdict=compare(proposal, existing).verdict.value,
+    )
+
+
+def _existing(record: SkillRecord) -> ExistingSkill:
+    return ExistingSkill(next(iter(record.memory_ids), record.path), record.proposal)
+
+
+def _similarity_of(
+    proposal: ProceduralMemoryProposal, record: SkillRecord, hits: dict[str, SearchHit]
+) -> float:
+    hit = next((hits[each] for each in record.memory_ids if each in hits), None)
+    if hit is not None:
+        return _similarity(proposal, hit)
+    return word_similarity(stored_text(proposal), stored_text(record.proposal))
+
+
+def _similarity(proposal: ProceduralMemoryProposal, hit: SearchHit) -> float:
+    """The cosine; that of the words when the embedder is away."""
+    if hit.dense is None:
+        return word_similarity(stored_text(proposal), hit.entry.content)
+    return min(1.0, max(0.0, hit.dense))
+
+
+def _first_line(content: str) -> str:
+    return content.partition("\n")[0].removeprefix("[DISCOVERY] ")

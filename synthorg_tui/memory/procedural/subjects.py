@@ -1,0 +1,76 @@
+"""What an item of the queue is about, read from its payload."""
+
+from typing import Annotated, Final
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from synthorg_tui.approvals.models import ApprovalItem
+from synthorg_tui.memory.procedural.models import (
+    WORDED_FIELDS,
+    Author,
+    FileChangePayload,
+    Lesson,
+    ProceduralMemoryProposal,
+    PrunePayload,
+)
+from synthorg_tui.memory.procedural.review_models import (
+    FieldText,
+    InboxEntry,
+    Subject,
+    SubjectKind,
+)
+
+LESSON_ACTION: Final = "procedural:lesson"
+FILE_CHANGE_ACTION: Final = "skills:file_change"
+
+_KINDS: Final = {
+    LESSON_ACTION: SubjectKind.LESSON,
+    "skill_evolver:org_promotion": SubjectKind.PROMOTION,
+    "skill_evolver:conflict": SubjectKind.CONFLICT,
+    FILE_CHANGE_ACTION: SubjectKind.FILE_CHANGE,
+    "procedural:prune": SubjectKind.PRUNE,
+}
+_EXPECTED: Final = {
+    SubjectKind.FILE_CHANGE: FileChangePayload,
+    SubjectKind.PRUNE: PrunePayload,
+}
+_SUBJECTS: TypeAdapter[Subject] = TypeAdapter(
+    Annotated[Lesson | FileChangePayload | PrunePayload, Field(discriminator="type")]
+)
+
+
+def entry_of(item: ApprovalItem) -> InboxEntry:
+    """An item as a list shows it; one whose payload can't be read says so."""
+    kind = _KINDS.get(item.action_type)
+    try:
+        subject = _SUBJECTS.validate_json(item.payload)
+    except (ValidationError, RecursionError):
+        subject = None
+    if subject is None or kind is None or not isinstance(subject, _EXPECTED.get(kind, Lesson)):
+        return InboxEntry(item, SubjectKind.UNREADABLE, None)
+    if not isinstance(subject, Lesson):
+        return InboxEntry(item, kind, subject)
+    return InboxEntry(
+        item=item,
+        kind=kind,
+        subject=subject,
+        scope=subject.proposal.scope.value,
+        confidence=subject.proposal.confidence,
+        recurrence=subject.recurrence,
+        evidence=subject.evidence,
+        fields=fields_of(subject),
+    )
+
+
+def fields_of(lesson: Lesson) -> dict[str, FieldText]:
+    """The worded fields of a lesson and who wrote each."""
+    return {
+        name: FieldText(text_of(lesson.proposal, name), lesson.authors.get(name, Author.EVIDENCE))
+        for name in WORDED_FIELDS
+    }
+
+
+def text_of(proposal: ProceduralMemoryProposal, name: str) -> str:
+    """A worded field as text; steps are lines."""
+    value = getattr(proposal, name)
+    return "\n".join(value) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,246 @@
+"""A store with a queue and a desk to decide at, for tests."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from conftest import FixedClock
+from store_kit import AGENT, opened
+
+from synthorg_tui.approvals.models import ApprovalItem
+from synthorg_tui.approvals.person import Person
+from synthorg_tui.approvals.queue import ApprovalQueue
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
+from synthorg_tui.memory.extensions import BrowseFilter
+from synthorg_tui.memory.models import MemoryEntry
+from synthorg_tui.memory.procedural.config import PropagationConfig
+from synthorg_tui.memory.procedural.deciding import Decider
+from synthorg_tui.memory.procedural.file_changes import FileChanges
+from synthorg_tui.memory.procedural.journal import Journal
+from synthorg_tui.memory.procedural.ledger import SkillLedger
+from synthorg_tui.memory.procedural.models import (
+    WORDED_FIELDS,
+    Author,
+    Evidence,
+    Lesson,
+    LessonKind,
+    ProceduralMemoryProposal,
+)
+from synthorg_tui.memory.procedural.prepare import Preparer
+from synthorg_tui.memory.procedural.review import ReviewDesk
+from synthorg_tui.memory.procedural.subjects import LESSON_ACTION
+from synthorg_tui.persistence.executions import DuckDBExecutionStore
+from synthorg_tui.skills.models import RootScope, SkillFile, SkillRoot
+from synthorg_tui.skills.parse import parse
+from synthorg_tui.skills.writer import FILE_NAME
+
+PERSON = Person("tui")
+OWN = "skills"
+USER = "user-skills"
+
+
+@dataclass(frozen=True)
+class Colleague:
+    """An agent with its place in the organisation."""
+
+    id: str
+    role: str | None = None
+    department: str | None = None
+
+
+@dataclass(frozen=True)
+class PlainShelf:
+    """The skills of some roots, the first root of a name winning."""
+
+    roots: Sequence[SkillRoot]
+
+    def scan(self) -> tuple[SkillFile, ...]:
+        found: dict[str, Path] = {}
+        return tuple(self._file(root, path, found) for root, path in self._paths())
+
+    def _paths(self) -> Iterator[tuple[SkillRoot, Path]]:
+        for root in self.roots:
+            yield from ((root, path) for path in sorted(root.path.glob(f"*/{FILE_NAME}")))
+
+    def _file(self, root: SkillRoot, path: Path, found: dict[str, Path]) -> SkillFile:
+        content = path.read_bytes()
+        name, text = path.parent.name, content.decode("utf-8", "replace")
+        document, findings = parse(text, name=name)
+        winner = found.setdefault(name, path)
+        digest = sha256(content).hexdigest()
+        shadowed_by = None if winner == path else winner
+        return SkillFile(root, name, path, digest, text, document, findings, shadowed_by)
+
+
+@dataclass(frozen=True)
+class Office:
+    """Everything about decisions over one data directory."""
+
+    data_dir: Path
+    backend: LocalMemoryBackend
+    queue: ApprovalQueue
+    ledger: SkillLedger
+    journal: Journal
+    desk: ReviewDesk
+    changes: FileChanges
+
+    @property
+    def skills(self) -> Path:
+        return self.data_dir / OWN
+
+    async def propose(self, lesson: Lesson, *, action_type: str = LESSON_ACTION) -> str:
+        """Put a lesson in the queue; its id."""
+        item = item_of(lesson, action_type=action_type)
+        await self.queue.add(item)
+        return item.id
+
+    async def approve(self, item_id: str, **fields: object) -> str:
+        """Approve what the desk shows; the first memory's id."""
+        shown = (await self.desk.review(item_id)).shown
+        decision = await self.desk.approve(item_id, shown=shown, person=PERSON, **fields)  # type: ignore[arg-type]
+        return decision.memory_ids[0]
+
+    async def memories(self) -> tuple[MemoryEntry, ...]:
+        """Every live memory, by id."""
+        page = await self.backend.browse(BrowseFilter())
+        return tuple(sorted(page.entries, key=lambda entry: entry.id))
+
+    async def state(self) -> dict[str, object]:
+        """What a decision may change, to be compared; revisions and the trail left out."""
+        return {
+            "memories": await self.memories(),
+            "skills": await self.ledger.all(),
+            "items": await self.queue.list(snoozed=True),
+            "files": on_disk(self.data_dir),
+        }
+
+
+@asynccontextmanager
+async def office(
+    data_dir: Path,
+    *,
+    clock: Clock | None = None,
+    agents: Sequence[Colleague] = (),
+    propagation: PropagationConfig | None = None,
+    require_approval: bool = True,
+) -> AsyncIterator[Office]:
+    """A desk over a data directory, with the open decisions of an earlier one finished."""
+    clock = clock or FixedClock()
+    async with opened(data_dir, clock=clock) as backend:
+        database = backend.core.database
+        queue = ApprovalQueue(database, clock=clock)
+        ledger = SkillLedger(database)
+        journal = Journal(database, queue)
+        shelf = PlainShelf(
+            (
+                SkillRoot(data_dir / USER, RootScope.USER),
+                SkillRoot(data_dir / OWN, RootScope.OWN),
+            )
+        )
+        preparer = Preparer(
+            ledger=ledger,
+            store=backend,
+            shelf=shelf,
+            own_root=data_dir / OWN,
+            agents=lambda: agents,
+            propagation=propagation or PropagationConfig(),
+            clock=clock,
+        )
+        desk = ReviewDesk(
+            queue=queue,
+            ledger=ledger,
+            decider=Decider(journal=journal, store=backend, queue=queue, clock=clock),
+            store=backend,
+            preparer=preparer,
+            executions=DuckDBExecutionStore(database),
+            require_approval=require_approval,
+            clock=clock,
+        )
+        changes = FileChanges(
+            queue=queue,
+            ledger=ledger,
+            store=backend,
+            shelf=shelf,
+            deciding=desk.deciding,
+            clock=clock,
+        )
+        await journal.roll_forward()
+        yield Office(data_dir, backend, queue, ledger, journal, desk, changes)
+
+
+def proposal(**fields: object) -> ProceduralMemoryProposal:
+    """A lesson's words; what isn't given is about pushing a branch."""
+    given = {
+        "discovery": "Pushing a new branch needs its upstream set.",
+        "condition": "git push says that the branch has no upstream",
+        "action": "Push again with --set-upstream and the branch's name.",
+        "rationale": "The remote branch doesn't exist until somebody names it.",
+        "execution_steps": ("git push", "git push --set-upstream origin BRANCH"),
+        "confidence": 0.7,
+        "tags": ("git",),
+    }
+    return ProceduralMemoryProposal.model_validate(given | fields)
+
+
+def evidence(execution: str = "claude-code:one", line: int = 12) -> Evidence:
+    return Evidence(
+        execution=execution,
+        lines=f"{execution}#L{line}-L{line + 8}",
+        agent_id=AGENT,
+        failed="git push",
+        error="fatal: The current branch has no upstream branch.",
+        resolved_by="git push --set-upstream origin feature",
+    )
+
+
+def lesson(
+    key: str = "git push: no upstream",
+    *,
+    agent: str = AGENT,
+    kind: LessonKind = LessonKind.FAILURE,
+    seen: tuple[Evidence, ...] | None = None,
+    **fields: object,
+) -> Lesson:
+    words = proposal(**fields)
+    return Lesson(
+        key=key,
+        kind=kind,
+        agent_id=agent,
+        task_id="claude-code:one",
+        proposal=words,
+        grounded=words,
+        authors=dict.fromkeys(WORDED_FIELDS, Author.EVIDENCE),
+        evidence=(evidence(),) if seen is None else seen,
+    )
+
+
+def item_of(lesson: Lesson, *, action_type: str = LESSON_ACTION) -> ApprovalItem:
+    return ApprovalItem(
+        id=f"lesson-{sha256(lesson.key.encode()).hexdigest()[:12]}",
+        action_type=action_type,
+        title=lesson.proposal.discovery,
+        requested_by="learn",
+        created_at=FixedClock().now(),
+        payload=lesson.model_dump_json(),
+    )
+
+
+def on_disk(data_dir: Path) -> dict[str, bytes]:
+    """Every file of every skill folder, by its path under the data directory."""
+    return {
+        str(path.relative_to(data_dir)): path.read_bytes()
+        for root in (OWN, USER)
+        for path in sorted((data_dir / root).rglob("*"))
+        if path.is_file()
+    }
+
+
+def write_skill_file(root: Path, name: str, text: str) -> Path:
+    """Somebody else's write, as an editor does it."""
+    path = root / name / FILE_NAME
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path

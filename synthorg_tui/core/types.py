@@ -1,8 +1,11 @@
 """Shared type aliases and the base of every frozen model."""
 
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+
+from synthorg_tui.core.paths import expand_home
 
 
 def _reject_blank(value: str) -> str:
@@ -19,3 +22,7 @@ class FrozenModel(BaseModel):
     """Immutable model that refuses unknown fields, NaN and infinities."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False, extra="forbid", defer_build=True)
+
+
+HomePath = Annotated[Path, AfterValidator(expand_home)]
+"""A path in settings; ``~`` is the home directory."""

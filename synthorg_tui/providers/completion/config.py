@@ -1,11 +1,10 @@
 """Which language model to use."""
 
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
-from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.core.types import FrozenModel, HomePath, NotBlankStr
 from synthorg_tui.providers.embedding.config import Threads, require_http
 
 ContextTokens = Annotated[int, Field(ge=512, le=131_072)]
@@ -40,7 +39,7 @@ class GgufModelConfig(FrozenModel):
     """A chat model in a GGUF file, run by llama.cpp; other fields as for the bundled one."""
 
     type: Literal["gguf"]
-    path: Path
+    path: HomePath
     context_tokens: ContextTokens = 4096
     threads: Threads | None = None
     unload_after_seconds: IdleSeconds | None = 600

@@ -1,11 +1,10 @@
 """Which embedding model to use."""
 
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
-from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.core.types import FrozenModel, HomePath, NotBlankStr
 
 
 def require_http(url: str) -> str:
@@ -38,7 +37,7 @@ class GgufConfig(FrozenModel):
     """
 
     type: Literal["gguf"]
-    path: Path
+    path: HomePath
     pooling: Literal["mean", "cls", "last"] = "mean"
     max_tokens: int = Field(default=512, ge=16, le=32768)
     threads: Threads | None = None

@@ -113,3 +113,9 @@ def test_tokens_are_estimated_when_the_file_can_not_be_loaded(tmp_path: Path) ->
 def test_options_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         CompletionOptions.model_validate(wrong)
+
+
+def test_a_tilde_in_the_path_of_a_model_is_the_home_directory() -> None:
+    config = parse({"type": "gguf", "path": "~/models/m.gguf"})
+    assert isinstance(config, GgufModelConfig)
+    assert config.path == Path.home() / "models" / "m.gguf"

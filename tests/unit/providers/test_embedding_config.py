@@ -1,5 +1,7 @@
 """Which embedding settings are accepted."""
 
+from pathlib import Path
+
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
@@ -53,3 +55,9 @@ def test_a_trailing_slash_of_the_server_address_is_dropped() -> None:
 def test_settings_that_cannot_work_are_refused(raw: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         parse(raw)
+
+
+def test_a_tilde_in_the_path_of_a_model_is_the_home_directory() -> None:
+    config = parse({"type": "gguf", "path": "~/models/m.gguf"})
+    assert isinstance(config, GgufConfig)
+    assert config.path == Path.home() / "models" / "m.gguf"

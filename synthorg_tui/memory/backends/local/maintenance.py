@@ -124,6 +124,10 @@ class Maintenance:
             target = _free_name(folder, self._core.clock.now())
         if target.exists():
             raise DomainError(f"{target} exists already", remedy="Choose another name.")
+        if not target.parent.is_dir():
+            raise DomainError(
+                f"there is no folder {target.parent}", remedy="Make it, or choose another one."
+            )
         draft = target.with_name(f".{target.name}.part")
         draft.unlink(missing_ok=True)
         try:

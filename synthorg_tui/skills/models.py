@@ -56,10 +56,14 @@ class RootScope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SkillRoot:
-    """A folder that holds skills, each in a folder of its own."""
+    """A folder that holds skills, each in a folder of its own.
+
+    ``project`` is the folder of the project that a ``PROJECT`` root belongs to.
+    """
 
     path: Path
     scope: RootScope
+    project: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +82,11 @@ class SkillFile:
     document: SkillDocument | None
     findings: tuple[Finding, ...] = ()
     shadowed_by: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SkillChange:
+    """What became of one file: it is new without ``before``, and gone without ``after``."""
+
+    before: SkillFile | None
+    after: SkillFile | None

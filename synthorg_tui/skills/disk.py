@@ -1,0 +1,173 @@
+"""Reading skills' files without leaving their root: no link is followed, no device is opened."""
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from synthorg_tui.skills.models import Finding, Severity
+from synthorg_tui.skills.writer import FILE_NAME
+
+MAX_BYTES: Final = 1_000_000
+MAX_SKILLS: Final = 1_000
+"""Folders of one root that are looked at."""
+
+Stamp: TypeAlias = tuple[int, ...]
+"""What tells a file from its earlier states without reading it."""
+
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_LATEST: Final = 5
+"""Where in a stamp the time of the latest change is, in nanoseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawFile:
+    """A file as bytes on disk; ``problem`` is why ``text`` is missing."""
+
+    path: Path
+    stamp: Stamp
+    sha256: str = ""
+    text: str = ""
+    problem: Finding | None = None
+    note: Finding | None = None
+
+
+@contextmanager
+def opened_root(root: Path) -> Iterator[int]:
+    """A descriptor of the root's folder; the root itself may be a link. Raises ``OSError``."""
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def skill_folders(root: int) -> tuple[tuple[str, ...], tuple[str, ...], int]:
+    """Names of the folders in a root, names of the links in it, and how many weren't looked at.
+
+    Hidden ones, and those whose names aren't UTF-8, are no skills.
+    """
+    folders, links = [], []
+    with os.scandir(root) as entries:
+        for entry in entries:
+            if entry.name.startswith(".") or not _is_utf8(entry.name):
+                continue
+            if entry.is_symlink():
+                links.append(entry.name)
+            elif entry.is_dir(follow_symlinks=False):
+                folders.append(entry.name)
+    kept = sorted(folders)[:MAX_SKILLS]
+    return tuple(kept), tuple(sorted(links)[:MAX_SKILLS]), len(folders) - len(kept)
+
+
+class FolderReader:
+    """Reads the skill in one folder of a root."""
+
+    def __init__(self, root: Path, descriptor: int, name: str) -> None:
+        self._root = descriptor
+        self._name = name
+        self._folder = root / name
+
+    def read(self, known: RawFile | None, *, trusted_before: int) -> RawFile | None:
+        """The skill's file; ``None`` when there is none.
+
+        ``known`` comes back when the file's stamp is still the same and its latest change was
+        before ``trusted_before`` (nanoseconds since the epoch) when it was read: a file system
+        may give changes in quick succession the same time.
+        """
+        try:
+            folder = os.open(self._name, _READ | os.O_DIRECTORY, dir_fd=self._root)
+        except OSError as error:
+            return None if _is_gone(error) else self._refused(FILE_NAME, (), _unreadable(error))
+        try:
+            file_name = _file_name(folder)
+            return self._file(folder, file_name, known, trusted_before) if file_name else None
+        except OSError as error:
+            return None if _is_gone(error) else self._refused(FILE_NAME, (), _unreadable(error))
+        finally:
+            os.close(folder)
+
+    def _file(
+        self, folder: int, name: str, known: RawFile | None, trusted_before: int
+    ) -> RawFile | None:
+        stamp = _stamp(os.stat(name, dir_fd=folder, follow_symlinks=False))
+        same = known is not None and known.path.name == name and known.stamp == stamp
+        if same and stamp[_LATEST] < trusted_before:
+            return known
+        if not stat.S_ISREG(stamp[0]):
+            link = stat.S_ISLNK(stamp[0])
+            kind = "a link, which isn't followed" if link else "no plain file"
+            return self._refused(name, stamp, _error(f"{name} is {kind}", "Put the file there."))
+        descriptor = os.open(name, _READ, dir_fd=folder)
+        with os.fdopen(descriptor, "rb") as file:
+            stamp = _stamp(os.fstat(descriptor))
+            if not stat.S_ISREG(stamp[0]):
+                return self._refused(name, stamp, _error(f"{name} is no plain file", "Remove it."))
+            return self._decoded(name, stamp, file.read(MAX_BYTES + 1))
+
+    def _decoded(self, name: str, stamp: Stamp, data: bytes) -> RawFile:
+        if len(data) > MAX_BYTES:
+            problem = _error(
+                f"the file is larger than {MAX_BYTES // 1_000_000} MB, so it isn't read",
+                "Move what isn't needed at once to files of its own.",
+            )
+            return self._refused(name, stamp, problem)
+        digest = hashlib.sha256(data).hexdigest()
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            problem = _error(f"byte {error.start + 1:,} is not UTF-8", "Save it as UTF-8.", line)
+            return RawFile(self._folder / name, stamp, sha256=digest, problem=problem)
+        note = None
+        if name != FILE_NAME:
+            remedy = f"Rename it {FILE_NAME}."
+            note = Finding(1, Severity.WARNING, f"the file is called {name}", remedy)
+        return RawFile(self._folder / name, stamp, sha256=digest, text=text, note=note)
+
+    def _refused(self, name: str, stamp: Stamp, problem: Finding) -> RawFile:
+        return RawFile(self._folder / name, stamp, problem=problem)
+
+
+def _file_name(folder: int) -> str | None:
+    """The name of the skill's file in its folder, in whatever case it is written."""
+    names = [name for name in os.listdir(folder) if name.lower() == FILE_NAME.lower()]
+    return FILE_NAME if FILE_NAME in names else min(names, default=None)
+
+
+def _stamp(found: os.stat_result) -> Stamp:
+    latest = max(found.st_mtime_ns, found.st_ctime_ns)
+    return (
+        found.st_mode,
+        found.st_dev,
+        found.st_ino,
+        found.st_size,
+        found.st_mtime_ns,
+        latest,
+    )
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_gone(error: OSError) -> bool:
+    """Whether what was listed a moment ago is no longer there, or something else is."""
+    return error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+
+
+def _unreadable(error: OSError) -> Finding:
+    return _error(f"it can't be read: {error.strerror}", "Check its permissions.")
+
+
+def _error(message: str, remedy: str, line: int = 1) -> Finding:
+    return Finding(line, Severity.ERROR, message, remedy)

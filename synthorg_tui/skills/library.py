@@ -1,0 +1,190 @@
+"""The skills in all roots, as they are on disk now, and which of the same name wins."""
+
+import dataclasses
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from synthorg_tui.core.paths import expand_home
+from synthorg_tui.skills import disk
+from synthorg_tui.skills.config import SkillsConfig
+from synthorg_tui.skills.disk import FolderReader, RawFile, Stamp
+from synthorg_tui.skills.models import Finding, RootScope, Severity, SkillFile, SkillRoot
+from synthorg_tui.skills.parse import parse
+from synthorg_tui.skills.writer import FILE_NAME
+
+_SETTLED_NS: Final = 2_000_000_000
+"""A file that changed no longer ago than this when it was read is read again."""
+
+_ORDER: Final = tuple(RootScope)
+
+
+@dataclass(frozen=True, slots=True)
+class RootState:
+    """A root as it is now.
+
+    ``is_read`` is off when its folder is there but can't be read; ``problem`` is why, or why only
+    a part of it was.
+    """
+
+    root: SkillRoot
+    exists: bool
+    is_read: bool = True
+    skills: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """All skills and roots at one time; ``stamps`` tell whether a file was touched since."""
+
+    files: tuple[SkillFile, ...]
+    roots: tuple[RootState, ...]
+    stamps: tuple[tuple[Path, Stamp], ...]
+
+
+def skill_roots(
+    config: SkillsConfig, *, own: Path, projects: Sequence[Path] = (), home: Path | None = None
+) -> tuple[SkillRoot, ...]:
+    """The roots of all projects, then the user's, then our own; each folder once."""
+    found = [
+        *(
+            SkillRoot(project / each, RootScope.PROJECT, project)
+            for project in projects
+            for each in config.project_roots
+        ),
+        *(SkillRoot(_expand(each, home), RootScope.USER) for each in config.user_roots),
+        SkillRoot(own, RootScope.OWN),
+    ]
+    unique: dict[Path, SkillRoot] = {}
+    for root in found:
+        unique.setdefault(root.path.resolve(), root)
+    return tuple(unique.values())
+
+
+class SkillLibrary:
+    """Reads the skills in its roots; stores and changes nothing.
+
+    Args:
+        roots: Those of a project come before a user's, and those before ours.
+    """
+
+    def __init__(self, roots: Sequence[SkillRoot]) -> None:
+        self.roots = tuple(sorted(roots, key=lambda root: _ORDER.index(root.scope)))
+        self._known: dict[Path, tuple[RawFile, int, SkillFile]] = {}
+        self._lock = threading.Lock()
+
+    def scan(self) -> tuple[SkillFile, ...]:
+        """Every skill in every root, those of the first root first, by name.
+
+        Blocks while it reads; files that didn't change aren't read again.
+        """
+        return self.survey().files
+
+    def survey(self) -> Survey:
+        """As ``scan``, with the state of the roots."""
+        with self._lock:
+            seen: dict[Path, tuple[RawFile, int, SkillFile]] = {}
+            states = [self._root(root, seen) for root in self.roots]
+            self._known = seen
+        files = _with_shadows([file for _, _, file in seen.values()])
+        stamps = tuple((path, raw.stamp) for path, (raw, _, _) in seen.items())
+        return Survey(files, tuple(states), stamps)
+
+    def _root(self, root: SkillRoot, seen: dict[Path, tuple[RawFile, int, SkillFile]]) -> RootState:
+        before = len(seen)
+        try:
+            with disk.opened_root(root.path) as descriptor:
+                folders, links, left_out = disk.skill_folders(descriptor)
+                for name in folders:
+                    self._skill(root, descriptor, name, seen)
+        except FileNotFoundError:
+            return RootState(root, exists=False)
+        except OSError as error:
+            problem = f"can't be read: {error.strerror}"
+            return RootState(root, exists=True, is_read=False, problem=problem)
+        for name, file in self._outward(root, links):
+            seen[root.path / name] = (RawFile(file.path, ()), 0, file)
+        problem = f"{left_out:,} more folders aren't looked at" if left_out else ""
+        return RootState(root, exists=True, skills=len(seen) - before, problem=problem)
+
+    def _skill(
+        self,
+        root: SkillRoot,
+        descriptor: int,
+        name: str,
+        seen: dict[Path, tuple[RawFile, int, SkillFile]],
+    ) -> None:
+        key = root.path / name
+        known, read_at, file = self._known.get(key, (None, 0, None))
+        now = time.time_ns()
+        reader = FolderReader(root.path, descriptor, name)
+        raw = reader.read(known, trusted_before=read_at - _SETTLED_NS)
+        if raw is None:
+            return
+        if file is None or raw is not known:
+            read_at, file = now, _skill_file(root, name, raw)
+        seen[key] = (raw, read_at, file)
+
+    def _outward(self, root: SkillRoot, links: Sequence[str]) -> Iterator[tuple[str, SkillFile]]:
+        """Links to folders outside all roots; what is in another root is listed there."""
+        inside = [each.path.resolve() for each in self.roots]
+        for name in links:
+            path = root.path / name
+            try:
+                target = path.resolve()
+                is_skill = target.is_dir() and not any(map(target.is_relative_to, inside))
+            except (OSError, RuntimeError):  # it leads in a circle
+                continue
+            if is_skill:
+                problem = Finding(
+                    1,
+                    Severity.ERROR,
+                    "the folder is a link to outside all roots, so it isn't read",
+                    "Copy the skill here, or add its folder to skills.user_roots.",
+                )
+                raw = RawFile(path / FILE_NAME, (), problem=problem)
+                yield name, _skill_file(root, name, raw)
+
+
+def _expand(path: Path, home: Path | None) -> Path:
+    if home is not None and path.parts[:1] == ("~",):
+        return home.joinpath(*path.parts[1:])
+    return expand_home(path)
+
+
+def _skill_file(root: SkillRoot, name: str, raw: RawFile) -> SkillFile:
+    document, findings = parse(raw.text, name=name) if raw.problem is None else (None, ())
+    told = [each for each in (raw.problem, raw.note) if each is not None]
+    return SkillFile(
+        root=root,
+        name=name,
+        path=raw.path,
+        sha256=raw.sha256,
+        text=raw.text,
+        document=document,
+        findings=(*told, *findings),
+    )
+
+
+def _with_shadows(files: Sequence[SkillFile]) -> tuple[SkillFile, ...]:
+    """The files, each with the first usable one of the same name that comes before it."""
+    first: dict[str, list[SkillFile]] = {}
+    shadowed = []
+    for file in files:
+        winners = first.setdefault(file.name, [])
+        winner = next((each for each in winners if _outranks(each.root, file.root)), None)
+        shadowed.append(
+            file if winner is None else dataclasses.replace(file, shadowed_by=winner.path)
+        )
+        if file.document is not None:
+            winners.append(file)
+    return tuple(shadowed)
+
+
+def _outranks(first: SkillRoot, second: SkillRoot) -> bool:
+    """Whether both are in force at the same time: roots of different projects never are."""
+    return second.project is None or first.project == second.project

@@ -1,0 +1,150 @@
+"""Tells what changes in the roots of a library, once it has come to rest."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Final
+
+from synthorg_tui.skills.library import SkillLibrary, Survey
+from synthorg_tui.skills.models import SkillChange, SkillFile
+
+DEBOUNCE_MS: Final = 200
+LOOK_ANYWAY_MS: Final = 2_000
+"""How often to look without having been told to: a folder may be new, or a message lost."""
+QUIET_SECONDS: Final = 0.25
+"""A file that wasn't touched for so long has been saved whole."""
+MAX_UNREST_SECONDS: Final = 3.0
+"""After that changes are told although more are coming."""
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class SkillWatcher:
+    """Watches the roots of a library and compares what is there with what was."""
+
+    def __init__(self, library: SkillLibrary) -> None:
+        self._library = library
+
+    async def changes(
+        self, stop: asyncio.Event, *, since: Sequence[SkillFile] | None = None
+    ) -> AsyncGenerator[tuple[SkillChange, ...]]:
+        """What changed, as often as it does, until ``stop`` is set.
+
+        Many changes in quick succession come together, with the states before the first and
+        after the last of them. A root that can't be read for a while has no changes.
+
+        Args:
+            stop: Ends it; also when nothing changes.
+            since: The files as they were known; as they are now when missing.
+        """
+        known = (await self._survey()).files if since is None else tuple(since)
+        async with aclosing(self._wake_ups(stop)) as wake_ups:
+            async for _ in wake_ups:
+                files = _kept(known, await self._at_rest(known))
+                changes = _changes(known, files)
+                known = files
+                if changes:
+                    yield changes
+
+    async def _survey(self) -> Survey:
+        return await asyncio.to_thread(self._library.survey)
+
+    async def _at_rest(self, known: Sequence[SkillFile]) -> Survey:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + MAX_UNREST_SECONDS
+        survey = await self._survey()
+        if not _changes(known, _kept(known, survey)):
+            return survey
+        while loop.time() < deadline:
+            await asyncio.sleep(QUIET_SECONDS)
+            again = await self._survey()
+            if again.stamps == survey.stamps:
+                return again
+            survey = again
+        return survey
+
+    async def _wake_ups(self, stop: asyncio.Event) -> AsyncGenerator[None]:
+        """When there may be something to see: at once, when told, and now and then."""
+        yield
+        while not stop.is_set():
+            watched = await asyncio.to_thread(self._watched)
+            try:
+                async with aclosing(_events(watched, stop)) as events:
+                    async for _ in events:
+                        yield
+                        if await asyncio.to_thread(self._watched) != watched:
+                            break
+            except (OSError, RuntimeError, ExceptionGroup) as error:
+                # A folder went while it was taken up, or the system has no watches left.
+                _LOG.debug("skills are only looked at now and then: %s", error)
+                await _pause(stop)
+                yield
+
+    def _watched(self) -> tuple[tuple[Path, int], ...]:
+        """The roots and the folders in them, each with its inode; none behind a link."""
+        found = []
+        for root in self._library.roots:
+            try:
+                found.append((root.path, root.path.stat().st_ino))
+                found += [
+                    (path, path.stat().st_ino)
+                    for path in sorted(root.path.iterdir())
+                    if path.is_dir() and not path.is_symlink()
+                ]
+            except OSError:
+                continue
+        return tuple(found)
+
+
+async def _events(watched: Sequence[tuple[Path, int]], stop: asyncio.Event) -> AsyncGenerator[None]:
+    from watchfiles import awatch  # here: only watching needs it
+
+    if not watched:
+        await _pause(stop)
+        yield
+        return
+    # Not recursive: that would follow links to wherever they lead.
+    async with aclosing(
+        awatch(
+            *(path for path, _ in watched),
+            watch_filter=None,
+            stop_event=stop,
+            debounce=DEBOUNCE_MS,
+            rust_timeout=LOOK_ANYWAY_MS,
+            yield_on_timeout=True,
+            recursive=False,
+        )
+    ) as events:
+        async for _ in events:
+            yield
+
+
+async def _pause(stop: asyncio.Event) -> None:
+    try:
+        await asyncio.wait_for(stop.wait(), LOOK_ANYWAY_MS / 1000)
+    except TimeoutError:
+        return
+
+
+def _kept(known: Sequence[SkillFile], survey: Survey) -> tuple[SkillFile, ...]:
+    """The files of a survey; of a root that can't be read, those that were known."""
+    lost = {state.root for state in survey.roots if not state.is_read}
+    found = {file.path.parent for file in survey.files}
+    kept = [file for file in known if file.root in lost and file.path.parent not in found]
+    return (*survey.files, *kept)
+
+
+def _changes(known: Sequence[SkillFile], files: Sequence[SkillFile]) -> tuple[SkillChange, ...]:
+    before = {file.path.parent: file for file in known}
+    after = {file.path.parent: file for file in files}
+    return tuple(
+        SkillChange(before.get(path), after.get(path))
+        for path in sorted(before.keys() | after.keys())
+        if _content(before.get(path)) != _content(after.get(path))
+    )
+
+
+def _content(file: SkillFile | None) -> object:
+    return None if file is None else (file.path, file.sha256, file.findings)

@@ -1,8 +1,10 @@
 """Asks OpenAI-compatible servers: keys from the environment, retries, helpful errors."""
 
 import asyncio
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from synthorg_tui.core.errors import DomainError
@@ -74,26 +76,65 @@ class JsonServer:
 
     async def post(self, path: str, body: dict[str, Any]) -> Any:
         """The decoded answer; what may pass by itself is tried again."""
+        async with self._answered(path, body, whole=True) as response:
+            return self._decoded(response)
+
+    async def stream(self, path: str, body: dict[str, Any]) -> AsyncIterator[Any]:
+        """The decoded events of an answer that comes piece by piece.
+
+        What may pass by itself is tried again until the first piece has come.
+        """
+        async with self._answered(path, body, whole=False) as response:
+            if not response.is_success:
+                with self._explained():
+                    await response.aread()
+                self._decoded(response)
+            async for line in self._lines(response):
+                if line.startswith("data:") and (data := line[5:].strip()) != "[DONE]":
+                    yield self._loaded(data)
+
+    @asynccontextmanager
+    async def _answered(
+        self, path: str, body: dict[str, Any], *, whole: bool
+    ) -> "AsyncIterator[httpx.Response]":
+        """A response, its body read when it is to be ``whole``."""
+        client = self._connected()
+        request = client.build_request("POST", f"{self._config.base_url}{path}", json=body)
+        for attempt in range(self._config.max_retries + 1):
+            is_last = attempt == self._config.max_retries
+            try:
+                with self._explained():
+                    response = await client.send(request, stream=not whole)
+            except ServerError:
+                if is_last:
+                    raise
+            else:
+                if is_last or response.status_code not in RETRYABLE:
+                    break
+                await response.aclose()
+            await asyncio.sleep(FIRST_WAIT_SECONDS * 2**attempt)
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+    async def _lines(self, response: "httpx.Response") -> AsyncIterator[str]:
+        with self._explained():
+            async for line in response.aiter_lines():
+                yield line
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Errors of the connection as a person should read them."""
         import httpx
 
-        client = self._connected()
-        for attempt in range(self._config.max_retries + 1):
-            last = attempt == self._config.max_retries
-            try:
-                response = await client.post(f"{self._config.base_url}{path}", json=body)
-            except httpx.TimeoutException as error:
-                if last:
-                    seconds = f"{self._config.timeout_seconds:g}"
-                    told = f"did not answer within {seconds} seconds"
-                    raise self.error(told, retryable=True) from error
-            except httpx.HTTPError as error:
-                if last:
-                    raise self.error(f"can't be reached: {error}", retryable=True) from error
-            else:
-                if last or response.status_code not in RETRYABLE:
-                    return self._decoded(response)
-            await asyncio.sleep(FIRST_WAIT_SECONDS * 2**attempt)
-        raise AssertionError("the last attempt returns or raises")
+        try:
+            yield
+        except httpx.TimeoutException as error:
+            seconds = f"{self._config.timeout_seconds:g}"
+            raise self.error(f"did not answer within {seconds} seconds", retryable=True) from error
+        except httpx.HTTPError as error:
+            raise self.error(f"can't be reached: {error}", retryable=True) from error
 
     async def close(self) -> None:
         """Close the connections; closing twice does nothing."""
@@ -121,8 +162,11 @@ class JsonServer:
         if not response.is_success:
             shown = response.text[:_SHOWN_CHARS].strip()
             raise self.error(f"answered {status}: {shown}", retryable=status in RETRYABLE)
+        return self._loaded(response.text)
+
+    def _loaded(self, text: str) -> Any:
         try:
-            return response.json()
+            return json.loads(text)
         except ValueError as error:
             raise self.error("answered with something that isn't JSON") from error
 

@@ -1,6 +1,7 @@
 """Answers of the bundled model through llama.cpp."""
 
 import asyncio
+import itertools
 import json
 import time
 from collections.abc import AsyncIterator
@@ -54,6 +55,15 @@ async def test_the_same_question_and_seed_give_the_same_answer(model: LlamaCompl
     again = await model.complete(user("Name a colour."), options)
     assert first.text == again.text != ""
     assert first.usage.prompt_tokens == again.usage.prompt_tokens > 0
+
+
+async def test_a_text_is_told_while_it_is_written(model: LlamaCompletion) -> None:
+    told: list[str] = []
+    options = CompletionOptions(max_tokens=6, on_text=told.append)
+    answer = await model.complete(user("Count from one to ten."), options)
+    assert len(told) >= 5
+    assert all(later.startswith(text) for text, later in itertools.pairwise(told))
+    assert answer.text.startswith(told[-2])
 
 
 async def test_an_answer_ends_at_the_token_cap_and_says_so(model: LlamaCompletion) -> None:

@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeAlias
 
 from synthorg_tui.providers.completion.config import GgufModelConfig
 from synthorg_tui.providers.completion.errors import CompletionError
@@ -20,6 +20,9 @@ _PIECE = 256
 """Tokens of a prompt that are read before looking whether to stop."""
 
 _REASONS = {"stop": FinishReason.STOP, "length": FinishReason.MAX_TOKENS}
+
+
+_GoesOn: TypeAlias = Callable[[Callable[[], str]], bool]
 
 
 class LlamaCompletion:
@@ -46,11 +49,20 @@ class LlamaCompletion:
         def stops() -> bool:
             return cancelled.is_set() or self._closing.is_set()
 
+        loop = asyncio.get_running_loop()
+        on_text = options.on_text
+
+        def goes_on(text: Callable[[], str]) -> bool:
+            """Whether to write on; tells the text so far if somebody wants it."""
+            if on_text is not None and not stops():
+                loop.call_soon_threadsafe(on_text, text())
+            return not stops()
+
         def work() -> Completion:
-            return self._complete(list(messages), options, stops)
+            return self._complete(list(messages), options, stops, goes_on)
 
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+            return await loop.run_in_executor(self._executor, work)
         except (CompletionError, MemoryError, RecursionError):
             raise
         except Exception as error:
@@ -87,13 +99,17 @@ class LlamaCompletion:
             self._idle = asyncio.get_running_loop().call_later(seconds, submit)
 
     def _complete(
-        self, messages: list[ChatMessage], options: CompletionOptions, stops: Callable[[], bool]
+        self,
+        messages: list[ChatMessage],
+        options: CompletionOptions,
+        stops: Callable[[], bool],
+        goes_on: "_GoesOn",
     ) -> Completion:
         if stops():  # while it waited for the thread
             raise _interrupted()
         if self._chat is None:
             self._chat = _Chat(self._config)
-        return self._chat.answer(messages, options, stops)
+        return self._chat.answer(messages, options, stops, goes_on)
 
     def _unload(self) -> None:
         if self._chat is not None:
@@ -117,7 +133,11 @@ class _Chat:
         self._model.close()
 
     def answer(
-        self, messages: list[ChatMessage], options: CompletionOptions, stops: Callable[[], bool]
+        self,
+        messages: list[ChatMessage],
+        options: CompletionOptions,
+        stops: Callable[[], bool],
+        goes_on: "_GoesOn",
     ) -> Completion:
         import llama_cpp
 
@@ -130,6 +150,10 @@ class _Chat:
                 remedy="Raise providers.completion.context_tokens",
             )
         self._read(prompt, stops)
+
+        def is_over(tokens: Any, _scores: Any) -> bool:
+            return not goes_on(lambda: self._text(tokens[len(prompt) :]))
+
         answer = self._model.create_completion(
             prompt,
             max_tokens=min(options.max_tokens, room),
@@ -138,7 +162,7 @@ class _Chat:
             seed=options.seed,
             repeat_penalty=options.repeat_penalty,
             grammar=_grammar(options),
-            stopping_criteria=llama_cpp.StoppingCriteriaList([lambda _tokens, _scores: stops()]),
+            stopping_criteria=llama_cpp.StoppingCriteriaList([is_over]),
         )
         if stops():
             raise _interrupted()
@@ -157,6 +181,10 @@ class _Chat:
             if stops():
                 raise _interrupted()
             next(self._model.generate(prompt[:end], temp=0.0))
+
+    def _text(self, tokens: Any) -> str:
+        raw: bytes = self._model.detokenize(tokens.tolist())
+        return raw.decode("utf-8", "ignore")  # the last character may be incomplete
 
     def _prompt(self, messages: list[ChatMessage]) -> list[int]:
         plain = [

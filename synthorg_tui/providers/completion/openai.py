@@ -1,7 +1,7 @@
 """Answers from an OpenAI-compatible server."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from synthorg_tui.providers.completion.config import OpenAIModelConfig
@@ -34,8 +34,10 @@ class OpenAICompletion:
         self, messages: Sequence[ChatMessage], options: CompletionOptions
     ) -> Completion:
         try:
-            answer = await self._server.post("/chat/completions", self._body(messages, options))
-            return self._completion(answer)
+            body = self._body(messages, options)
+            if options.on_text is not None:
+                return await self._streamed(body, options.on_text)
+            return self._completion(await self._server.post("/chat/completions", body))
         except ServerError as error:
             raise CompletionError(
                 error.message, retryable=error.retryable, remedy=error.remedy
@@ -43,6 +45,22 @@ class OpenAICompletion:
 
     async def close(self) -> None:
         await self._server.close()
+
+    async def _streamed(self, body: dict[str, Any], on_text: Callable[[str], None]) -> Completion:
+        """The answer put together from its pieces."""
+        text, reason, usage = "", "stop", None
+        asked = {**body, "stream": True, "stream_options": {"include_usage": True}}
+        async for event in self._server.stream("/chat/completions", asked):
+            try:
+                usage = event.get("usage") or usage
+                for choice in event["choices"][:1]:
+                    reason = choice.get("finish_reason") or reason
+                    text += choice.get("delta", {}).get("content") or ""
+            except (AttributeError, KeyError, TypeError) as error:
+                raise self._server.error("answered with something that isn't an answer") from error
+            on_text(text)
+        choice = {"message": {"content": text}, "finish_reason": reason}
+        return self._completion({"choices": [choice], "usage": usage})
 
     def _completion(self, answer: Any) -> Completion:
         try:

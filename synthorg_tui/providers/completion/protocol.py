@@ -1,6 +1,6 @@
 """The completion contract."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from pydantic import Field
@@ -16,7 +16,9 @@ class CompletionOptions(FrozenModel):
     ``temperature`` 0 always takes the likeliest token. ``stop`` ends the answer before any of
     these texts. ``repeat_penalty`` above 1 discourages repetition. ``json_schema`` forces the
     answer to be JSON of that shape; bound its length with ``max_tokens``, since lengths in the
-    schema make local models several times slower.
+    schema make local models several times slower. ``on_text`` is told the text so far again and
+    again while it is written, on the caller's event loop; the last of it may be part of a stop
+    text.
     """
 
     max_tokens: int = Field(default=256, ge=1)
@@ -25,6 +27,7 @@ class CompletionOptions(FrozenModel):
     seed: int | None = Field(default=None, ge=0)
     repeat_penalty: float = Field(default=1.0, ge=1.0, le=2.0)
     json_schema: Mapping[str, Any] | None = None
+    on_text: Callable[[str], None] | None = Field(default=None, exclude=True, repr=False)
 
 
 class TokenUsage(FrozenModel):

@@ -182,6 +182,45 @@ async def test_a_missing_server_is_a_retryable_error(server: Server) -> None:
     assert "can't be reached" in error.message
 
 
+def events(*pieces: object) -> bytes:
+    lines = [f"data: {json.dumps(each)}" for each in pieces]
+    return "\n\n".join([": a comment", *lines, "data: [DONE]", ""]).encode()
+
+
+def piece(text: str | None, reason: str | None = None) -> dict[str, Any]:
+    return {"choices": [{"delta": {"content": text}, "finish_reason": reason}]}
+
+
+async def test_a_text_is_told_while_it_is_written(server: Server) -> None:
+    usage = {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}
+    server.answers = [(200, events(piece("So "), piece("it"), piece(None, "length"), usage))]
+    told: list[str] = []
+    answer = await server.ask(CompletionOptions(on_text=told.append))
+    assert told == ["So ", "So it", "So it", "So it"]
+    assert (answer.text, answer.finish_reason) == ("So it", FinishReason.MAX_TOKENS)
+    assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (7, 3)
+    assert server.requests[0][1]["stream"] is True
+
+
+async def test_a_busy_server_is_asked_again_before_the_first_piece(server: Server) -> None:
+    server.answers = [(503, b"busy"), (200, events(piece("So.")))]
+    assert (await server.ask(CompletionOptions(on_text=lambda _: None))).text == "So."
+
+
+@pytest.mark.parametrize("content", [b"data: {", events([]), events({"choices": [3]})])
+async def test_what_is_no_piece_is_a_permanent_error(server: Server, content: bytes) -> None:
+    server.answers = [(200, content)]
+    with pytest.raises(CompletionError) as caught:
+        await server.ask(CompletionOptions(on_text=lambda _: None))
+    assert not caught.value.retryable
+
+
+async def test_a_refused_stream_says_why(server: Server) -> None:
+    server.answers = [(404, b"no such model")]
+    with pytest.raises(CompletionError, match="answered 404: no such model"):
+        await server.ask(CompletionOptions(on_text=lambda _: None))
+
+
 async def test_the_key_comes_from_the_environment(server: Server) -> None:
     await server.ask(environ={"KEY": "secret"}, api_key_env="KEY")
     assert server.requests[0][2] == "Bearer secret"

@@ -26,6 +26,7 @@ from synthorg_tui.settings.config import RootConfig
 from synthorg_tui.settings.loader import load_settings
 
 if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
+    from synthorg_tui.agents.gateway import AgentGateway
     from synthorg_tui.approvals.queue import ApprovalQueue
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.memory.backends.local.maintenance import Maintenance
@@ -149,7 +150,7 @@ class Engine:
                     try:
                         yield engine
                     finally:
-                        await engine._close_model()
+                        await engine._close_parts()
                 finally:
                     await memory.disconnect()
             finally:
@@ -212,6 +213,29 @@ class Engine:
             ),
         )
 
+    @cached_property
+    def gateway(self) -> "AgentGateway":
+        """Where agents connect; who lets them in opens it first."""
+        from synthorg_tui.agents.audit import AuditTrail
+        from synthorg_tui.agents.gateway import AgentGateway
+        from synthorg_tui.agents.reports import Reports
+        from synthorg_tui.agents.session import Services
+        from synthorg_tui.agents.shelf import FolderShelf
+
+        config = self.settings.agent_access
+        return AgentGateway(
+            Services(
+                config=config,
+                injection=self.injection,
+                prepare=self.injection.prepare,
+                reports=Reports(self.imports, data_dir=self.data_dir, clock=self._clock),
+                shelf=FolderShelf(lambda: ()),
+                audit=AuditTrail(self._database, keep=config.audit_calls),
+                events=self.events,
+                clock=self._clock,
+            )
+        )
+
     @property
     def scenarios(self) -> "ScenarioService":
         """Saved questions, to be asked again after a change."""
@@ -250,8 +274,12 @@ class Engine:
         ids = sorted({agent.id for agent in self.settings.agents} | counts.keys())
         return tuple(self._summary(agent_id, counts.get(agent_id, 0)) for agent_id in ids)
 
-    async def _close_model(self) -> None:
-        model: CompletionProvider | None = self.__dict__.get("model")  # made only when used
+    async def _close_parts(self) -> None:
+        """Close what was made; parts are made only when used."""
+        gateway: AgentGateway | None = self.__dict__.get("gateway")
+        if gateway is not None:
+            await gateway.close()
+        model: CompletionProvider | None = self.__dict__.get("model")
         if model is not None:
             await model.close()
 

@@ -63,12 +63,22 @@ class Call:
 
 @cache
 def calls() -> Mapping[str, Call]:
-    """Every call by name."""
+    """Every call of a person's programs by name."""
     found = [
         _call(part, method, getattr(owner, method), method in changing)
         for part, owner, reading, changing in _surface()
         for method in (*reading, *changing)
     ]
+    return {call.name: call for call in found}
+
+
+@cache
+def agent_calls() -> Mapping[str, Call]:
+    """Every call of a client that acts as an agent, by name; it can make no others."""
+    from synthorg_tui.agents.session import AgentSession
+
+    methods = ("tools", "call", "digest", "skills", "read_skill")
+    found = [_call("agent", each, getattr(AgentSession, each), False) for each in methods]
     return {call.name: call for call in found}
 
 

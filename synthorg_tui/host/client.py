@@ -1,6 +1,7 @@
 """The client's side: finds the owner, and looks like an engine to who asks."""
 
 import asyncio
+import dataclasses
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -16,6 +17,7 @@ from synthorg_tui.host.owner import HELLO, YIELD, OwnerKind
 from synthorg_tui.host.wire import EventSink, Peer
 
 if TYPE_CHECKING:
+    from synthorg_tui.agents.models import AgentIdentity
     from synthorg_tui.engine import AgentSummary
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.memory.backends.local.maintenance import Maintenance
@@ -72,8 +74,14 @@ class Connection:
         await asyncio.gather(self._reading, return_exceptions=True)
 
 
-async def connect(data_dir: Path, *, role: str, on_event: EventSink | None = None) -> Connection:
-    """Reach the owner of a data directory.
+async def connect(
+    data_dir: Path,
+    *,
+    role: str,
+    agent: "AgentIdentity | None" = None,
+    on_event: EventSink | None = None,
+) -> Connection:
+    """Reach the owner of a data directory, as an agent or as a person's program.
 
     Raises:
         NoOwnerError: Nobody listens there.
@@ -89,7 +97,9 @@ async def connect(data_dir: Path, *, role: str, on_event: EventSink | None = Non
     peer = Peer(reader, writer, on_event=on_event)
     reading = asyncio.create_task(peer.run())
     try:
-        hello = {"version": __version__, "role": role, "pid": os.getpid()}
+        hello: dict[str, Any] = {"version": __version__, "role": role, "pid": os.getpid()}
+        if agent is not None:
+            hello["agent"] = dataclasses.asdict(agent)
         answer = await peer.request(HELLO, hello)
     except BaseException:
         await peer.close()

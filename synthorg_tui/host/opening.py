@@ -14,6 +14,7 @@ from synthorg_tui.host.headless import spawn
 from synthorg_tui.host.wire import EventSink
 
 if TYPE_CHECKING:
+    from synthorg_tui.agents.models import AgentIdentity
     from synthorg_tui.engine import Engine
     from synthorg_tui.settings.config import RootConfig
 
@@ -92,6 +93,7 @@ async def reach(
     data_dir: Path,
     *,
     role: str,
+    agent: "AgentIdentity | None" = None,
     config_path: Path | None = None,
     on_event: EventSink | None = None,
     patience: float = PATIENCE,
@@ -104,7 +106,7 @@ async def reach(
     started = None
     while True:
         try:
-            return await connect(data_dir, role=role, on_event=on_event)
+            return await connect(data_dir, role=role, agent=agent, on_event=on_event)
         except (NoOwnerError, OwnerGoneError):
             if time.monotonic() > deadline:
                 raise

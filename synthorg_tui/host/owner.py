@@ -1,6 +1,7 @@
 """The owner's side: listens on the socket and answers clients with the open engine."""
 
 import asyncio
+import dataclasses
 import logging
 import os
 import threading
@@ -13,11 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from synthorg_tui import __version__
 from synthorg_tui.host import endpoint, wire
-from synthorg_tui.host.calls import CANCEL, PROGRESS, Call, calls
-from synthorg_tui.host.errors import RefusedError, VersionMismatchError
-from synthorg_tui.host.wire import Json, MethodNotFoundError, Peer, Request
+from synthorg_tui.host.calls import CANCEL, PROGRESS, Call, agent_calls, calls
+from synthorg_tui.host.errors import OwnerGoneError, RefusedError, VersionMismatchError
+from synthorg_tui.host.wire import InvalidParamsError, Json, MethodNotFoundError, Peer, Request
 
 if TYPE_CHECKING:
+    from synthorg_tui.agents.models import AgentIdentity
+    from synthorg_tui.agents.session import AgentSession
     from synthorg_tui.engine import Engine
 
 _LOG = logging.getLogger(__name__)
@@ -27,14 +30,18 @@ HELLO: Final = "host.hello"
 YIELD: Final = "host.yield"
 CHANGED: Final = "changed"
 """Topic of the event that tells which part of the engine a client changed."""
+SKILLS: Final = "skills"
+"""Topic of the event that the list of skills changed."""
 MAX_CLIENTS: Final = 64
+MAX_FIELD: Final = 4096
+"""Longest text a client may say of itself."""
 HELLO_TIMEOUT: Final = 5.0
 """Seconds a client has to introduce itself."""
 
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """Somebody who is connected."""
+    """Somebody who is connected; with a ``session`` it acts as an agent."""
 
     number: int
     peer: Peer
@@ -42,6 +49,7 @@ class Client:
     role: str = ""
     pid: int = 0
     calls: int = 0
+    session: "AgentSession | None" = None
     greeted: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -71,6 +79,7 @@ class Owner:
         self._clients: dict[int, Client] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._count = 0
+        self._unsubscribe: Callable[[], None] = _nothing
         self.idle = asyncio.Event()
         """Set while nobody is connected."""
         self.idle.set()
@@ -82,6 +91,8 @@ class Owner:
 
     async def start(self) -> None:
         """Listen, readable and writable for this user only."""
+        await self._engine.gateway.open()
+        self._unsubscribe = self._engine.events.subscribe(self._pass_on)
         endpoint.prepare(self._path)
         mask = os.umask(0o177)  # the socket must not be open to others for even a moment
         try:
@@ -97,6 +108,7 @@ class Owner:
             return
         self._server.close()
         self._server = None
+        self._unsubscribe()
         with suppress(OSError):
             self._path.unlink(missing_ok=True)
         await asyncio.gather(*(client.peer.close() for client in tuple(self._clients.values())))
@@ -132,6 +144,8 @@ class Owner:
         finally:
             impatient.cancel()
             del self._clients[number]
+            if client.session is not None:
+                self._engine.gateway.disconnect(client.session)
             if not self._clients:
                 self.idle.set()
 
@@ -143,10 +157,11 @@ class Owner:
             raise RefusedError("say who you are first", remedy=f"Call {HELLO}.")
         if request.method == YIELD:
             return self._leave()
-        call = calls().get(request.method)
+        known = agent_calls() if client.session is not None else calls()
+        call = known.get(request.method)
         if call is None:
             raise MethodNotFoundError(f"there is no call {request.method!r}")
-        return await self._run(call, request)
+        return await self._run(call, request, client.session)
 
     def _greet(self, client: Client, params: dict[str, Json]) -> Json:
         theirs = str(params.get("version"))
@@ -155,6 +170,9 @@ class Owner:
                 f"the owner (process {os.getpid()}) is version {__version__}, this is {theirs}",
                 remedy="Close it, so that both are the same.",
             )
+        agent = params.get("agent")
+        if agent is not None and client.session is None:
+            client.session = self._engine.gateway.connect(_identity(agent))
         pid = params.get("pid")
         client.role = str(params.get("role", ""))[:40]
         client.pid = pid if isinstance(pid, int) else 0
@@ -170,7 +188,7 @@ class Owner:
         self._on_yield()
         return {}
 
-    async def _run(self, call: Call, request: Request) -> Json:
+    async def _run(self, call: Call, request: Request, session: "AgentSession | None") -> Json:
         values = call.decode(request.params)
         if call.progress is not None:
             adapter = call.progress
@@ -179,16 +197,47 @@ class Owner:
             stop = threading.Event()
             values[CANCEL] = stop
             request.on_cancel.stop = stop.set
-        result = await self._function(call.name)(**values)
+        part, _, method = call.name.partition(".")
+        target = session or (self._engine if part == "engine" else getattr(self._engine, part))
+        result = await getattr(target, method)(**values)
         if call.changes:
             self._engine.events.emit(CHANGED, call.name)
         return call.result.dump_python(result, mode="json")
 
-    def _function(self, name: str) -> Callable[..., Any]:
-        part, _, method = name.partition(".")
-        target = self._engine if part == "engine" else getattr(self._engine, part)
-        function: Callable[..., Any] = getattr(target, method)
-        return function
+    def _pass_on(self, topic: str, data: Any) -> None:
+        """Tell agents that the skills changed: nothing else of the desk is their business."""
+        if topic != SKILLS:
+            return
+        for client in self.clients:
+            if client.session is not None:
+                task = asyncio.create_task(_tell(client.peer, topic))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+
+def _nothing() -> None:
+    """What there is to end before anything has begun."""
+
+
+async def _tell(peer: Peer, topic: str) -> None:
+    with suppress(OwnerGoneError):
+        await peer.emit(topic, None)
+
+
+def _identity(agent: Json) -> "AgentIdentity":
+    """As whom a client wants to act; raises ``InvalidParamsError``."""
+    from synthorg_tui.agents.models import AgentIdentity
+
+    fields = {each.name for each in dataclasses.fields(AgentIdentity)}
+    if not isinstance(agent, dict) or not all(
+        key in fields and isinstance(value, str | None) and len(value or "") <= MAX_FIELD
+        for key, value in agent.items()
+    ):
+        raise InvalidParamsError(f"agent is an object of texts: {', '.join(sorted(fields))}")
+    if not isinstance(agent.get("agent_id"), str):
+        raise InvalidParamsError("agent.agent_id is missing")
+    given = {key: value for key, value in agent.items() if value is not None}
+    return AgentIdentity(**given)
 
 
 async def _hang_up_on_silence(client: Client) -> None:

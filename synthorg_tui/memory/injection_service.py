@@ -86,7 +86,7 @@ class InjectionService:
 
         Policies of the organisation, once there are any, are messages before these.
         """
-        strategy = self._strategy(request)
+        strategy = self.strategy(request)
         prepared = await strategy.prepare(
             request.agent_id,
             request.query,
@@ -96,7 +96,8 @@ class InjectionService:
         )
         return Injection(prepared.messages, strategy.get_tool_definitions(), prepared.explanation)
 
-    def _strategy(self, request: InjectionRequest) -> ExplainingStrategy:
+    def strategy(self, request: InjectionRequest) -> ExplainingStrategy:
+        """How a request is answered: as configured, or as the request wants it."""
         config = request.retrieval or self.retrieval
         memory = self.memory
         if request.visibility is not None and isinstance(memory, ScopedViews):

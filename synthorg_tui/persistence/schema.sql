@@ -192,3 +192,29 @@ CREATE TABLE IF NOT EXISTS operations (
     undone_by BIGINT,
     effects VARCHAR NOT NULL
 );
+
+-- Calls of connected agents; rows are added, and the oldest dropped beyond a bound. "texts" is
+-- JSON of the reply and, for digests, its explanation, compressed with zstandard.
+CREATE TABLE IF NOT EXISTS agent_calls (
+    number BIGINT PRIMARY KEY,
+    called_at TIMESTAMP NOT NULL,
+    agent_id VARCHAR NOT NULL,
+    client VARCHAR NOT NULL,
+    project VARCHAR,
+    kind VARCHAR NOT NULL,
+    name VARCHAR NOT NULL,
+    arguments VARCHAR NOT NULL,
+    is_error BOOLEAN NOT NULL,
+    tokens BIGINT NOT NULL,
+    milliseconds DOUBLE NOT NULL,
+    memory_ids VARCHAR[] NOT NULL,
+    wrote BOOLEAN NOT NULL,
+    texts BLOB NOT NULL
+);
+
+-- What a person took from an agent.
+CREATE TABLE IF NOT EXISTS agent_rights (
+    agent_id VARCHAR PRIMARY KEY,
+    paused BOOLEAN NOT NULL,
+    read_only BOOLEAN NOT NULL
+);

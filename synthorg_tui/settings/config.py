@@ -4,6 +4,7 @@ from typing import Self
 
 from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
 
+from synthorg_tui.agents.config import AgentAccessConfig
 from synthorg_tui.approvals.config import ApprovalsConfig
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel, SeniorityLevel
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
@@ -70,6 +71,7 @@ class RootConfig(FrozenModel):
     providers: ProvidersConfig = ProvidersConfig()
     skills: SkillsConfig = SkillsConfig()
     approvals: ApprovalsConfig = ApprovalsConfig()
+    agent_access: AgentAccessConfig = AgentAccessConfig()
 
     @field_validator("agents")
     @classmethod

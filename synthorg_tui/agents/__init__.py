@@ -1,0 +1,1 @@
+"""What connected agents may do with the memory, and the record of what they did."""

@@ -1,0 +1,166 @@
+"""The record of every call of an agent, and of what a person took from it."""
+
+import asyncio
+import json
+from collections import deque
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from synthorg_tui.agents.models import AgentRights, CallKind, CallRecord
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.times import aware, naive_utc
+
+if TYPE_CHECKING:
+    import duckdb
+
+FLUSH_SECONDS: Final = 0.25
+"""Calls that only read are written in one go this often: a commit takes longer than a search."""
+_COLUMNS: Final = (
+    "number, called_at, agent_id, client, project, kind, name, arguments, is_error, tokens, "
+    "milliseconds, memory_ids, wrote, texts"
+)
+
+
+class AuditTrail:
+    """Keeps calls in the store's database, append-only; the oldest beyond ``keep`` go."""
+
+    def __init__(self, database: Database, *, keep: int) -> None:
+        self._database = database
+        self._keep = keep
+        self._waiting: deque[CallRecord] = deque()
+        self._numbers: asyncio.Lock = asyncio.Lock()
+        self._last: int | None = None
+        self._flushing: asyncio.Task[None] | None = None
+
+    async def add(self, record: CallRecord) -> CallRecord:
+        """Record a call and return it numbered; one that wrote is on disk by then."""
+        async with self._numbers:
+            if self._last is None:
+                self._last = await self._database.read(_last_number)
+            self._last += 1
+            numbered = replace(record, number=self._last)
+            self._waiting.append(numbered)
+        if record.wrote:
+            await self.flush()
+        elif self._flushing is None or self._flushing.done():
+            self._flushing = asyncio.create_task(self._flush_later())
+        return numbered
+
+    async def flush(self) -> None:
+        """Write what waits."""
+        records = list(self._waiting)
+        self._waiting.clear()
+        if not records:
+            return
+        rows = await asyncio.to_thread(lambda: [_row(record) for record in records])
+        places = ", ".join("?" * len(rows[0]))
+
+        def work(db: "duckdb.DuckDBPyConnection") -> None:
+            db.executemany(f"INSERT INTO agent_calls ({_COLUMNS}) VALUES ({places})", rows)
+            db.execute("DELETE FROM agent_calls WHERE number <= ?", [rows[-1][0] - self._keep])
+
+        await self._database.write(work)
+
+    async def close(self) -> None:
+        """Write what waits, for the last time."""
+        if self._flushing is not None:
+            self._flushing.cancel()
+            await asyncio.gather(self._flushing, return_exceptions=True)
+        await self.flush()
+
+    async def calls(
+        self, *, limit: int, agent: str | None = None, text: str | None = None
+    ) -> tuple[CallRecord, ...]:
+        """Calls, newest first; ``text`` must occur in the name or the arguments."""
+        await self.flush()
+        conditions, values = ["true"], list[Any]()
+        if agent is not None:
+            conditions.append("agent_id = ?")
+            values.append(agent)
+        if text:
+            conditions.append("contains(lower(name || ' ' || arguments), lower(?))")
+            values.append(text)
+        sql = (
+            f"SELECT {_COLUMNS} FROM agent_calls WHERE {' AND '.join(conditions)} "
+            "ORDER BY number DESC LIMIT ?"
+        )
+        rows = await self._database.read(lambda db: db.execute(sql, [*values, limit]).fetchall())
+        return await asyncio.to_thread(lambda: tuple(map(_record, rows)))
+
+    async def rights(self) -> dict[str, AgentRights]:
+        """What was taken from which agent."""
+        rows = await self._database.read(
+            lambda db: db.execute("SELECT agent_id, paused, read_only FROM agent_rights").fetchall()
+        )
+        return {agent: AgentRights(paused, read_only) for agent, paused, read_only in rows}
+
+    async def set_rights(self, agent_id: str, rights: AgentRights) -> None:
+        """Keep what a person took from an agent or gave back."""
+        values = [agent_id, rights.paused, rights.read_only]
+        await self._database.write(
+            lambda db: db.execute("INSERT OR REPLACE INTO agent_rights VALUES (?, ?, ?)", values)
+        )
+
+    async def _flush_later(self) -> None:
+        await asyncio.sleep(FLUSH_SECONDS)
+        with suppress(DomainError):  # the store is going; what it can't keep it can't keep
+            await self.flush()
+
+
+def _last_number(db: "duckdb.DuckDBPyConnection") -> int:
+    row = db.execute("SELECT coalesce(max(number), 0) FROM agent_calls").fetchone()
+    return int(row[0]) if row else 0
+
+
+def _row(record: CallRecord) -> tuple[Any, ...]:
+    import zstandard
+
+    texts = json.dumps([record.reply, record.explanation]).encode()
+    return (
+        record.number,
+        naive_utc(record.at),
+        record.agent_id,
+        record.client,
+        record.project,
+        record.kind.value,
+        record.name,
+        record.arguments,
+        record.is_error,
+        record.tokens,
+        record.milliseconds,
+        list(record.memory_ids),
+        record.wrote,
+        zstandard.ZstdCompressor().compress(texts),
+    )
+
+
+def _aware(moment: datetime) -> datetime:
+    found = aware(moment)
+    assert found is not None
+    return found
+
+
+def _record(row: tuple[Any, ...]) -> CallRecord:
+    import zstandard
+
+    reply, explanation = json.loads(zstandard.ZstdDecompressor().decompress(row[13]))
+    return CallRecord(
+        number=row[0],
+        at=_aware(row[1]),
+        agent_id=row[2],
+        client=row[3],
+        project=row[4],
+        kind=CallKind(row[5]),
+        name=row[6],
+        arguments=row[7],
+        reply=reply,
+        is_error=row[8],
+        tokens=row[9],
+        milliseconds=row[10],
+        memory_ids=tuple(row[11]),
+        wrote=row[12],
+        explanation=explanation,
+    )

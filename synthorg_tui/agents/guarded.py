@@ -1,0 +1,123 @@
+"""What an agent writes goes through here: checked, redacted, counted, and kept once."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from synthorg_tui.agents.errors import AgentRefusedError
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.redaction import RedactionTally, redact_text
+from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.protocol import MemoryBackend
+
+ORIGIN_TAG: Final = "origin:agent"
+"""Marks what an agent wrote itself; only that may it delete."""
+_SAME_AMONG: Final = 5
+
+
+@dataclass(slots=True)
+class WriteAllowance:
+    """A token bucket: ``per_minute`` writes a minute, and as many at once after a pause."""
+
+    per_minute: int
+    monotonic: Callable[[], float] = time.monotonic
+    _left: float = field(init=False)
+    _at: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._left, self._at = float(self.per_minute), self.monotonic()
+
+    def take(self) -> None:
+        """Count one write; raises ``AgentRefusedError`` when there were too many."""
+        now = self.monotonic()
+        self._left = min(self.per_minute, self._left + (now - self._at) * self.per_minute / 60)
+        self._at = now
+        if self._left < 1:
+            seconds = (1 - self._left) * 60 / self.per_minute
+            raise AgentRefusedError(
+                f"too many writes: {self.per_minute} a minute are allowed",
+                remedy=f"Try again in {seconds:.0f} s.",
+            )
+        self._left -= 1
+
+
+class GuardedMemory:
+    """A memory backend for the tools of one agent: it reads as is and writes with care.
+
+    Secrets are taken out, ``ORIGIN_TAG`` is added, and a memory that the agent has already gives
+    its id instead of another copy, so that a write can be repeated when its answer was lost.
+    """
+
+    def __init__(self, backend: MemoryBackend, allowance: WriteAllowance, client: str) -> None:
+        self._backend = backend
+        self._allowance = allowance
+        self._client = client
+        self._writing = asyncio.Lock()
+
+    async def connect(self) -> None:
+        """The store is opened by its owner."""
+
+    async def disconnect(self) -> None:
+        """The store is closed by its owner."""
+
+    async def health_check(self) -> bool:
+        """Whether the store answers."""
+        return await self._backend.health_check()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the store is open."""
+        return self._backend.is_connected
+
+    @property
+    def backend_name(self) -> str:
+        """That of the store."""
+        return self._backend.backend_name
+
+    async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
+        """Keep a memory; raises ``AgentRefusedError`` and as the store does."""
+        self._allowance.take()
+        careful = self._careful(request)
+        async with self._writing:  # or two writes of the same at once would both be kept
+            known = await self._same(agent_id, careful)
+            return known or await self._backend.store(agent_id, careful)
+
+    async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        """As the store."""
+        return await self._backend.retrieve(agent_id, query)
+
+    async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
+        """As the store."""
+        return await self._backend.get(agent_id, memory_id)
+
+    async def delete(self, agent_id: str, memory_id: str) -> bool:
+        """As the store."""
+        return await self._backend.delete(agent_id, memory_id)
+
+    async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
+        """As the store."""
+        return await self._backend.count(agent_id, category=category)
+
+    def _careful(self, request: MemoryStoreRequest) -> MemoryStoreRequest:
+        tags = (*request.metadata.tags, ORIGIN_TAG)
+        source = f"agent:{self._client}" if self._client else "agent"
+        return request.model_copy(
+            update={
+                "content": redact_text(request.content, RedactionTally()),
+                "metadata": MemoryMetadata(
+                    source=source, confidence=request.metadata.confidence, tags=tags
+                ),
+            }
+        )
+
+    async def _same(self, agent_id: str, request: MemoryStoreRequest) -> str | None:
+        query = MemoryQuery(
+            text=request.content,
+            categories=frozenset({request.category}),
+            tags=request.metadata.tags,
+            limit=_SAME_AMONG,
+        )
+        found = await self._backend.retrieve(agent_id, query)
+        return next((each.id for each in found if each.content == request.content), None)

@@ -1,0 +1,83 @@
+"""Who is connected, what it was answered, and the record of it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class AgentIdentity:
+    """As whom a client acts; ``project`` is a canonical path, ``client`` the program's name."""
+
+    agent_id: str
+    project: str | None = None
+    session_id: str | None = None
+    client: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReply:
+    """What the agent is told; ``is_error`` when the tool didn't do what was asked."""
+
+    content: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServedDigest:
+    """Exactly what the agent is given, and the ids of the memories in it."""
+
+    text: str
+    tokens: int
+    included: tuple[str, ...] = ()
+    degraded: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SkillCard:
+    """A skill as listed."""
+
+    name: str
+    description: str
+    scope: str = ""
+
+
+class CallKind(StrEnum):
+    """What an agent asked for."""
+
+    TOOL = "tool"
+    DIGEST = "digest"
+    SKILL = "skill"
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """One call of an agent; texts are redacted and cut to what a person wants to see.
+
+    ``reply`` of a digest is complete. ``memory_ids`` are those it was given or that it wrote;
+    ``wrote`` tells which. ``explanation`` is JSON, for digests.
+    """
+
+    number: int
+    at: datetime
+    agent_id: str
+    client: str
+    project: str | None
+    kind: CallKind
+    name: str
+    arguments: str
+    reply: str
+    is_error: bool
+    tokens: int
+    milliseconds: float
+    memory_ids: tuple[str, ...] = ()
+    wrote: bool = False
+    explanation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRights:
+    """What a person took from an agent: everything while paused, writing while read-only."""
+
+    paused: bool = False
+    read_only: bool = False

@@ -1,0 +1,105 @@
+"""What an agent reports of its own run becomes an execution like an imported one."""
+
+import asyncio
+import json
+import os
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from synthorg_tui.agents import envelopes
+from synthorg_tui.agents.envelopes import ErrorCode
+from synthorg_tui.agents.models import AgentIdentity, ToolReply
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.enums import ExecutionOutcome
+from synthorg_tui.ingest.readers.generic import FORMAT
+from synthorg_tui.ingest.service import ImportReport
+from synthorg_tui.persistence.layout import PRIVATE_FILE, ensure_private_dir
+
+MAX_REPORT: Final = 1024 * 1024
+"""Longest report, in bytes of JSON."""
+_FOLDER: Final = "reports"
+
+
+class Importer(Protocol):
+    """Imports transcript files."""
+
+    async def run(self, paths: list[Path]) -> ImportReport:
+        """Import the files; raises ``MemoryStoreError``."""
+        ...
+
+
+class Reports:
+    """Takes reports in, one file each for as long as its import lasts."""
+
+    def __init__(self, importer: Importer, *, data_dir: Path, clock: Clock) -> None:
+        self._importer = importer
+        self._folder = data_dir / _FOLDER
+        self._clock = clock
+
+    async def take(self, identity: AgentIdentity, arguments: Mapping[str, Any]) -> ToolReply:
+        """Keep a report; what doesn't fit is told to the agent."""
+        problem = _problem(arguments)
+        if problem:
+            return envelopes.error("InvalidReport", problem, ErrorCode.INVALID_ARGUMENT)
+        line = json.dumps(self._record(identity, arguments))
+        if len(line) > MAX_REPORT:
+            told = f"the report is longer than {MAX_REPORT} bytes: leave out long outputs"
+            return envelopes.error("InvalidReport", told, ErrorCode.INVALID_ARGUMENT)
+        path = await asyncio.to_thread(self._write, line)
+        try:
+            report = await self._importer.run([path])
+        finally:
+            path.unlink(missing_ok=True)
+        if not report.executions:
+            reason = report.skipped[0][1] if report.skipped else "nothing in it can be kept"
+            return envelopes.error("InvalidReport", reason, ErrorCode.INVALID_ARGUMENT)
+        return envelopes.ok(
+            {
+                "memories_added": report.memories_added,
+                "memories_updated": report.memories_updated,
+                "recoveries": report.recoveries,
+            }
+        )
+
+    def _record(self, identity: AgentIdentity, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        now = self._clock.now().isoformat()
+        summary = arguments.get("summary")
+        turns = [{"role": "user", "text": arguments["task"], "at": now}]
+        if isinstance(summary, str) and summary.strip():
+            turns.append({"role": "assistant", "text": summary, "at": now})
+        return {
+            "format": FORMAT,
+            "session": arguments.get("session") or identity.session_id or uuid.uuid4().hex,
+            "agent": identity.agent_id,
+            "project": identity.project or "",
+            "task": arguments["task"],
+            "ended_at": now,
+            "turns": turns,
+            **{
+                key: arguments[key]
+                for key in ("outcome", "error", "calls", "files")
+                if key in arguments
+            },
+        }
+
+    def _write(self, line: str) -> Path:
+        ensure_private_dir(self._folder)
+        path = self._folder / f"{uuid.uuid4().hex}.jsonl"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as stream:
+            stream.write(line + "\n")
+        return path
+
+
+def _problem(arguments: Mapping[str, Any]) -> str:
+    task, outcome = arguments.get("task"), arguments.get("outcome")
+    if not isinstance(task, str) or not task.strip():
+        return "task must say what was asked"
+    if outcome not in {each.value for each in ExecutionOutcome}:
+        return f"outcome must be one of {', '.join(ExecutionOutcome)}"
+    for key, kind in (("calls", list), ("files", list), ("session", str), ("error", str)):
+        if key in arguments and not isinstance(arguments[key], kind):
+            return f"{key} must be {'a list' if kind is list else 'a text'}"
+    return ""

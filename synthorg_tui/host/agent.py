@@ -1,0 +1,89 @@
+"""An agent's connection, which outlives the owner it talks to."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from synthorg_tui.host.calls import agent_calls
+from synthorg_tui.host.client import Connection
+from synthorg_tui.host.errors import OwnerGoneError
+from synthorg_tui.host.opening import PATIENCE, reach
+from synthorg_tui.host.wire import EventSink
+
+if TYPE_CHECKING:
+    from synthorg_tui.agents.models import AgentIdentity, ServedDigest, SkillCard, ToolReply
+    from synthorg_tui.providers.models import ToolDefinition
+
+
+class AgentConnection:
+    """The calls of an ``AgentSession``, made to whoever owns the store.
+
+    When the owner is gone, the next one is looked for, or started, and the call made again: an
+    agent's writes can be repeated, since the same memory is kept once.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        identity: "AgentIdentity",
+        *,
+        role: str = "agent",
+        config_path: Path | None = None,
+        on_event: EventSink | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        self._data_dir = data_dir
+        self._identity = identity
+        self._role = role
+        self._config_path = config_path
+        self._on_event = on_event
+        self._patience = patience
+        self._connection: Connection | None = None
+        self._connecting = asyncio.Lock()
+
+    async def tools(self) -> "tuple[ToolDefinition, ...]":
+        """As ``AgentSession.tools``; this and the others raise ``NoOwnerError``, too."""
+        return await self._call("tools")  # type: ignore[no-any-return]
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> "ToolReply":
+        """As ``AgentSession.call``."""
+        return await self._call("call", name, arguments)  # type: ignore[no-any-return]
+
+    async def digest(self, query: str, token_budget: int | None = None) -> "ServedDigest":
+        """As ``AgentSession.digest``."""
+        return await self._call("digest", query, token_budget)  # type: ignore[no-any-return]
+
+    async def skills(self) -> "tuple[SkillCard, ...]":
+        """As ``AgentSession.skills``."""
+        return await self._call("skills")  # type: ignore[no-any-return]
+
+    async def read_skill(self, name: str) -> str:
+        """As ``AgentSession.read_skill``."""
+        return await self._call("read_skill", name)  # type: ignore[no-any-return]
+
+    async def close(self) -> None:
+        """Hang up."""
+        if self._connection is not None:
+            await self._connection.close()
+            self._connection = None
+
+    async def _call(self, method: str, *args: Any) -> Any:
+        call = agent_calls()[f"agent.{method}"]
+        try:
+            return await (await self._connected()).call(call, args, {})
+        except OwnerGoneError:
+            return await (await self._connected()).call(call, args, {})
+
+    async def _connected(self) -> Connection:
+        async with self._connecting:
+            if self._connection is None or self._connection.is_closed:
+                await self.close()
+                self._connection = await reach(
+                    self._data_dir,
+                    role=self._role,
+                    agent=self._identity,
+                    config_path=self._config_path,
+                    on_event=self._on_event,
+                    patience=self._patience,
+                )
+            return self._connection

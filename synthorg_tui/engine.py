@@ -221,15 +221,20 @@ class Engine:
         from synthorg_tui.agents.reports import Reports
         from synthorg_tui.agents.session import Services
         from synthorg_tui.agents.shelf import FolderShelf
+        from synthorg_tui.skills.library import SkillLibrary
+        from synthorg_tui.skills.models import RootScope, SkillRoot
 
         config = self.settings.agent_access
+        # Only the folder that approvals write to: elsewhere a file isn't approved by being there.
+        folder = self.settings.memory.procedural.skill_md_directory or self.data_dir / "skills"
+        approved = SkillLibrary((SkillRoot(folder, RootScope.OWN),))
         return AgentGateway(
             Services(
                 config=config,
                 injection=self.injection,
                 prepare=self.injection.prepare,
                 reports=Reports(self.imports, data_dir=self.data_dir, clock=self._clock),
-                shelf=FolderShelf(lambda: ()),
+                shelf=FolderShelf(approved.scan),
                 audit=AuditTrail(self._database, keep=config.audit_calls),
                 events=self.events,
                 clock=self._clock,

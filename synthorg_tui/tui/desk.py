@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.errors import DomainError, StoreLockedError
 from synthorg_tui.tui.digest_desk import EngineDigests
 from synthorg_tui.tui.ports import (
     Change,
@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from synthorg_tui.ingest.service import ImportReport
     from synthorg_tui.memory.extensions import SearchHit
     from synthorg_tui.memory.models import MemoryEntry
+    from synthorg_tui.settings.config import RootConfig
 
 WARM_UP_AFTER = 0.5
-"""Seconds from opening until the search gets ready: the list is on the screen first."""
+"""Seconds from opening until everything else gets ready: the list is on the screen first."""
 
 ACTOR = "person"
 """Who the history names for changes made at the desk."""
@@ -58,9 +59,32 @@ class EngineHost:
 
         settings = load_settings(self._config_path)
         opening = Engine.open(settings, data_dir=self._data_dir)
-        engine = await self._stack.enter_async_context(opening)
-        self._warming = asyncio.create_task(_warm_up(engine))
+        try:
+            engine = await self._stack.enter_async_context(opening)
+        except StoreLockedError:
+            engine = await self._take_over(settings)
+        self._warming = asyncio.create_task(self._settle_in(engine))
         return EngineDesk(engine)
+
+    async def _take_over(self, settings: "RootConfig") -> "Engine":
+        """The engine once an owner without a screen has left; another app's stays its own."""
+        from synthorg_tui.host.opening import engine_for_app
+
+        data_dir = self._data_dir or Path(settings.memory.storage.data_dir)
+        return await self._stack.enter_async_context(engine_for_app(settings, data_dir=data_dir))
+
+    async def _settle_in(self, engine: "Engine") -> None:
+        """What can wait until the list is on the screen: agents and commands, then searches."""
+        await asyncio.sleep(WARM_UP_AFTER)
+        from synthorg_tui.host.owner import Owner
+
+        owner = Owner(engine, data_dir=engine.data_dir, kind="app")
+        await owner.start()
+        self._stack.push_async_callback(owner.stop)
+        await engine.warm_up()
+        # What is there by now stays: looking through it for garbage takes a tenth of a second or
+        # more, in the middle of a key.
+        gc.freeze()
 
     async def close(self) -> None:
         """Close the engine if it is open."""
@@ -68,14 +92,6 @@ class EngineHost:
             self._warming.cancel()
             await asyncio.gather(self._warming, return_exceptions=True)
         await self._stack.aclose()
-
-
-async def _warm_up(engine: "Engine") -> None:
-    await asyncio.sleep(WARM_UP_AFTER)
-    await engine.warm_up()
-    # What is there by now stays: looking through it for garbage takes a tenth of a second or more,
-    # in the middle of a key.
-    gc.freeze()
 
 
 class EngineDesk:

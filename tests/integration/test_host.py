@@ -37,6 +37,7 @@ from synthorg_tui.memory.injection_service import InjectionRequest
 from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.settings.config import RootConfig
+from synthorg_tui.tui.desk import EngineHost
 
 SAMPLE = Path(__file__).parents[2] / "synthorg_tui" / "ingest" / "sample"
 SETTINGS = RootConfig.model_validate({"memory": {"level": "persistent"}})
@@ -338,3 +339,29 @@ def is_alive(pid: int) -> bool:
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
         return False
+
+
+class TestTheApp:
+    async def test_the_app_listens_once_it_has_settled_in(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("synthorg_tui.tui.desk.WARM_UP_AFTER", 0)
+        host = EngineHost(data_dir=tmp_path)
+        await host.open()
+        try:
+            connection = await reach_only(tmp_path)
+            assert connection.owner.kind == "app"
+            assert connection.owner.pid == os.getpid()
+            await connection.close()
+        finally:
+            await host.close()
+
+    async def test_the_app_takes_over_from_an_owner_without_a_screen(self, tmp_path: Path) -> None:
+        headless = await reach(tmp_path, role="test", patience=20)
+        host = EngineHost(data_dir=tmp_path)
+        try:
+            assert (await (await host.open()).facets()).total == 0
+            assert await ends(headless)
+        finally:
+            await host.close()
+            await headless.close()

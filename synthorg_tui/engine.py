@@ -1,6 +1,6 @@
 """The composition root: settings in, wired services out. Opens and closes the stores."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,6 +12,7 @@ from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.events import Events
+from synthorg_tui.core.paths import expand_home
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.errors import MemoryCapabilityError
 from synthorg_tui.memory.extensions import Desk
@@ -34,6 +35,8 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.persistence.usage import DuckDBUsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
+    from synthorg_tui.skills.library import SkillLibrary
+    from synthorg_tui.skills.models import SkillRoot
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +229,7 @@ class Engine:
 
         config = self.settings.agent_access
         # Only the folder that approvals write to: elsewhere a file isn't approved by being there.
-        folder = self.settings.memory.procedural.skill_md_directory or self.data_dir / "skills"
-        approved = SkillLibrary((SkillRoot(folder, RootScope.OWN),))
+        approved = SkillLibrary((SkillRoot(self._own_skills, RootScope.OWN),))
         return AgentGateway(
             Services(
                 config=config,
@@ -240,6 +242,13 @@ class Engine:
                 clock=self._clock,
             )
         )
+
+    @cached_property
+    def skill_library(self) -> "SkillLibrary":
+        """The skills on disk; those of projects once somebody has asked which there are."""
+        from synthorg_tui.skills.library import SkillLibrary
+
+        return SkillLibrary(self._skill_roots(()))
 
     @property
     def scenarios(self) -> "ScenarioService":
@@ -278,6 +287,18 @@ class Engine:
         counts = dict((await self.desk.facets()).agents)
         ids = sorted({agent.id for agent in self.settings.agents} | counts.keys())
         return tuple(self._summary(agent_id, counts.get(agent_id, 0)) for agent_id in ids)
+
+    @property
+    def _own_skills(self) -> Path:
+        """Where the SKILL.md files of approved lessons are."""
+        directory = self.settings.memory.procedural.skill_md_directory
+        own = expand_home(directory) if directory is not None else self.data_dir / "skills"
+        return own.absolute()
+
+    def _skill_roots(self, projects: Sequence[Path]) -> "tuple[SkillRoot, ...]":
+        from synthorg_tui.skills.library import skill_roots
+
+        return skill_roots(self.settings.skills, own=self._own_skills, projects=projects)
 
     async def _close_parts(self) -> None:
         """Close what was made; parts are made only when used."""

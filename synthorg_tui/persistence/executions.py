@@ -62,6 +62,10 @@ class ExecutionStore(Protocol):
         """The ids of all executions, in order."""
         ...
 
+    async def projects(self) -> tuple[str, ...]:
+        """The folders of the projects that executions belong to, in order."""
+        ...
+
 
 BLOCK_LINES = 500
 
@@ -144,6 +148,15 @@ class DuckDBExecutionStore:
         """The ids of all executions, in order."""
         rows = await self._database.read(
             lambda db: db.execute("SELECT id FROM executions ORDER BY id").fetchall()
+        )
+        return tuple(row[0] for row in rows)
+
+    async def projects(self) -> tuple[str, ...]:
+        """The folders of the projects that executions belong to, in order."""
+        rows = await self._database.read(
+            lambda db: db.execute(
+                "SELECT DISTINCT project FROM executions WHERE project IS NOT NULL ORDER BY project"
+            ).fetchall()
         )
         return tuple(row[0] for row in rows)
 

@@ -73,9 +73,18 @@ class SkillLibrary:
     """
 
     def __init__(self, roots: Sequence[SkillRoot]) -> None:
-        self.roots = tuple(sorted(roots, key=lambda root: _ORDER.index(root.scope)))
+        self._roots = _in_order(roots)
         self._known: dict[Path, tuple[RawFile, int, SkillFile]] = {}
         self._lock = threading.Lock()
+
+    @property
+    def roots(self) -> tuple[SkillRoot, ...]:
+        """The roots in order of precedence."""
+        return self._roots
+
+    def look_in(self, roots: Sequence[SkillRoot]) -> None:
+        """Read these roots from now on."""
+        self._roots = _in_order(roots)
 
     def scan(self) -> tuple[SkillFile, ...]:
         """Every skill in every root, those of the first root first, by name.
@@ -148,6 +157,10 @@ class SkillLibrary:
                 )
                 raw = RawFile(path / FILE_NAME, (), problem=problem)
                 yield name, _skill_file(root, name, raw)
+
+
+def _in_order(roots: Sequence[SkillRoot]) -> tuple[SkillRoot, ...]:
+    return tuple(sorted(roots, key=lambda root: _ORDER.index(root.scope)))
 
 
 def _expand(path: Path, home: Path | None) -> Path:

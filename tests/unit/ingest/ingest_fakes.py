@@ -69,3 +69,6 @@ class FakeExecutions:
 
     async def ids(self) -> tuple[str, ...]:
         return tuple(sorted(self.kept))
+
+    async def projects(self) -> tuple[str, ...]:
+        return tuple(sorted({e.project for e, _ in self.kept.values() if e.project}))

@@ -41,6 +41,11 @@ class AgentConnection:
         self._connection: Connection | None = None
         self._connecting = asyncio.Lock()
 
+    @property
+    def owner_pid(self) -> int | None:
+        """The process that answers now; ``None`` before the first call."""
+        return self._connection.owner.pid if self._connection is not None else None
+
     async def tools(self) -> "tuple[ToolDefinition, ...]":
         """As ``AgentSession.tools``; this and the others raise ``NoOwnerError``, too."""
         return await self._call("tools")  # type: ignore[no-any-return]

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from synthorg_tui.core.clock import Clock, SystemClock
-from synthorg_tui.memory.backends.composite import CompositeBackend
-from synthorg_tui.memory.backends.inmemory import InMemoryBackend
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.backends.local.policy import StorePolicy, UniformPolicy
 from synthorg_tui.memory.config import CompanyMemoryConfig, MemoryStorageConfig
@@ -113,6 +111,8 @@ def create_vector_index(storage: MemoryStorageConfig, data_dir: Path) -> VectorI
 
 
 def _inmemory(config: CompanyMemoryConfig, context: BackendContext) -> MemoryBackend:
+    from synthorg_tui.memory.backends.inmemory import InMemoryBackend
+
     limit = config.options.max_memories_per_agent
     return InMemoryBackend(max_memories_per_agent=limit, clock=context.clock)
 
@@ -132,6 +132,8 @@ def _local(config: CompanyMemoryConfig, context: BackendContext) -> MemoryBacken
 def _composite(
     routable: MemoryBackendRegistry, config: CompanyMemoryConfig, context: BackendContext
 ) -> MemoryBackend:
+    from synthorg_tui.memory.backends.composite import CompositeBackend
+
     composite = config.composite
     if composite is None:
         raise MemoryConfigError("composite is required when backend is 'composite'")

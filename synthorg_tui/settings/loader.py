@@ -13,7 +13,6 @@ from synthorg_tui.core.paths import expand_home
 from synthorg_tui.settings.config import RootConfig
 from synthorg_tui.settings.document import Document, SettingPath, read_document
 from synthorg_tui.settings.environment import CONFIG_FILE_VARIABLE, apply_environment
-from synthorg_tui.settings.explain import Explainer
 from synthorg_tui.settings.paths import default_config_file
 
 SHIPPED: Final[Mapping[str, Any]] = {
@@ -90,6 +89,8 @@ class _Report:
         self._source = source
         self._lines = lines
         self._origins = origins
+        from synthorg_tui.settings.explain import Explainer
+
         self._explainer = Explainer(RootConfig)
 
     def position(self, details: ErrorDetails) -> int:

@@ -4,9 +4,10 @@
 
 Each start is a process of its own on a pseudo-terminal of 120x40. CPU is user plus system time of
 that process, all threads. *Painted* is the first frame, *usable* is rows on the screen: the clock
-is read after the frame that has them. Without ``--data-dir`` a store with a few memories is made
-for the run. One start of each kind goes first, so that all find their bytecode compiled, whatever
-the environment says about writing it.
+is read after the frame that has them; scrolling and filtering work from there on. *Loaded* is when
+the engine is open too, for searches and changes. Without ``--data-dir`` a store with a few memories
+is made for the run. One start of each kind goes first, so that all find their bytecode compiled,
+whatever the environment says about writing it.
 """
 
 import argparse
@@ -25,11 +26,12 @@ import termios
 import time
 from pathlib import Path
 
-STEPS = ("hello", "painted", "usable")
+STEPS = ("hello", "painted", "usable", "loaded")
 LABELS = {
     "hello": "Textual hello app, first frame",
     "painted": "synthorg-tui, first frame",
     "usable": "synthorg-tui, rows shown",
+    "loaded": "synthorg-tui, engine open",
 }
 LIMITS = {"painted": 2.0, "usable": 3.0}
 
@@ -54,16 +56,22 @@ def child_hello(path: str) -> None:
     Hello().run()
 
 
-def child_ours(path: str, data_dir: Path, *, usable: bool) -> None:
+def child_ours(path: str, data_dir: Path, step: str) -> None:
     from textual.screen import Screen
 
     from synthorg_tui.tui.app import _TITLES, MemoryDeskApp, run
+    from synthorg_tui.tui.ports import MemoryDesk
     from synthorg_tui.tui.screens.memories import MemoriesScreen
 
     class Watched(MemoriesScreen):
         def _show(self) -> None:
             super()._show()
-            if self.listing.window.rows:
+            if step == "usable" and self.listing.window.rows:
+                self.call_after_refresh(report, path, self.app)
+
+        def attach(self, desk: MemoryDesk) -> None:
+            super().attach(desk)
+            if step == "loaded":
                 self.call_after_refresh(report, path, self.app)
 
     class Measured(MemoryDeskApp):
@@ -72,10 +80,10 @@ def child_ours(path: str, data_dir: Path, *, usable: bool) -> None:
             return self._memories
 
         def action_reopen(self) -> None:
-            if usable:
-                super().action_reopen()
-            else:
+            if step == "painted":
                 report(path, self)
+            else:
+                super().action_reopen()
 
     run(data_dir=data_dir, app_type=Measured)
 
@@ -161,7 +169,7 @@ def main() -> int:
         child_hello(options.result)
         return 0
     if options.child:
-        child_ours(options.result, options.data_dir, usable=options.child == "usable")
+        child_ours(options.result, options.data_dir, options.child)
         return 0
     if options.data_dir:
         return compare(options.data_dir, options.runs)

@@ -1,7 +1,7 @@
 """The composition root: settings in, wired services out. Opens and closes the stores."""
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -14,13 +14,14 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.events import Events
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
+from synthorg_tui.memory.backends.local.reader import StoreReader
 from synthorg_tui.memory.errors import MemoryCapabilityError
 from synthorg_tui.memory.extensions import Desk
 from synthorg_tui.memory.factory import BackendContext, create_memory_backend
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.executions import DuckDBExecutionStore, ExecutionStore
-from synthorg_tui.persistence.lock import DataDirLock
+from synthorg_tui.persistence.owning import own_database
 from synthorg_tui.persistence.scenarios import DuckDBScenarioStore
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.settings.config import RootConfig
@@ -108,6 +109,7 @@ class Engine:
         *,
         data_dir: Path | None = None,
         clock: Clock | None = None,
+        database: Database | None = None,
     ) -> AsyncIterator["Engine"]:
         """Own a data directory and open its stores for the length of an ``async with``.
 
@@ -115,6 +117,8 @@ class Engine:
             settings: Those of the usual file and the environment when missing.
             data_dir: Takes precedence over the one in the settings.
             clock: Decides what "now" is.
+            database: That of the directory when the caller owns and has opened it already; it
+                stays open.
 
         Raises:
             ConfigError: The settings are invalid.
@@ -124,41 +128,37 @@ class Engine:
         settings = settings or load_settings()
         directory = data_dir or Path(settings.memory.storage.data_dir)
         clock = clock or SystemClock()
-        with DataDirLock(directory):
-            database = Database.in_dir(directory)
-            await database.open()
+        async with AsyncExitStack() as stack:
+            if database is None:
+                database = await stack.enter_async_context(own_database(directory))
             embedder = create_embedder(settings.embedding())
-            try:
-                memory = create_memory_backend(
-                    settings.memory,
-                    context=BackendContext(
-                        data_dir=directory,
-                        database=database,
-                        embedder=embedder,
-                        clock=clock,
-                        policy=SettingsPolicy(settings),
-                    ),
-                )
-                await memory.connect()
-                try:
-                    engine = cls(
-                        settings=settings,
-                        data_dir=directory,
-                        memory=memory,
-                        executions=DuckDBExecutionStore(database),
-                        saved=DuckDBScenarioStore(database),
-                        database=database,
-                        clock=clock,
-                    )
-                    try:
-                        yield engine
-                    finally:
-                        await engine._close_parts()
-                finally:
-                    await memory.disconnect()
-            finally:
-                await embedder.close()
-                await database.close()
+            stack.push_async_callback(embedder.close)
+            context = BackendContext(
+                data_dir=directory,
+                database=database,
+                embedder=embedder,
+                clock=clock,
+                policy=SettingsPolicy(settings),
+            )
+            memory = create_memory_backend(settings.memory, context=context)
+            await memory.connect()
+            stack.push_async_callback(memory.disconnect)
+            engine = cls(
+                settings=settings,
+                data_dir=directory,
+                memory=memory,
+                executions=DuckDBExecutionStore(database),
+                saved=DuckDBScenarioStore(database),
+                database=database,
+                clock=clock,
+            )
+            stack.push_async_callback(engine._close_parts)
+            yield engine
+
+    @property
+    def reader(self) -> StoreReader:
+        """Looks through the memories of all agents without their models."""
+        return self._local().reader
 
     @property
     def desk(self) -> Desk:

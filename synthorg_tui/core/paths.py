@@ -1,6 +1,16 @@
-"""Paths as people write them."""
+"""Paths as people write them, and where this program keeps what is theirs."""
 
 from pathlib import Path
+from typing import Final
+
+import platformdirs
+
+APP_NAME: Final = "synthorg-tui"
+
+
+def user_data_dir() -> Path:
+    """The platform's directory for this user's application data."""
+    return platformdirs.user_data_path(APP_NAME, appauthor=False)
 
 
 def expand_home(path: str | Path) -> Path:

@@ -3,11 +3,10 @@
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Annotated, Final, Self
 
-import platformdirs
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 
 from synthorg_tui.core.enums import ConsolidationInterval, MemoryLevel
-from synthorg_tui.core.paths import expand_home
+from synthorg_tui.core.paths import expand_home, user_data_dir
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.core.validation import reject, warn
 from synthorg_tui.memory.consolidation.config import ConsolidationConfig
@@ -16,7 +15,6 @@ from synthorg_tui.memory.procedural.config import ProceduralMemoryConfig
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.self_editing_config import SelfEditingMemoryConfig
 
-APP_NAME: Final = "synthorg-tui"
 BACKENDS: Final = frozenset({"composite", "inmemory", "local", "mem0"})
 VECTOR_STORES: Final = frozenset({"qdrant", "qdrant-external"})
 HISTORY_STORES: Final = frozenset({"postgresql", "sqlite"})
@@ -24,7 +22,7 @@ HISTORY_STORES: Final = frozenset({"postgresql", "sqlite"})
 
 def default_data_dir() -> str:
     """The platform's directory for this user's application data."""
-    return platformdirs.user_data_dir(APP_NAME, appauthor=False)
+    return str(user_data_dir())
 
 
 def _fill_data_dir(value: object) -> object:

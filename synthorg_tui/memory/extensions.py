@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from pydantic import AwareDatetime
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.enums import Sensitivity, SourceKind
+from synthorg_tui.memory.listing import BrowseFilter as BrowseFilter
+from synthorg_tui.memory.listing import ChangeKind as ChangeKind
+from synthorg_tui.memory.listing import Facets as Facets
+from synthorg_tui.memory.listing import MemoryRevision as MemoryRevision
+from synthorg_tui.memory.listing import SortOrder as SortOrder
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest, Tags
 
 if TYPE_CHECKING:
@@ -79,29 +82,6 @@ class BundleOutcome:
     restored: tuple[MemoryEntry, ...]
 
 
-class ChangeKind(StrEnum):
-    """What a revision did to a memory."""
-
-    ADDED = "added"
-    EDITED = "edited"
-    DELETED = "deleted"
-    RESTORED = "restored"
-    PURGED = "purged"
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryRevision:
-    """One change in a memory's history; ``before`` and ``after`` hold the fields that changed."""
-
-    revision: int
-    memory_id: str
-    at: datetime
-    actor: str
-    kind: ChangeKind
-    before: dict[str, object]
-    after: dict[str, object]
-
-
 class MemoryEdit(FrozenModel):
     """Fields to change; what is ``None`` stays.
 
@@ -140,26 +120,6 @@ class SearchResult:
     degraded: str = ""
 
 
-SortOrder = Literal["newest", "oldest", "agent", "category", "confidence"]
-
-
-@dataclass(frozen=True, slots=True)
-class BrowseFilter:
-    """What a person wants listed; empty fields don't filter.
-
-    ``words`` must all occur in the content (case-insensitive), ``without`` must not.
-    """
-
-    agents: tuple[str, ...] = ()
-    categories: tuple[MemoryCategory, ...] = ()
-    tags: tuple[str, ...] = ()
-    since: datetime | None = None
-    until: datetime | None = None
-    words: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    deleted: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class MemoryPage:
     """A window on a listing: ``entries`` from ``offset`` on, of ``total`` that match."""
@@ -167,14 +127,6 @@ class MemoryPage:
     entries: tuple[MemoryEntry, ...]
     offset: int
     total: int
-
-
-@dataclass(frozen=True, slots=True)
-class Facets:
-    """Live memory counts by agent and by category."""
-
-    agents: tuple[tuple[str, int], ...]
-    categories: tuple[tuple[MemoryCategory, int], ...]
 
 
 @runtime_checkable

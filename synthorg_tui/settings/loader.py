@@ -9,11 +9,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from synthorg_tui.core.errors import ConfigError
-from synthorg_tui.core.paths import expand_home
 from synthorg_tui.settings.config import RootConfig
 from synthorg_tui.settings.document import Document, SettingPath, read_document
-from synthorg_tui.settings.environment import CONFIG_FILE_VARIABLE, apply_environment
-from synthorg_tui.settings.paths import default_config_file
+from synthorg_tui.settings.environment import apply_environment
+from synthorg_tui.settings.paths import config_file
 
 SHIPPED: Final[Mapping[str, Any]] = {
     "memory": {
@@ -60,24 +59,6 @@ def load_settings(
 def shipped_settings() -> RootConfig:
     """The settings of a new installation, whatever files and variables there are."""
     return RootConfig.model_validate(SHIPPED)
-
-
-def config_file(
-    path: Path | None = None, *, environ: Mapping[str, str] = os.environ
-) -> Path | None:
-    """The settings file in force; ``None`` when there is none.
-
-    Raises ``ConfigError`` when a file was named that doesn't exist.
-    """
-    variable = environ.get(CONFIG_FILE_VARIABLE)
-    if path is None and not variable:
-        usual = default_config_file()
-        return usual if usual.is_file() else None
-    named = expand_home(path or variable or "")
-    if not named.is_file():
-        origin = "--config" if path else CONFIG_FILE_VARIABLE
-        raise ConfigError(f"{named}: no such file (named by {origin})")
-    return named
 
 
 class _Report:

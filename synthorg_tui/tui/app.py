@@ -1,5 +1,6 @@
 """The terminal app: panes as modes, actions, themes; painted before the engine opens."""
 
+import asyncio
 import gc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -106,11 +107,13 @@ class MemoryDeskApp(App[None]):
         start(self, self._open, group="open")
 
     async def _open(self) -> None:
+        """Show the rows first: what acts on them takes as long again to load."""
         try:
-            try:
-                desk = await self._host.open()
-            finally:
-                _collect_again()
+            shelf = await self._host.look()
+            if shelf is not None:
+                await self._memories.browse(shelf)
+                await self._drawn()
+            desk = await self._host.open()
         except DomainError as error:
             self._fail(error)
         except Exception as error:  # whatever the engine meets, the app stays and says so
@@ -120,6 +123,14 @@ class MemoryDeskApp(App[None]):
             self._desk = desk
             self._memories.attach(desk)
             self._tell_digest()
+        finally:
+            _collect_again()
+
+    async def _drawn(self) -> None:
+        """Wait until what has changed is on the screen."""
+        drawn = asyncio.Event()
+        self.call_after_refresh(drawn.set)
+        await drawn.wait()
 
     def _fail(self, error: DomainError) -> None:
         self._open_error = error
@@ -176,6 +187,7 @@ def run(
     """Open the app until the person leaves it; settings are those of the command line."""
     import logging
 
+    from synthorg_tui.core.paths import user_data_dir
     from synthorg_tui.tui.desk import EngineHost
 
     # The screen belongs to the app: a message that nobody handles would be printed across it.
@@ -185,19 +197,13 @@ def run(
     # again, for what is made from then on.
     gc.disable()
     host = EngineHost(data_dir=data_dir, config_path=config_path)
-    app_type(host, data_dir=data_dir or _default_data_dir()).run()
+    app_type(host, data_dir=data_dir or user_data_dir()).run()
 
 
 def _collect_again() -> None:
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
-
-
-def _default_data_dir() -> Path:
-    import platformdirs
-
-    return platformdirs.user_data_path("synthorg-tui", appauthor=False)
 
 
 def _runner(owner: App[None] | Screen[Any], method: str) -> Callable[[], None]:

@@ -17,22 +17,20 @@ from synthorg_tui.tui.ports import (
     Criteria,
     Draft,
     Excerpt,
-    Facets,
     FoundPlace,
     Hits,
     ImportOutcome,
     ImportStep,
     MemoryRow,
-    Page,
-    Revision,
-    SortOrder,
 )
+from synthorg_tui.tui.store_shelf import StoreShelf
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.ingest.service import ImportReport
     from synthorg_tui.memory.extensions import SearchHit
     from synthorg_tui.memory.models import MemoryEntry
+    from synthorg_tui.persistence.database import Database
     from synthorg_tui.settings.config import RootConfig
 
 WARM_UP_AFTER = 0.5
@@ -43,13 +41,39 @@ ACTOR = "person"
 
 
 class EngineHost:
-    """Opens the engine on a data directory, after the first paint."""
+    """Opens the store, then the engine on it, after the first paint."""
 
     def __init__(self, *, data_dir: Path | None = None, config_path: Path | None = None) -> None:
         self._data_dir = data_dir
         self._config_path = config_path
+        self._database: Database | None = None
         self._stack = AsyncExitStack()
         self._warming: asyncio.Task[None] | None = None
+
+    async def look(self) -> StoreShelf | None:
+        """Own the store and open its database, which is all that listing needs.
+
+        The engine and its settings take as long again to load. ``None`` when the settings choose
+        another backend than the local one, and when another process owns the store: ``open``
+        takes it over or says whose it is.
+        """
+        database = self._database
+        if database is None:
+            directory = await asyncio.to_thread(self._local_dir)
+            if directory is None:
+                return None
+            from synthorg_tui.persistence.owning import own_database
+
+            try:
+                database = await self._stack.enter_async_context(own_database(directory))
+            except StoreLockedError:
+                return None
+            self._data_dir, self._database = directory, database
+        from synthorg_tui.core.clock import SystemClock
+        from synthorg_tui.memory.backends.local.reader import StoreReader
+
+        reader = StoreReader(database, SystemClock())
+        return StoreShelf(lambda: reader)
 
     async def open(self) -> "EngineDesk":
         """Load the engine off the event loop, then open it."""
@@ -58,7 +82,7 @@ class EngineHost:
         from synthorg_tui.settings.loader import load_settings
 
         settings = load_settings(self._config_path)
-        opening = Engine.open(settings, data_dir=self._data_dir)
+        opening = Engine.open(settings, data_dir=self._data_dir, database=self._database)
         try:
             engine = await self._stack.enter_async_context(opening)
         except StoreLockedError:
@@ -86,6 +110,21 @@ class EngineHost:
         # more, in the middle of a key.
         gc.freeze()
 
+    def _local_dir(self) -> Path | None:
+        """The data directory when the local backend is the one that is chosen."""
+        importlib.import_module("synthorg_tui.memory.backends.local.reader")
+        from synthorg_tui.core.paths import user_data_dir
+        from synthorg_tui.settings.paths import is_anything_set
+
+        if not is_anything_set(self._config_path):
+            return self._data_dir or user_data_dir()
+        from synthorg_tui.settings.loader import load_settings
+
+        memory = load_settings(self._config_path).memory
+        if memory.backend != "local":
+            return None
+        return self._data_dir or Path(memory.storage.data_dir)
+
     async def close(self) -> None:
         """Close the engine if it is open."""
         if self._warming is not None:
@@ -94,28 +133,13 @@ class EngineHost:
         await self._stack.aclose()
 
 
-class EngineDesk:
+class EngineDesk(StoreShelf):
     """The desk port over an open engine."""
 
     def __init__(self, engine: "Engine") -> None:
+        super().__init__(lambda: engine.reader)
         self._engine = engine
         self.digests = EngineDigests(engine)
-
-    async def page(self, what: Criteria, *, sort: SortOrder, offset: int, limit: int) -> Page:
-        """A window on the memories that match."""
-        from synthorg_tui.memory.extensions import BrowseFilter
-
-        wanted = BrowseFilter(
-            agents=what.agents,
-            categories=what.categories,
-            tags=what.tags,
-            since=what.since,
-            words=what.words,
-            without=what.without,
-            deleted=what.deleted,
-        )
-        found = await self._engine.desk.browse(wanted, sort=sort, offset=offset, limit=limit)
-        return Page(tuple(map(memory_row, found.entries)), found.offset, found.total)
 
     async def search(self, text: str, what: Criteria, *, limit: int) -> Hits:
         """What is relevant to the text, among the memories that match."""
@@ -131,18 +155,6 @@ class EngineDesk:
         result = await self._engine.desk.find(query, agents=frozenset(what.agents) or None)
         rows = tuple(map(_hit, result.hits))
         return Hits(tuple(row for row in rows if not _excluded(row, what)), result.degraded)
-
-    async def facets(self) -> Facets:
-        """Live counts."""
-        counts = await self._engine.desk.facets()
-        return Facets(counts.agents, counts.categories)
-
-    async def history(self, memory_id: str) -> tuple[Revision, ...]:
-        """Every change to a memory, newest first."""
-        return tuple(
-            Revision(each.at, each.actor, each.kind.value, each.before, each.after)
-            for each in await self._engine.desk.history(memory_id)
-        )
 
     async def add(self, draft: Draft) -> str:
         """Keep a new memory and return its id."""

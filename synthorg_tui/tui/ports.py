@@ -160,20 +160,11 @@ class ImportOutcome:
     cancelled: bool
 
 
-class MemoryDesk(Protocol):
-    """The memories of all agents, for a person. Failures are ``DomainError``."""
-
-    @property
-    def digests(self) -> "DigestDesk":
-        """What agents would be given of them."""
-        ...
+class MemoryShelf(Protocol):
+    """Memories to look through. Failures are ``DomainError``."""
 
     async def page(self, what: Criteria, *, sort: SortOrder, offset: int, limit: int) -> Page:
         """A window on the memories that match."""
-        ...
-
-    async def search(self, text: str, what: Criteria, *, limit: int) -> Hits:
-        """What is relevant to the text, among the memories that match; may be nothing."""
         ...
 
     async def facets(self) -> Facets:
@@ -182,6 +173,19 @@ class MemoryDesk(Protocol):
 
     async def history(self, memory_id: str) -> tuple[Revision, ...]:
         """Every change to a memory, newest first."""
+        ...
+
+
+class MemoryDesk(MemoryShelf, Protocol):
+    """The memories of all agents, for a person. Failures are ``DomainError``."""
+
+    @property
+    def digests(self) -> "DigestDesk":
+        """What agents would be given of them."""
+        ...
+
+    async def search(self, text: str, what: Criteria, *, limit: int) -> Hits:
+        """What is relevant to the text, among the memories that match; may be nothing."""
         ...
 
     async def add(self, draft: Draft) -> str:
@@ -229,6 +233,10 @@ class MemoryDesk(Protocol):
 
 class DeskHost(Protocol):
     """Opens the desk once the screen is painted, and closes it at the end."""
+
+    async def look(self) -> MemoryShelf | None:
+        """What can be looked through before the desk is open, if anything; raises as ``open``."""
+        ...
 
     async def open(self) -> MemoryDesk:
         """The open desk; raises ``DomainError`` with the cause and a remedy."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.core.errors import StoreLockedError
+from synthorg_tui.core.errors import ConfigError, StoreLockedError
 from synthorg_tui.tui.desk import EngineHost
 from synthorg_tui.tui.ports import Change, Criteria, Draft, ImportStep
 
@@ -51,10 +51,62 @@ async def test_tags_taken_out_of_the_form_are_gone(tmp_path: Path) -> None:
         await host.close()
 
 
+async def test_the_store_is_looked_through_before_the_engine_opens_on_it(tmp_path: Path) -> None:
+    first = EngineHost(data_dir=tmp_path)
+    memory_id = await (await first.open()).add(DRAFT)
+    await first.close()
+    host = EngineHost(data_dir=tmp_path)
+    try:
+        shelf = await host.look()
+        assert shelf is not None
+        page = await shelf.page(Criteria(words=("PUSH",)), sort="newest", offset=0, limit=10)
+        assert [(row.id, row.content, row.tags) for row in page.rows] == [
+            (memory_id, DRAFT.content, DRAFT.tags)
+        ]
+        assert page.rows[0].created_at.utcoffset() is not None
+        assert (await shelf.facets()).categories == ((MemoryCategory.PROCEDURAL, 1),)
+        desk = await host.open()
+        assert await desk.page(Criteria(), sort="newest", offset=0, limit=10) == page
+        assert await desk.remove([memory_id]) == 1
+        assert [each.kind for each in await shelf.history(memory_id)] == ["deleted", "added"]
+    finally:
+        await host.close()
+
+
+async def test_the_data_directory_of_the_settings_is_the_one_looked_through(tmp_path: Path) -> None:
+    config = tmp_path / "company.yaml"
+    config.write_text(f"memory: {{storage: {{data_dir: {tmp_path / 'theirs'}}}}}", encoding="utf-8")
+    host = EngineHost(config_path=config)
+    try:
+        assert await host.look() is not None
+        assert (tmp_path / "theirs" / "memory.duckdb").exists()
+    finally:
+        await host.close()
+
+
+async def test_another_backend_has_nothing_to_look_through(tmp_path: Path) -> None:
+    config = tmp_path / "company.yaml"
+    config.write_text("memory: {backend: inmemory}", encoding="utf-8")
+    host = EngineHost(data_dir=tmp_path / "data", config_path=config)
+    assert await host.look() is None
+    await host.close()
+
+
+async def test_settings_that_are_invalid_are_told_before_anything_opens(tmp_path: Path) -> None:
+    config = tmp_path / "company.yaml"
+    config.write_text("memory: {level: high}", encoding="utf-8")
+    host = EngineHost(data_dir=tmp_path / "data", config_path=config)
+    with pytest.raises(ConfigError, match=r"memory\.level"):
+        await host.look()
+    assert not (tmp_path / "data").exists()
+    await host.close()
+
+
 async def test_a_second_opener_is_told_who_owns_the_store(tmp_path: Path) -> None:
     first, second = EngineHost(data_dir=tmp_path), EngineHost(data_dir=tmp_path)
-    await first.open()
+    await first.look()
     try:
+        assert await second.look() is None
         with pytest.raises(StoreLockedError):
             await second.open()
     finally:

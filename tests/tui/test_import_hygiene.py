@@ -1,7 +1,9 @@
 """What importing the app may load: nothing of the engine."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 FORBIDDEN = (
     "duckdb",
@@ -26,6 +28,32 @@ def test_importing_the_app_loads_nothing_of_the_engine() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert not set(done.stdout.split()) & set(FORBIDDEN)
+
+
+def test_listing_the_store_loads_no_models_and_no_settings(tmp_path: Path) -> None:
+    program = f"""
+import asyncio, sys
+from pathlib import Path
+from synthorg_tui.tui.desk import EngineHost
+from synthorg_tui.tui.ports import Criteria
+
+async def look():
+    host = EngineHost(data_dir=Path({str(tmp_path)!r}))
+    shelf = await host.look()
+    await shelf.facets()
+    await shelf.page(Criteria(), sort="newest", offset=0, limit=300)
+    await host.close()
+
+asyncio.run(look())
+print(*sys.modules)
+"""
+    empty = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=empty
+    )
+    loaded = set(done.stdout.split())
+    assert "synthorg_tui.memory.backends.local.reader" in loaded
+    assert not loaded & {"pydantic", "yaml", "numpy", "qdrant_edge", "synthorg_tui.engine"}
 
 
 def test_view_models_load_no_textual() -> None:

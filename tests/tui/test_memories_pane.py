@@ -447,6 +447,49 @@ async def test_an_error_shows_cause_and_remedy(error: DomainError) -> None:
         assert error.remedy in screen_text(app)
 
 
+async def test_rows_are_there_before_the_engine_is() -> None:
+    desk, gate = FakeDesk(rows(6)), asyncio.Event()
+    app = fake_app(desk, gate=gate, shows_early=True)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        assert "6 memories" in screen_text(app)
+        await pilot.press("j", "d")
+        await settle(pilot)
+        assert [note.message for note in app._notifications] == ["Not loaded yet: try again"]
+        gate.set()
+        await settle(pilot)
+        assert app._memories.rows.cursor == 1
+        await pilot.press("d")
+        await settle(pilot)
+        assert "Delete 1 memory?" in screen_text(app)
+
+
+async def test_a_filter_answers_before_the_engine_is_there_and_a_search_once_it_is() -> None:
+    gate = asyncio.Event()
+    app = fake_app(FakeDesk(rows(6)), gate=gate, shows_early=True)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        app._memories.set_text("cat:nothing-like-it", "filter")
+        await settle(pilot)
+        app._memories.set_text("cat:semantic", "filter")
+        await settle(pilot)
+        found = app._memories.listing.window.total
+        assert 0 < found < 6
+        app._memories.set_text("memory", "search")
+        await settle(pilot)
+        assert app._memories.listing.waiting
+        gate.set()
+        await settle(pilot)
+        assert not app._memories.listing.waiting
+
+
+async def test_an_engine_that_fails_after_the_rows_were_shown_is_told() -> None:
+    app = fake_app(error=DomainError("No model.", remedy="Install it."), shows_early=True)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        assert "No model." in screen_text(app)
+
+
 async def test_reload_opens_the_store_once_it_is_free() -> None:
     host = FakeHost(FakeDesk(rows(6)), error=DomainError("Locked."))
     app = MemoryDeskApp(host, now=lambda: NOW)

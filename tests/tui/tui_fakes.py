@@ -23,6 +23,7 @@ from synthorg_tui.tui.ports import (
     ImportStep,
     MemoryDesk,
     MemoryRow,
+    MemoryShelf,
     Page,
     Revision,
     SortOrder,
@@ -251,11 +252,16 @@ class FakeHost:
         *,
         gate: asyncio.Event | None = None,
         error: DomainError | None = None,
+        shows_early: bool = False,
     ) -> None:
         self.desk = desk
+        self.shows_early = shows_early
         self.gate = gate
         self.error = error
         self.closed = 0
+
+    async def look(self) -> MemoryShelf | None:
+        return self.desk if self.shows_early else None
 
     async def open(self) -> MemoryDesk:
         if self.gate is not None:

@@ -16,7 +16,7 @@ from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.errors import ConfigError
 from synthorg_tui.memory.enums import FusionStrategy
 from synthorg_tui.providers.embedding.config import GgufConfig, MiniLMConfig, OpenAIConfig
-from synthorg_tui.settings import document, loader
+from synthorg_tui.settings import document, paths
 from synthorg_tui.settings.config import AgentConfig, RootConfig
 from synthorg_tui.settings.loader import load_settings, shipped_settings
 
@@ -40,7 +40,7 @@ def write(tmp_path: Path) -> Write:
 @pytest.fixture(autouse=True)
 def no_user_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     usual = tmp_path / "user" / "company.yaml"
-    monkeypatch.setattr(loader, "default_config_file", lambda: usual)
+    monkeypatch.setattr(paths, "default_config_file", lambda: usual)
     return usual
 
 

@@ -14,7 +14,7 @@ from textual.widgets import Input
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import is_text
 from synthorg_tui.tui.jobs import say, start
-from synthorg_tui.tui.ports import MemoryDesk, MemoryRow, Revision
+from synthorg_tui.tui.ports import MemoryDesk, MemoryRow, MemoryShelf, Revision
 from synthorg_tui.tui.state import MAX_SPLIT, MIN_SPLIT, UiState
 from synthorg_tui.tui.view_models.clockwork import counted, memories
 from synthorg_tui.tui.view_models.detail import detail_lines
@@ -45,7 +45,7 @@ _HINTS = {
 
 
 class BrowseScreen(Screen[None]):
-    """Lists what the desk has; the desk comes once the engine is open."""
+    """Lists what the shelf has; the desk, for all else, comes once the engine is open."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
 
@@ -59,6 +59,7 @@ class BrowseScreen(Screen[None]):
         super().__init__()
         self.state = state
         self.now = now
+        self.shelf: MemoryShelf | None = None
         self.desk: MemoryDesk | None = None
         self.listing = Listing(now)
         self.listing.sort = state.sort
@@ -116,11 +117,18 @@ class BrowseScreen(Screen[None]):
 
     # Loading
 
-    def attach(self, desk: MemoryDesk) -> None:
-        """The engine is open: read the store."""
-        self.desk = desk
+    async def browse(self, shelf: MemoryShelf) -> None:
+        """The store can be read: list it. Searching and changes wait for ``attach``."""
+        self.shelf = shelf
         self._error = None
-        self.reload()
+        await self._load(self.listing.ask(), 0, True)
+
+    def attach(self, desk: MemoryDesk) -> None:
+        """The engine is open: what is listed already stays."""
+        self.desk = self.shelf = desk
+        if self._error is not None or self.listing.waiting or not self.listing.facets.total:
+            self._error = None
+            self.reload()
 
     def tell_error(self, error: DomainError) -> None:
         """Show cause and remedy in place of the list."""
@@ -131,24 +139,26 @@ class BrowseScreen(Screen[None]):
 
     def reload(self, *, facets: bool = True, top: bool = False) -> None:
         """Ask for what the view lists; the cursor stays on its memory where it can."""
-        if self.desk is None:
+        if self.shelf is None:
             return
         generation = self.listing.ask()
         offset = 0 if top else self.listing.window.offset
         self._slow = False
         self.set_timer(LOADING_AFTER, self._tell_loading)
-        start(self, partial(self._load, self.desk, generation, offset, facets), group="listing")
+        start(self, partial(self._load, generation, offset, facets), group="listing")
 
-    async def _load(self, desk: MemoryDesk, generation: int, offset: int, facets: bool) -> None:
-        listing = self.listing
+    async def _load(self, generation: int, offset: int, facets: bool) -> None:
+        listing, shelf, desk = self.listing, self.shelf, self.desk
+        if shelf is None or (listing.searching and desk is None):
+            return
         try:
             if facets:
-                listing.facets = await desk.facets()
+                listing.facets = await shelf.facets()
             what, words = listing.query.criteria, listing.query.text
-            if listing.searching:
+            if listing.searching and desk is not None:
                 taken = listing.take_hits(generation, await desk.search(words, what, limit=HITS))
             else:
-                page = await desk.page(what, sort=listing.sort, offset=offset, limit=WINDOW)
+                page = await shelf.page(what, sort=listing.sort, offset=offset, limit=WINDOW)
                 taken = listing.take_page(generation, page)
         except DomainError as error:
             if generation == listing.generation:
@@ -173,15 +183,15 @@ class BrowseScreen(Screen[None]):
 
     @on(LineList.Scrolled, "#list")
     def _load_more(self) -> None:
-        desk, listing = self.desk, self.listing
+        shelf, listing = self.shelf, self.listing
         offset = None if listing.searching else listing.window.wanted(*self.rows.visible_rows)
-        if desk is None or offset is None or listing.waiting:
+        if shelf is None or offset is None or listing.waiting:
             return
 
         async def load(generation: int, offset: int) -> None:
             try:
                 what = listing.query.criteria
-                page = await desk.page(what, sort=listing.sort, offset=offset, limit=WINDOW)
+                page = await shelf.page(what, sort=listing.sort, offset=offset, limit=WINDOW)
             except DomainError as error:
                 self.tell_error(error)
                 return
@@ -235,7 +245,7 @@ class BrowseScreen(Screen[None]):
 
     def _draw_top(self) -> None:
         facets = self.listing.facets
-        if self.desk is None:
+        if self.shelf is None:
             text = "not open" if self._error else "opening the store …"
         else:
             text = f"{memories(facets.total)} · {counted(len(facets.agents), 'agent')}"
@@ -252,7 +262,7 @@ class BrowseScreen(Screen[None]):
     def _placeholder(self) -> list[Line]:
         if self._error is not None:
             return error_lines(self._error.message, self._error.remedy)
-        if self.desk is None or self.listing.waiting:
+        if self.shelf is None or self.listing.waiting:
             return loading_lines() if self._slow else []
         return empty_lines(self.listing)
 
@@ -279,13 +289,13 @@ class BrowseScreen(Screen[None]):
         detail.show(shown, top=history is None)
 
     def _load_history(self) -> None:
-        row, desk = self.rows.row, self.desk
-        if row is None or desk is None:
+        row, shelf = self.rows.row, self.shelf
+        if row is None or shelf is None:
             return
 
         async def load() -> None:
             try:
-                history = await desk.history(row.id)
+                history = await shelf.history(row.id)
             except DomainError:
                 history = ()
             self._history = (row.id, history)

@@ -49,7 +49,8 @@ class MemoriesScreen(BrowseScreen):
 
     def _ready(self) -> MemoryDesk | None:
         if self.desk is None:
-            say(self, "The store is not open", severity="warning")
+            why = "The store is not open" if self.shelf is None else "Not loaded yet: try again"
+            say(self, why, severity="warning")
         return self.desk
 
     def _do(self, act: Callable[[], Awaitable[str]]) -> None:
@@ -103,13 +104,13 @@ class MemoriesScreen(BrowseScreen):
     async def _rows(self, first: int, count: int) -> list[MemoryRow]:
         """Rows of the present view by position, loaded or not."""
         listing = self.listing
-        if listing.searching or self.desk is None:
+        if listing.searching or self.shelf is None:
             return list(listing.window.rows[first : first + count])
         found: list[MemoryRow] = []
         while len(found) < count:
             limit = min(WINDOW, count - len(found))
             what, offset = listing.query.criteria, first + len(found)
-            page = await self.desk.page(what, sort=listing.sort, offset=offset, limit=limit)
+            page = await self.shelf.page(what, sort=listing.sort, offset=offset, limit=limit)
             if not page.rows:
                 break
             found.extend(page.rows)
@@ -340,7 +341,7 @@ class MemoriesScreen(BrowseScreen):
 
     def action_reload(self) -> None:
         """Read the store again, or try to open it again."""
-        if self.desk is None:
+        if self.desk is None and (self.shelf is None or self._error is not None):
             self.app.call_later(self.app.run_action, "reopen")
         else:
             self.reload()
@@ -361,9 +362,9 @@ class MemoriesScreen(BrowseScreen):
     def _welcome(self) -> None:
         from synthorg_tui.tui.screens.welcome import WelcomeScreen
 
-        self.state.welcomed = True
         if self.desk is None:
             return
+        self.state.welcomed = True
 
         def chosen(beginning: str | None) -> None:
             if beginning in ("import", "sample"):

@@ -1,23 +1,22 @@
 """The local backend: everything a program and the person at the desk do with memories."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC
 from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.clock import Clock, SystemClock
-from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.bundle import change_together
-from synthorg_tui.memory.backends.local.core import Core, failing_as, refuse_reserved
+from synthorg_tui.memory.backends.local.core import Core, refuse_reserved
+from synthorg_tui.memory.backends.local.entries import entry_from_row
+from synthorg_tui.memory.backends.local.failing import failing_as
 from synthorg_tui.memory.backends.local.policy import StorePolicy, UniformPolicy
+from synthorg_tui.memory.backends.local.reader import StoreReader
 from synthorg_tui.memory.backends.local.rows import (
     MemoryRow,
     canonical_project,
     content_hash,
-    entry_from_row,
     with_tags,
 )
 from synthorg_tui.memory.backends.local.scoped import ScopedMemory
@@ -28,7 +27,6 @@ from synthorg_tui.memory.extensions import (
     BatchOutcome,
     BrowseFilter,
     BundleOutcome,
-    ChangeKind,
     Facets,
     MemoryBundle,
     MemoryDraft,
@@ -83,6 +81,7 @@ class LocalMemoryBackend(ScopedMemory):
         )
         super().__init__(core, None)
         self.core = core
+        self.reader = StoreReader(core, core.clock)
 
     def scoped(self, visibility: Visibility) -> ScopedMemory:
         """What an agent in that session and project sees; what it stores belongs to them."""
@@ -121,14 +120,9 @@ class LocalMemoryBackend(ScopedMemory):
         self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
     ) -> MemoryPage:
         """A window on the memories that match; ties come by id."""
-        where = queries.browse_where(what, self.core.clock.now())
-        order = queries.ORDERS[sort]
-
-        with failing_as(MemoryRetrievalError, "listing"):
-            rows, total = await self.core.read(
-                lambda db: queries.page(db, where, order=order, limit=limit, offset=offset)
-            )
-        return MemoryPage(entries=tuple(map(entry_from_row, rows)), offset=offset, total=total)
+        found = await self.reader.page(what, sort=sort, offset=offset, limit=limit)
+        entries = tuple(map(entry_from_row, found.rows))
+        return MemoryPage(entries=entries, offset=offset, total=found.total)
 
     async def lookup(
         self, id_start: NotBlankStr, *, deleted: bool = False, limit: int = 10
@@ -144,18 +138,7 @@ class LocalMemoryBackend(ScopedMemory):
 
     async def facets(self) -> Facets:
         """Live counts, agents with most memories first, categories in their own order."""
-        where = queries.live_where(now=self.core.clock.now())
-
-        def work(db: "DuckDBPyConnection") -> tuple[list[tuple[str, int]], dict[str, int]]:
-            categories = dict(queries.counts_by(db, "category", where))
-            return queries.counts_by(db, "agent_id", where), categories
-
-        with failing_as(MemoryRetrievalError, "counting"):
-            agents, counts = await self.core.read(work)
-        return Facets(
-            agents=tuple(agents),
-            categories=tuple((c, counts[c.value]) for c in MemoryCategory if c.value in counts),
-        )
+        return await self.reader.facets()
 
     async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> MemoryEntry:
         """Change a live memory; what the same import brings later doesn't undo it."""
@@ -197,20 +180,7 @@ class LocalMemoryBackend(ScopedMemory):
 
     async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
         """Every change, newest first; of a purged memory only who did what, and when."""
-        with failing_as(MemoryRetrievalError, "reading the history"):
-            rows = await self.core.read(lambda db: queries.history_of(db, memory_id))
-        return tuple(
-            MemoryRevision(
-                revision=revision,
-                memory_id=found_id,
-                at=at.replace(tzinfo=UTC),
-                actor=who,
-                kind=ChangeKind(kind),
-                before=json.loads(before),
-                after=json.loads(after),
-            )
-            for revision, found_id, at, who, kind, before, after in rows
-        )
+        return await self.reader.history(memory_id)
 
     async def _mark(self, memory_ids: Sequence[str], *, deleted: bool, actor: str) -> int:
         def work(changes: Changes) -> int:

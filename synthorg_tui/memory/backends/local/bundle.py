@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.core import Core
+from synthorg_tui.memory.backends.local.entries import entry_from_row
 from synthorg_tui.memory.backends.local.keeping import Keeper
-from synthorg_tui.memory.backends.local.rows import MemoryRow, entry_from_row
+from synthorg_tui.memory.backends.local.rows import MemoryRow
 from synthorg_tui.memory.backends.local.writes import Changes
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle
 from synthorg_tui.memory.models import MemoryEntry

@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.backends.local import queries
+from synthorg_tui.memory.backends.local.failing import duckdb_error
 from synthorg_tui.memory.backends.local.policy import StorePolicy
 from synthorg_tui.memory.backends.local.projection import Projection
 from synthorg_tui.memory.backends.local.writes import Changes
@@ -212,24 +212,6 @@ class Core:
     async def _close_database(self) -> None:
         if self._opened_database:
             await self.database.close()
-
-
-def duckdb_error() -> type[Exception]:
-    """DuckDB's base error, imported when it is needed."""
-    import duckdb
-
-    return duckdb.Error
-
-
-@contextmanager
-def failing_as(kind: type[MemoryError], action: str) -> Iterator[None]:
-    """Turn what the database and the index raise into one kind of memory error."""
-    try:
-        yield
-    except (VectorIndexError, EmbeddingError) as error:
-        raise kind(f"{action} failed: {error.message}", remedy=error.remedy) from error
-    except duckdb_error() as error:
-        raise kind(f"{action} failed: {str(error).splitlines()[0]}") from error
 
 
 def refuse_reserved(agent_id: str, kind: type[MemoryError]) -> None:

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.backends.local import queries
-from synthorg_tui.memory.backends.local.core import Core, failing_as
+from synthorg_tui.memory.backends.local.core import Core
+from synthorg_tui.memory.backends.local.entries import entry_from_row
+from synthorg_tui.memory.backends.local.failing import failing_as
 from synthorg_tui.memory.backends.local.queries import Where
-from synthorg_tui.memory.backends.local.rows import MemoryRow, entry_from_row
+from synthorg_tui.memory.backends.local.rows import MemoryRow
 from synthorg_tui.memory.backends.local.search import Scope, Search
 from synthorg_tui.memory.digest.lines import TITLE_PATTERN
 from synthorg_tui.memory.digest.models import DigestItem

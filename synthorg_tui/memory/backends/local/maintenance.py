@@ -15,8 +15,8 @@ from typing import TypeAlias
 from synthorg_tui.core.errors import CancelledByUserError, DomainError, StoreCorruptError
 from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
-from synthorg_tui.memory.backends.local.core import duckdb_error
 from synthorg_tui.memory.backends.local.doctor import Doctor, DoctorReport
+from synthorg_tui.memory.backends.local.failing import duckdb_error
 from synthorg_tui.memory.backends.local.writes import Changes
 from synthorg_tui.persistence.copying import copy_in_child
 from synthorg_tui.persistence.database import connect_file, schema_version

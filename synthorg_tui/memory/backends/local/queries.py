@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.backends.local.rows import SELECTED, MemoryRow, row_from_sql
-from synthorg_tui.memory.extensions import BrowseFilter, SortOrder
-from synthorg_tui.memory.index.protocol import Visibility
-from synthorg_tui.memory.models import MemoryQuery
+from synthorg_tui.memory.listing import BrowseFilter, SortOrder
 from synthorg_tui.persistence.times import naive_utc
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
+
+    from synthorg_tui.memory.index.protocol import Visibility
+    from synthorg_tui.memory.models import MemoryQuery
 
 ORDERS: dict[SortOrder, str] = {
     "newest": "m.created_at DESC, m.id",
@@ -48,7 +49,7 @@ def live_where(
     now: datetime,
     agent: str | None = None,
     shared: bool | None = None,
-    visibility: Visibility | None = None,
+    visibility: "Visibility | None" = None,
 ) -> Where:
     """Neither deleted nor expired, and visible from where it is asked."""
     where = Where(LIVE)
@@ -70,7 +71,7 @@ def live_where(
     return where
 
 
-def add_query(where: Where, query: MemoryQuery) -> None:
+def add_query(where: Where, query: "MemoryQuery") -> None:
     """The filters of a query."""
     if query.categories:
         where.add("list_contains(?::VARCHAR[], m.category)", sorted(query.categories))

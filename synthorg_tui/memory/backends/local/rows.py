@@ -4,14 +4,14 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.memory.extensions import MemoryDraft
-from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
 from synthorg_tui.memory.traits import traits_of
-from synthorg_tui.persistence.times import aware
+
+if TYPE_CHECKING:  # rows are listed before the models are loaded
+    from synthorg_tui.memory.extensions import MemoryDraft
 
 HISTORY_FIELDS = (
     "content",
@@ -80,22 +80,6 @@ def with_tags(row: MemoryRow, tags: Sequence[str]) -> MemoryRow:
     )
 
 
-def entry_from_row(row: MemoryRow, *, relevance: float | None = None) -> MemoryEntry:
-    """The memory as the rest of the program sees it."""
-    return MemoryEntry(
-        id=row.id,
-        agent_id=row.agent_id,
-        namespace=row.namespace,
-        category=MemoryCategory(row.category),
-        content=row.content,
-        metadata=MemoryMetadata(source=row.source, confidence=row.confidence, tags=row.tags),
-        created_at=row.created_at.replace(tzinfo=UTC),
-        updated_at=aware(row.updated_at),
-        expires_at=aware(row.expires_at),
-        relevance_score=relevance,
-    )
-
-
 def history_fields(row: MemoryRow) -> dict[str, object]:
     """What a history entry may show of a row."""
     known = asdict(row)
@@ -110,7 +94,7 @@ def content_hash(content: str, salt: str) -> str:
     ).hexdigest()
 
 
-def draft_hash(draft: MemoryDraft, salt: str) -> str:
+def draft_hash(draft: "MemoryDraft", salt: str) -> str:
     """Identifies everything an import says about a memory.
 
     Stores hold these: a field that is new to drafts must not change them.

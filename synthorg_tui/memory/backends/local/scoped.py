@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.backends.local import queries
-from synthorg_tui.memory.backends.local.core import Core, failing_as, refuse_reserved
+from synthorg_tui.memory.backends.local.core import Core, refuse_reserved
+from synthorg_tui.memory.backends.local.entries import entry_from_row
+from synthorg_tui.memory.backends.local.failing import failing_as
 from synthorg_tui.memory.backends.local.keeping import Keeper
 from synthorg_tui.memory.backends.local.queries import Where
-from synthorg_tui.memory.backends.local.rows import MemoryRow, entry_from_row
+from synthorg_tui.memory.backends.local.rows import MemoryRow
 from synthorg_tui.memory.backends.local.search import Scope, Search
 from synthorg_tui.memory.backends.local.writes import Changes
 from synthorg_tui.memory.errors import MemoryConnectionError, MemoryRetrievalError, MemoryStoreError

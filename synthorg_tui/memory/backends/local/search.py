@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.core import Core
-from synthorg_tui.memory.backends.local.rows import MemoryRow, entry_from_row
+from synthorg_tui.memory.backends.local.entries import entry_from_row
+from synthorg_tui.memory.backends.local.rows import MemoryRow
 from synthorg_tui.memory.errors import MemoryRetrievalError
 from synthorg_tui.memory.extensions import SearchHit, SearchResult
 from synthorg_tui.memory.index.protocol import (

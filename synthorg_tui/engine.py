@@ -33,6 +33,8 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.memory.backends.local.maintenance import Maintenance
     from synthorg_tui.memory.injection_service import InjectionService
+    from synthorg_tui.memory.procedural.evolution import EvolutionService
+    from synthorg_tui.memory.procedural.pruning.service import PruneService
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.persistence.usage import DuckDBUsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
@@ -191,6 +193,37 @@ class Engine:
             clock=self._clock,
             expire_after=timedelta(days=days) if days is not None else None,
             on_expire=lambda item: self.events.emit("approval.expired", item.id),
+        )
+
+    @property
+    def evolution(self) -> "EvolutionService":
+        """Proposes to give every agent what several have learnt."""
+        from synthorg_tui.memory.procedural.evolution import EvolutionService
+        from synthorg_tui.memory.procedural.ledger import SkillLedger
+        from synthorg_tui.persistence.moments import DuckDBMoments
+
+        memory = self.settings.memory
+        return EvolutionService(
+            config=memory.procedural,
+            interval=memory.consolidation.interval,
+            executions=self.executions,
+            skills=SkillLedger(self._database),
+            queue=self.approvals,
+            moments=DuckDBMoments(self._database),
+            clock=self._clock,
+        )
+
+    @property
+    def pruning(self) -> "PruneService":
+        """Proposes which skills can go."""
+        from synthorg_tui.memory.procedural.ledger import SkillLedger
+        from synthorg_tui.memory.procedural.pruning.service import PruneService
+
+        return PruneService(
+            config=self.settings.memory.procedural,
+            skills=SkillLedger(self._database),
+            queue=self.approvals,
+            clock=self._clock,
         )
 
     @cached_property

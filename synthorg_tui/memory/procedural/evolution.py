@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
@@ -13,6 +13,7 @@ from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import ConsolidationInterval
 from synthorg_tui.core.execution import Execution
 from synthorg_tui.memory.procedural import events
+from synthorg_tui.memory.procedural.active import ActiveSkills
 from synthorg_tui.memory.procedural.capture.hybrid import create_capture_strategy
 from synthorg_tui.memory.procedural.config import ProceduralMemoryConfig
 from synthorg_tui.memory.procedural.encounters import Encounter, trajectories_of
@@ -24,6 +25,7 @@ from synthorg_tui.memory.procedural.evolver import (
     EvolverReport,
 )
 from synthorg_tui.memory.procedural.learn_models import LessonQueue
+from synthorg_tui.memory.procedural.models import ProceduralMemoryScope
 from synthorg_tui.memory.procedural.schedule import Moments, is_due
 from synthorg_tui.memory.procedural.supersession import ExistingSkill
 from synthorg_tui.memory.retrieval.safety import raise_fatal
@@ -61,7 +63,7 @@ class EvolutionService:
         config: Of capture and of the evolver.
         interval: How often a cycle is due.
         executions: The recorded runs of all agents.
-        existing: Tells what every agent is given already.
+        skills: Tells what every agent is given already.
         queue: Where proposals wait for a person.
         moments: Remembers the last cycle.
         clock: Decides what "now" is.
@@ -73,7 +75,7 @@ class EvolutionService:
         config: ProceduralMemoryConfig,
         interval: ConsolidationInterval,
         executions: ExecutionStore,
-        existing: Callable[[], Awaitable[tuple[ExistingSkill, ...]]],
+        skills: ActiveSkills,
         queue: PromotionQueue,
         moments: Moments,
         clock: Clock,
@@ -81,7 +83,7 @@ class EvolutionService:
         self._config = config.evolver
         self._interval = interval
         self._executions = executions
-        self._existing = existing
+        self._skills = skills
         self._queue = queue
         self._moments = moments
         self._clock = clock
@@ -100,7 +102,7 @@ class EvolutionService:
             encounters = await self._encounters(started, progress)
             trajectories = await asyncio.to_thread(trajectories_of, encounters)
             report = self._evolver.evolve(
-                trajectories, await self._existing(), decided=await self._decided()
+                trajectories, await self._shared(), decided=await self._decided()
             )
             evolution = await self._enqueue(report)
         except Exception:
@@ -145,6 +147,13 @@ class EvolutionService:
             raise_fatal(error)
             _log.warning("nothing was learnt from %s: %s", execution.id, type(error).__name__)
             return []
+
+    async def _shared(self) -> tuple[ExistingSkill, ...]:
+        return tuple(
+            ExistingSkill(each.memory_ids[0], each.proposal)
+            for each in await self._skills.active()
+            if each.proposal.scope is ProceduralMemoryScope.ORG and each.memory_ids
+        )
 
     async def _decided(self) -> frozenset[str]:
         items = [

@@ -16,11 +16,16 @@ from synthorg_tui.approvals.queue import ApprovalQueue, payload_hash
 from synthorg_tui.core.enums import ConsolidationInterval
 from synthorg_tui.core.execution import Execution
 from synthorg_tui.memory.procedural import events
+from synthorg_tui.memory.procedural.active import ActiveSkills
 from synthorg_tui.memory.procedural.config import ProceduralMemoryConfig
 from synthorg_tui.memory.procedural.evolution import EvolutionService
 from synthorg_tui.memory.procedural.evolver import CONFLICT, PROMOTION
-from synthorg_tui.memory.procedural.models import Lesson, ProceduralMemoryProposal
-from synthorg_tui.memory.procedural.supersession import ExistingSkill
+from synthorg_tui.memory.procedural.ledger import SkillRecord
+from synthorg_tui.memory.procedural.models import (
+    Lesson,
+    ProceduralMemoryProposal,
+    ProceduralMemoryScope,
+)
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.executions import DuckDBExecutionStore, FileMark
 from synthorg_tui.persistence.moments import DuckDBMoments
@@ -39,13 +44,13 @@ def pushed(agent: str, branch: str = "fix", remedy: str = "git push -u origin {}
 class Desk:
     database: Database
     clock: FixedClock
-    given: list[ExistingSkill] = field(default_factory=list)
+    given: list[SkillRecord] = field(default_factory=list)
 
     @property
     def queue(self) -> ApprovalQueue:
         return ApprovalQueue(self.database, clock=self.clock, expire_after=timedelta(days=90))
 
-    async def existing(self) -> tuple[ExistingSkill, ...]:
+    async def active(self) -> tuple[SkillRecord, ...]:
         return tuple(self.given)
 
     def service(
@@ -58,7 +63,7 @@ class Desk:
             config=ProceduralMemoryConfig.model_validate(settings),
             interval=interval,
             executions=DuckDBExecutionStore(self.database),
-            existing=self.existing,
+            skills=self,
             queue=self.queue,
             moments=DuckDBMoments(self.database),
             clock=self.clock,
@@ -75,6 +80,21 @@ class Desk:
                 db, item.id, status=status, person=ME, reason="r", payload_hash=payload_hash(item)
             )
         )
+
+
+def shared(memory_id: str, proposal: ProceduralMemoryProposal) -> SkillRecord:
+    return SkillRecord(
+        path=f"/skills/{memory_id}",
+        root="/skills",
+        name=memory_id,
+        agent_id="skills",
+        source="test",
+        memory_ids=(memory_id,),
+        version=1,
+        proposal=proposal,
+        adopted_at=START,
+        updated_at=START,
+    )
 
 
 @pytest.fixture
@@ -155,7 +175,7 @@ async def test_what_contradicts_a_shared_lesson_is_a_choice(desk: Desk) -> None:
     other = ProceduralMemoryProposal.model_validate(
         {**proposal.model_dump(), "action": "Ask the maintainer to create it."}
     )
-    desk.given.append(ExistingSkill("m1", other))
+    desk.given.append(shared("m1", other))
     evolution = await desk.service().run()
     assert evolution.report.items[0].action_type == CONFLICT
     assert Lesson.model_validate_json(evolution.report.items[0].payload).proposal.supersedes == (
@@ -194,7 +214,19 @@ async def test_a_failed_cycle_is_told_and_due_again(
     assert await desk.service().run_if_due() is not None
 
 
-def test_the_service_holds_no_store_of_memories() -> None:
-    held = EvolutionService.__init__.__annotations__
-    assert "backend" not in held
-    assert "shared" not in held
+async def test_what_only_an_agent_is_given_is_no_obstacle(desk: Desk) -> None:
+    await desk.record(*(pushed(agent) for agent in AGENTS))
+    (item,) = (await desk.service().run()).report.items
+    proposal = Lesson.model_validate_json(item.payload).proposal
+    own = proposal.model_copy(update={"scope": ProceduralMemoryScope.AGENT, "confidence": 1.0})
+    desk.given.append(shared("m1", own))
+    assert (await desk.service().run()).report.known == 0
+    desk.given.append(shared("m2", own.model_copy(update={"scope": ProceduralMemoryScope.ORG})))
+    assert (await desk.service().run()).report.known == 1
+
+
+def test_the_service_is_given_nothing_that_writes_memories() -> None:
+    given = EvolutionService.__init__.__annotations__
+    assert {name for name in given if name in ("queue", "moments")} == {"queue", "moments"}
+    assert not {"backend", "memory", "store", "shared"} & given.keys()
+    assert [name for name in vars(ActiveSkills) if not name.startswith("_")] == ["active"]

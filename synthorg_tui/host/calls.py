@@ -90,8 +90,11 @@ def _surface() -> tuple[tuple[str, type, tuple[str, ...], tuple[str, ...]], ...]
     from synthorg_tui.memory.backends.local.maintenance import Maintenance
     from synthorg_tui.memory.extensions import Desk
     from synthorg_tui.memory.injection_service import InjectionService
+    from synthorg_tui.memory.procedural.evolution import EvolutionService
+    from synthorg_tui.memory.procedural.pruning.service import PruneService
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.persistence.executions import ExecutionStore
+    from synthorg_tui.persistence.usage import DuckDBUsageStore
 
     return (
         ("engine", Engine, ("agents",), ()),
@@ -106,6 +109,9 @@ def _surface() -> tuple[tuple[str, type, tuple[str, ...], tuple[str, ...]], ...]
         ("injection", InjectionService, ("prepare",), ()),
         ("scenarios", ScenarioService, ("list", "run"), ("save", "delete")),
         ("imports", ImportService, ("discover",), ("run",)),
+        ("evolution", EvolutionService, (), ("run",)),
+        ("pruning", PruneService, (), ("propose",)),
+        ("usage", DuckDBUsageStore, ("since", "tokens_since"), ()),
         ("maintenance", Maintenance, ("doctor", "backup"), ()),
     )
 

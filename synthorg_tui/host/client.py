@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.backends.local.maintenance import Maintenance
     from synthorg_tui.memory.extensions import Desk
     from synthorg_tui.memory.injection_service import InjectionService
+    from synthorg_tui.memory.procedural.evolution import EvolutionService
+    from synthorg_tui.memory.procedural.pruning.service import PruneService
     from synthorg_tui.memory.protocol import MemoryBackend
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.persistence.executions import ExecutionStore
+    from synthorg_tui.persistence.usage import DuckDBUsageStore
     from synthorg_tui.settings.config import RootConfig
 
 
@@ -120,6 +123,9 @@ class RemoteEngine:
         self.injection = cast("InjectionService", self._part("injection"))
         self.scenarios = cast("ScenarioService", self._part("scenarios"))
         self.imports = cast("ImportService", self._part("imports"))
+        self.evolution = cast("EvolutionService", self._part("evolution"))
+        self.pruning = cast("PruneService", self._part("pruning"))
+        self.usage = cast("DuckDBUsageStore", self._part("usage"))
         self.maintenance = cast("Maintenance", self._part("maintenance"))
 
     async def agents(self) -> tuple["AgentSummary", ...]:

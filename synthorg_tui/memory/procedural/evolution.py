@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
@@ -24,7 +24,11 @@ from synthorg_tui.memory.procedural.evolver import (
     AutonomousSkillEvolver,
     EvolverReport,
 )
-from synthorg_tui.memory.procedural.learn_models import LessonQueue
+from synthorg_tui.memory.procedural.learn_models import (
+    LearnProgress,
+    LessonQueue,
+    ProgressSink,
+)
 from synthorg_tui.memory.procedural.models import ProceduralMemoryScope
 from synthorg_tui.memory.procedural.schedule import Moments, is_due
 from synthorg_tui.memory.procedural.supersession import ExistingSkill
@@ -90,8 +94,8 @@ class EvolutionService:
         self._capture = create_capture_strategy(config.capture)
         self._evolver = AutonomousSkillEvolver(config.evolver, clock)
 
-    async def run(self, *, progress: Callable[[int, int], None] | None = None) -> Evolution:
-        """One cycle now; ``progress`` is told how many runs were read, of how many.
+    async def run(self, *, progress: ProgressSink | None = None) -> Evolution:
+        """One cycle now; ``progress`` is told how many runs were read.
 
         Does nothing when the evolver is disabled. Raises what the stores raise.
         """
@@ -124,9 +128,7 @@ class EvolutionService:
             _log.warning("the evolver failed: %s", error)
             return None
 
-    async def _encounters(
-        self, now: datetime, progress: Callable[[int, int], None] | None
-    ) -> list[Encounter]:
+    async def _encounters(self, now: datetime, progress: ProgressSink | None) -> list[Encounter]:
         start = now - timedelta(days=self._config.window_days)
         ids = await self._executions.ids()
         found: list[Encounter] = []
@@ -136,7 +138,7 @@ class EvolutionService:
             if execution is not None and at is not None and at >= start:
                 found += await asyncio.to_thread(self._learnt, execution, at)
             if progress is not None:
-                progress(place + 1, len(ids))
+                progress(LearnProgress("reading", place + 1, len(ids)))
         return found
 
     def _learnt(self, execution: Execution, at: datetime) -> list[Encounter]:

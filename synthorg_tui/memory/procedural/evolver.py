@@ -12,6 +12,7 @@ from pydantic import AwareDatetime, Field, model_validator
 from synthorg_tui.approvals.models import ApprovalItem, RiskLevel
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.memory.errors import MemoryConfigError
 from synthorg_tui.memory.procedural import events
 from synthorg_tui.memory.procedural.certainty import certainty
 from synthorg_tui.memory.procedural.config import EvolverConfig
@@ -89,6 +90,9 @@ class AutonomousSkillEvolver:
     """
 
     def __init__(self, config: EvolverConfig, clock: Clock) -> None:
+        # The setting has one value; a copy made past its validation must not get further.
+        if config.requires_human_approval is not True:
+            raise MemoryConfigError("requires_human_approval can't be switched off")
         self._config = config
         self._clock = clock
 
@@ -169,7 +173,7 @@ def _item(
     against = _ids(compared, SupersessionVerdict.CONFLICT)
     pattern_id = hashlib.sha256(pattern.key.encode()).hexdigest()[:12]
     lesson = _lesson(pattern, pattern_id, proposal, (*against, *replaced))
-    figures = f"{len(pattern.agents)} agents, {pattern.occurrences} of {pattern.attempts} runs."
+    figures = f"{_agents(pattern)}, {pattern.occurrences} of {pattern.attempts} runs."
     return ApprovalItem(
         id=f"{'conflict' if against else 'org'}-{pattern_id}",
         action_type=CONFLICT if against else PROMOTION,
@@ -190,6 +194,11 @@ def _item(
     )
 
 
+def _agents(pattern: TrajectoryPattern) -> str:
+    count = len(pattern.agents)
+    return f"{count} agent{'' if count == 1 else 's'}"
+
+
 def _consequence(against: Sequence[str], replaced: Sequence[str]) -> str:
     if against:
         return (
@@ -205,7 +214,7 @@ def _proposal(pattern: TrajectoryPattern, confidence: float) -> ProceduralMemory
     """The lesson of the latest run, with how many it stands on and how certain it is."""
     draft = max(pattern.trajectories, key=lambda each: each.at).draft
     figures = (
-        f"{len(pattern.agents)} agents learnt it, in {pattern.occurrences} of the "
+        f"{_agents(pattern)} learnt it, in {pattern.occurrences} of the "
         f"{pattern.attempts} runs that came to it."
     )
     rationale = f"{draft.rationale[: _MAX_RATIONALE - len(figures) - 1]} {figures}"

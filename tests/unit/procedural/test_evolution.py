@@ -20,6 +20,7 @@ from synthorg_tui.memory.procedural.active import ActiveSkills
 from synthorg_tui.memory.procedural.config import ProceduralMemoryConfig
 from synthorg_tui.memory.procedural.evolution import EvolutionService
 from synthorg_tui.memory.procedural.evolver import CONFLICT, PROMOTION
+from synthorg_tui.memory.procedural.learn_models import LearnProgress
 from synthorg_tui.memory.procedural.ledger import SkillRecord
 from synthorg_tui.memory.procedural.models import (
     Lesson,
@@ -107,8 +108,8 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 
 async def test_what_five_agents_learnt_waits_for_a_person(desk: Desk) -> None:
     await desk.record(*(pushed(agent) for agent in AGENTS))
-    seen: list[tuple[int, int]] = []
-    evolution = await desk.service().run(progress=lambda done, total: seen.append((done, total)))
+    seen: list[LearnProgress] = []
+    evolution = await desk.service().run(progress=seen.append)
     (item,) = await desk.queue.list()
     assert evolution.proposed == (item.id,)
     assert item.action_type == PROMOTION
@@ -116,7 +117,7 @@ async def test_what_five_agents_learnt_waits_for_a_person(desk: Desk) -> None:
     assert lesson.proposal.confidence == 0.8759
     assert "`git push -u origin <branch>`" in lesson.proposal.action
     assert {each.agent_id for each in lesson.evidence} == set(AGENTS)
-    assert seen[-1] == (5, 5)
+    assert seen[-1] == LearnProgress("reading", 5, 5)
 
 
 async def test_too_few_agents_propose_nothing(desk: Desk) -> None:

@@ -11,6 +11,7 @@ from evolver_kit import ADA, BOB, CYD, DAN, EVE, FIVE, NOW, failure, skill, succ
 from pydantic import ValidationError
 
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus, RiskLevel
+from synthorg_tui.memory.errors import MemoryConfigError
 from synthorg_tui.memory.procedural import events
 from synthorg_tui.memory.procedural import evolver as evolver_module
 from synthorg_tui.memory.procedural.certainty import certainty
@@ -192,6 +193,9 @@ def test_a_very_long_rationale_keeps_its_figures() -> None:
 def test_approval_can_not_be_switched_off() -> None:
     with pytest.raises(ValidationError, match="requires_human_approval"):
         EvolverConfig.model_validate({"requires_human_approval": False})
+    unchecked = EvolverConfig().model_copy(update={"requires_human_approval": False})
+    with pytest.raises(MemoryConfigError, match="requires_human_approval"):
+        AutonomousSkillEvolver(unchecked, FixedClock())
 
 
 def test_a_report_does_not_end_before_it_starts() -> None:

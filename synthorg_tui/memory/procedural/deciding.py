@@ -1,6 +1,7 @@
 """Carries a decision out: one transaction, then its files; and takes it back."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,14 +10,18 @@ from synthorg_tui.approvals.person import Person, Policy
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.memory.extensions import BundleOutcome, BundleStore, MemoryBundle
-from synthorg_tui.memory.procedural import journal
+from synthorg_tui.memory.procedural import events, journal
 from synthorg_tui.memory.procedural.adoption import Plan
 from synthorg_tui.memory.procedural.journal import Journal, Operation
+from synthorg_tui.memory.procedural.ledger import SkillStatus
+from synthorg_tui.memory.procedural.models import ProceduralMemoryScope
 from synthorg_tui.memory.procedural.review_models import Decision, DecisionKind
 from synthorg_tui.memory.procedural.undoing import undo_in, undo_plan
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,9 @@ class Decider:
                 effects=effects.model_copy(update={"payload_before": cause.payload}),
             )
 
-        return await self._carried_out(plan.bundle, within, person)
+        decision = await self._carried_out(plan.bundle, within, person)
+        _tell_superseded(plan)
+        return decision
 
     async def undo(self, person: Person) -> Decision | None:
         """Take back the last decision that still stands, ``None`` when there is none.
@@ -105,6 +112,16 @@ class Decider:
         except asyncio.CancelledError:
             await asyncio.wait([task])  # the next decision must not begin before
             raise
+
+
+def _tell_superseded(plan: Plan) -> None:
+    """Log which skills of all agents lost their place."""
+    event = events.ORG_SKILL_SUPERSEDED
+    for record in plan.changed:
+        is_shared = record.proposal.scope is ProceduralMemoryScope.ORG
+        if is_shared and record.status is SkillStatus.SUPERSEDED:
+            details = {"event": event, "skill": record.name, "by": record.superseded_by}
+            _log.info("%s %s", event, record.name, extra=details)
 
 
 def _decision(operation: Operation) -> Decision:

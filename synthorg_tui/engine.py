@@ -21,6 +21,7 @@ from synthorg_tui.memory.factory import BackendContext, create_memory_backend
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.executions import DuckDBExecutionStore, ExecutionStore
+from synthorg_tui.persistence.operations import has_open
 from synthorg_tui.persistence.owning import own_database
 from synthorg_tui.persistence.scenarios import DuckDBScenarioStore
 from synthorg_tui.providers.embedding.factory import create_embedder
@@ -34,7 +35,10 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.backends.local.maintenance import Maintenance
     from synthorg_tui.memory.injection_service import InjectionService
     from synthorg_tui.memory.procedural.evolution import EvolutionService
+    from synthorg_tui.memory.procedural.file_changes import FileChanges
+    from synthorg_tui.memory.procedural.ledger import SkillLedger
     from synthorg_tui.memory.procedural.pruning.service import PruneService
+    from synthorg_tui.memory.procedural.review import ReviewDesk
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.persistence.usage import DuckDBUsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
@@ -155,6 +159,7 @@ class Engine:
                 clock=clock,
             )
             stack.push_async_callback(engine._close_parts)
+            await engine._finish_decisions()
             yield engine
 
     @property
@@ -247,6 +252,7 @@ class Engine:
             rerank_cache=RerankCache(
                 ttl_seconds=memory.retrieval.rerank_cache_ttl_seconds, clock=self._clock
             ),
+            applications=self.ledger,
         )
 
     @cached_property
@@ -267,7 +273,7 @@ class Engine:
             Services(
                 config=config,
                 injection=self.injection,
-                prepare=self.injection.prepare,
+                prepare=self.injection.serve,
                 reports=Reports(self.imports, data_dir=self.data_dir, clock=self._clock),
                 shelf=FolderShelf(approved.scan),
                 audit=AuditTrail(self._database, keep=config.audit_calls),
@@ -282,6 +288,62 @@ class Engine:
         from synthorg_tui.skills.library import SkillLibrary
 
         return SkillLibrary(self._skill_roots(()))
+
+    @cached_property
+    def ledger(self) -> "SkillLedger":
+        """The skills that a person let count."""
+        from synthorg_tui.memory.procedural.ledger import SkillLedger
+
+        return SkillLedger(self._database)
+
+    @cached_property
+    def reviews(self) -> "ReviewDesk":
+        """Where a person decides about what is proposed."""
+        from synthorg_tui.memory.procedural.deciding import Decider
+        from synthorg_tui.memory.procedural.journal import Journal
+        from synthorg_tui.memory.procedural.prepare import Preparer
+        from synthorg_tui.memory.procedural.review import ReviewDesk
+
+        store, procedural = self._local(), self.settings.memory.procedural
+        decisions = Journal(self._database, self.approvals)
+        return ReviewDesk(
+            queue=self.approvals,
+            ledger=self.ledger,
+            decider=Decider(
+                journal=decisions,
+                store=store,
+                queue=self.approvals,
+                clock=self._clock,
+                on_decision=lambda decision: self.events.emit("skills", decision.title),
+            ),
+            store=store,
+            preparer=Preparer(
+                ledger=self.ledger,
+                store=store,
+                shelf=self.skill_library,
+                own_root=self._own_skills,
+                agents=lambda: self.settings.agents,
+                propagation=procedural.propagation,
+                clock=self._clock,
+            ),
+            executions=self.executions,
+            require_approval=procedural.require_approval,
+            clock=self._clock,
+        )
+
+    @cached_property
+    def file_changes(self) -> "FileChanges":
+        """Puts skills that changed on disk up for review."""
+        from synthorg_tui.memory.procedural.file_changes import FileChanges
+
+        return FileChanges(
+            queue=self.approvals,
+            ledger=self.ledger,
+            store=self._local(),
+            shelf=self.skill_library,
+            deciding=self.reviews.deciding,
+            clock=self._clock,
+        )
 
     @property
     def scenarios(self) -> "ScenarioService":
@@ -320,6 +382,13 @@ class Engine:
         counts = dict((await self.desk.facets()).agents)
         ids = sorted({agent.id for agent in self.settings.agents} | counts.keys())
         return tuple(self._summary(agent_id, counts.get(agent_id, 0)) for agent_id in ids)
+
+    async def _finish_decisions(self) -> None:
+        """Finish what was decided when the program was last stopped in the middle of it."""
+        if await self._database.read(has_open):
+            from synthorg_tui.memory.procedural.journal import Journal
+
+            await Journal(self._database, self.approvals).roll_forward()
 
     @property
     def _own_skills(self) -> Path:

@@ -28,6 +28,9 @@ def add_digest(commands: Any, command: Callable[..., argparse.ArgumentParser]) -
     parser.add_argument(
         "--explain", action="store_true", help="show every candidate and why it is in or out, too"
     )
+    parser.add_argument(
+        "--preview", action="store_true", help="only look: don't count it for the skills in it"
+    )
 
 
 def add_scenarios(commands: Any, command: Callable[..., argparse.ArgumentParser]) -> None:

@@ -106,7 +106,7 @@ def _surface() -> tuple[tuple[str, type, tuple[str, ...], tuple[str, ...]], ...]
         ),
         ("memory", LocalMemoryBackend, ("get", "count"), ("store", "store_many")),
         ("executions", ExecutionStore, ("get", "excerpt", "count"), ()),
-        ("injection", InjectionService, ("prepare",), ()),
+        ("injection", InjectionService, ("prepare", "serve"), ()),
         ("scenarios", ScenarioService, ("list", "run"), ("save", "delete")),
         ("imports", ImportService, ("discover",), ("run",)),
         ("evolution", EvolutionService, (), ("run",)),

@@ -1,6 +1,10 @@
 """What an agent is given: the one place that programs, command line and screens ask."""
 
+import logging
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.memory.digest.config import MemoryV1Config
@@ -17,11 +21,22 @@ from synthorg_tui.memory.injection import (
 from synthorg_tui.memory.injection_strategies import STRATEGIES, StrategyParts
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.rerank import RerankCache
+from synthorg_tui.memory.retrieval.safety import FATAL, raise_fatal
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.self_editing_config import SelfEditingMemoryConfig
 from synthorg_tui.memory.shared import SharedKnowledgeStore
 from synthorg_tui.providers.completion.protocol import CompletionProvider
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
+
+_LOG = logging.getLogger(__name__)
+
+
+class ApplicationLog(Protocol):
+    """Counts how often an agent was given what it learnt."""
+
+    async def applied(self, memory_ids: Collection[str], at: datetime) -> int:
+        """Note that an agent was given these memories; returns how many of them count."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +83,7 @@ class InjectionService:
     While ``digest`` is enabled, it takes the place of every strategy; how sensitive a memory may
     be to be given is what it says in any case.
     ``provider`` is a model for what the configuration lets one do; each such step does without
-    when there is none, and says so.
+    when there is none, and says so. ``applications`` is told what agents were really given.
     """
 
     memory: MemoryBackend
@@ -80,6 +95,7 @@ class InjectionService:
     clock: Clock = field(default_factory=SystemClock)
     provider: CompletionProvider | None = None
     rerank_cache: RerankCache = field(default_factory=RerankCache)
+    applications: ApplicationLog | None = None
 
     async def prepare(self, request: InjectionRequest) -> Injection:
         """Messages, tools and explanation for a request; memories that fail to come leave ``()``.
@@ -95,6 +111,24 @@ class InjectionService:
             excluded=request.excluded,
         )
         return Injection(prepared.messages, strategy.get_tool_definitions(), prepared.explanation)
+
+    async def serve(self, request: InjectionRequest) -> Injection:
+        """As ``prepare``, for an agent that is really given it: what it is given is counted.
+
+        Counting that fails is logged and costs the agent nothing.
+        """
+        injection = await self.prepare(request)
+        if self.applications is None:
+            return injection
+        given = [each.entry.id for each in injection.explanation.included]
+        try:
+            await self.applications.applied(given, self.clock.now())
+        except FATAL:
+            raise
+        except Exception as error:
+            raise_fatal(error)
+            _LOG.warning("what was given isn't counted: %s", error)
+        return injection
 
     def strategy(self, request: InjectionRequest) -> ExplainingStrategy:
         """How a request is answered: as configured, or as the request wants it."""

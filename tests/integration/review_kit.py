@@ -1,6 +1,6 @@
 """A store with a queue and a desk to decide at, for tests."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -15,6 +15,7 @@ from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.extensions import BrowseFilter
+from synthorg_tui.memory.index.protocol import VectorIndex
 from synthorg_tui.memory.models import MemoryEntry
 from synthorg_tui.memory.procedural.config import PropagationConfig
 from synthorg_tui.memory.procedural.deciding import Decider
@@ -33,8 +34,8 @@ from synthorg_tui.memory.procedural.prepare import Preparer
 from synthorg_tui.memory.procedural.review import ReviewDesk
 from synthorg_tui.memory.procedural.subjects import LESSON_ACTION
 from synthorg_tui.persistence.executions import DuckDBExecutionStore
-from synthorg_tui.skills.models import RootScope, SkillFile, SkillRoot
-from synthorg_tui.skills.parse import parse
+from synthorg_tui.skills.library import SkillLibrary
+from synthorg_tui.skills.models import RootScope, SkillRoot
 from synthorg_tui.skills.writer import FILE_NAME
 
 PERSON = Person("tui")
@@ -49,30 +50,6 @@ class Colleague:
     id: str
     role: str | None = None
     department: str | None = None
-
-
-@dataclass(frozen=True)
-class PlainShelf:
-    """The skills of some roots, the first root of a name winning."""
-
-    roots: Sequence[SkillRoot]
-
-    def scan(self) -> tuple[SkillFile, ...]:
-        found: dict[str, Path] = {}
-        return tuple(self._file(root, path, found) for root, path in self._paths())
-
-    def _paths(self) -> Iterator[tuple[SkillRoot, Path]]:
-        for root in self.roots:
-            yield from ((root, path) for path in sorted(root.path.glob(f"*/{FILE_NAME}")))
-
-    def _file(self, root: SkillRoot, path: Path, found: dict[str, Path]) -> SkillFile:
-        content = path.read_bytes()
-        name, text = path.parent.name, content.decode("utf-8", "replace")
-        document, findings = parse(text, name=name)
-        winner = found.setdefault(name, path)
-        digest = sha256(content).hexdigest()
-        shadowed_by = None if winner == path else winner
-        return SkillFile(root, name, path, digest, text, document, findings, shadowed_by)
 
 
 @dataclass(frozen=True)
@@ -126,15 +103,16 @@ async def office(
     agents: Sequence[Colleague] = (),
     propagation: PropagationConfig | None = None,
     require_approval: bool = True,
+    index: VectorIndex | None = None,
 ) -> AsyncIterator[Office]:
     """A desk over a data directory, with the open decisions of an earlier one finished."""
     clock = clock or FixedClock()
-    async with opened(data_dir, clock=clock) as backend:
+    async with opened(data_dir, clock=clock, index=index) as backend:
         database = backend.core.database
         queue = ApprovalQueue(database, clock=clock)
         ledger = SkillLedger(database)
         journal = Journal(database, queue)
-        shelf = PlainShelf(
+        shelf = SkillLibrary(
             (
                 SkillRoot(data_dir / USER, RootScope.USER),
                 SkillRoot(data_dir / OWN, RootScope.OWN),

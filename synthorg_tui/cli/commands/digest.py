@@ -26,7 +26,8 @@ async def run_digest(context: Context) -> int:
         question = await _question(context, engine)
         memory = engine.settings.memory
         request = question.request(memory.retrieval, memory.v1)
-        injection = await engine.injection.prepare(request)
+        give = engine.injection.prepare if context.args.preview else engine.injection.serve
+        injection = await give(request)
         known = {agent.id for agent in await engine.agents()}
     explanation = injection.explanation
     if explanation.degraded:

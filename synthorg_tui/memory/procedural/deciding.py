@@ -35,11 +35,21 @@ class Cause:
 
 
 class Decider:
-    """Does plans, each whole or not at all. Callers see to it that there is one at a time."""
+    """Does plans, each whole or not at all. Callers see to it that there is one at a time.
+
+    ``on_decision`` is told of each, once it has taken effect.
+    """
 
     def __init__(
-        self, *, journal: Journal, store: BundleStore, queue: ApprovalQueue, clock: Clock
+        self,
+        *,
+        journal: Journal,
+        store: BundleStore,
+        queue: ApprovalQueue,
+        clock: Clock,
+        on_decision: Callable[[Decision], None] | None = None,
     ) -> None:
+        self._on_decision = on_decision
         self._journal = journal
         self._store = store
         self._queue = queue
@@ -104,7 +114,10 @@ class Decider:
 
         async def run() -> Decision:
             operation = await self._store.change_together(bundle, within, actor=str(person))
-            return _decision(await self._journal.finish(operation))
+            decision = _decision(await self._journal.finish(operation))
+            if self._on_decision is not None:
+                self._on_decision(decision)
+            return decision
 
         task = asyncio.ensure_future(run())
         try:

@@ -233,12 +233,6 @@ def mark_undone_in(db: "Connection", operation: Operation, *, by: int) -> bool:
     return bool(changed)
 
 
-def has_open(db: "Connection") -> bool:
-    """Whether a decision waits to be finished."""
-    found = db.execute("SELECT 1 FROM operations WHERE state = 'open' LIMIT 1").fetchone()
-    return found is not None
-
-
 def open_operations(db: "Connection") -> tuple[Operation, ...]:
     """Decisions that wait to be finished, in order."""
     return _select(db, "WHERE state = 'open' ORDER BY number")

@@ -1,10 +1,12 @@
 """Lessons in force that say nearly the same as a proposal, or contradict it."""
 
+import logging
 import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.errors import MemoryRetrievalError
 from synthorg_tui.memory.extensions import Desk, SearchHit
 from synthorg_tui.memory.models import MemoryQuery
 from synthorg_tui.memory.procedural.ledger import SkillRecord
@@ -20,6 +22,7 @@ from synthorg_tui.memory.procedural.supersession import (
 NEAR: Final = 0.75
 """Cosine similarity of two lessons from which on a person should look at both."""
 
+_log = logging.getLogger(__name__)
 _LOOKED_AT: Final = 12
 _WORD = re.compile(r"\w+")
 
@@ -37,7 +40,11 @@ async def near_skills(
         categories=frozenset({MemoryCategory.PROCEDURAL}),
         limit=_LOOKED_AT,
     )
-    hits = {hit.entry.id: hit for hit in (await desk.find(query)).hits}
+    try:
+        hits = {hit.entry.id: hit for hit in (await desk.find(query)).hits}
+    except MemoryRetrievalError as error:
+        _log.warning("compared by words only: %s", error)
+        hits = {}
     found = [_near(proposal, record, _similarity_of(proposal, record, hits)) for record in records]
     found += [
         NearSkill(

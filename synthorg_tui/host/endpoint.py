@@ -1,11 +1,8 @@
 """Where the owner of a data directory listens, and whether the socket there is ours."""
 
-import hashlib
 import os
 import socket
 import stat
-import struct
-import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +19,9 @@ def socket_path(data_dir: Path) -> Path:
     direct = data_dir.absolute() / SOCKET_FILE
     if len(os.fsencode(direct)) <= _MAX_PATH:
         return direct
+    import hashlib  # here: hooks have no time for what they don't need
+    import tempfile
+
     name = hashlib.sha256(os.fsencode(data_dir.resolve())).hexdigest()[:16]
     base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
     return Path(base) / f"synthorg-tui-{os.getuid()}" / f"{name}.sock"
@@ -58,6 +58,8 @@ def is_same_user(connection: socket.socket) -> bool:
     """
     if not hasattr(socket, "SO_PEERCRED"):
         return True
+    import struct
+
     size = struct.calcsize("3i")
     data = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
     _, uid, _ = struct.unpack("3i", data)

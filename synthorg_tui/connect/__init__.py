@@ -1,0 +1,1 @@
+"""Puts the memory into the coding agents people use: their configuration and their hooks."""

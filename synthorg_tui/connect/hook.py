@@ -1,0 +1,223 @@
+"""Claude Code's hooks: hands out the digest, and has imported what is new.
+
+A hook is never in the agent's way: what fails or is late gives empty output and exit code 0, and a
+line in ``hooks.log`` in the data directory. Nothing heavy is imported here.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+
+from synthorg_tui.connect.call import BriefConnection, CallFailedError
+
+if TYPE_CHECKING:
+    import subprocess
+
+LOG_FILE: Final = "hooks.log"
+DATABASE_FILE: Final = "memory.duckdb"
+TIME_LIMIT: Final = 1.4
+"""Seconds from the start of the hook until it gives up."""
+MAX_INPUT: Final = 1024 * 1024
+MAX_QUERY: Final = 8_000
+_LOG_LIMIT: Final = 256 * 1024
+_POLL: Final = 0.02
+_EXIT_REASONS: Final = {3: "the store is in use by another process", 4: "the store is corrupt"}
+
+DIGEST_EVENTS: Final = ("SessionStart", "UserPromptSubmit")
+IMPORT_EVENTS: Final = ("Stop", "SessionEnd")
+
+
+class HookCall(NamedTuple):
+    """What the agent's program told the hook, and as whom it acts."""
+
+    event: str
+    data_dir: Path
+    config: Path | None
+    agent_id: str
+    token_budget: int | None
+    payload: Mapping[str, Any]
+    deadline: float
+
+    def text(self, key: str) -> str:
+        """A text of the payload, else empty."""
+        value = self.payload.get(key)
+        return value if isinstance(value, str) else ""
+
+    @property
+    def options(self) -> list[str]:
+        """What other commands are told to act on the same store."""
+        found = ["--data-dir", str(self.data_dir)]
+        return [*found, "--config", str(self.config)] if self.config else found
+
+
+def main(
+    arguments: Sequence[str], *, stdin: IO[bytes] | None = None, stdout: IO[str] | None = None
+) -> int:
+    """Run one hook; 0 whatever happens, but 2 when it is called in a way it can't know."""
+    deadline = time.monotonic() + TIME_LIMIT
+    parsed = _parse(arguments)
+    if isinstance(parsed, str):
+        sys.stderr.write(f"{parsed}\n")
+        return 2
+    event, options = parsed
+    data_dir = Path(options["--data-dir"]) if "--data-dir" in options else None
+    try:
+        data_dir = data_dir or _configured_data_dir(options)
+        call = HookCall(
+            event=event,
+            data_dir=data_dir,
+            config=Path(options["--config"]) if "--config" in options else None,
+            agent_id=options.get("--agent", "claude-code"),
+            token_budget=int(options["--token-budget"]) if "--token-budget" in options else None,
+            payload=_payload(stdin or sys.stdin.buffer),
+            deadline=deadline,
+        )
+        output = _HANDLERS[event](call)
+    except Exception as error:  # the agent goes on whatever is wrong here
+        _log(data_dir, event, f"{type(error).__name__}: {error}")
+        return 0
+    if output:
+        (stdout or sys.stdout).write(output)
+    return 0
+
+
+def _digest(call: HookCall) -> str:
+    """The digest as the event's additional context; empty when there is nothing to tell."""
+    connection = _connection(call)
+    try:
+        params = {"query": _query(call), "token_budget": call.token_budget}
+        served = connection.call("agent.digest", params)
+    finally:
+        connection.close()
+    text = served.get("text") if isinstance(served, dict) else ""
+    if not text:
+        return ""
+    told = {"hookEventName": call.event, "additionalContext": text}
+    return json.dumps({"hookSpecificOutput": told}) + "\n"
+
+
+def _query(call: HookCall) -> str:
+    prompt = call.text("prompt").strip()
+    if prompt:
+        return prompt[:MAX_QUERY]
+    name = Path(call.text("cwd") or ".").resolve().name
+    return f"Starting to work on {name}: decisions, conventions, lessons, what was done last"
+
+
+def _import(call: HookCall) -> str:
+    """Have what is new of the session imported, by a process that nobody waits for."""
+    transcript = call.text("transcript_path")
+    if not transcript:
+        raise CallFailedError("the event names no transcript")
+    _require_store(call.data_dir)
+    _start(call, ["import", str(Path(transcript).expanduser())])
+    return ""
+
+
+_HANDLERS: Final[dict[str, Callable[[HookCall], str]]] = {
+    **dict.fromkeys(DIGEST_EVENTS, _digest),
+    **dict.fromkeys(IMPORT_EVENTS, _import),
+}
+_OPTIONS: Final = ("--data-dir", "--config", "--agent", "--token-budget")
+
+
+def _connection(call: HookCall) -> BriefConnection:
+    """A connection to the owner; one is started when there is none."""
+    from synthorg_tui.host.errors import NoOwnerError
+
+    agent = {
+        "agent_id": call.agent_id,
+        "project": os.path.realpath(call.text("cwd")) if call.text("cwd") else None,
+        "session_id": call.text("session_id") or None,
+        "client": "claude-code hook",
+    }
+    hello = {"role": "hook", "pid": os.getpid(), "agent": agent}
+    started: subprocess.Popen[bytes] | None = None
+    while True:
+        try:
+            return BriefConnection(call.data_dir, deadline=call.deadline, hello=hello)
+        except (NoOwnerError, ConnectionRefusedError, FileNotFoundError):
+            if time.monotonic() > call.deadline:
+                raise CallFailedError("no owner listened in time") from None
+        if started is None:
+            _require_store(call.data_dir)
+            started = _start(call, ["serve", "--until-idle"])
+        elif started.poll() in _EXIT_REASONS and started.returncode != 3:
+            raise CallFailedError(_EXIT_REASONS[started.returncode])
+        time.sleep(_POLL)
+
+
+def _require_store(data_dir: Path) -> None:
+    if not (data_dir / DATABASE_FILE).exists():
+        raise CallFailedError(f"there is no store in {data_dir}")
+
+
+def _start(call: HookCall, command: list[str]) -> "subprocess.Popen[bytes]":
+    """Run one of our commands on its own; what it says goes to the log."""
+    import subprocess  # here: a hook that finds an owner needs none
+
+    with _log_file(call.data_dir) as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "synthorg_tui", *call.options, *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def _payload(stream: IO[bytes]) -> Mapping[str, Any]:
+    payload = json.loads(stream.read(MAX_INPUT + 1)[: MAX_INPUT + 1])
+    if not isinstance(payload, dict):
+        raise CallFailedError("the event is no JSON object")
+    return payload
+
+
+def _parse(arguments: Sequence[str]) -> tuple[str, dict[str, str]] | str:
+    """Event and options; a text says what is wrong with them."""
+    usage = (
+        "usage: synthorg-tui hook claude-code EVENT [--data-dir DIR] [--config FILE] [--agent ID] "
+        f"[--token-budget N]\nevents: {', '.join(_HANDLERS)}; the event's JSON comes on stdin"
+    )
+    rest = list(arguments)
+    if len(rest) < 2 or rest[0] != "claude-code" or rest[1] not in _HANDLERS:
+        return usage
+    event, rest = rest[1], rest[2:]
+    if len(rest) % 2 or any(name not in _OPTIONS for name in rest[::2]):
+        return usage
+    options = dict(zip(rest[::2], rest[1::2], strict=True))
+    if not options.get("--token-budget", "0").isdigit():
+        return usage
+    return event, options
+
+
+def _configured_data_dir(options: Mapping[str, str]) -> Path:
+    """Where the settings say the store is; reading them costs time, so hooks name it."""
+    from synthorg_tui.settings.loader import load_settings
+
+    config = Path(options["--config"]) if "--config" in options else None
+    return Path(load_settings(config).memory.storage.data_dir)
+
+
+def _log(data_dir: Path | None, event: str, message: str) -> None:
+    """Add a line to the log; where that can't be done either, nothing is said."""
+    if data_dir is None:
+        return
+    try:
+        line = f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {event}: {' '.join(message.split())}\n"
+        with _log_file(data_dir) as log:
+            log.write(line.encode(errors="replace"))
+    except OSError:
+        return
+
+
+def _log_file(data_dir: Path) -> IO[bytes]:
+    path = data_dir / LOG_FILE
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    too_long = path.exists() and path.stat().st_size > _LOG_LIMIT
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if too_long else os.O_APPEND)
+    return os.fdopen(os.open(path, flags, 0o600), "ab")

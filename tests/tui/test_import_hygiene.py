@@ -56,6 +56,19 @@ print(*sys.modules)
     assert not loaded & {"pydantic", "yaml", "numpy", "qdrant_edge", "synthorg_tui.engine"}
 
 
+def test_only_the_bridge_process_loads_the_mcp_sdk() -> None:
+    """And that only once it has an owner starting beside it."""
+    names = ["cli.parser", "cli.commands.mcp", "mcp.bridge", "engine", "host.headless"]
+    program = "import sys, " + ", ".join(f"synthorg_tui.{name}" for name in names)
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not set(done.stdout.split()) & {"mcp", "mcp_types", "uvicorn", "starlette"}
+
+
 def test_view_models_load_no_textual() -> None:
     names = [
         "detail",

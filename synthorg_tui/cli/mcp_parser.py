@@ -1,0 +1,46 @@
+"""The arguments of ``mcp``."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from synthorg_tui.core.paths import expand_home
+
+MAX_AGENT: Final = 128
+
+
+def add_mcp(commands: Any, command: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add ``mcp``; ``command`` makes a parser with what every command has."""
+    parser = command(
+        commands,
+        "mcp",
+        "mcp:run_mcp",
+        "serve an agent's memory over MCP, for the agent's program to start",
+        more="It ends\nwhen the program hangs up.",
+        examples=("mcp --agent claude-code", "mcp --agent codex --project ~/shop --read-only"),
+    )
+    parser.add_argument(
+        "--agent", required=True, type=_agent, metavar="ID", help="whose memory it is"
+    )
+    parser.add_argument(
+        "--project",
+        type=_folder,
+        metavar="DIR",
+        help="which project it works in (default: the working directory)",
+    )
+    parser.add_argument("--read-only", action="store_true", help="leave out what writes")
+
+
+def _agent(text: str) -> str:
+    if not text.strip() or len(text) > MAX_AGENT or not text.isprintable():
+        message = f"an agent's id has 1 to {MAX_AGENT} printable characters"
+        raise argparse.ArgumentTypeError(message)
+    return text
+
+
+def _folder(text: str) -> Path:
+    path = expand_home(text)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is no directory")
+    return path

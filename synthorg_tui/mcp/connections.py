@@ -1,0 +1,145 @@
+"""The agent's connections to whoever owns the store, one for each program that asks."""
+
+import asyncio
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.host.agent import AgentConnection
+from synthorg_tui.host.opening import reach
+from synthorg_tui.host.owner import SKILLS
+
+if TYPE_CHECKING:
+    from synthorg_tui.agents.models import ServedDigest, SkillCard, ToolReply
+    from synthorg_tui.providers.models import ToolDefinition
+
+PATIENCE: Final = 20.0
+"""Seconds to wait for an owner: one that opens a large store on a busy machine takes a while."""
+MAX_PROGRAMS: Final = 16
+"""Programs that are told apart; over HTTP more than one may ask."""
+MAX_LABEL: Final = 80
+LOOK_SECONDS: Final = 3.0
+MAX_LOOK_SECONDS: Final = 60.0
+"""Between two looks at the owner: this often while it answers, ever more rarely when none does."""
+
+
+class AgentPort(Protocol):
+    """What one agent can do; each call raises ``DomainError`` when it can't be made."""
+
+    async def tools(self) -> "tuple[ToolDefinition, ...]":
+        """The tools it has."""
+        ...
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> "ToolReply":
+        """What a tool replies."""
+        ...
+
+    async def digest(self, query: str, token_budget: int | None = None) -> "ServedDigest":
+        """What it is given for a task."""
+        ...
+
+    async def skills(self) -> "tuple[SkillCard, ...]":
+        """The skills a person approved."""
+        ...
+
+    async def read_skill(self, name: str) -> str:
+        """One skill's text, fenced."""
+        ...
+
+    async def close(self) -> None:
+        """Hang up."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """As which agent, in which project, and where its store is."""
+
+    agent_id: str
+    project: str
+    data_dir: Path
+    config_path: Path | None = None
+
+
+class Connections:
+    """Made when a program first asks, and kept: the owner sees who is there.
+
+    ``on_skills`` is called when the list of skills changed, ``on_tools`` when that of tools did.
+    """
+
+    def __init__(
+        self, acting: Acting, *, on_skills: Callable[[], None], on_tools: Callable[[], None]
+    ) -> None:
+        self._acting = acting
+        self._on_skills = on_skills
+        self._on_tools = on_tools
+        self._session_id = uuid.uuid4().hex
+        self._open: dict[str, AgentPort] = {}
+        self._tools: dict[str, frozenset[str]] = {}
+
+    def of(self, program: str) -> AgentPort:
+        """The connection of a program, by its name and version."""
+        label = program[:MAX_LABEL] if len(self._open) < MAX_PROGRAMS - 1 else "others"
+        label = program[:MAX_LABEL] if program[:MAX_LABEL] in self._open else label
+        if label not in self._open:
+            self._open[label] = self._connect(label)
+        return self._open[label]
+
+    async def watch(self) -> None:
+        """Stay connected when the owner changes, and see what tools there are; never returns."""
+        pause = LOOK_SECONDS
+        while True:
+            await asyncio.sleep(pause)
+            try:
+                for label, connection in tuple(self._open.items()):
+                    await self._look(label, connection)
+                pause = LOOK_SECONDS
+            except DomainError:
+                pause = min(2 * pause, MAX_LOOK_SECONDS)
+
+    async def close(self) -> None:
+        """Hang up everywhere."""
+        for connection in self._open.values():
+            await connection.close()
+        self._open.clear()
+
+    async def _look(self, label: str, connection: AgentPort) -> None:
+        names = frozenset(each.name for each in await connection.tools())
+        before = self._tools.setdefault(label, names)
+        if names != before:
+            self._tools[label] = names
+            self._on_tools()
+
+    def _connect(self, label: str) -> AgentPort:
+        from synthorg_tui.agents.models import AgentIdentity
+
+        identity = AgentIdentity(
+            agent_id=self._acting.agent_id,
+            project=self._acting.project,
+            session_id=self._session_id,
+            client=label,
+        )
+        return AgentConnection(
+            self._acting.data_dir,
+            identity,
+            config_path=self._acting.config_path,
+            on_event=self._on_event,
+            patience=PATIENCE,
+        )
+
+    def _on_event(self, topic: str, _: object) -> None:
+        if topic == SKILLS:
+            self._on_skills()
+
+
+async def wake(acting: Acting) -> None:
+    """Have an owner started if there is none; what is wrong with it is told to the first call."""
+    with suppress(DomainError, OSError):
+        connection = await reach(
+            acting.data_dir, role="bridge", config_path=acting.config_path, patience=PATIENCE
+        )
+        await connection.close()

@@ -1,0 +1,352 @@
+"""The MCP server: requests of a client become calls of its agent."""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import Any, Final
+
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    ResourcesListChanged,
+    ServerEvent,
+    ToolsListChanged,
+)
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    CallToolRequestParams,
+    CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    NotificationParams,
+    PaginatedRequestParams,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextContent,
+    TextResourceContents,
+    Tool,
+    ToolAnnotations,
+)
+
+from synthorg_tui import __version__
+from synthorg_tui.agents.errors import AgentRefusedError, SkillNotFoundError
+from synthorg_tui.agents.tools import DELETE_ENTRY, WRITING
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.text import safe_text
+from synthorg_tui.core.untrusted import untrusted_content_directive
+from synthorg_tui.mcp import uris
+from synthorg_tui.mcp.connections import Acting, AgentPort, Connections
+from synthorg_tui.memory import tool_replies
+from synthorg_tui.providers.models import ToolDefinition
+
+_LOG = logging.getLogger(__name__)
+
+NAME: Final = "synthorg-tui"
+PROMPT: Final = "memory_digest"
+PROGRESS_SECONDS: Final = 1.0
+"""How often a client that wants to know is told that a call goes on."""
+MAX_LISTENERS: Final = 64
+NOTHING_FOUND: Final = "No memory fits."
+INSTRUCTIONS: Final = (
+    "Memory of earlier work in this project and elsewhere. Before a task, ask for what is known "
+    "about it; afterwards report how it ended. "
+    + untrusted_content_directive((tool_replies.TAG_TOOL_RESULT, "memory-entry", "skill"))
+)
+
+Context = ServerRequestContext[None, Any]
+_MARKDOWN: Final = "text/markdown"
+_PLAIN: Final = "text/plain"
+_CODES: Final[dict[type[DomainError], int]] = {
+    AgentRefusedError: INVALID_REQUEST,
+    SkillNotFoundError: INVALID_PARAMS,
+    uris.UnknownResourceError: INVALID_PARAMS,
+    uris.InvalidBudgetError: INVALID_PARAMS,
+}
+
+
+class MemoryServer(Server[None]):
+    """Serves one agent's memory to the programs that act as it.
+
+    Args:
+        acting: As which agent.
+        read_only: Leave the tools out that write.
+    """
+
+    def __init__(self, acting: Acting, *, read_only: bool = False) -> None:
+        self._bus = InMemorySubscriptionBus()
+        self._telling: set[asyncio.Task[None]] = set()
+        self._listeners = 0
+        self._read_only = read_only
+        self._connections = Connections(
+            acting,
+            on_skills=lambda: self._tell(ResourcesListChanged()),
+            on_tools=lambda: self._tell(ToolsListChanged()),
+        )
+        super().__init__(
+            NAME,
+            version=__version__,
+            title="Memory desk",
+            instructions=INSTRUCTIONS,
+            lifespan=_lifespan,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+            on_subscriptions_listen=ListenHandler(self._bus, max_subscriptions=MAX_LISTENERS),
+        )
+        self.add_notification_handler(
+            "notifications/initialized", NotificationParams, self._pass_changes_on
+        )
+
+    def get_capabilities(
+        self, notification_options: NotificationOptions | None = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        """As the SDK derives them, with what is notified of on every transport."""
+        told = NotificationOptions(resources_changed=True, tools_changed=True)
+        return super().get_capabilities(told, *args, **kwargs)
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[None]:
+        """Stay connected for the length of an ``async with``, and hang up after it."""
+        watching = asyncio.create_task(self._connections.watch())
+        try:
+            yield
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+            await self._connections.close()
+
+    def _agent(self, context: Context) -> AgentPort:
+        params = context.session.client_params
+        info = params.client_info if params is not None else None
+        return self._connections.of(safe_text(f"{info.name} {info.version}") if info else "")
+
+    async def _list_tools(
+        self, context: Context, _: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        with _told():
+            offered = await self._agent(context).tools()
+        return ListToolsResult(tools=[as_tool(each) for each in offered if self._has(each.name)])
+
+    async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
+        arguments = params.arguments or {}
+        if not self._has(params.name):
+            return _replied(tool_replies.error("this server is read-only"), is_error=True)
+        with _told():
+            _require_json(arguments)
+            async with _reporting(context):
+                try:
+                    reply = await self._agent(context).call(params.name, arguments)
+                except DomainError as error:
+                    return _replied(tool_replies.error(_words(error)), is_error=True)
+        return _replied(reply.content, is_error=reply.is_error)
+
+    async def _list_prompts(
+        self, _context: Context, _: PaginatedRequestParams | None
+    ) -> ListPromptsResult:
+        return ListPromptsResult(prompts=[digest_prompt()])
+
+    async def _get_prompt(
+        self, context: Context, params: GetPromptRequestParams
+    ) -> GetPromptResult:
+        given = params.arguments or {}
+        if params.name != PROMPT:
+            raise MCPError(INVALID_PARAMS, f"there is no prompt {params.name[:64]!r}")
+        if not given.get("query", "").strip():
+            raise MCPError(INVALID_PARAMS, "query must say what the task is")
+        with _told():
+            budget = uris.parse_budget(given[uris.BUDGET]) if given.get(uris.BUDGET) else None
+            text = await self._digest(context, given["query"], budget)
+        content = TextContent(text=text)
+        return GetPromptResult(messages=[PromptMessage(role="user", content=content)])
+
+    async def _list_resources(
+        self, context: Context, _: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
+        with _told():
+            cards = await self._agent(context).skills()
+        found = [
+            Resource(
+                uri=uris.skill_uri(card.name),
+                name=card.name,
+                description=safe_text(card.description),
+                mime_type=_MARKDOWN,
+            )
+            for card in cards
+            if uris.is_plain_name(card.name)
+        ]
+        return ListResourcesResult(resources=found)
+
+    async def _list_templates(
+        self, _context: Context, _: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        return ListResourceTemplatesResult(resource_templates=list(resource_templates()))
+
+    async def _read_resource(
+        self, context: Context, params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
+        with _told():
+            wanted = uris.parse_uri(params.uri)
+            if isinstance(wanted, uris.SkillUri):
+                async with _reporting(context):
+                    text = await self._agent(context).read_skill(wanted.name)
+                kind = _MARKDOWN
+            else:
+                text = await self._digest(context, wanted.query, wanted.token_budget)
+                kind = _PLAIN
+        contents = TextResourceContents(uri=params.uri, mime_type=kind, text=text)
+        return ReadResourceResult(contents=[contents])
+
+    async def _digest(self, context: Context, query: str, budget: int | None) -> str:
+        async with _reporting(context):
+            served = await self._agent(context).digest(query, budget)
+        return served.text or NOTHING_FOUND
+
+    async def _pass_changes_on(self, context: Context, _: NotificationParams) -> None:
+        """Tell a client of the handshake protocols what changes; ends with its connection."""
+        if self._listeners >= MAX_LISTENERS:
+            return
+        changes: asyncio.Queue[ServerEvent] = asyncio.Queue()
+        unsubscribe = self._bus.subscribe(changes.put_nowait)
+        self._listeners += 1
+        try:
+            while True:
+                if isinstance(await changes.get(), ToolsListChanged):
+                    await context.session.send_tool_list_changed()
+                else:
+                    await context.session.send_resource_list_changed()
+        finally:
+            self._listeners -= 1
+            unsubscribe()
+
+    def _tell(self, event: ServerEvent) -> None:
+        task = asyncio.create_task(self._bus.publish(event))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    def _has(self, tool: str) -> bool:
+        return not (self._read_only and tool in WRITING)
+
+
+def as_tool(definition: ToolDefinition) -> Tool:
+    """A tool as MCP describes it."""
+    writes = definition.name in WRITING
+    return Tool(
+        name=definition.name,
+        description=definition.description,
+        input_schema=dict(definition.parameters),
+        annotations=ToolAnnotations(
+            read_only_hint=not writes,
+            destructive_hint=definition.name == DELETE_ENTRY if writes else None,
+            open_world_hint=False,
+        ),
+    )
+
+
+def digest_prompt() -> Prompt:
+    """The prompt that gives a digest."""
+    return Prompt(
+        name=PROMPT,
+        title="What is known about a task",
+        description="The memories that fit a task, within a token budget.",
+        arguments=[
+            PromptArgument(name="query", description="what the task is", required=True),
+            PromptArgument(
+                name=uris.BUDGET,
+                description=f"at most so many tokens, 0 to {uris.MAX_BUDGET}",
+                required=False,
+            ),
+        ],
+    )
+
+
+def resource_templates() -> tuple[ResourceTemplate, ...]:
+    """What can be read besides what is listed."""
+    return (
+        ResourceTemplate(
+            name=PROMPT,
+            uri_template=uris.DIGEST_TEMPLATE,
+            description="The memories that fit a task, within a token budget.",
+            mime_type=_PLAIN,
+        ),
+        ResourceTemplate(
+            name="skill",
+            uri_template=uris.SKILL_TEMPLATE,
+            description="A skill that a person approved.",
+            mime_type=_MARKDOWN,
+        ),
+    )
+
+
+def _lifespan(server: "Server[None]") -> AbstractAsyncContextManager[None]:
+    assert isinstance(server, MemoryServer)
+    return server.connected()
+
+
+def _replied(text: str, *, is_error: bool) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=text)], is_error=is_error)
+
+
+def _words(error: DomainError) -> str:
+    return f"{error.message}. {error.remedy}" if error.remedy else error.message
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What goes wrong as an error of the protocol, without the inside of the unexpected."""
+    try:
+        yield
+    except DomainError as error:
+        raise MCPError(_CODES.get(type(error), INTERNAL_ERROR), _words(error)) from error
+    except MCPError:
+        raise
+    except Exception as error:
+        _LOG.exception("a request failed")
+        raise MCPError(INTERNAL_ERROR, f"unexpected {type(error).__name__}") from error
+
+
+def _require_json(arguments: Mapping[str, Any]) -> None:
+    """Refuse numbers that aren't: the SDK's parser lets NaN and infinity in."""
+    try:
+        json.dumps(arguments, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise MCPError(INVALID_PARAMS, "the arguments are no JSON") from error
+
+
+@asynccontextmanager
+async def _reporting(context: Context) -> AsyncIterator[None]:
+    """Tell a client that asked for progress, every so often, that the call goes on."""
+    task = asyncio.create_task(_report(context))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _report(context: Context) -> None:
+    started = time.monotonic()
+    while True:
+        await asyncio.sleep(PROGRESS_SECONDS)
+        seconds = time.monotonic() - started
+        await context.session.report_progress(seconds, message=f"working for {seconds:.0f} s")

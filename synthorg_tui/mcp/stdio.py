@@ -1,0 +1,77 @@
+"""MCP over standard input and output."""
+
+import asyncio
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
+
+from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
+
+if TYPE_CHECKING:
+    import anyio
+
+    from synthorg_tui.mcp.server import MemoryServer
+
+MAX_MESSAGE: Final = 2 * 1024 * 1024
+"""Longest message read from a client, in bytes."""
+_AHEAD: Final = 16
+"""Messages read before the first of them is taken."""
+
+_TOO_LONG: Final = None
+
+
+class BoundedLines:
+    """The lines of a stream, read by a thread of its own that no exit waits for.
+
+    A line longer than ``limit`` bytes is passed over and ``refuse`` awaited instead.
+    """
+
+    def __init__(
+        self, stream: BinaryIO, *, refuse: Callable[[], Awaitable[None]], limit: int = MAX_MESSAGE
+    ) -> None:
+        self._stream = stream
+        self._refuse = refuse
+        self._limit = limit
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue(_AHEAD)
+        self._loop = asyncio.get_running_loop()
+        threading.Thread(target=self._read, name="stdin", daemon=True).start()
+
+    def __aiter__(self) -> "BoundedLines":
+        return self
+
+    async def __anext__(self) -> str:
+        while (line := await self._lines.get()) is _TOO_LONG:
+            await self._refuse()
+        if not line:
+            raise StopAsyncIteration
+        return line.decode("utf-8", "replace")
+
+    def _read(self) -> None:
+        line = b"\n"
+        while line:
+            line = self._stream.readline(self._limit)
+            whole = line.endswith(b"\n") or len(line) < self._limit
+            rest = line
+            while not (rest.endswith(b"\n") or len(rest) < self._limit):
+                rest = self._stream.readline(self._limit)
+            putting = self._lines.put(line if whole else _TOO_LONG)
+            try:
+                asyncio.run_coroutine_threadsafe(putting, self._loop).result()
+            except RuntimeError:  # the loop is closed: the server is done
+                putting.close()
+                return
+
+
+async def serve_stdio(server: "MemoryServer") -> None:
+    """Serve the client at the other end of standard input until it hangs up."""
+
+    async def refuse() -> None:
+        error = ErrorData(code=INVALID_REQUEST, message=f"longer than {MAX_MESSAGE} bytes")
+        await write.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+
+    lines = BoundedLines(sys.stdin.buffer, refuse=refuse)
+    async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (read, write):
+        await server.run(read, write, server.create_initialization_options())

@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.procedural.ledger import SkillLedger
     from synthorg_tui.memory.procedural.pruning.service import PruneService
     from synthorg_tui.memory.procedural.review import ReviewDesk
+    from synthorg_tui.memory.procedural.learn import LearnService
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.persistence.usage import DuckDBUsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
@@ -358,7 +359,46 @@ class Engine:
         """Brings transcripts in."""
         from synthorg_tui.ingest.service import ImportService
 
-        return ImportService(backend=self._local(), executions=self.executions, clock=self._clock)
+        learns = self.settings.memory.procedural.enabled
+        return ImportService(
+            backend=self._local(),
+            executions=self.executions,
+            clock=self._clock,
+            learner=self._learn_from if learns else None,
+        )
+
+    @cached_property
+    def learning(self) -> "LearnService":
+        """Draws lessons from what was imported, and proposes them."""
+        from synthorg_tui.memory.procedural.learn import LearnService
+
+        return LearnService(
+            queue=self.approvals,
+            executions=self.executions,
+            config=self.settings.memory.procedural,
+            clock=self._clock,
+            provider=self.wording_model,
+        )
+
+    @cached_property
+    def wording_model(self) -> "CompletionProvider | None":
+        """The model that words lessons: another one of the same server when one is named."""
+        from synthorg_tui.memory.procedural.config import ANY_MODEL
+        from synthorg_tui.providers.completion.config import OpenAIModelConfig
+        from synthorg_tui.providers.completion.factory import create_metered_provider
+
+        completion = self.settings.providers.completion
+        name = self.settings.memory.procedural.model
+        if not isinstance(completion, OpenAIModelConfig) or name in (ANY_MODEL, completion.model):
+            return self.model
+        other = completion.model_copy(update={"model": name})
+        return create_metered_provider(other, log=self.usage, clock=self._clock)
+
+    async def _learn_from(self, executions: Sequence[str]) -> int:
+        from synthorg_tui.memory.procedural.learn_models import Verdict
+
+        report = await self.learning.learn_from(executions)
+        return report.count(Verdict.PROPOSED)
 
     @property
     def maintenance(self) -> "Maintenance":
@@ -407,8 +447,8 @@ class Engine:
         gateway: AgentGateway | None = self.__dict__.get("gateway")
         if gateway is not None:
             await gateway.close()
-        model: CompletionProvider | None = self.__dict__.get("model")
-        if model is not None:
+        models = (self.__dict__.get(name) for name in ("model", "wording_model"))
+        for model in {id(each): each for each in models if each is not None}.values():
             await model.close()
 
     def _summary(self, agent_id: str, memories: int) -> AgentSummary:

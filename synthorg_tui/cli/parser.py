@@ -11,6 +11,7 @@ from synthorg_tui import __version__
 from synthorg_tui.cli.digest_parser import add_digest, add_scenarios
 from synthorg_tui.cli.evolve_parser import add_evolve, add_models
 from synthorg_tui.cli.mcp_parser import add_mcp
+from synthorg_tui.cli.learn_parser import add_learn
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.text import safe_text
@@ -77,6 +78,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_evolve(commands, _command)
     add_models(commands, _command)
     add_mcp(commands, _command)
+    add_learn(commands, _command, parse_moment)
     for add in (_memories, _store, _config):
         add(commands)
     return parser

@@ -52,6 +52,7 @@ def report(done: "ImportReport") -> Json:
         "recoveries": done.recoveries,
         "redactions": done.redactions,
         "malformed_lines": done.malformed_lines,
+        "lessons_proposed": done.lessons_proposed,
     }
 
 

@@ -92,6 +92,7 @@ def _surface() -> tuple[tuple[str, type, tuple[str, ...], tuple[str, ...]], ...]
     from synthorg_tui.memory.injection_service import InjectionService
     from synthorg_tui.memory.procedural.evolution import EvolutionService
     from synthorg_tui.memory.procedural.pruning.service import PruneService
+    from synthorg_tui.memory.procedural.learn import LearnService
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.persistence.executions import ExecutionStore
     from synthorg_tui.persistence.usage import DuckDBUsageStore
@@ -112,6 +113,7 @@ def _surface() -> tuple[tuple[str, type, tuple[str, ...], tuple[str, ...]], ...]
         ("evolution", EvolutionService, (), ("run",)),
         ("pruning", PruneService, (), ("propose",)),
         ("usage", DuckDBUsageStore, ("since", "tokens_since"), ()),
+        ("learning", LearnService, (), ("learn",)),
         ("maintenance", Maintenance, ("doctor", "backup"), ()),
     )
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.injection_service import InjectionService
     from synthorg_tui.memory.procedural.evolution import EvolutionService
     from synthorg_tui.memory.procedural.pruning.service import PruneService
+    from synthorg_tui.memory.procedural.learn import LearnService
     from synthorg_tui.memory.protocol import MemoryBackend
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.persistence.executions import ExecutionStore
@@ -126,6 +127,7 @@ class RemoteEngine:
         self.evolution = cast("EvolutionService", self._part("evolution"))
         self.pruning = cast("PruneService", self._part("pruning"))
         self.usage = cast("DuckDBUsageStore", self._part("usage"))
+        self.learning = cast("LearnService", self._part("learning"))
         self.maintenance = cast("Maintenance", self._part("maintenance"))
 
     async def agents(self) -> tuple["AgentSummary", ...]:

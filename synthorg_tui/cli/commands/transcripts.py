@@ -123,6 +123,9 @@ def _show_report(console: Console, report: "ImportReport") -> None:
     ):
         if count:
             console.line(plural(count, one, many))
+    if report.lessons_proposed:
+        proposed = plural(report.lessons_proposed, "lesson")
+        console.line(f"{proposed} proposed; `synthorg-tui proposals list` shows them")
 
 
 def _show_skipped(console: Console, report: "ImportReport") -> None:

@@ -1,11 +1,14 @@
 """Configuration of lessons: how they are drawn, pruned, spread and promoted."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
+
+ANY_MODEL: Final = "example-small-001"
+"""The documented default, which names no model in particular."""
 
 
 class CaptureConfig(FrozenModel):
@@ -57,7 +60,7 @@ class ProceduralMemoryConfig(FrozenModel):
     """
 
     enabled: bool = True
-    model: NotBlankStr = "example-small-001"
+    model: NotBlankStr = ANY_MODEL
     temperature: float = Field(default=0.3, ge=0.0, le=2.0)
     max_tokens: int = Field(default=1500, ge=1)
     min_confidence: float = Field(default=0.5, ge=0.0, le=1.0)

@@ -76,12 +76,12 @@ class Gate:
         return bare.count("`") % 2 == 1 or self._says_otherwise(text)
 
     def _says_otherwise(self, text: str) -> bool:
-        """Whether it names what nobody recorded, or negates what the grounded text doesn't."""
+        """Whether it has names or commands of its own, or a negation that wasn't there."""
         special = (each.strip(".,;:`'\"()“”") for each in _SPECIAL.findall(text))
         unknown = [each for each in special if each not in self.source]
         negations = len(_NEGATION.findall(_QUOTED.sub(" ", text)))
         allowed = len(_NEGATION.findall(self.grounded))
-        spans = [span for span in _CODE.findall(text) if span not in self.source]
+        spans = set(_CODE.findall(text)) - set(_CODE.findall(self.grounded))
         return bool(unknown or spans) or negations > allowed
 
     def _support(self, text: str) -> float:
@@ -90,8 +90,8 @@ class Gate:
         return sum(word in known for word in words) / len(words) if words else 1.0
 
     def _facts(self, text: str) -> float:
-        spans = dict.fromkeys(_CODE.findall(self.grounded))
-        kept = sum(span in text for span in spans) / len(spans) if spans else 1.0
+        spans = set(_CODE.findall(self.grounded))
+        kept = len(spans & set(_CODE.findall(text))) / len(spans) if spans else 1.0
         told = set().union(*(_content(quote) for quote in _QUOTED.findall(self.grounded)))
         said = len(told & _content(text)) / len(told) if told else 1.0
         return 0.6 * kept + 0.4 * said

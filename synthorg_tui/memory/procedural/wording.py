@@ -110,7 +110,7 @@ class Wording:
         lines = "\n".join(f"{each.capitalize()}: {getattr(draft, each)}" for each in _FIELDS)
         user = (
             f"{facts}\n{wrap_untrusted('lesson', lines)}\n"
-            f'Answer with the reworded line that begins with "{field.capitalize()}:".'
+            f'Write the line "{field.capitalize()}" of the lesson in other words, as one sentence.'
         )
         return (
             ChatMessage(role=MessageRole.SYSTEM, content=system),
@@ -162,8 +162,8 @@ def _with_words(lesson: Lesson, kept: dict[str, str]) -> Lesson:
 
 
 def fenced_facts(numbers: str, task: str, tools: Sequence[str]) -> str:
-    """Facts of a run for a prompt: its numbers, then what strangers wrote, fenced."""
+    """Facts of a run for a prompt: what strangers wrote, fenced, and its numbers."""
     names = ", ".join(dict.fromkeys(tools)) or "none"
     return "\n".join(
-        (numbers, wrap_untrusted("task-data", task), wrap_untrusted("tool-result", names))
+        (wrap_untrusted("task-data", task), wrap_untrusted("tool-result", names), numbers)
     )

@@ -36,10 +36,10 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.injection_service import InjectionService
     from synthorg_tui.memory.procedural.evolution import EvolutionService
     from synthorg_tui.memory.procedural.file_changes import FileChanges
+    from synthorg_tui.memory.procedural.learn import LearnService
     from synthorg_tui.memory.procedural.ledger import SkillLedger
     from synthorg_tui.memory.procedural.pruning.service import PruneService
     from synthorg_tui.memory.procedural.review import ReviewDesk
-    from synthorg_tui.memory.procedural.learn import LearnService
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.persistence.usage import DuckDBUsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
@@ -372,12 +372,15 @@ class Engine:
         """Draws lessons from what was imported, and proposes them."""
         from synthorg_tui.memory.procedural.learn import LearnService
 
+        waits = self.settings.memory.procedural.require_approval
         return LearnService(
             queue=self.approvals,
             executions=self.executions,
             config=self.settings.memory.procedural,
             clock=self._clock,
             provider=self.wording_model,
+            sink=self.ledger,
+            adopt=None if waits else self.reviews.adopt_by_policy,
         )
 
     @cached_property

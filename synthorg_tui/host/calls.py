@@ -91,8 +91,8 @@ def _surface() -> tuple[tuple[str, type, tuple[str, ...], tuple[str, ...]], ...]
     from synthorg_tui.memory.extensions import Desk
     from synthorg_tui.memory.injection_service import InjectionService
     from synthorg_tui.memory.procedural.evolution import EvolutionService
-    from synthorg_tui.memory.procedural.pruning.service import PruneService
     from synthorg_tui.memory.procedural.learn import LearnService
+    from synthorg_tui.memory.procedural.pruning.service import PruneService
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.persistence.executions import ExecutionStore
     from synthorg_tui.persistence.usage import DuckDBUsageStore

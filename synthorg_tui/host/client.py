@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.extensions import Desk
     from synthorg_tui.memory.injection_service import InjectionService
     from synthorg_tui.memory.procedural.evolution import EvolutionService
-    from synthorg_tui.memory.procedural.pruning.service import PruneService
     from synthorg_tui.memory.procedural.learn import LearnService
+    from synthorg_tui.memory.procedural.pruning.service import PruneService
     from synthorg_tui.memory.protocol import MemoryBackend
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.persistence.executions import ExecutionStore

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from synthorg_tui.approvals.errors import ApprovalConflictError
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
 from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.execution import Execution
 from synthorg_tui.memory.procedural.capture.hybrid import create_capture_strategy
 from synthorg_tui.memory.procedural.capture.protocol import Captured
@@ -17,6 +18,7 @@ from synthorg_tui.memory.procedural.capture.recipes import find_recipe
 from synthorg_tui.memory.procedural.config import ProceduralMemoryConfig
 from synthorg_tui.memory.procedural.grounded import merged
 from synthorg_tui.memory.procedural.learn_models import (
+    Adopt,
     Learned,
     LearnProgress,
     LearnReport,
@@ -59,6 +61,7 @@ class LearnService:
         clock: Decides when an item was made.
         provider: Words lessons; without one they stay as code wrote them.
         sink: Is told when a lesson that was approved is seen again.
+        adopt: Approves what needs no person, after something was proposed.
     """
 
     def __init__(
@@ -70,12 +73,14 @@ class LearnService:
         clock: Clock,
         provider: CompletionProvider | None = None,
         sink: RecurrenceSink | None = None,
+        adopt: Adopt | None = None,
     ) -> None:
         self._queue = queue
         self._executions = executions
         self._config = config
         self._clock = clock
         self._sink = sink
+        self._adopt = adopt
         self._has_model = provider is not None
         self._failures = ProceduralMemoryProposer(config, provider)
         self._successes = SuccessMemoryProposer(config, provider)
@@ -106,6 +111,17 @@ class LearnService:
         """Look at these executions only, without a model."""
         async with self._one_at_a_time:
             return await _Round(self, None, threading.Event()).run(ids, since=None, word=False)
+
+    async def settle(self, learned: Iterable[Learned]) -> str:
+        """Have approved what needs no person; what went wrong, empty when nothing did."""
+        fresh = any(each.verdict in (Verdict.PROPOSED, Verdict.SEEN_AGAIN) for each in learned)
+        if self._adopt is None or not fresh:
+            return ""
+        try:
+            await self._adopt()
+        except DomainError as error:
+            return f"nothing was adopted: {error.message}"
+        return ""
 
     def capture(self, execution: Execution) -> tuple[Captured, ...]:
         """What one run teaches; how good it was is remembered for comparison."""
@@ -233,6 +249,8 @@ class _Round:
             learned.append(await self._service.submit(each.lesson))
         if word:
             learned = await self._word(captured, learned)
+        if problem := await self._service.settle(learned):
+            self._warn(problem)
         return LearnReport(
             executions=self._looked_at,
             lessons=tuple(learned),

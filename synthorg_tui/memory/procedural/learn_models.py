@@ -1,6 +1,6 @@
 """What learning needs of others, and what it reports."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -92,4 +92,5 @@ class LearnProgress:
     total: int
 
 
+Adopt = Callable[[], Awaitable[object]]
 ProgressSink = Callable[[LearnProgress], None]

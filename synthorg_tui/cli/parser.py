@@ -10,8 +10,8 @@ from typing import Any, Final, NoReturn
 from synthorg_tui import __version__
 from synthorg_tui.cli.digest_parser import add_digest, add_scenarios
 from synthorg_tui.cli.evolve_parser import add_evolve, add_models
-from synthorg_tui.cli.mcp_parser import add_mcp
 from synthorg_tui.cli.learn_parser import add_learn
+from synthorg_tui.cli.mcp_parser import add_mcp
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.text import safe_text

@@ -4,7 +4,7 @@ import contextlib
 import ctypes
 import io
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,18 @@ _lock = threading.Lock()
 _silent_log: Any = None
 
 
-def load_llama(path: Path, **options: Any) -> Any:
+def load_llama(
+    path: Path, *, goes_on: Callable[[float], bool] | None = None, **options: Any
+) -> Any:
     """A ``llama_cpp.Llama`` for a GGUF file.
 
+    ``goes_on`` is told again and again which share is loaded, and stops that by ``False``.
     Raises ``ImportError`` when the runtime isn't installed and ``ValueError`` when the file
-    can't be loaded.
+    can't be loaded, or not to its end.
     """
     import llama_cpp
 
-    with _lock, _plain_buffers():
+    with _lock, _parameters(goes_on):
         _silence(llama_cpp)
         # Quiet mode points file descriptors 1 and 2 at /dev/null while it loads, which would
         # swallow what the app draws meanwhile; so: verbose, with Python's stderr set aside.
@@ -38,22 +41,28 @@ def _silence(llama_cpp: Any) -> None:
 
 
 @contextlib.contextmanager
-def _plain_buffers() -> Iterator[None]:
-    """Keeps weights in plain buffers while a model is loaded.
+def _parameters(goes_on: Callable[[float], bool] | None) -> Iterator[None]:
+    """What ``Llama`` has no options for, while a model is loaded.
 
-    llama.cpp repacks weights for AMX when the processor has it, and dies of an illegal
-    instruction where a virtual machine doesn't let it use AMX. ``Llama`` has no option for it.
+    Weights stay in plain buffers: llama.cpp repacks them for AMX when the processor has it, and
+    dies of an illegal instruction where a virtual machine doesn't let it use AMX.
     """
     from llama_cpp import llama_cpp as bindings
 
     original = bindings.llama_model_default_params
+    told = None
+    if goes_on is not None:
+        ask = goes_on  # the callback must live as long as the loading
+        told = bindings.llama_progress_callback(lambda share, _data: bool(ask(share)))
 
-    def plain_params() -> Any:
+    def parameters() -> Any:
         params = original()
         params.use_extra_bufts = False
+        if told is not None:
+            params.progress_callback = told
         return params
 
-    bindings.llama_model_default_params = plain_params
+    bindings.llama_model_default_params = parameters
     try:
         yield
     finally:

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import threading
 import time
 from collections.abc import AsyncIterator
 from importlib.util import find_spec
@@ -152,6 +153,31 @@ async def test_closing_stops_what_runs(model: LlamaCompletion) -> None:
         await running
     with pytest.raises(CompletionError, match="closed"):
         await model.complete(user("Hi"), CompletionOptions())
+
+
+async def test_loading_is_told_and_can_be_stopped(model_file: Path) -> None:
+    config = GgufModelConfig(type="gguf", path=model_file, context_tokens=512, threads=1)
+    shares: list[float] = []
+    model = LlamaCompletion(config, on_load=shares.append)
+    await model.complete(user("Hi"), CompletionOptions(max_tokens=1))
+    await model.close()
+    assert shares[-1] == 1.0
+    assert shares == sorted(shares)
+
+    begun = threading.Event()
+
+    def slowly(_share: float) -> None:
+        begun.set()
+        time.sleep(0.05)
+
+    slow = LlamaCompletion(config, on_load=slowly)
+    running = asyncio.ensure_future(slow.complete(user("Hi"), CompletionOptions(max_tokens=1)))
+    await asyncio.to_thread(begun.wait)
+    running.cancel()
+    started = time.perf_counter()
+    await slow.close()
+    assert time.perf_counter() - started < 3  # all of it takes longer
+    assert slow._chat is None
 
 
 async def test_an_idle_model_is_unloaded_and_loaded_again_when_asked(model_file: Path) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.console import Console, plural, short_path
 from synthorg_tui.cli.context import Context
+from synthorg_tui.cli.progress import ProgressLine
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.usage import UsageTotal
@@ -59,10 +60,13 @@ async def run_check(context: Context) -> int:
     measured = [await measure_embedding(embedder)]
     await embedder.close()
     if not isinstance(settings.providers.completion, NoModelConfig):
-        provider = create_completion_provider(settings.providers.completion)
-        measured.append(await measure_completion(provider))
-        if provider is not None:
-            await provider.close()
+        with ProgressLine(context.console) as line:
+            provider = create_completion_provider(
+                settings.providers.completion, on_load=lambda share: _show_load(line, share)
+            )
+            measured.append(await measure_completion(provider))
+            if provider is not None:
+                await provider.close()
     works = not any(each.problem for each in measured)
     if context.wants_json:
         checks = [dataclasses.asdict(each) | {"purpose": each.purpose.value} for each in measured]
@@ -71,6 +75,11 @@ async def run_check(context: Context) -> int:
         for each in measured:
             _show_measured(context.console, each)
     return 0 if works else 1
+
+
+def _show_load(line: ProgressLine, share: float) -> None:
+    if line.is_due:
+        line.show(f"loading the language model, {share:.0%}")
 
 
 def _model_shape(model: "FoundModel") -> dict[str, object]:

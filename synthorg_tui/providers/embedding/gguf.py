@@ -56,7 +56,7 @@ class GgufEmbedder(LocalEmbedder):
 
         config = self._config
         threads = config.threads or default_threads()
-        options = {"n_threads": threads, "n_threads_batch": threads}
+        options: dict[str, Any] = {"n_threads": threads, "n_threads_batch": threads}
         options |= dict.fromkeys(("n_ctx", "n_batch", "n_ubatch"), config.max_tokens)
         pooling = {"mean": 1, "cls": 2, "last": 3}[config.pooling]
         try:

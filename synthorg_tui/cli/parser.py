@@ -1,9 +1,7 @@
 """The commands and their arguments; nothing heavy is imported to print help."""
 
 import argparse
-import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -12,6 +10,8 @@ from synthorg_tui.cli.digest_parser import add_digest, add_scenarios
 from synthorg_tui.cli.evolve_parser import add_evolve, add_models
 from synthorg_tui.cli.learn_parser import add_learn
 from synthorg_tui.cli.mcp_parser import add_mcp
+from synthorg_tui.cli.moments import parse_moment
+from synthorg_tui.cli.proposals_parser import add_proposals
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.text import safe_text
@@ -48,8 +48,6 @@ environment:
 )
 
 _SORTS: Final = ("newest", "oldest", "agent", "category", "confidence")
-_RELATIVE: Final = re.compile(r"(\d{1,5})([hdw])")
-_UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 
 Commands = Any  # argparse has no public name for what add_subparsers returns
 
@@ -75,6 +73,7 @@ def build_parser() -> argparse.ArgumentParser:
     _search(commands)
     add_digest(commands, _command)
     add_scenarios(commands, _command)
+    add_proposals(commands, _command)
     add_evolve(commands, _command)
     add_models(commands, _command)
     add_mcp(commands, _command)
@@ -372,18 +371,6 @@ def _filters(parser: argparse.ArgumentParser) -> None:
         "--since", type=parse_moment, metavar="WHEN", help="2026-01-31, or 12h, 7d, 2w ago"
     )
     parser.add_argument("--until", type=parse_moment, metavar="WHEN", help="before that")
-
-
-def parse_moment(text: str) -> datetime:
-    """A date or time (the machine's zone unless it names one), or how long ago."""
-    ago = _RELATIVE.fullmatch(text)
-    if ago:
-        return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-    try:
-        return datetime.fromisoformat(text).astimezone()
-    except ValueError:
-        message = f"{text!r} is no date; write 2026-01-31, 2026-01-31T12:00, 12h, 7d or 2w"
-        raise argparse.ArgumentTypeError(message) from None
 
 
 def _path(text: str) -> Path:

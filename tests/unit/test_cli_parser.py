@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from synthorg_tui.cli.parser import build_parser, parse_moment
+from synthorg_tui.cli.moments import parse_moment
+from synthorg_tui.cli.parser import build_parser
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
 

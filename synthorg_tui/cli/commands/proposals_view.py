@@ -1,0 +1,181 @@
+"""How ``proposals`` prints for people."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from synthorg_tui.approvals.models import ApprovalEvent, ApprovalStatus
+from synthorg_tui.cli.console import Console, local_time, plural, short_path
+from synthorg_tui.cli.proposal_shapes import short_hash
+
+if TYPE_CHECKING:
+    from synthorg_tui.memory.procedural.models import Evidence
+    from synthorg_tui.memory.procedural.review_models import Decision, InboxEntry, Review
+    from synthorg_tui.persistence.executions import Excerpt
+
+_WIDEST_LINE = 400
+_LONGEST_OUTPUT = 12
+_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+_EXPLAINED = {
+    "secret": "holds a secret",
+    "injection": "says what may steer a model",
+    "hidden": "hides",
+}
+
+
+def show_list(console: Console, entries: "Sequence[InboxEntry]") -> None:
+    """One line a proposal."""
+    if not entries:
+        console.line("No proposals; `synthorg-tui learn` draws them from what was imported.")
+        return
+    rows = [
+        (
+            entry.item.id,
+            entry.item.status.value,
+            entry.kind.value.replace("_", " "),
+            entry.scope or "–",
+            str(entry.recurrence or "–"),
+            "–" if entry.confidence is None else f"{entry.confidence:.2f}",
+            entry.item.title,
+        )
+        for entry in entries
+    ]
+    console.table(("ID", "STATUS", "KIND", "SCOPE", "RUNS", "SURE", "TITLE"), rows)
+
+
+def show_review(
+    console: Console,
+    review: "Review",
+    trail: Sequence[ApprovalEvent],
+    excerpts: "Sequence[Excerpt | None]" = (),
+) -> None:
+    """Everything a person should see before deciding; evidence first."""
+    _head(console, review)
+    entry = review.entry
+    for number, evidence in enumerate(entry.evidence):
+        _evidence(console, evidence, excerpts[number] if number < len(excerpts) else None)
+    for name, field in entry.fields.items():
+        console.line()
+        console.parts([(name.replace("_", " "), "bold"), (f"by {field.author.value}", "dim")])
+        console.block(field.text, indent=2)
+    _warnings(console, review)
+    _effects(console, review)
+    if trail:
+        _section(console, "what happened to it")
+        for event in trail:
+            said = f"{event.kind.value} by {event.actor}"
+            console.parts([(local_time(event.at), "dim"), (said,), (event.reason, "dim")])
+    if review.item.status is ApprovalStatus.PENDING:
+        console.line()
+        console.parts([("hash", "dim"), (short_hash(review), "bold")])
+        console.note(f"to approve: synthorg-tui proposals approve {review.item.id}")
+
+
+def show_decision(console: Console, decision: "Decision") -> None:
+    """What a decision did."""
+    console.line(f"{decision.kind.value.replace('_', ' ').capitalize()}: {decision.title}")
+    if decision.memory_ids:
+        console.line(f"memories: {', '.join(decision.memory_ids)}", "dim")
+    for path in decision.paths:
+        console.line(short_path(path), "dim")
+    for path in decision.left_alone:
+        console.warning(f"{short_path(path)} was changed meanwhile and stays as it is")
+
+
+@contextmanager
+def shown_anew(console: Console) -> Iterator[None]:
+    """When what was to be decided has changed, show how it is now before saying so."""
+    from synthorg_tui.memory.procedural.review_models import ReviewChangedError
+
+    try:
+        yield
+    except ReviewChangedError as error:
+        show_review(console, error.review, ())
+        raise
+
+
+def _head(console: Console, review: "Review") -> None:
+    item, entry = review.item, review.entry
+    console.line(" ".join(item.title.split()), "bold")
+    if item.description:
+        console.block(item.description)
+    console.line()
+    seen = plural(entry.recurrence, "run") if entry.recurrence else ""
+    for label, value in (
+        ("id", item.id),
+        ("status", item.status.value),
+        ("kind", entry.kind.value.replace("_", " ")),
+        ("scope", entry.scope),
+        ("seen in", seen),
+        ("confidence", "" if entry.confidence is None else f"{entry.confidence:.2f}"),
+        ("from", item.requested_by),
+        ("snoozed", f"until {local_time(item.snoozed_until)}" if item.snoozed_until else ""),
+        ("expires", local_time(item.expires_at)),
+        (
+            "decided",
+            f"{local_time(item.decided_at)} by {item.decided_by}" if item.decided_by else "",
+        ),
+        ("reason", item.decision_reason or ""),
+    ):
+        if value:
+            console.parts([(f"{label:<11}", "dim"), (value,)])
+
+
+def _evidence(console: Console, evidence: "Evidence", excerpt: "Excerpt | None") -> None:
+    _section(console, "evidence")
+    console.line(evidence.lines, "dim")
+    for label, text, style in (
+        ("failed", evidence.failed, "red"),
+        ("said", evidence.error, ""),
+        ("then", "\n".join(evidence.between), ""),
+        ("worked", evidence.resolved_by, "green"),
+    ):
+        if text:
+            console.line(label, *filter(None, [style]))
+            console.block(text, indent=2, max_lines=_LONGEST_OUTPUT)
+    for number, text in excerpt.lines if excerpt else ():
+        console.parts([(f"{number:>6}", "cyan"), (text[:_WIDEST_LINE],)])
+
+
+def _warnings(console: Console, review: "Review") -> None:
+    if review.problem:
+        _section(console, "it can only be rejected")
+        console.block(review.problem, indent=2)
+    if review.flags:
+        _section(console, "look twice")
+    for flag in review.flags:
+        said = _EXPLAINED.get(flag.kind.value, flag.kind.value)
+        console.parts([("!", "yellow"), (f"{flag.place} {said}:", "yellow"), (flag.found,)])
+    if review.near:
+        _section(console, "much like it already counts")
+    for near in review.near:
+        console.parts(
+            [
+                (f"{near.similarity:.2f}", "dim"),
+                (near.verdict, "yellow" if near.verdict == "conflict" else ""),
+                (near.name, "bold"),
+                (near.discovery,),
+            ]
+        )
+
+
+def _effects(console: Console, review: "Review") -> None:
+    if review.agents:
+        _section(console, f"also for {', '.join(review.agents)}")
+    if review.replaces:
+        _section(console, f"{plural(len(review.replaces), 'memory', 'memories')} would go")
+    for memory in review.replaces:
+        console.parts([(memory.id[:8], "dim"), (" ".join(memory.content.split())[:_WIDEST_LINE],)])
+    if review.path:
+        _section(console, short_path(review.path))
+    if review.diff:
+        for line in review.diff:
+            style = _DIFF_STYLES.get(line[:1])
+            console.line(line.rstrip("\n"), *([style] if style else []))
+    elif review.text:
+        console.block(review.text)
+
+
+def _section(console: Console, title: str) -> None:
+    console.line()
+    console.line(title, "bold")

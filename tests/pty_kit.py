@@ -7,10 +7,12 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from synthorg_tui.cli.terminal import AGENT_MARKS
+
+Answer = str | Callable[[], str]
 
 # Makes the terminal of descriptor 2 the controlling one, then becomes the program.
 _LAUNCH = (
@@ -36,7 +38,7 @@ def without_marks(**more: str) -> dict[str, str]:
 def at_terminal(
     arguments: Sequence[str],
     *,
-    answers: Mapping[str, str] | None = None,
+    answers: Mapping[str, Answer] | None = None,
     typed_ahead: str = "",
     env: Mapping[str, str] | None = None,
     piped: bool = False,
@@ -44,6 +46,7 @@ def at_terminal(
 ) -> Ran:
     """Python with ``arguments`` at a new terminal; a question is answered when its text shows up.
 
+    An answer may be called then, to do something behind the program's back first.
     ``piped`` takes standard input and output away from the terminal. A program that still waits
     when ``patience`` (seconds) is over is killed, with a ``TimeoutError``.
     """
@@ -70,7 +73,7 @@ def at_terminal(
 
 
 def _converse(
-    terminal: int, process: "subprocess.Popen[bytes]", answers: dict[str, str], end: float
+    terminal: int, process: "subprocess.Popen[bytes]", answers: dict[str, Answer], end: float
 ) -> str:
     screen = ""
     while time.monotonic() < end:
@@ -79,7 +82,8 @@ def _converse(
                 chunk = os.read(terminal, 4096)
                 screen += chunk.decode(errors="replace")
                 for question in [each for each in answers if each in screen]:
-                    os.write(terminal, answers.pop(question).encode())
+                    answer = answers.pop(question)
+                    os.write(terminal, (answer if isinstance(answer, str) else answer()).encode())
                 continue
         if process.poll() is not None:
             return screen

@@ -260,6 +260,26 @@ class TestRefusing:
         assert desk.status() is ApprovalStatus.PENDING
         assert len(desk.refusals()) == (1 if typed else 0)
 
+    def test_what_changed_behind_the_question_is_shown_anew_and_not_decided(
+        self, desk: Desk
+    ) -> None:
+        desk.add(item())
+        shown = json.loads(desk("show", ID, "--json").out)
+
+        def meanwhile() -> str:
+            path = Path(shown["path"])
+            path.parent.mkdir(parents=True)
+            path.write_text("somebody else's file", encoding="utf-8")
+            return f"{shown['hash']}\n"
+
+        ran = at_terminal(desk.program("approve", ID), answers={"printed:": meanwhile})
+        assert ran.code == 1
+        assert "has changed since it was shown" in ran.screen
+        assert json.loads(desk("show", ID, "--json").out)["hash"] in ran.screen
+        assert desk.status() is ApprovalStatus.PENDING
+        assert Path(shown["path"]).read_text(encoding="utf-8") == "somebody else's file"
+        assert "has changed" in desk.refusals()[0]
+
     def test_there_is_no_option_that_answers_for_the_person(self, desk: Desk) -> None:
         for option in ("--yes", "--hash=0", "--force"):
             with pytest.raises(SystemExit):

@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.procedural.ledger import SkillLedger
     from synthorg_tui.memory.procedural.pruning.service import PruneService
     from synthorg_tui.memory.procedural.review import ReviewDesk
+    from synthorg_tui.memory.procedural.shelf import SkillShelf
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.persistence.usage import DuckDBUsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
@@ -344,6 +345,21 @@ class Engine:
             shelf=self.skill_library,
             deciding=self.reviews.deciding,
             clock=self._clock,
+        )
+
+    @cached_property
+    def skills(self) -> "SkillShelf":
+        """Skills on disk next to what the memory has of them."""
+        from synthorg_tui.memory.procedural.shelf import SkillShelf
+
+        return SkillShelf(
+            library=self.skill_library,
+            roots=self._skill_roots,
+            projects=self.executions,
+            ledger=self.ledger,
+            queue=self.approvals,
+            changes=self.file_changes,
+            watches=self.settings.skills.watch,
         )
 
     @property

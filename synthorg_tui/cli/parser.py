@@ -12,6 +12,7 @@ from synthorg_tui.cli.learn_parser import add_learn
 from synthorg_tui.cli.mcp_parser import add_mcp
 from synthorg_tui.cli.moments import parse_moment
 from synthorg_tui.cli.proposals_parser import add_proposals
+from synthorg_tui.cli.skills_parser import add_skills
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.text import safe_text
@@ -74,6 +75,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_digest(commands, _command)
     add_scenarios(commands, _command)
     add_proposals(commands, _command)
+    add_skills(commands, _command, _path)
     add_evolve(commands, _command)
     add_models(commands, _command)
     add_mcp(commands, _command)

@@ -93,6 +93,7 @@ def _surface() -> tuple[tuple[str, type, tuple[str, ...], tuple[str, ...]], ...]
     from synthorg_tui.memory.procedural.evolution import EvolutionService
     from synthorg_tui.memory.procedural.learn import LearnService
     from synthorg_tui.memory.procedural.pruning.service import PruneService
+    from synthorg_tui.memory.procedural.shelf import SkillShelf
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.persistence.executions import ExecutionStore
     from synthorg_tui.persistence.usage import DuckDBUsageStore
@@ -108,6 +109,7 @@ def _surface() -> tuple[tuple[str, type, tuple[str, ...], tuple[str, ...]], ...]
         ("memory", LocalMemoryBackend, ("get", "count"), ("store", "store_many")),
         ("executions", ExecutionStore, ("get", "excerpt", "count"), ()),
         ("injection", InjectionService, ("prepare", "serve"), ()),
+        ("skills", SkillShelf, ("overview", "skill"), ("sync",)),
         ("scenarios", ScenarioService, ("list", "run"), ("save", "delete")),
         ("imports", ImportService, ("discover",), ("run",)),
         ("evolution", EvolutionService, (), ("run",)),

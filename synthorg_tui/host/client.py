@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.procedural.evolution import EvolutionService
     from synthorg_tui.memory.procedural.learn import LearnService
     from synthorg_tui.memory.procedural.pruning.service import PruneService
+    from synthorg_tui.memory.procedural.shelf import SkillShelf
     from synthorg_tui.memory.protocol import MemoryBackend
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.persistence.executions import ExecutionStore
@@ -122,6 +123,7 @@ class RemoteEngine:
         self.memory = cast("MemoryBackend", self._part("memory"))
         self.executions = cast("ExecutionStore", self._part("executions"))
         self.injection = cast("InjectionService", self._part("injection"))
+        self.skills = cast("SkillShelf", self._part("skills"))
         self.scenarios = cast("ScenarioService", self._part("scenarios"))
         self.imports = cast("ImportService", self._part("imports"))
         self.evolution = cast("EvolutionService", self._part("evolution"))

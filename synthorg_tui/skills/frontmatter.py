@@ -114,7 +114,8 @@ def _read(lines: list[str], offset: int, front: FrontMatter) -> bool:
         return True
     mended = "\n".join(_quote_value(line) for line in lines)
     if mended != text and _load(mended, offset, front) is None:
-        front.warn(problem.line, problem.message, "Put the value in double quotes.")
+        told = "strict readers stumble over a colon or # in this value"
+        front.warn(problem.line, told, "Put the value in double quotes.")
         return True
     front.findings.append(problem)
     return False

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.skills import disk
@@ -18,6 +18,9 @@ from synthorg_tui.skills.writer import FILE_NAME
 
 _SETTLED_NS: Final = 2_000_000_000
 """A file that changed no longer ago than this when it was read is read again."""
+
+_Known: TypeAlias = tuple[RawFile, int, SkillFile]
+"""A file as read, when that was (nanoseconds since the epoch), and what it says."""
 
 _ORDER: Final = tuple(RootScope)
 
@@ -65,6 +68,13 @@ def skill_roots(
     return tuple(unique.values())
 
 
+def read_skill(root: SkillRoot, name: str) -> SkillFile | None:
+    """One skill of a root; ``None`` when there is none. Raises ``OSError`` without the root."""
+    with disk.opened_root(root.path) as descriptor:
+        raw = FolderReader(root.path, descriptor, name).read(None, trusted_before=0)
+    return None if raw is None else _skill_file(root, name, raw)
+
+
 class SkillLibrary:
     """Reads the skills in its roots; stores and changes nothing.
 
@@ -74,7 +84,7 @@ class SkillLibrary:
 
     def __init__(self, roots: Sequence[SkillRoot]) -> None:
         self._roots = _in_order(roots)
-        self._known: dict[Path, tuple[RawFile, int, SkillFile]] = {}
+        self._known: dict[Path, _Known] = {}
         self._lock = threading.Lock()
 
     @property
@@ -96,36 +106,37 @@ class SkillLibrary:
     def survey(self) -> Survey:
         """As ``scan``, with the state of the roots."""
         with self._lock:
-            seen: dict[Path, tuple[RawFile, int, SkillFile]] = {}
+            seen: dict[Path, _Known] = {}
             states = [self._root(root, seen) for root in self.roots]
             self._known = seen
         files = _with_shadows([file for _, _, file in seen.values()])
         stamps = tuple((path, raw.stamp) for path, (raw, _, _) in seen.items())
         return Survey(files, tuple(states), stamps)
 
-    def _root(self, root: SkillRoot, seen: dict[Path, tuple[RawFile, int, SkillFile]]) -> RootState:
-        before = len(seen)
+    def _root(self, root: SkillRoot, seen: dict[Path, _Known]) -> RootState:
+        found: dict[Path, _Known] = {}
         try:
             with disk.opened_root(root.path) as descriptor:
                 folders, links, left_out = disk.skill_folders(descriptor)
                 for name in folders:
-                    self._skill(root, descriptor, name, seen)
+                    self._skill(root, descriptor, name, found)
         except FileNotFoundError:
             return RootState(root, exists=False)
         except OSError as error:
             problem = f"can't be read: {error.strerror}"
             return RootState(root, exists=True, is_read=False, problem=problem)
         for name, file in self._outward(root, links):
-            seen[root.path / name] = (RawFile(file.path, ()), 0, file)
+            found[root.path / name] = (RawFile(file.path, ()), 0, file)
+        seen.update(sorted(found.items()))
         problem = f"{left_out:,} more folders aren't looked at" if left_out else ""
-        return RootState(root, exists=True, skills=len(seen) - before, problem=problem)
+        return RootState(root, exists=True, skills=len(found), problem=problem)
 
     def _skill(
         self,
         root: SkillRoot,
         descriptor: int,
         name: str,
-        seen: dict[Path, tuple[RawFile, int, SkillFile]],
+        seen: dict[Path, _Known],
     ) -> None:
         key = root.path / name
         known, read_at, file = self._known.get(key, (None, 0, None))
@@ -134,8 +145,10 @@ class SkillLibrary:
         raw = reader.read(known, trusted_before=read_at - _SETTLED_NS)
         if raw is None:
             return
-        if file is None or raw is not known:
-            read_at, file = now, _skill_file(root, name, raw)
+        if raw is not known:
+            read_at = now
+        if file is None or file.root != root or not _same_content(raw, known):
+            file = _skill_file(root, name, raw)
         seen[key] = (raw, read_at, file)
 
     def _outward(self, root: SkillRoot, links: Sequence[str]) -> Iterator[tuple[str, SkillFile]]:
@@ -167,6 +180,12 @@ def _expand(path: Path, home: Path | None) -> Path:
     if home is not None and path.parts[:1] == ("~",):
         return home.joinpath(*path.parts[1:])
     return expand_home(path)
+
+
+def _same_content(raw: RawFile, known: RawFile | None) -> bool:
+    if known is None or raw is known:
+        return known is not None
+    return bool(raw.sha256) and (raw.path, raw.sha256) == (known.path, known.sha256)
 
 
 def _skill_file(root: SkillRoot, name: str, raw: RawFile) -> SkillFile:

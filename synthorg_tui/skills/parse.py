@@ -1,5 +1,7 @@
 """A SKILL.md as a document, with everything that is wrong with it."""
 
+from itertools import islice
+
 from synthorg_tui.skills import frontmatter
 from synthorg_tui.skills.body import parse_body
 from synthorg_tui.skills.models import Finding, Severity, SkillDocument
@@ -13,10 +15,11 @@ def parse(text: str, *, name: str) -> tuple[SkillDocument | None, tuple[Finding,
     """Read a file whose folder is called ``name``; never raises.
 
     The document is ``None`` when a finding is an error. Findings are in the order of their lines;
-    of more than a hundred the last says how many are left out.
+    of more than a hundred the last says that there are more.
     """
     parts = frontmatter.split(text)
-    findings = [*parts.findings, *check_body(parts.body, parts.body_line)]
+    body = islice(check_body(parts.body, parts.body_line), _MAX_FINDINGS + 1)
+    findings = [*parts.findings, *body]
     if parts.front is not None:
         findings += check_fields(parts.front, folder=name)
     findings = _in_order(findings)
@@ -37,7 +40,7 @@ def parse(text: str, *, name: str) -> tuple[SkillDocument | None, tuple[Finding,
 def _in_order(findings: list[Finding]) -> list[Finding]:
     if len(findings) > _MAX_FINDINGS:
         findings.sort(key=lambda each: (each.severity is not Severity.ERROR, each.line))
-        last, left_out = findings[_MAX_FINDINGS - 1], len(findings) - _MAX_FINDINGS + 1
-        more = Finding(last.line, last.severity, f"and {left_out:,} more", "Mend these first.")
+        last = findings[_MAX_FINDINGS - 1]
+        more = Finding(last.line, last.severity, "and there is more", "Mend the rest first.")
         findings = [*findings[: _MAX_FINDINGS - 1], more]
     return sorted(findings, key=lambda each: each.line)

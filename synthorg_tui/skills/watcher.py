@@ -11,8 +11,10 @@ from synthorg_tui.skills.library import SkillLibrary, Survey
 from synthorg_tui.skills.models import SkillChange, SkillFile
 
 DEBOUNCE_MS: Final = 200
-LOOK_ANYWAY_MS: Final = 2_000
+LOOK_ANYWAY_MS: Final = 5_000
 """How often to look without having been told to: a folder may be new, or a message lost."""
+SOON_MS: Final = 400
+"""When to look after the watched folders changed: what happened meanwhile went untold."""
 QUIET_SECONDS: Final = 0.25
 """A file that wasn't touched for so long has been saved whole."""
 MAX_UNREST_SECONDS: Final = 3.0
@@ -76,10 +78,12 @@ class SkillWatcher:
                         yield
                         if await asyncio.to_thread(self._watched) != watched:
                             break
+            except FileNotFoundError:  # a folder went while it was taken up
+                await _pause(stop, SOON_MS)
+                yield
             except (OSError, RuntimeError, ExceptionGroup) as error:
-                # A folder went while it was taken up, or the system has no watches left.
-                _LOG.debug("skills are only looked at now and then: %s", error)
-                await _pause(stop)
+                _LOG.debug("no watches left, looking now and then: %s", error)
+                await _pause(stop, LOOK_ANYWAY_MS)
                 yield
 
     def _watched(self) -> tuple[tuple[Path, int], ...]:
@@ -102,7 +106,7 @@ async def _events(watched: Sequence[tuple[Path, int]], stop: asyncio.Event) -> A
     from watchfiles import awatch  # here: only watching needs it
 
     if not watched:
-        await _pause(stop)
+        await _pause(stop, LOOK_ANYWAY_MS)
         yield
         return
     # Not recursive: that would follow links to wherever they lead.
@@ -112,18 +116,21 @@ async def _events(watched: Sequence[tuple[Path, int]], stop: asyncio.Event) -> A
             watch_filter=None,
             stop_event=stop,
             debounce=DEBOUNCE_MS,
-            rust_timeout=LOOK_ANYWAY_MS,
+            rust_timeout=SOON_MS,
             yield_on_timeout=True,
             recursive=False,
         )
     ) as events:
-        async for _ in events:
-            yield
+        silent = 0
+        async for told in events:
+            silent = 0 if told else silent + SOON_MS
+            if told or silent == SOON_MS or silent % LOOK_ANYWAY_MS < SOON_MS:
+                yield
 
 
-async def _pause(stop: asyncio.Event) -> None:
+async def _pause(stop: asyncio.Event, milliseconds: int) -> None:
     try:
-        await asyncio.wait_for(stop.wait(), LOOK_ANYWAY_MS / 1000)
+        await asyncio.wait_for(stop.wait(), milliseconds / 1000)
     except TimeoutError:
         return
 

@@ -171,7 +171,10 @@ async def test_a_save_that_never_ends_is_told_as_it_is(tmp_path: Path) -> None:
     assert seen.changes
 
 
-async def test_a_root_that_appears_later_is_seen(tmp_path: Path) -> None:
+async def test_a_root_that_appears_later_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "LOOK_ANYWAY_MS", 500)
     root = tmp_path / "later" / "skills"
     async with watched(root) as seen:
         put(root, "push")
@@ -182,7 +185,10 @@ async def test_a_root_that_appears_later_is_seen(tmp_path: Path) -> None:
         await seen.until(lambda seen: "again" in seen.texts())
 
 
-async def test_a_root_that_can_not_be_read_has_lost_nothing(tmp_path: Path) -> None:
+async def test_a_root_that_can_not_be_read_has_lost_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "LOOK_ANYWAY_MS", 500)
     root = tmp_path / "root"
     put(root, "push")
     async with watched(root) as seen:

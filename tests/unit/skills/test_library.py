@@ -240,6 +240,14 @@ def test_a_folder_that_is_two_roots_is_one(tmp_path: Path) -> None:
     assert [root.scope for root in roots] == [RootScope.PROJECT, RootScope.PROJECT]
 
 
+def test_a_folder_can_become_another_s_root(tmp_path: Path) -> None:
+    put(tmp_path, "push")
+    skills = own(tmp_path)
+    assert only(skills.scan()).root.scope is RootScope.OWN
+    skills.look_in([SkillRoot(tmp_path, RootScope.USER)])
+    assert only(skills.scan()).root.scope is RootScope.USER
+
+
 def test_reading_changes_nothing(tmp_path: Path) -> None:
     path = put(tmp_path, "push")
     path.chmod(stat.S_IRUSR)

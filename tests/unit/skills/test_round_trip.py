@@ -80,7 +80,7 @@ def test_an_ordinary_document_is_not_changed_by_cleaning() -> None:
     assert parse(PLAIN_TEXT, name=PLAIN.name) == (PLAIN, ())
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(documents)
 def test_any_document_is_valid_and_read_back_exactly(document: SkillDocument) -> None:
     cleaned = clean_document(document)

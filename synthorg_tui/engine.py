@@ -206,7 +206,6 @@ class Engine:
     def evolution(self) -> "EvolutionService":
         """Proposes to give every agent what several have learnt."""
         from synthorg_tui.memory.procedural.evolution import EvolutionService
-        from synthorg_tui.memory.procedural.ledger import SkillLedger
         from synthorg_tui.persistence.moments import DuckDBMoments
 
         memory = self.settings.memory
@@ -214,7 +213,7 @@ class Engine:
             config=memory.procedural,
             interval=memory.consolidation.interval,
             executions=self.executions,
-            skills=SkillLedger(self._database),
+            skills=self.ledger,
             queue=self.approvals,
             moments=DuckDBMoments(self._database),
             clock=self._clock,
@@ -223,12 +222,11 @@ class Engine:
     @property
     def pruning(self) -> "PruneService":
         """Proposes which skills can go."""
-        from synthorg_tui.memory.procedural.ledger import SkillLedger
         from synthorg_tui.memory.procedural.pruning.service import PruneService
 
         return PruneService(
             config=self.settings.memory.procedural,
-            skills=SkillLedger(self._database),
+            skills=self.ledger,
             queue=self.approvals,
             clock=self._clock,
         )
@@ -417,6 +415,7 @@ class Engine:
         from synthorg_tui.memory.procedural.learn_models import Verdict
 
         report = await self.learning.learn_from(executions)
+        await self.evolution.run_if_due()
         return report.count(Verdict.PROPOSED)
 
     @property

@@ -56,12 +56,26 @@ def test_the_evolver_is_off_unless_switched_on(cli: Cli) -> None:
     assert "memory.procedural.evolver.enabled" in result.err
 
 
-def test_a_cycle_proposes_and_tells(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def switch_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The evolver on, content with one agent that learnt something once."""
     settings = {"ENABLED": "true", "MIN_AGENTS_SEEN_PATTERN": "1", "WINDOW_DAYS": "9999"}
     settings["MIN_CONFIDENCE_FOR_ORG_PROMOTION"] = "0.5"
     for name, value in settings.items():
         monkeypatch.setenv(ON + name, value)
+
+
+def test_an_import_is_followed_by_a_cycle_that_is_due(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    switch_on(monkeypatch)
     assert cli("import", str(SAMPLE)).code == 0
+    items = cli("evolve", "--json").json["items"]
+    assert {each["state"] for each in items} == {"unchanged"}  # they were in the queue already
+
+
+def test_a_cycle_proposes_and_tells(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cli("import", str(SAMPLE)).code == 0
+    switch_on(monkeypatch)
     found = cli("evolve", "--json").json
     assert set(found) == set(documented("evolve"))
     assert found["items"]

@@ -1,21 +1,50 @@
-"""The process between an agent's program and the owner of the store."""
+"""The process between an agent's programs and the owner of the store."""
 
 import asyncio
 import importlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from synthorg_tui.mcp.connections import Acting, wake
+from synthorg_tui.mcp.token import require_token
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 
-async def serve(acting: Acting, *, read_only: bool) -> None:
+async def serve_stdio(acting: Acting, *, read_only: bool) -> None:
     """Serve one client over standard input and output until it hangs up."""
-    waking = asyncio.create_task(wake(acting))  # the owner starts while the SDK is imported
-    try:
+    async with _waking(acting):
         stdio, server = await _imported("stdio"), await _imported("server")
         await stdio.serve_stdio(server.MemoryServer(acting, read_only=read_only))
+
+
+async def serve_http(
+    acting: Acting,
+    *,
+    read_only: bool,
+    port: int,
+    stop: asyncio.Event,
+    on_ready: Callable[[str], None],
+) -> None:
+    """Serve clients of this machine over HTTP until ``stop`` is set; ``on_ready`` gets the URL.
+
+    Raises ``UnsafeTokenError`` and ``PortTakenError``.
+    """
+    token = require_token(acting.data_dir)
+    async with _waking(acting):
+        http, server = await _imported("http"), await _imported("server")
+        memory = server.MemoryServer(acting, read_only=read_only)
+        await http.serve_http(memory, token=token, port=port, stop=stop, on_ready=on_ready)
+
+
+@asynccontextmanager
+async def _waking(acting: Acting) -> AsyncIterator[None]:
+    """The owner starts while the SDK is imported, which takes as long."""
+    waking = asyncio.create_task(wake(acting))
+    try:
+        yield
     finally:
         waking.cancel()
         await asyncio.gather(waking, return_exceptions=True)

@@ -1,21 +1,54 @@
-"""``mcp``: an agent's memory for the agent's program."""
+"""``mcp``: an agent's memory for the agent's programs."""
 
+import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.context import Context
+from synthorg_tui.cli.context import Context, UsageError, cancelled_by_signal
+
+if TYPE_CHECKING:
+    from synthorg_tui.mcp.connections import Acting
 
 
 async def run_mcp(context: Context) -> int:
-    """Serve until the client hangs up."""
+    """Serve until the client hangs up or, over HTTP, until Ctrl-C."""
     from synthorg_tui.mcp import bridge
     from synthorg_tui.mcp.connections import Acting
 
     args = context.args
+    if args.port is not None and not args.http:
+        raise UsageError("--port is for --http", remedy="Add --http, or leave --port out.")
     acting = Acting(
         agent_id=args.agent,
         project=str((args.project or Path.cwd()).resolve()),
         data_dir=context.data_dir,
         config_path=args.config,
     )
-    await bridge.serve(acting, read_only=args.read_only)
+    if args.http:
+        await _serve_http(context, acting)
+    else:
+        await bridge.serve_stdio(acting, read_only=args.read_only)
     return 0
+
+
+async def _serve_http(context: Context, acting: "Acting") -> None:
+    from synthorg_tui.cli.mcp_parser import DEFAULT_PORT
+    from synthorg_tui.mcp import bridge
+    from synthorg_tui.mcp.token import TOKEN_FILE
+
+    def tell(url: str) -> None:
+        token = shlex.quote(str(acting.data_dir.absolute() / TOKEN_FILE))
+        context.console.note(
+            f"serving {acting.agent_id} at {url}; Ctrl-C ends it\n"
+            f'clients send the header "Authorization: Bearer $(cat {token})"'
+        )
+
+    port = DEFAULT_PORT if context.args.port is None else context.args.port
+    with cancelled_by_signal(context.console) as cancellation:
+        await bridge.serve_http(
+            acting,
+            read_only=context.args.read_only,
+            port=port,
+            stop=cancellation.stop,
+            on_ready=tell,
+        )

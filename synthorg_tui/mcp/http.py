@@ -1,0 +1,120 @@
+"""MCP over streamable HTTP, for programs of this machine that show the token."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.mcp.server import MemoryServer
+from synthorg_tui.mcp.stdio import MAX_MESSAGE
+from synthorg_tui.mcp.token import is_bearer
+
+HOST: Final = "127.0.0.1"
+PATH: Final = "/mcp"
+MAX_SESSIONS: Final = 64
+MAX_CONNECTIONS: Final = 256
+LEAVE_SECONDS: Final = 2
+"""How long open streams are waited for at the end."""
+
+_Message = MutableMapping[str, Any]
+_Receive = Callable[[], Awaitable[_Message]]
+_Send = Callable[[_Message], Awaitable[None]]
+_App = Callable[[_Message, _Receive, _Send], Awaitable[None]]
+
+
+class PortTakenError(DomainError):
+    """Something else listens on the port."""
+
+
+class TokenGate:
+    """Answers 401 to every request without the token, before anything else looks at it."""
+
+    def __init__(self, app: _App, token: str) -> None:
+        self._app = app
+        self._token = token
+
+    async def __call__(self, scope: _Message, receive: _Receive, send: _Send) -> None:
+        if scope["type"] == "lifespan" or self._admits(scope):
+            await self._app(scope, receive, send)
+            return
+        headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
+        await send({"type": "http.response.start", "status": 401, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    def _admits(self, scope: _Message) -> bool:
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        return len(given) == 1 and is_bearer(given[0], self._token)
+
+
+class _Uvicorn(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to the command line."""
+        yield
+
+
+async def serve_http(
+    server: MemoryServer,
+    *,
+    token: str,
+    port: int,
+    stop: asyncio.Event,
+    on_ready: Callable[[str], None],
+) -> None:
+    """Serve on the loopback interface until ``stop`` is set; ``on_ready`` gets the URL.
+
+    Port 0 is any free one. Raises ``PortTakenError``.
+    """
+    with _listening(port) as listener:
+        port = listener.getsockname()[1]
+        names = (f"{HOST}:{port}", f"localhost:{port}")
+        app = server.streamable_http_app(
+            streamable_http_path=PATH,
+            max_request_body_size=MAX_MESSAGE,
+            max_sessions=MAX_SESSIONS,
+            transport_security=TransportSecuritySettings(
+                allowed_hosts=list(names), allowed_origins=[f"http://{name}" for name in names]
+            ),
+        )
+        serving = _Uvicorn(_config(TokenGate(app, token)))
+        on_ready(f"http://{names[0]}{PATH}")
+        stopping = asyncio.create_task(_stop_when(stop, serving))
+        try:
+            await serving.serve(sockets=[listener])
+        finally:
+            stopping.cancel()
+
+
+def _config(app: _App) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        ws="none",
+        lifespan="on",
+        server_header=False,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_graceful_shutdown=LEAVE_SECONDS,
+    )
+
+
+@contextmanager
+def _listening(port: int) -> Iterator[socket.socket]:
+    try:
+        listener = socket.create_server((HOST, port))
+    except OSError as error:
+        raise PortTakenError(
+            f"port {port} can't be used: {error.strerror}", remedy="Choose another with --port."
+        ) from error
+    with listener:
+        yield listener
+
+
+async def _stop_when(stop: asyncio.Event, serving: uvicorn.Server) -> None:
+    await stop.wait()
+    serving.should_exit = True

@@ -26,7 +26,7 @@ _URL = re.compile(
     re.IGNORECASE,
 )
 _PATH = re.compile(
-    r"\b[A-Za-z]:\\[^\s'\"]+|\\\\[^\s'\"]+|(?<![\w.])\.{1,2}/[^\s'\"]*|(?<!\w)/[^\s'\"/]{2,}[^\s'\"]*"
+    r"\b[A-Za-z]:\\[^\s'\"]+|\\\\[^\s'\"]+|(?<![\w.])\.{1,2}/[^\s'\"]*|(?<!\w)/(?!/)[^\s'\"]{2,}"
 )
 _MARKERS = re.compile(
     r"\bignore\b[^.\n]{0,60}\binstructions?\b|\[/?(?:INST|SYSTEM|SYS|USER|ASSISTANT)\]"

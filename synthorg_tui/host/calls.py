@@ -84,6 +84,7 @@ def agent_calls() -> Mapping[str, Call]:
 
 def _surface() -> tuple[tuple[str, type, tuple[str, ...], tuple[str, ...]], ...]:
     """Parts of the engine: name, the class with the signatures, reading and changing calls."""
+    from synthorg_tui.approvals.queue import ApprovalQueue
     from synthorg_tui.engine import Engine
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
@@ -93,6 +94,7 @@ def _surface() -> tuple[tuple[str, type, tuple[str, ...], tuple[str, ...]], ...]
     from synthorg_tui.memory.procedural.evolution import EvolutionService
     from synthorg_tui.memory.procedural.learn import LearnService
     from synthorg_tui.memory.procedural.pruning.service import PruneService
+    from synthorg_tui.memory.procedural.review import ReviewDesk
     from synthorg_tui.memory.procedural.shelf import SkillShelf
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.persistence.executions import ExecutionStore
@@ -116,6 +118,8 @@ def _surface() -> tuple[tuple[str, type, tuple[str, ...], tuple[str, ...]], ...]
         ("pruning", PruneService, (), ("propose",)),
         ("usage", DuckDBUsageStore, ("since", "tokens_since"), ()),
         ("learning", LearnService, (), ("learn",)),
+        ("reviews", ReviewDesk, ("inbox", "review", "excerpt"), ()),
+        ("approvals", ApprovalQueue, ("counts", "events"), ()),
         ("maintenance", Maintenance, ("doctor", "backup"), ()),
     )
 

@@ -18,6 +18,7 @@ from synthorg_tui.host.wire import EventSink, Peer
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import AgentIdentity
+    from synthorg_tui.approvals.queue import ApprovalQueue
     from synthorg_tui.engine import AgentSummary
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.memory.backends.local.maintenance import Maintenance
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.procedural.evolution import EvolutionService
     from synthorg_tui.memory.procedural.learn import LearnService
     from synthorg_tui.memory.procedural.pruning.service import PruneService
+    from synthorg_tui.memory.procedural.review import ReviewDesk
     from synthorg_tui.memory.procedural.shelf import SkillShelf
     from synthorg_tui.memory.protocol import MemoryBackend
     from synthorg_tui.memory.scenarios import ScenarioService
@@ -130,6 +132,8 @@ class RemoteEngine:
         self.pruning = cast("PruneService", self._part("pruning"))
         self.usage = cast("DuckDBUsageStore", self._part("usage"))
         self.learning = cast("LearnService", self._part("learning"))
+        self.reviews = cast("ReviewDesk", self._part("reviews"))
+        self.approvals = cast("ApprovalQueue", self._part("approvals"))
         self.maintenance = cast("Maintenance", self._part("maintenance"))
 
     async def agents(self) -> tuple["AgentSummary", ...]:

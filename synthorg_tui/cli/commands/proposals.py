@@ -1,7 +1,7 @@
 """``proposals``: what waits for a person, and the decisions of the person at the terminal."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from synthorg_tui.approvals.errors import (
@@ -18,6 +18,7 @@ from synthorg_tui.cli.context import Context, DeclinedError, UsageError
 from synthorg_tui.cli.terminal import Terminal, controlling_terminal
 
 if TYPE_CHECKING:
+    from synthorg_tui.cli.context import AnyEngine
     from synthorg_tui.engine import Engine
     from synthorg_tui.memory.procedural.review_models import Decision, InboxEntry, Review
 
@@ -30,7 +31,7 @@ async def run_list(context: Context) -> int:
     """List proposals, newest first."""
     args = context.args
     status = None if args.status == "all" else ApprovalStatus(args.status)
-    async with context.own_engine() as engine:
+    async with context.engine() as engine:
         entries = await engine.reviews.inbox(include_snoozed=args.snoozed, status=status)
         snoozed = (await engine.approvals.counts()).snoozed
     if context.wants_json:
@@ -44,7 +45,7 @@ async def run_list(context: Context) -> int:
 
 async def run_show(context: Context) -> int:
     """Show all that an approval would do."""
-    async with context.own_engine() as engine:
+    async with context.engine() as engine:
         entry = await _find(engine, context.args.id)
         review = await engine.reviews.review(entry.item.id)
         trail = await engine.approvals.events(entry.item.id)
@@ -61,7 +62,7 @@ async def run_show(context: Context) -> int:
 
 async def run_approve(context: Context) -> int:
     """Let a proposal count, once the person has typed the hash of what was shown."""
-    async with context.own_engine() as engine:
+    async with _deciding(context) as engine:
         review = await _pending(engine, context.args.id)
         async with _person(engine, review) as terminal:
             if review.problem:
@@ -79,7 +80,7 @@ async def run_reject(context: Context) -> int:
     reason = context.args.reason.strip()
     if not reason:
         raise UsageError("the reason is empty")
-    async with context.own_engine() as engine:
+    async with _deciding(context) as engine:
         review = await _pending(engine, context.args.id)
         async with _person(engine, review) as terminal:
             _agree(terminal, review, "Reject")
@@ -93,7 +94,7 @@ async def run_reject(context: Context) -> int:
 async def run_snooze(context: Context) -> int:
     """Put a proposal out of the way, or wake it."""
     until = context.args.until
-    async with context.own_engine() as engine:
+    async with _deciding(context) as engine:
         review = await _pending(engine, context.args.id)
         async with _person(engine, review) as terminal:
             what = f"Snooze until {local_time(until)}" if until else "Wake"
@@ -113,13 +114,20 @@ async def run_snooze(context: Context) -> int:
 
 async def run_undo(context: Context) -> int:
     """Take the last decision back."""
-    async with context.own_engine() as engine, _person(engine, None) as terminal:
+    async with _deciding(context) as engine, _person(engine, None) as terminal:
         if terminal.ask("Take the last decision back? Type undo:") != "undo":
             raise DeclinedError("nothing was changed")
         decision = await engine.reviews.undo(terminal.person)
     if decision is None:
         raise UsageError("there is no decision to take back")
     return _told(context, decision)
+
+
+def _deciding(context: Context) -> "AbstractAsyncContextManager[Engine]":
+    """The engine itself: owners decide nothing for others; a headless one makes room."""
+    from synthorg_tui.host.opening import engine_for_app
+
+    return engine_for_app(context.settings(), data_dir=context.data_dir)
 
 
 @asynccontextmanager
@@ -165,7 +173,7 @@ async def _pending(engine: "Engine", id_start: str) -> "Review":
     return await engine.reviews.review(entry.item.id)
 
 
-async def _find(engine: "Engine", id_start: str) -> "InboxEntry":
+async def _find(engine: "AnyEngine", id_start: str) -> "InboxEntry":
     """The one proposal whose id is this or starts so."""
     entries = await engine.reviews.inbox(include_snoozed=True, status=None)
     exact = [entry for entry in entries if entry.item.id == id_start]

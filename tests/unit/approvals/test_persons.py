@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import synthorg_tui
+from synthorg_tui.host import calls as served
 
 PACKAGE = Path(synthorg_tui.__file__).parent
 MAKERS = {"cli/terminal.py", "tui/"}
@@ -24,3 +25,10 @@ def test_nobody_else_makes_a_person() -> None:
         if calls(ast.parse(path.read_text(encoding="utf-8")), "Person")
     }
     assert [maker for maker in makers if not maker.startswith(tuple(MAKERS))] == []
+
+
+def test_no_call_from_another_process_takes_a_person_or_changes_a_proposal() -> None:
+    parts = ("reviews.", "approvals.")
+    found = [call for call in served.calls().values() if call.name.startswith(parts)]
+    assert found
+    assert [call.name for call in found if call.changes or "person" in call.parameters] == []

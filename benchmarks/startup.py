@@ -59,7 +59,7 @@ def child_hello(path: str) -> None:
 def child_ours(path: str, data_dir: Path, step: str) -> None:
     from textual.screen import Screen
 
-    from synthorg_tui.tui.app import _TITLES, MemoryDeskApp, run
+    from synthorg_tui.tui.app import MemoryDeskApp, run
     from synthorg_tui.tui.ports import MemoryDesk
     from synthorg_tui.tui.screens.memories import MemoriesScreen
 
@@ -76,7 +76,7 @@ def child_ours(path: str, data_dir: Path, step: str) -> None:
 
     class Measured(MemoryDeskApp):
         def _make_memories(self) -> Screen[None]:
-            self._memories = Watched(state=self.state, now=self._now, panes=_TITLES)
+            self._memories = Watched(state=self.state, now=self._now, panes=self._panes)
             return self._memories
 
         def action_reopen(self) -> None:

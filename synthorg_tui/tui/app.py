@@ -2,11 +2,12 @@
 
 import asyncio
 import gc
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from textual import events
 from textual.app import App, SystemCommand
@@ -15,14 +16,22 @@ from textual.screen import Screen
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.tui.actions import bindings, of
-from synthorg_tui.tui.jobs import start
+from synthorg_tui.tui.jobs import say, start
+from synthorg_tui.tui.panes import APPROVALS, Panes
 from synthorg_tui.tui.ports import DeskHost, MemoryDesk, MemoryRow
 from synthorg_tui.tui.screens.memories import MemoriesScreen
 from synthorg_tui.tui.state import FILE_NAME, load_state, save_state
 from synthorg_tui.tui.themes import DARK, THEMES
+from synthorg_tui.tui.view_models.clockwork import counted
 
 if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from synthorg_tui.tui.screens.approvals import ApprovalsScreen
     from synthorg_tui.tui.screens.digest import DigestScreen
+    from synthorg_tui.tui.screens.skills import SkillsScreen
+
+    LaterPane: TypeAlias = ApprovalsScreen | DigestScreen | SkillsScreen
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +43,14 @@ class Pane:
     key: str
 
 
-PANES = (Pane("memories", "Memories", "1"), Pane("digest", "Digest", "2"))
-_TITLES = tuple((pane.key, pane.title) for pane in PANES)
+PANES = (
+    Pane("memories", "Memories", "1"),
+    Pane("digest", "Digest", "2"),
+    Pane("skills", "Skills", "3"),
+    Pane("approvals", APPROVALS, "4"),
+)
+COUNT_AFTER = 0.3
+"""Seconds until what waits is counted: what was asked for is on the screen first."""
 
 
 def _local_now() -> datetime:
@@ -56,6 +71,7 @@ class MemoryDeskApp(App[None]):
         *,
         data_dir: Path | None = None,
         now: Callable[[], datetime] = _local_now,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
         self._host = host
@@ -63,7 +79,10 @@ class MemoryDeskApp(App[None]):
         self._state_path = data_dir / FILE_NAME if data_dir is not None else None
         self.state = load_state(self._state_path)
         self._desk: MemoryDesk | None = None
-        self._digest: DigestScreen | None = None
+        self._later: list[LaterPane] = []
+        self._panes = Panes(tuple((pane.key, pane.title) for pane in PANES))
+        self._monotonic = monotonic
+        self._counting: Timer | None = None
         self._open_error: DomainError | None = None
         for theme in THEMES:
             self.register_theme(theme)
@@ -74,24 +93,60 @@ class MemoryDeskApp(App[None]):
             self.bind(pane.key, f"switch_mode('{pane.name}')", description=pane.title, show=False)
 
     def _make_memories(self) -> Screen[None]:
-        self._memories = MemoriesScreen(state=self.state, now=self._now, panes=_TITLES)
+        self._memories = MemoriesScreen(state=self.state, now=self._now, panes=self._panes)
         return self._memories
 
     def _make_digest(self) -> Screen[None]:
         from synthorg_tui.tui.screens.digest import DigestScreen
 
-        self._digest = DigestScreen(panes=_TITLES, show_memory=self._show_memory)
-        self.call_later(self._tell_digest)
-        return self._digest
+        return self._told(DigestScreen(panes=self._panes, show_memory=self._show_memory))
 
-    def _tell_digest(self) -> None:
-        """Tell the Digest pane, once it exists, how opening went."""
-        if self._digest is None:
-            return
+    def _make_skills(self) -> Screen[None]:
+        from synthorg_tui.tui.screens.skills import SkillsScreen
+
+        return self._told(SkillsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic))
+
+    def _make_approvals(self) -> Screen[None]:
+        from synthorg_tui.tui.screens.approvals import ApprovalsScreen
+
+        return self._told(
+            ApprovalsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
+        )
+
+    def _told(self, pane: "LaterPane") -> Screen[None]:
+        """Tell a new pane, once it is mounted, how opening went; later ones too."""
+        self._later.append(pane)
+        self.call_later(self._tell, pane)
+        return pane
+
+    def _tell(self, pane: "LaterPane") -> None:
         if self._desk is not None:
-            self._digest.attach(self._desk)
+            pane.attach(self._desk)
         elif self._open_error is not None:
-            self._digest.tell_error(self._open_error)
+            pane.tell_error(self._open_error)
+
+    def on_recount(self) -> None:
+        """Count what waits, a moment after what was asked for is shown."""
+        if self._counting is not None:
+            self._counting.stop()
+        self._counting = self.set_timer(
+            COUNT_AFTER, lambda: start(self, self._count, group="count")
+        )
+
+    async def _count(self) -> None:
+        if self._desk is not None:
+            self._panes.waiting = await self._desk.approvals.pending()
+            self._desk.skills.watch(self._skills_changed)
+            self._desk.approvals.listen(self.on_recount)
+
+    def _skills_changed(self, items: int) -> None:
+        """Something changed in a folder of skills; what that made is counted and shown."""
+        if items:
+            say(self, f"{counted(items, 'change')} of skills on disk: 4 reviews it")
+        for pane in self._later:
+            if pane is self.screen:
+                pane.reload()
+        self.on_recount()
 
     def _show_memory(self, row: MemoryRow) -> None:
         self.switch_mode("memories")
@@ -122,7 +177,9 @@ class MemoryDeskApp(App[None]):
         else:
             self._desk = desk
             self._memories.attach(desk)
-            self._tell_digest()
+            for pane in self._later:
+                self._tell(pane)
+            self.on_recount()
         finally:
             _collect_again()
 
@@ -135,7 +192,8 @@ class MemoryDeskApp(App[None]):
     def _fail(self, error: DomainError) -> None:
         self._open_error = error
         self._memories.tell_error(error)
-        self._tell_digest()
+        for pane in self._later:
+            self._tell(pane)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Cursors don't blink: nothing moves on the screen unless something happened."""

@@ -1,4 +1,4 @@
-"""The engine behind the desk port: with ``digest_desk``, all of the app that knows the engine."""
+"""The engine behind the desk port: with the other desks, all of the app that knows the engine."""
 
 import asyncio
 import gc
@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.models import MemoryEntry
     from synthorg_tui.persistence.database import Database
     from synthorg_tui.settings.config import RootConfig
+    from synthorg_tui.tui.approvals_desk import EngineApprovals
+    from synthorg_tui.tui.skills_desk import EngineSkills
 
 WARM_UP_AFTER = 0.5
 """Seconds from opening until everything else gets ready: the list is on the screen first."""
@@ -49,6 +52,7 @@ class EngineHost:
         self._database: Database | None = None
         self._stack = AsyncExitStack()
         self._warming: asyncio.Task[None] | None = None
+        self._desk: EngineDesk | None = None
 
     async def look(self) -> StoreShelf | None:
         """Own the store and open its database, which is all that listing needs.
@@ -88,7 +92,8 @@ class EngineHost:
         except StoreLockedError:
             engine = await self._take_over(settings)
         self._warming = asyncio.create_task(self._settle_in(engine))
-        return EngineDesk(engine)
+        self._desk = EngineDesk(engine)
+        return self._desk
 
     async def _take_over(self, settings: "RootConfig") -> "Engine":
         """The engine once an owner without a screen has left; another app's stays its own."""
@@ -130,6 +135,8 @@ class EngineHost:
         if self._warming is not None:
             self._warming.cancel()
             await asyncio.gather(self._warming, return_exceptions=True)
+        if self._desk is not None:
+            await self._desk.close()
         await self._stack.aclose()
 
 
@@ -140,6 +147,28 @@ class EngineDesk(StoreShelf):
         super().__init__(lambda: engine.reader)
         self._engine = engine
         self.digests = EngineDigests(engine)
+
+    # Made when first used: the list is on the screen sooner.
+
+    @cached_property
+    def approvals(self) -> "EngineApprovals":
+        """What waits for a person."""
+        from synthorg_tui.tui.approvals_desk import EngineApprovals
+
+        return EngineApprovals(self._engine)
+
+    @cached_property
+    def skills(self) -> "EngineSkills":
+        """The skills on disk."""
+        from synthorg_tui.tui.skills_desk import EngineSkills
+
+        return EngineSkills(self._engine)
+
+    async def close(self) -> None:
+        """Stop what runs in the background."""
+        skills: EngineSkills | None = self.__dict__.get("skills")
+        if skills is not None:
+            await skills.close()
 
     async def search(self, text: str, what: Criteria, *, limit: int) -> Hits:
         """What is relevant to the text, among the memories that match."""

@@ -15,18 +15,23 @@ class EditorError(Exception):
 
 def edit_text(app: App[None], text: str) -> str:
     """What the text is after ``$VISUAL``, ``$EDITOR`` or ``vi`` had it; raises ``EditorError``."""
-    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     with tempfile.TemporaryDirectory(prefix="synthorg-") as folder:
         path = Path(folder) / "memory.md"
         path.write_text(text, encoding="utf-8", errors="surrogatepass")
-        try:
-            with app.suspend():
-                done = subprocess.run([*shlex.split(command), str(path)], check=False)
-        except (OSError, ValueError) as error:
-            raise EditorError(f"{command} can't be run: {error}") from error
-        except SuspendNotSupported as error:
-            raise EditorError("This terminal can't step aside for an editor") from error
-        if done.returncode != 0:
-            raise EditorError(f"{command} ended with code {done.returncode}: nothing changed")
+        edit_file(app, path)
         edited = path.read_text(encoding="utf-8", errors="replace")
     return edited if text.endswith("\n") else edited.removesuffix("\n")
+
+
+def edit_file(app: App[None], path: Path) -> None:
+    """Let the person's editor have a file; raises ``EditorError``."""
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        with app.suspend():
+            done = subprocess.run([*shlex.split(command), str(path)], check=False)
+    except (OSError, ValueError) as error:
+        raise EditorError(f"{command} can't be run: {error}") from error
+    except SuspendNotSupported as error:
+        raise EditorError("This terminal can't step aside for an editor") from error
+    if done.returncode != 0:
+        raise EditorError(f"{command} ended with code {done.returncode}: nothing changed")

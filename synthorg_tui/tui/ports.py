@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from synthorg_tui.core.enums import MemoryCategory
 
 if TYPE_CHECKING:
+    from synthorg_tui.tui.approvals_ports import ApprovalsDesk
     from synthorg_tui.tui.digest_ports import DigestDesk
+    from synthorg_tui.tui.skills_ports import SkillsDesk
 
 SortOrder = Literal["newest", "oldest", "agent", "category", "confidence"]
 SORT_ORDERS: tuple[SortOrder, ...] = ("newest", "oldest", "agent", "category", "confidence")
@@ -182,6 +184,16 @@ class MemoryDesk(MemoryShelf, Protocol):
     @property
     def digests(self) -> "DigestDesk":
         """What agents would be given of them."""
+        ...
+
+    @property
+    def approvals(self) -> "ApprovalsDesk":
+        """What waits for a person."""
+        ...
+
+    @property
+    def skills(self) -> "SkillsDesk":
+        """The skills on disk."""
         ...
 
     async def search(self, text: str, what: Criteria, *, limit: int) -> Hits:

@@ -8,6 +8,10 @@ from tui_helpers import screen_text, settle
 
 from synthorg_tui.tui import actions
 from synthorg_tui.tui.app import MemoryDeskApp
+from synthorg_tui.tui.screens.approvals import ApprovalsScreen
+from synthorg_tui.tui.screens.approvals_dialogs import LessonForm
+from synthorg_tui.tui.screens.approvals_parts import PartsScreen
+from synthorg_tui.tui.screens.approvals_review import ReviewScreen
 from synthorg_tui.tui.screens.deleted import DeletedScreen
 from synthorg_tui.tui.screens.dialogs import ConfirmDialog
 from synthorg_tui.tui.screens.digest import DigestScreen
@@ -16,6 +20,7 @@ from synthorg_tui.tui.screens.form import MemoryForm
 from synthorg_tui.tui.screens.importing import ImportScreen
 from synthorg_tui.tui.screens.memories import MemoriesScreen
 from synthorg_tui.tui.screens.scenarios import ScenariosScreen
+from synthorg_tui.tui.screens.skills import SkillsScreen
 from synthorg_tui.tui.screens.source import SourceScreen
 from synthorg_tui.tui.screens.welcome import WelcomeScreen
 from synthorg_tui.tui.widgets.bars import KeyBar
@@ -31,6 +36,11 @@ OWNERS: dict[str, type] = {
     "knobs": KnobList,
     "choose": AgentDialog,
     "scenarios": ScenariosScreen,
+    "skills": SkillsScreen,
+    "approvals": ApprovalsScreen,
+    "review": ReviewScreen,
+    "lesson": LessonForm,
+    "parts": PartsScreen,
     "list": LineList,
     "view": LineView,
     "source": SourceScreen,
@@ -44,6 +54,9 @@ FOOTERS = (
     ("memories", "app"),
     ("digest", "app"),
     ("scenarios", "app"),
+    ("skills", "app"),
+    ("approvals", "app"),
+    ("review", "app"),
     ("source", "app"),
     ("deleted", "app"),
     ("importing", "app"),

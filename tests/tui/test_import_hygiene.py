@@ -69,8 +69,26 @@ def test_only_the_bridge_process_loads_the_mcp_sdk() -> None:
     assert not set(done.stdout.split()) & {"mcp", "mcp_types", "uvicorn", "starlette"}
 
 
+def test_importing_the_app_loads_no_pane_but_the_first() -> None:
+    program = "import sys, synthorg_tui.tui.app; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    panes = {f"synthorg_tui.tui.screens.{name}" for name in ("digest", "skills", "approvals")}
+    ports = {f"synthorg_tui.tui.{name}_ports" for name in ("approvals", "skills")}
+    assert not loaded & (panes | ports)
+
+
 def test_view_models_load_no_textual() -> None:
     names = [
+        "approvals",
+        "approvals_lines",
+        "approvals_review",
+        "approvals_wording",
+        "guard",
+        "skills",
+        "skills_lines",
         "detail",
         "digest",
         "digest_lines",

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from approvals_fakes import FakeApprovals
 from digest_fakes import FakeDigests
+from skills_fakes import FakeSkills
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
@@ -118,6 +120,8 @@ class FakeDesk:
         self.import_gate: asyncio.Event | None = None
         self.imported: list[str] = []
         self.digests = FakeDigests(lambda: self.live.values())
+        self.approvals = FakeApprovals()
+        self.skills = FakeSkills()
 
     def _check(self) -> None:
         if self.error is not None:
@@ -274,9 +278,23 @@ class FakeHost:
         self.closed += 1
 
 
-def fake_app(desk: FakeDesk | None = None, **host: object) -> MemoryDeskApp:
-    """The app over a fake desk, with a fixed clock and nothing on disk."""
+class Seconds:
+    """A monotonic clock; it jumps ahead at each look unless it is held."""
+
+    def __init__(self) -> None:
+        self.at = 0.0
+        self.held = False
+
+    def __call__(self) -> float:
+        self.at += 0.0 if self.held else 10.0
+        return self.at
+
+
+def fake_app(
+    desk: FakeDesk | None = None, *, seconds: Seconds | None = None, **host: object
+) -> MemoryDeskApp:
+    """The app over a fake desk, with fixed clocks and nothing on disk."""
     made = FakeHost(desk or FakeDesk(rows(40)), **host)  # type: ignore[arg-type]
-    app = MemoryDeskApp(made, now=lambda: NOW)
+    app = MemoryDeskApp(made, now=lambda: NOW, monotonic=seconds or Seconds())
     app.animation_level = "none"
     return app

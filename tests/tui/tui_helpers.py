@@ -30,3 +30,8 @@ async def type_text(pilot: Pilot[None], text: str) -> None:
     """Type character by character."""
     names = {" ": "space", ":": "colon", "-": "minus", "/": "slash"}
     await pilot.press(*(names.get(character, character) for character in text))
+
+
+def toasts(app: App[None]) -> str:
+    """The toasts told so far, one a line."""
+    return "\n".join(each.message for each in app._notifications)

@@ -32,7 +32,6 @@ from synthorg_tui.memory.procedural.models import (
     WORDED_FIELDS,
     Author,
     Evidence,
-    FileChangePayload,
     Lesson,
     ProceduralMemoryProposal,
     ProceduralMemoryScope,
@@ -48,7 +47,7 @@ from synthorg_tui.memory.procedural.review_models import (
     Review,
     ReviewChangedError,
 )
-from synthorg_tui.memory.procedural.subjects import LESSON_ACTION, entry_of
+from synthorg_tui.memory.procedural.subjects import LESSON_ACTION, entry_of, texts_of
 from synthorg_tui.memory.procedural.supersession import SupersessionVerdict
 from synthorg_tui.persistence.executions import Excerpt, ExecutionStore
 
@@ -365,15 +364,9 @@ def _edited(
 
 
 def _texts(prepared: Prepared) -> dict[str, str]:
-    """What is scanned, by the name of its place."""
-    subject = prepared.entry.subject
-    texts = {name: each.text for name, each in prepared.entry.fields.items()}
-    if isinstance(subject, Lesson):
-        said = (f"{each.failed}\n{each.error}\n{each.resolved_by}" for each in subject.evidence)
-        return {**texts, "tags": "\n".join(subject.proposal.tags), "evidence": "\n".join(said)}
-    if isinstance(subject, FileChangePayload):
-        return {"file": prepared.text}
-    return {}
+    """What is scanned, by the name of its place; of a file the text as it is by now."""
+    texts = texts_of(prepared.entry)
+    return {**texts, "file": prepared.text} if "file" in texts else texts
 
 
 def _is_harmless(review: Review) -> bool:

@@ -62,6 +62,16 @@ def entry_of(item: ApprovalItem) -> InboxEntry:
     )
 
 
+def texts_of(entry: InboxEntry) -> dict[str, str]:
+    """What of an item is scanned, by the name of its place."""
+    texts = {name: each.text for name, each in entry.fields.items()}
+    if isinstance(entry.subject, Lesson):
+        said = (f"{each.failed}\n{each.error}\n{each.resolved_by}" for each in entry.evidence)
+        tags = "\n".join(entry.subject.proposal.tags)
+        return {**texts, "tags": tags, "evidence": "\n".join(said)}
+    return {"file": entry.subject.text} if isinstance(entry.subject, FileChangePayload) else texts
+
+
 def fields_of(lesson: Lesson) -> dict[str, FieldText]:
     """The worded fields of a lesson and who wrote each."""
     return {

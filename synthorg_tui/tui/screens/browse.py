@@ -14,6 +14,7 @@ from textual.widgets import Input
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import is_text
 from synthorg_tui.tui.jobs import say, start
+from synthorg_tui.tui.panes import Panes, Recount
 from synthorg_tui.tui.ports import MemoryDesk, MemoryRow, MemoryShelf, Revision
 from synthorg_tui.tui.state import MAX_SPLIT, MIN_SPLIT, UiState
 from synthorg_tui.tui.view_models.clockwork import counted, memories
@@ -54,7 +55,7 @@ class BrowseScreen(Screen[None]):
         *,
         state: UiState,
         now: Callable[[], datetime],
-        panes: tuple[tuple[str, str], ...],
+        panes: Panes,
     ) -> None:
         super().__init__()
         self.state = state
@@ -167,6 +168,8 @@ class BrowseScreen(Screen[None]):
         if taken:
             self._error = None
             self._show()
+            if facets:
+                self.post_message(Recount())
 
     def _show(self) -> None:
         searching = self.listing.searching

@@ -8,6 +8,7 @@ from textual.widgets import Input
 from synthorg_tui.tui.actions import bindings, is_text
 from synthorg_tui.tui.digest_ports import DigestDesk, SavedScenario, Weighed
 from synthorg_tui.tui.jobs import copy, say, start
+from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.ports import Change, MemoryRow
 from synthorg_tui.tui.screens.digest_view import DigestView
 from synthorg_tui.tui.view_models.clockwork import counted
@@ -24,7 +25,7 @@ class DigestScreen(DigestView):
     def __init__(
         self,
         *,
-        panes: tuple[tuple[str, str], ...],
+        panes: Panes,
         show_memory: Callable[[MemoryRow], None],
     ) -> None:
         super().__init__(panes=panes)

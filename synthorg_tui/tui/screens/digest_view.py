@@ -14,6 +14,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.tui.digest_ports import Answer, Ask, DigestDesk
 from synthorg_tui.tui.jobs import start
+from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.ports import MemoryDesk
 from synthorg_tui.tui.view_models import digest_lines as drawn
 from synthorg_tui.tui.view_models.clockwork import counted
@@ -38,7 +39,7 @@ class DigestView(Screen[None]):
     CSS_PATH = "digest.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
 
-    def __init__(self, *, panes: tuple[tuple[str, str], ...]) -> None:
+    def __init__(self, *, panes: Panes) -> None:
         super().__init__()
         self.desk: MemoryDesk | None = None
         self.digests: DigestDesk | None = None

@@ -10,6 +10,7 @@ from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.editor import EditorError, edit_text
 from synthorg_tui.tui.jobs import copy, say, start
 from synthorg_tui.tui.locate import page_around
+from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.ports import Change, Draft, MemoryDesk, MemoryRow
 from synthorg_tui.tui.screens.browse import BrowseScreen
 from synthorg_tui.tui.state import UiState
@@ -41,7 +42,7 @@ class MemoriesScreen(BrowseScreen):
         *,
         state: UiState,
         now: Callable[[], datetime],
-        panes: tuple[tuple[str, str], ...],
+        panes: Panes,
     ) -> None:
         super().__init__(state=state, now=now, panes=panes)
         self._undo: list[Undo] = []
@@ -328,7 +329,7 @@ class MemoriesScreen(BrowseScreen):
         if not row.source:
             say(self, "This memory names no source: it was written by hand", severity="warning")
             return
-        self.app.push_screen(SourceScreen(desk, row))
+        self.app.push_screen(SourceScreen(desk, row.source))
 
     def action_importing(self, *, start: bool = False, sample: bool = False) -> None:
         """Import transcripts."""

@@ -1,4 +1,4 @@
-"""The transcript lines a memory came from."""
+"""The transcript lines that a reference names."""
 
 from textual.app import ComposeResult
 from textual.screen import Screen
@@ -6,7 +6,7 @@ from textual.screen import Screen
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.jobs import copy, say, start
-from synthorg_tui.tui.ports import MemoryDesk, MemoryRow
+from synthorg_tui.tui.ports import MemoryDesk
 from synthorg_tui.tui.view_models.detail import excerpt_lines
 from synthorg_tui.tui.view_models.ink import line, one_line
 from synthorg_tui.tui.widgets.bars import KeyBar
@@ -22,10 +22,10 @@ class SourceScreen(Screen[None]):
     BINDINGS = bindings("source")
     HELP_CONTEXTS = ("source", "view", "app")
 
-    def __init__(self, desk: MemoryDesk, row: MemoryRow) -> None:
+    def __init__(self, desk: MemoryDesk, source: str) -> None:
         super().__init__()
         self._desk = desk
-        self._row = row
+        self._source = source
         self._around = _FIRST_CONTEXT
         self._referenced = ""
         self._first = 0
@@ -43,7 +43,7 @@ class SourceScreen(Screen[None]):
         start(self, self._load, group="excerpt")
 
     async def _load(self) -> None:
-        source = self._row.source or ""
+        source = self._source
         view, where = self.query_one("#lines", LineView), self.query_one("#where", LineBar)
         try:
             excerpt = await self._desk.excerpt(source, context=self._around)
@@ -79,5 +79,5 @@ class SourceScreen(Screen[None]):
         say(self, "Copied the lines referred to")
 
     def action_close(self) -> None:
-        """Back to the memory."""
+        """Back to where it was asked for."""
         self.dismiss(None)

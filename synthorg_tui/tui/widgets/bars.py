@@ -3,6 +3,7 @@
 from textual import events
 
 from synthorg_tui.tui.actions import Action, footer
+from synthorg_tui.tui.panes import APPROVALS, Panes
 from synthorg_tui.tui.view_models.ink import Line, beside, line
 from synthorg_tui.tui.widgets.inked import LineBar
 
@@ -23,10 +24,14 @@ class KeyBar(LineBar):
         """Show the keys."""
         self.show(self._line())
 
-    def _line(self) -> Line:
+    def wake(self, awake: bool) -> None:
+        """Show whether the keys do something yet."""
+        self.show(self._line("accent" if awake else "faint", "muted" if awake else "faint"))
+
+    def _line(self, key: str = "accent", label: str = "muted") -> Line:
         made = Line()
         for action in self._actions:
-            made.add(f" {action.shown} ", "accent").add(action.label + " ", "muted")
+            made.add(f" {action.shown} ", key).add(action.label + " ", label)
         return made
 
     async def on_click(self, event: events.Click) -> None:
@@ -40,11 +45,9 @@ class KeyBar(LineBar):
 
 
 class TopBar(LineBar):
-    """The product, the panes by number, and how things stand at the right."""
+    """The product, the panes by number, what waits, and how things stand at the right."""
 
-    def __init__(
-        self, panes: tuple[tuple[str, str], ...], current: str, *, id: str = "top"
-    ) -> None:
+    def __init__(self, panes: Panes, current: str, *, id: str = "top") -> None:
         super().__init__(id=id)
         self._panes = panes
         self._current = current
@@ -52,19 +55,36 @@ class TopBar(LineBar):
 
     def on_mount(self) -> None:
         """Show the panes."""
-        self.tell(Line())
+        self._panes.listen(self._draw)
+        self._draw()
+
+    def on_unmount(self) -> None:
+        """Nothing more to show."""
+        self._panes.leave(self._draw)
 
     def on_resize(self) -> None:
         """Lay out for the new width."""
-        self.tell(self._status)
+        self._draw()
 
     def tell(self, status: Line) -> None:
         """Show how things stand."""
         self._status = status
-        left = line((" ◆ ", "accent"), ("synthorg", "strong"), ("  ", "text"))
-        for key, title in self._panes:
+        self._draw()
+
+    def _draw(self) -> None:
+        width, right = self.size.width, Line([*self._status.spans, (" ", "text")])
+        left = self._left("synthorg")
+        if width and left.width + right.width >= width:
+            left = self._left("")
+            right = right.fit(max(min(right.width, width - left.width - 2), 0))
+        self.show(beside(left, right, width) if width else left)
+
+    def _left(self, product: str) -> Line:
+        left = line((" ◆ ", "accent"), (product, "strong"), ("  " if product else "", "text"))
+        for key, title in self._panes.titles:
             chosen = title == self._current
             left.add(f" {key} ", "accent" if chosen else "faint")
             left.add(f"{title} ", "title" if chosen else "muted")
-        right = Line([*status.spans, (" ", "text")])
-        self.show(beside(left, right, self.size.width) if self.size.width else left)
+            if title == APPROVALS and self._panes.waiting:
+                left.add(f"●{self._panes.waiting:,} ", "warn")
+        return left

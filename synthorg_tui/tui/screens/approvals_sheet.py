@@ -1,0 +1,247 @@
+"""A review as far as it only shows: one item in full, and keys that wake after a moment."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.screen import Screen
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.actions import of
+from synthorg_tui.tui.approvals_ports import ReviewSheet, Wording
+from synthorg_tui.tui.jobs import copy, say, start
+from synthorg_tui.tui.panes import APPROVALS, Panes
+from synthorg_tui.tui.ports import MemoryDesk
+from synthorg_tui.tui.view_models import approvals_review as drawn
+from synthorg_tui.tui.view_models.approvals_lines import inbox_error
+from synthorg_tui.tui.view_models.approvals_wording import to_document
+from synthorg_tui.tui.view_models.guard import INERT_SECONDS, InertGuard
+from synthorg_tui.tui.view_models.ink import Line, line, one_line
+from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
+from synthorg_tui.tui.widgets.inked import LineBar, LineView
+
+NARROW = 100
+_INERT = frozenset(action.method for action in of("review")) - {"close"}
+"""What does nothing at first: all that a review can do but leaving it."""
+
+
+class ReviewView(Screen[None]):
+    """Evidence and text of an item; what decides on it is inert until it was there a moment."""
+
+    CSS_PATH = "approvals.tcss"
+
+    def __init__(
+        self,
+        desk: MemoryDesk,
+        item_ids: Sequence[str],
+        *,
+        panes: Panes,
+        now: Callable[[], datetime],
+        monotonic: Callable[[], float],
+        at: int = 0,
+        pane: str = APPROVALS,
+        seen: Callable[[ReviewSheet], None] = lambda _sheet: None,
+    ) -> None:
+        super().__init__()
+        self._desk = desk
+        self._approvals = desk.approvals
+        self._ids = list(item_ids)
+        self._at = at
+        self._panes = panes
+        self._pane = pane
+        self._now = now
+        self._seen = seen
+        self._guard = InertGuard(monotonic)
+        self.sheet: ReviewSheet | None = None
+        self.draft: Wording | None = None
+        self._unparsed = ""
+        self._chosen = 0
+        self._stale: tuple[ReviewSheet, ReviewSheet] | None = None
+        self._error: DomainError | None = None
+        self._deciding = False
+        self._warned = False
+
+    def compose(self) -> ComposeResult:
+        """Header, what it stands on beside what would be kept, footer."""
+        yield TopBar(self._panes, self._pane)
+        yield LineBar(id="review-title")
+        yield LineBar(id="review-banner")
+        with Horizontal(id="review-body"):
+            ground = LineView(id="ground")
+            yield ground
+            kept = LineView(id="kept")
+            kept.border_title = "What would be kept"
+            yield kept
+        yield KeyBar("review", "app")
+
+    def on_mount(self) -> None:
+        """Read the item."""
+        self.query_one("#ground").focus()
+        self._load()
+
+    def on_resize(self) -> None:
+        """Lay out for the new width."""
+        self._draw(top=False)
+
+    def on_screen_resume(self) -> None:
+        """Back from another screen: what is shown must be read as if it were new."""
+        if self.sheet is not None:
+            self._close_guard()
+
+    # Showing
+
+    def _load(self) -> None:
+        item_id = self._ids[self._at]
+
+        async def load() -> None:
+            try:
+                sheet = await self._approvals.review(item_id)
+            except DomainError as error:
+                self._error = error
+                self._draw()
+                return
+            self._show(sheet)
+
+        start(self, load, group="review")
+
+    def _show(self, sheet: ReviewSheet) -> None:
+        self.sheet, self._error, self._deciding = sheet, None, False
+        self._close_guard()
+        self._draw()
+
+    def _close_guard(self) -> None:
+        self._guard.close()
+        self.query_one(KeyBar).wake(False)
+        self.set_timer(INERT_SECONDS, self._wake)
+
+    def _wake(self) -> None:
+        """Show that the keys work, once they do; from then on the item counts as reviewed."""
+        if self._guard.is_closed:
+            self.set_timer(0.05, self._wake)
+        elif self.sheet is not None and self.is_current:
+            self.query_one(KeyBar).wake(True)
+            self._seen(self.sheet)
+
+    def _draw(self, *, top: bool = True) -> None:
+        if not self.is_mounted:
+            return
+        narrow = self.app.size.width < NARROW
+        ground, kept = self.query_one("#ground", LineView), self.query_one("#kept", LineView)
+        kept.display = not narrow and self.sheet is not None
+        ground.border_title = "Item" if narrow else "What it stands on"
+        sheet = self.sheet
+        self._draw_head()
+        if sheet is None:
+            error = self._error
+            ground.show(inbox_error(error.message, error.remedy) if error else [])
+            return
+        width = ground.room
+        several = len(sheet.occurrences) > 1
+        ground.border_subtitle = (
+            "o next · p transcript" if several else "p transcript" if sheet.occurrences else ""
+        )
+        now, chosen = self._now(), self._chosen if several else -1
+        if narrow:
+            lines = drawn.whole_lines(sheet, width, now, self.draft, chosen)
+            ground.show([*self._news(), *lines], top=top)
+            return
+        lines = drawn.ground_lines(sheet, width, now, chosen)
+        lines += [Line(), *drawn.around_lines(sheet, width, now)]
+        ground.show([*self._news(), *lines], top=top)
+        width = kept.room
+        kept.show(drawn.kept_lines(sheet, width, self.draft), top=top)
+
+    def _news(self) -> list[Line]:
+        if self._stale is None:
+            return []
+        changed = drawn.changed_lines(*self._stale)
+        return [line(("Changed since you read it", "title")), *changed, Line()]
+
+    def _draw_head(self) -> None:
+        place = f"{self._at + 1} of {len(self._ids)}" if len(self._ids) > 1 else ""
+        self.query_one(TopBar).tell(line((place, "muted")))
+        title = one_line(self.sheet.row.title) if self.sheet else ""
+        self.query_one("#review-title", LineBar).show(line(("  ", "text"), (title, "strong")))
+        banner, told = self.query_one("#review-banner", LineBar), self._banner()
+        banner.display = bool(told.spans)
+        banner.show(told)
+
+    def _banner(self) -> Line:
+        if self._stale is not None:
+            news = "It changed since you read it. Nothing was decided: read it again."
+            return line(("  ! ", "bad"), (news, "warn"))
+        sheet = self.sheet
+        if sheet is not None and sheet.problem:
+            return line(("  ! ", "bad"), (f"It can only be rejected: {sheet.problem}", "warn"))
+        if sheet is not None and sheet.ours:
+            both = "Both sides changed this file: approving takes the one on disk. Both are below."
+            return line(("  ↯ ", "bad"), (both, "warn"))
+        if self.draft is not None:
+            told = line(("  ✎ ", "accent"), ("Your wording  ", "text"), ("a", "accent"))
+            return told.add(" approves it  ", "muted").add("⌫", "accent").add(" drops it", "muted")
+        return Line()
+
+    # What may be done
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While keys are inert, nothing of the review is done but to leave it."""
+        inert = action in _INERT and self._guard.is_closed
+        return not inert and super().check_action(action, parameters)
+
+    # Elsewhere
+
+    def action_evidence(self) -> None:
+        """The next recorded occurrence."""
+        if self.sheet is not None and self.sheet.occurrences:
+            self._chosen = (self._chosen + 1) % len(self.sheet.occurrences)
+            self._draw(top=False)
+
+    def action_source(self) -> None:
+        """Show the transcript lines of the chosen occurrence."""
+        from synthorg_tui.tui.screens.source import SourceScreen
+
+        if self.sheet is None or not self.sheet.occurrences:
+            say(self, "No transcript stands behind this", severity="warning")
+            return
+        chosen = self.sheet.occurrences[self._chosen % len(self.sheet.occurrences)]
+        self.app.push_screen(SourceScreen(self._desk, chosen.source))
+
+    def action_next(self) -> None:
+        """The next item of the list."""
+        self._step(1)
+
+    def action_previous(self) -> None:
+        """The item before."""
+        self._step(-1)
+
+    def _step(self, by: int) -> None:
+        at = self._at + by
+        if not 0 <= at < len(self._ids):
+            say(self, "This is the last one" if by > 0 else "This is the first one")
+        elif self.draft is not None:
+            say(self, "Your wording is not approved: a approves, ⌫ drops it", severity="warning")
+        else:
+            self._at, self._chosen, self._stale, self.sheet = at, 0, None, None
+            self._load()
+
+    def action_copy(self) -> None:
+        """Copy what would be kept, as it stands."""
+        sheet = self.sheet
+        wording = self.draft or (sheet.proposed if sheet else None)
+        text = to_document(wording) if wording else (sheet.text if sheet else "")
+        if text:
+            copy(self, text)
+            say(self, "Copied what would be kept")
+
+    def action_reload(self) -> None:
+        """Read the item again."""
+        self._load()
+
+    def action_close(self) -> None:
+        """Back, deciding nothing; a wording of yours is only given up at the second press."""
+        if self.draft is not None and not self._warned:
+            self._warned = True
+            say(self, "Your wording is not approved: esc again gives it up", severity="warning")
+            return
+        self.dismiss()

@@ -1,0 +1,275 @@
+"""The Skills pane as far as it only looks: the shelf, a source, and what is known of it."""
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widgets import Input
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.actions import is_text
+from synthorg_tui.tui.jobs import start
+from synthorg_tui.tui.panes import Panes, Recount
+from synthorg_tui.tui.ports import MemoryDesk
+from synthorg_tui.tui.skills_ports import Skill, SkillRow, SkillsDesk
+from synthorg_tui.tui.view_models import skills_lines as drawn
+from synthorg_tui.tui.view_models.clockwork import counted
+from synthorg_tui.tui.view_models.ink import Line, line, one_line
+from synthorg_tui.tui.view_models.skills import Skills
+from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
+from synthorg_tui.tui.widgets.inked import LineBar, LineView
+from synthorg_tui.tui.widgets.line_list import LineList
+from synthorg_tui.tui.widgets.rows import FixedList
+
+DEBOUNCE = 0.12
+LOADING_AFTER = 0.15
+NARROW = 100
+SHOWN = ("source", "known", "changes")
+"""What the detail may show; with room, what is known stands below the source all the time."""
+
+
+class SkillsView(Screen[None]):
+    """Lists skills by root and shows the one under the cursor; the desk comes once it is open."""
+
+    CSS_PATH = "skills.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
+
+    def __init__(self, *, panes: Panes, now: Callable[[], datetime]) -> None:
+        super().__init__()
+        self.desk: MemoryDesk | None = None
+        self.port: SkillsDesk | None = None
+        self.skills = Skills()
+        self.panes = panes
+        self.now = now
+        self.shown = SHOWN[0]
+        self.places: list[int] = []
+        self._loaded: dict[str, Skill] = {}
+        self._error: DomainError | None = None
+        self._slow = False
+        self._timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        """Header, shelf above or beside the skill, footer."""
+        yield TopBar(self.panes, "Skills")
+        with Horizontal(id="skills-body"):
+            with Vertical(id="shelf-side"):
+                with Horizontal(id="entry"):
+                    yield LineBar([line(("/ filter ", "accent"))], id="prompt")
+                    yield Input(
+                        id="query",
+                        compact=True,
+                        select_on_focus=False,
+                        placeholder="words  -words, in name, description and state",
+                    )
+                shelf = FixedList(id="shelf")
+                shelf.border_title = "Skills"
+                yield shelf
+            with Vertical(id="skill-side"):
+                yield LineView(id="source")
+                known = LineView(id="known")
+                known.border_title = "Known"
+                yield known
+        yield KeyBar("skills", "app")
+
+    def on_mount(self) -> None:
+        """Start in the list; the skills come with the desk."""
+        self.listed.focus()
+        self.draw()
+        self.set_timer(LOADING_AFTER, self._tell_loading)
+
+    def on_resize(self) -> None:
+        """Lay out for the new width."""
+        self.draw()
+
+    @property
+    def listed(self) -> FixedList:
+        """The list of skills."""
+        return self.query_one("#shelf", FixedList)
+
+    @property
+    def row(self) -> SkillRow | None:
+        """The skill under the cursor."""
+        value = self.listed.value
+        return self.skills.row(value) if isinstance(value, str) else None
+
+    @property
+    def skill(self) -> Skill | None:
+        """The skill under the cursor in full, once it is read."""
+        row = self.row
+        return self._loaded.get(row.path) if row else None
+
+    @property
+    def narrow(self) -> bool:
+        """Whether there is no room for list and skill side by side."""
+        return self.app.size.width < NARROW
+
+    # Loading
+
+    def attach(self, desk: MemoryDesk) -> None:
+        """The engine is open: read the roots."""
+        self.desk, self.port = desk, desk.skills
+        self._error = None
+        self.reload()
+
+    def tell_error(self, error: DomainError) -> None:
+        """Show cause and remedy in place of the list."""
+        self._error = error
+        self.skills.shelf = None
+        self.draw()
+
+    def on_screen_resume(self) -> None:
+        """Files may have changed meanwhile."""
+        self.reload()
+
+    def reload(self, *, sync: bool = True) -> None:
+        """Read the roots again; what changed there is put up for review."""
+        if self.port is None:
+            return
+        self._slow = False
+        self.set_timer(LOADING_AFTER, self._tell_loading)
+        start(self, partial(self.load, self.port, sync=sync), group="shelf")
+
+    async def load(self, port: SkillsDesk, *, sync: bool) -> None:
+        """Read the roots; the cursor stays on its skill where it can."""
+        generation = self.skills.ask()
+        try:
+            if sync:
+                await port.sync()
+            shelf = await port.shelf()
+        except DomainError as error:
+            if generation == self.skills.generation:
+                self.tell_error(error)
+            return
+        if self.skills.take(generation, shelf):
+            self._loaded.clear()
+            self._error = None
+            self.draw()
+            self.post_message(Recount())
+
+    def _tell_loading(self) -> None:
+        self._slow = True
+        self.draw()
+
+    # Drawing
+
+    def draw(self) -> None:
+        """Draw everything from the state."""
+        if not self.is_mounted:
+            return
+        narrow = self.narrow
+        self.query_one("#skills-body").styles.layout = "vertical" if narrow else "horizontal"
+        zoomed = self.has_class("-zoomed")
+        self.query_one("#shelf-side").display = not zoomed
+        self.query_one("#skill-side").display = bool(self.skills.groups)
+        only = narrow or zoomed
+        self.query_one("#source").display = not only or self.shown != "known"
+        self.query_one("#known").display = not only or self.shown == "known"
+        self.listed.placeholder = self._placeholder()
+        self.listed.border_subtitle = self.skills.caption
+        self._draw_list()
+        self.query_one(TopBar).tell(line((self._status(), "muted")))
+        self.draw_skill()
+
+    def _draw_list(self) -> None:
+        shelf, path = self.listed, self.listed.value
+        shelf.show(lambda width: drawn.shelf_lines(self.skills, width))
+        found = [at for at in range(shelf.row_count) if path and shelf.value_at(at) == path]
+        shelf.move_to(found[0] if found else shelf.cursor)
+
+    def _status(self) -> str:
+        if self.port is None:
+            return "not open" if self._error else "opening the store …"
+        return counted(len(self.skills.shelf.rows), "skill") if self.skills.shelf else ""
+
+    def _placeholder(self) -> list[Line]:
+        if self._error is not None:
+            return drawn.shelf_error(self._error.message, self._error.remedy)
+        if self.port is None or self.skills.shelf is None:
+            return [line(("Reading the skills …", "muted"))] if self._slow else []
+        return drawn.empty_shelf(self.skills)
+
+    @on(LineList.Moved, "#shelf")
+    def _follow_cursor(self) -> None:
+        self.skills.change = 0
+        self.draw_skill()
+
+    def draw_skill(self, *, top: bool = True) -> None:
+        """Draw the skill under the cursor; it is read once the cursor rests."""
+        row, skill = self.row, self.skill
+        source, known = self.query_one("#source", LineView), self.query_one("#known", LineView)
+        source.border_title = one_line(row.name) if row else "Source"
+        source.border_subtitle = ""
+        if row is not None and skill is None:
+            self._later(DEBOUNCE, self._read)
+        if skill is None:
+            source.show([])
+            known.show([])
+            return
+        if self.shown == "changes":
+            lines, source.border_subtitle = drawn.change_lines(skill, self.skills.change)
+            source.border_title = "Changes"
+        else:
+            lines, self.places = drawn.source_lines(skill)
+            problems = len(skill.row.problems)
+            source.border_subtitle = f"{counted(problems, 'problem')} · n next" if problems else ""
+        source.show(lines, top=top)
+        known.border_subtitle = "p transcript" if skill.taught_by else ""
+        width = known.room
+        known.show(drawn.known_lines(skill, width, self.now()), top=top)
+
+    def _later(self, seconds: float, act: Callable[[], None]) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(seconds, act)
+
+    def _read(self) -> None:
+        row, port = self.row, self.port
+        if row is None or port is None or row.path in self._loaded:
+            return
+
+        async def read() -> None:
+            self._loaded[row.path] = await port.skill(row.path)
+            self.draw_skill()
+
+        start(self, read, group="skill")
+
+    # Filter
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While something is being typed, the keys that open an entry are text."""
+        return not is_text(action, self.focused) and super().check_action(action, parameters)
+
+    def action_filter(self) -> None:
+        """Filter as you type."""
+        self.add_class("-entering")
+        entry = self.query_one("#query", Input)
+        entry.cursor_position = len(entry.value)
+        self.set_focus(entry)
+
+    @on(Input.Changed, "#query")
+    def _typed(self, event: Input.Changed) -> None:
+        self.skills.filter_text = event.value
+        self.draw()
+
+    @on(Input.Submitted, "#query")
+    def _entered(self) -> None:
+        self.remove_class("-entering")
+        self.listed.focus()
+
+    def action_back(self) -> None:
+        """Close the zoom, the changes, the entry, then the filter."""
+        entering = self.has_class("-entering")
+        self.remove_class("-entering")
+        if self.has_class("-zoomed"):
+            self.remove_class("-zoomed")
+        elif self.shown != SHOWN[0]:
+            self.shown = SHOWN[0]
+        elif entering or self.focused is self.listed:
+            self.query_one("#query", Input).value = ""
+        self.draw()
+        self.listed.focus()

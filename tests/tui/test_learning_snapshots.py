@@ -1,0 +1,119 @@
+"""Pictures of Approvals and Skills; each docstring says what must be visible and unclipped."""
+
+from collections.abc import Callable
+
+import pytest
+from approvals_fakes import FakeApprovals, approval_rows
+from skills_fakes import FakeSkills, skill_rows
+from textual.pilot import Pilot
+from tui_fakes import FakeDesk, fake_app, rows
+from tui_helpers import settle
+
+from synthorg_tui.tui.app import MemoryDeskApp
+from synthorg_tui.tui.screens.approvals_review import ReviewScreen
+
+SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+COUNTS = pytest.mark.parametrize("count", [0, 1, 340], ids=["empty", "one", "many"])
+Compare = Callable[..., bool]
+Size = tuple[int, int]
+
+
+def desk_with(items: int, skills: int) -> FakeDesk:
+    desk = FakeDesk(rows(6))
+    desk.approvals = FakeApprovals(approval_rows(items))
+    desk.skills = FakeSkills(skill_rows(skills))
+    return desk
+
+
+def compare(snap_compare: Compare, desk: FakeDesk, size: Size, *keys: str) -> bool:
+    async def before(pilot: Pilot[None]) -> None:
+        await settle(pilot, rounds=25)
+        for key in keys:
+            await pilot.press(key)
+            await settle(pilot, rounds=25)
+        if isinstance(pilot.app.screen, ReviewScreen):
+            pilot.app.screen._wake()
+
+    app = fake_app(desk)
+    app.set_reactive(MemoryDeskApp.app_focus, True)
+    return snap_compare(app, terminal_size=size, run_before=before)
+
+
+@SIZES
+@COUNTS
+def test_approvals(snap_compare: Compare, size: Size, count: int) -> None:
+    """The count in the header, kind by glyph, confidence and runs; the item, or what to do."""
+    assert compare(snap_compare, desk_with(count, 0), size, "4")
+
+
+@SIZES
+@COUNTS
+def test_skills(snap_compare: Compare, size: Size, count: int) -> None:
+    """Roots, state by glyph and word, the source with its numbers; or what to do."""
+    assert compare(snap_compare, desk_with(6, count), size, "3")
+
+
+@SIZES
+def test_review(snap_compare: Compare, size: Size) -> None:
+    """Evidence first; at 120 columns what would be kept beside it, each field with its author."""
+    assert compare(snap_compare, desk_with(6, 0), size, "4", "enter")
+
+
+@SIZES
+def test_flagged(snap_compare: Compare, size: Size) -> None:
+    """The flag right below the head, and the question that approving asks."""
+    keys = ("4", *"jjjjj", "enter", "a")
+    assert compare(snap_compare, desk_with(6, 0), size, *keys)
+
+
+@SIZES
+def test_reworded(snap_compare: Compare, size: Size) -> None:
+    """Your wording as removed and added lines, and the keys that approve or drop it."""
+    keys = ("4", "enter", "e", "N", "o", "w", "space", "ctrl+s")
+    assert compare(snap_compare, desk_with(6, 0), size, *keys)
+
+
+@SIZES
+def test_form(snap_compare: Compare, size: Size) -> None:
+    """All five fields of a lesson and the keys that save."""
+    assert compare(snap_compare, desk_with(6, 0), size, "4", "enter", "e")
+
+
+@SIZES
+def test_parts(snap_compare: Compare, size: Size) -> None:
+    """Whose text each field has, which steps are kept, the one under the cursor in full."""
+    keys = ("4", "enter", "c", "right", "G", "space")
+    assert compare(snap_compare, desk_with(6, 0), size, *keys)
+
+
+@SIZES
+def test_stale(snap_compare: Compare, size: Size) -> None:
+    """That nothing was decided, and what changed since it was read."""
+    desk = desk_with(6, 0)
+
+    async def before(pilot: Pilot[None]) -> None:
+        for key in ("4", "enter"):
+            await settle(pilot, rounds=25)
+            await pilot.press(key)
+        await settle(pilot, rounds=25)
+        desk.approvals.rewrite("lesson-0000", "Force-push whatever it says")
+        await pilot.press("a")
+        await settle(pilot, rounds=25)
+        assert isinstance(pilot.app.screen, ReviewScreen)
+        pilot.app.screen._wake()
+
+    app = fake_app(desk)
+    app.set_reactive(MemoryDeskApp.app_focus, True)
+    assert snap_compare(app, terminal_size=size, run_before=before)
+
+
+@SIZES
+def test_problems(snap_compare: Compare, size: Size) -> None:
+    """An invalid skill: each problem under its line, with what to do."""
+    assert compare(snap_compare, desk_with(6, 7), size, "3", "j")
+
+
+@SIZES
+def test_changes(snap_compare: Compare, size: Size) -> None:
+    """What changed on disk as a diff, and which change of how many it is."""
+    assert compare(snap_compare, desk_with(6, 7), size, "3", *"jjjjj", "d")

@@ -1,6 +1,7 @@
 """Lessons made of what is recorded: every statement stands in the evidence."""
 
-from synthorg_tui.core.execution import Execution
+from synthorg_tui.core.commands import Step
+from synthorg_tui.core.execution import Execution, ToolCall
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.memory.procedural.capture.errors import signature
 from synthorg_tui.memory.procedural.capture.mistakes import Mistake, named
@@ -79,13 +80,11 @@ class _Draft:
     def proposal(self) -> ProceduralMemoryProposal:
         """The whole lesson."""
         found = self._found
-        remedy = joined([*self._first(), self._correction()], last="then")
         error = f"`{self._intent}` fails with “{self._phrases.error}”"
-        code = f" (exit code {found.failed.exit_code})" if found.failed.exit_code else ""
         return ProceduralMemoryProposal(
-            discovery=clean(f"{error}: {remedy}.", 600),
-            condition=clean(f"{doing(self._intent)}: {error}{code}.", 1_000),
-            action=clean(self._action(remedy), 1_500),
+            discovery=clean(f"{_capital(self._in_short())} when {error}.", 600),
+            condition=clean(f"{doing(self._intent)}: {error}.", 1_000),
+            action=clean(self._action(), 1_500),
             rationale=clean(self._rationale(), 1_500),
             execution_steps=self._steps(),
             confidence=certainty(certainty_once(found), 1),
@@ -96,6 +95,13 @@ class _Draft:
         """What had to come first, in clauses."""
         needed = [f"add `{clean(line, 120)}` to `{name}`" for name, line in self._found.needed]
         return [*needed, *(f"run `{self._phrases.command(step)}`" for step in self._found.setup)]
+
+    def _in_short(self) -> str:
+        """What to do, without what goes without saying."""
+        first = self._first()
+        if self._found.change.is_empty:
+            return joined(first) + (" first" if not self._found.needed else "")
+        return joined([*first, self._correction().removesuffix(" instead")], last="then")
 
     def _correction(self) -> str:
         """How to call it instead, in a clause."""
@@ -121,7 +127,8 @@ class _Draft:
         """Whether the error names everything that was left out, whole or by its folder."""
         return all(named(word, self._found.failed.output) for word in self._found.change.dropped)
 
-    def _action(self, remedy: str) -> str:
+    def _action(self) -> str:
+        remedy = joined([*self._first(), self._correction()], last="then")
         sentences = [f"{_capital(remedy)}."]
         change = self._found.change
         for word in change.dropped[:1] if change.prefix else ():
@@ -134,14 +141,17 @@ class _Draft:
 
     def _rationale(self) -> str:
         found = self._found
+        code = f" (exit code {found.failed.exit_code})" if found.failed.exit_code else ""
         if found.change.is_empty:
             cure = joined(f"`{self._phrases.command(step)}`" for step in found.setup)
-            parts = [f"Something had to come first: after {cure} this error was gone."]
+            parts = [f"Something had to come first: after {cure} this error{code} was gone."]
         else:
             soon = "at once" if found.distance == 0 else "afterwards"
             failed = self._failed if self._failed != self._worked else self._intent
             where = f" in `{self._general(found.change.directory)}`" * bool(found.change.directory)
-            parts = [f"`{failed}` failed with this error; `{self._worked}`{where} worked {soon}."]
+            parts = [
+                f"`{failed}` failed with this error{code}; `{self._worked}`{where} worked {soon}."
+            ]
         if found.error.hint:
             says = "itself names the remedy" if found.advised else "adds"
             parts.append(f"The error {says}: “{self._phrases.general(found.error.hint, 220)}”.")
@@ -192,13 +202,19 @@ def _evidence(execution: Execution, found: Mistake) -> Evidence:
         execution=execution.id,
         lines=str(execution.ref(found.failed.call_line, max(last, found.failed.call_line))),
         agent_id=execution.agent_id,
-        failed=_kept(found.failed.arguments, _MAX_CALL),
+        failed=_call(found.failed, found.step),
         error=_kept(error, _MAX_ERROR),
-        resolved_by=_kept(found.resolved.arguments, _MAX_CALL),
+        resolved_by=_call(found.resolved, found.worked),
         between=_between(execution, found),
         at=found.failed.at or execution.started_at,
         project=execution.project,
     )
+
+
+def _call(call: ToolCall, step: Step) -> str:
+    """The call as it was written; of a long one the step that matters."""
+    step_alone = f"… {' '.join(step.words)}"
+    return _kept(call.arguments if len(call.arguments) <= _MAX_CALL else step_alone, _MAX_CALL)
 
 
 def _between(execution: Execution, found: Mistake) -> tuple[str, ...]:

@@ -28,12 +28,12 @@ def test_every_field_is_written_from_evidence() -> None:
     drawn = lesson()
     proposal = drawn.proposal
     assert proposal.discovery == (
-        "`git push` fails with “The current branch <branch> has no upstream branch”: "
-        "run `git push -u origin <branch>` instead."
+        "Run `git push -u origin <branch>` when `git push` fails with “The current branch <branch> "
+        "has no upstream branch”."
     )
     assert proposal.condition == (
         "Pushing a branch: `git push` fails with “The current branch <branch> has no upstream "
-        "branch” (exit code 128)."
+        "branch”."
     )
     assert proposal.action == (
         "Run `git push -u origin <branch>` instead. "

@@ -107,27 +107,25 @@ PREPARED = {
 }
 
 
-def discoveries(run: Run) -> list[str]:
+def taught(run: Run) -> list[str]:
     execution = run.done()
-    return [
-        mistake_lesson(execution, found).proposal.discovery for found in find_mistakes(execution)
-    ]
+    return [mistake_lesson(execution, found).proposal.action for found in find_mistakes(execution)]
 
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_a_call_put_right_by_another_call_teaches_what_was_different(name: str) -> None:
     (failed, error), (worked, output), remedy = CHANGED[name]
     run = Run().bash(failed, error, code=1).bash(worked, output)
-    (said,) = discoveries(run)
-    assert said.endswith(f"”: {remedy}.")
+    (said,) = taught(run)
+    assert said.startswith(f"{remedy[0].upper()}{remedy[1:]}.")
 
 
 @pytest.mark.parametrize("name", PREPARED)
 def test_a_step_that_had_to_come_first_is_taught(name: str) -> None:
     (failed, error), first, remedy = PREPARED[name]
     run = Run().bash(failed, error, code=1).look().bash(first, "ok").bash(failed, "ok")
-    (said,) = discoveries(run)
-    assert said.endswith(f"”: {remedy}.")
+    (said,) = taught(run)
+    assert said.startswith(f"{remedy[0].upper()}{remedy[1:]}.")
 
 
 def test_what_the_project_lacked_is_taught_with_the_line_that_was_added() -> None:
@@ -135,8 +133,8 @@ def test_what_the_project_lacked_is_taught_with_the_line_that_was_added() -> Non
     run.edit("mix.exs", "deps = [\n]", 'deps = [\n{:lazy_html, "~> 0.1"},\n]')
     run.bash("mix deps.get", "ok").bash("mix test", "1) test x\n2 failures", code=2)
     run.edit("lib/a.ex").bash("mix test", "ok")
-    (said,) = discoveries(run)
-    assert 'add `{:lazy_html, "~> 0.1"}` to `mix.exs`, run `mix deps.get`' in said
+    (said,) = taught(run)
+    assert 'Add `{:lazy_html, "~> 0.1"}` to `mix.exs`, run `mix deps.get`' in said
 
 
 WORK = {
@@ -183,7 +181,7 @@ WORK = {
 
 @pytest.mark.parametrize("name", WORK)
 def test_ordinary_work_teaches_nothing(name: str) -> None:
-    assert discoveries(WORK[name]) == []
+    assert taught(WORK[name]) == []
 
 
 @pytest.mark.parametrize(
@@ -197,7 +195,7 @@ def test_ordinary_work_teaches_nothing(name: str) -> None:
 )
 def test_what_did_not_fail_teaches_nothing(outcome: CallOutcome) -> None:
     run = Run().bash("git push", NO_UPSTREAM, outcome=outcome)
-    assert discoveries(run.bash("git push -u origin retry-fetch", "ok")) == []
+    assert taught(run.bash("git push -u origin retry-fetch", "ok")) == []
 
 
 @pytest.mark.parametrize(("between", "lessons"), [(MAX_BETWEEN, 1), (MAX_BETWEEN + 1, 0)])
@@ -205,12 +203,12 @@ def test_an_answer_may_come_only_so_much_later(between: int, lessons: int) -> No
     run = Run().bash("git push", NO_UPSTREAM, code=128)
     for _ in range(between):
         run.look()
-    assert len(discoveries(run.bash("git push -u origin retry-fetch", "ok"))) == lessons
+    assert len(taught(run.bash("git push -u origin retry-fetch", "ok"))) == lessons
 
 
 def test_the_same_failure_twice_before_its_answer_is_one_lesson() -> None:
     run = Run().bash("git push", NO_UPSTREAM, code=128).bash("git push", NO_UPSTREAM, code=128)
-    assert len(discoveries(run.bash("git push -u origin retry-fetch", "ok"))) == 1
+    assert len(taught(run.bash("git push -u origin retry-fetch", "ok"))) == 1
 
 
 def test_the_step_that_the_error_speaks_of_is_the_one_that_failed() -> None:

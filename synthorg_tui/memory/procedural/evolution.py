@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
@@ -29,6 +29,7 @@ from synthorg_tui.memory.procedural.learn_models import (
     LessonQueue,
     ProgressSink,
 )
+from synthorg_tui.memory.procedural.lesson_items import ACTION, item_id
 from synthorg_tui.memory.procedural.models import ProceduralMemoryScope
 from synthorg_tui.memory.procedural.schedule import Moments, is_due
 from synthorg_tui.memory.procedural.supersession import ExistingSkill
@@ -37,6 +38,8 @@ from synthorg_tui.persistence.executions import ExecutionStore
 
 LAST_CYCLE: Final = "evolver"
 """Under which name the last cycle is remembered."""
+
+_DECIDED: Final = (ApprovalStatus.APPROVED, ApprovalStatus.REJECTED)
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +65,8 @@ class Evolution:
 
 class EvolutionService:
     """Gives the evolver what it looks at, and the queue what it proposes.
+
+    A lesson that a person rejected for its agent counts for nobody.
 
     Args:
         config: Of capture and of the evolver.
@@ -103,10 +108,17 @@ class EvolutionService:
             return Evolution(self._evolver.evolve((), ()))
         started = self._clock.now()
         try:
-            encounters = await self._encounters(started, progress)
+            rejected = await self._items((ACTION,), (ApprovalStatus.REJECTED,))
+            encounters = [
+                each
+                for each in await self._encounters(started, progress)
+                if item_id(each.lesson.key) not in rejected
+            ]
             trajectories = await asyncio.to_thread(trajectories_of, encounters)
             report = self._evolver.evolve(
-                trajectories, await self._shared(), decided=await self._decided()
+                trajectories,
+                await self._shared(),
+                decided=await self._items((PROMOTION, CONFLICT), _DECIDED),
             )
             evolution = await self._enqueue(report)
         except Exception:
@@ -157,14 +169,16 @@ class EvolutionService:
             if each.proposal.scope is ProceduralMemoryScope.ORG and each.memory_ids
         )
 
-    async def _decided(self) -> frozenset[str]:
-        items = [
+    async def _items(
+        self, kinds: Iterable[str], statuses: Container[ApprovalStatus]
+    ) -> frozenset[str]:
+        """Ids of the items of these kinds that stand so."""
+        found = [
             item
-            for kind in (PROMOTION, CONFLICT)
+            for kind in kinds
             for item in await self._queue.list(action_type=kind, snoozed=True)
         ]
-        over = (ApprovalStatus.APPROVED, ApprovalStatus.REJECTED)
-        return frozenset(item.id for item in items if item.status in over)
+        return frozenset(item.id for item in found if item.status in statuses)
 
     async def _enqueue(self, report: EvolverReport) -> Evolution:
         proposed: list[str] = []

@@ -20,6 +20,7 @@ from synthorg_tui.memory.procedural.active import ActiveSkills
 from synthorg_tui.memory.procedural.config import ProceduralMemoryConfig
 from synthorg_tui.memory.procedural.evolution import EvolutionService
 from synthorg_tui.memory.procedural.evolver import CONFLICT, PROMOTION
+from synthorg_tui.memory.procedural.learn import LearnService
 from synthorg_tui.memory.procedural.learn_models import LearnProgress
 from synthorg_tui.memory.procedural.ledger import SkillRecord
 from synthorg_tui.memory.procedural.models import (
@@ -156,6 +157,20 @@ async def test_what_was_decided_is_not_proposed_again(desk: Desk, status: Approv
     await desk.record(*(pushed(agent, "more") for agent in AGENTS))
     evolution = await desk.service().run()
     assert (evolution.proposed, evolution.revised, evolution.report.decided) == ((), (), 1)
+
+
+async def test_what_was_rejected_for_an_agent_is_no_reason_to_share_it(desk: Desk) -> None:
+    await desk.record(*(pushed(agent) for agent in AGENTS[:3]))
+    config = ProceduralMemoryConfig()
+    executions = DuckDBExecutionStore(desk.database)
+    learning = LearnService(
+        queue=desk.queue, executions=executions, config=config, clock=desk.clock
+    )
+    await learning.learn(word=False)
+    first, *_ = await desk.queue.list()
+    await desk.decide(first, ApprovalStatus.REJECTED)
+    report = (await desk.service().run()).report
+    assert (report.trajectories, report.few_agents, report.items) == (2, 1, ())
 
 
 async def test_an_expired_proposal_waits_again_once_there_is_more(desk: Desk) -> None:

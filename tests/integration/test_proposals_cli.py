@@ -219,6 +219,14 @@ class TestReading:
         assert re.fullmatch("[0-9a-f]{12}", before)
         assert desk.hash() != before
 
+    def test_what_cannot_be_read_can_only_be_rejected(self, desk: Desk) -> None:
+        desk.add(item().model_copy(update={"payload": "{"}))
+        shown = desk("show", ID)
+        assert "it can only be rejected" in shown.out
+        assert f"proposals reject {ID}" in shown.screen
+        ran = at_terminal(desk.program("approve", ID))
+        assert (ran.code, desk.status()) == (1, ApprovalStatus.PENDING)
+
     def test_an_unknown_and_an_ambiguous_id_are_told(self, desk: Desk) -> None:
         desk.add(item(), item(f"{ID}cd"))
         assert desk("show", "prune-1").code == 1

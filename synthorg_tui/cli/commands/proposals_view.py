@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.procedural.review_models import Decision, InboxEntry, Review
     from synthorg_tui.persistence.executions import Excerpt
 
-_WIDEST_LINE = 400
+_WIDEST_LINE = 2000
 _LONGEST_OUTPUT = 12
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 _EXPLAINED = {
@@ -68,7 +68,8 @@ def show_review(
     if review.item.status is ApprovalStatus.PENDING:
         console.line()
         console.parts([("hash", "dim"), (short_hash(review), "bold")])
-        console.note(f"to approve: synthorg-tui proposals approve {review.item.id}")
+        act = "reject" if review.problem else "approve"
+        console.note(f"to {act}: synthorg-tui proposals {act} {review.item.id}")
 
 
 def show_decision(console: Console, decision: "Decision") -> None:

@@ -76,6 +76,11 @@ PREPARED = {
         "npm install",
         "run `npm install`, then run `npm run build` again",
     ),
+    "a package": (
+        ("uv run pytest", "E  ModuleNotFoundError: No module named 'dateutil'"),
+        "uv add python-dateutil",
+        "run `uv add python-dateutil`, then run `pytest` again",
+    ),
     "what others pushed": (
         ("git push", "! [rejected] main -> main (fetch first)\nerror: failed to push some refs"),
         "git pull --rebase",

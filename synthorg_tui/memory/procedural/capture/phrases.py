@@ -104,6 +104,7 @@ class Phrases:
         self._found = found
         self._project = execution.project or ""
         self._values = _values(execution, found)
+        self._called = (found.step.words, found.worked.words)
 
     @property
     def own_names(self) -> tuple[str, ...]:
@@ -150,7 +151,7 @@ class Phrases:
             return self.path(word)
         if place == 0 or keep or word.startswith("-"):
             return self.general(_quoted(word), 120)
-        if place > 1 and _INSTALL.fullmatch(step.intent):
+        if place > 1 and step.words in self._called and _INSTALL.fullmatch(step.intent):
             return "<package>"
         for pattern, name in _KINDS:
             if pattern.fullmatch(word):

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from synthorg_tui.core.paths import expand_home
+from synthorg_tui.mcp import DEFAULT_PORT
 
 MAX_AGENT: Final = 128
-DEFAULT_PORT: Final = 7717
 
 
 def add_mcp(commands: Any, command: Callable[..., argparse.ArgumentParser]) -> None:

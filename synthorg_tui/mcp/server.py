@@ -73,12 +73,13 @@ INSTRUCTIONS: Final = (
 Context = ServerRequestContext[None, Any]
 _MARKDOWN: Final = "text/markdown"
 _PLAIN: Final = "text/plain"
-_CODES: Final[dict[type[DomainError], int]] = {
+CODES: Final[dict[type[DomainError], int]] = {
     AgentRefusedError: INVALID_REQUEST,
     SkillNotFoundError: INVALID_PARAMS,
     uris.UnknownResourceError: INVALID_PARAMS,
     uris.InvalidBudgetError: INVALID_PARAMS,
 }
+"""How refusals are told by the protocol; anything else is an internal error."""
 
 
 class MemoryServer(Server[None]):
@@ -317,7 +318,7 @@ def _told() -> Iterator[None]:
     try:
         yield
     except DomainError as error:
-        raise MCPError(_CODES.get(type(error), INTERNAL_ERROR), _words(error)) from error
+        raise MCPError(CODES.get(type(error), INTERNAL_ERROR), _words(error)) from error
     except MCPError:
         raise
     except Exception as error:

@@ -32,8 +32,7 @@ async def run_mcp(context: Context) -> int:
 
 
 async def _serve_http(context: Context, acting: "Acting") -> None:
-    from synthorg_tui.cli.mcp_parser import DEFAULT_PORT
-    from synthorg_tui.mcp import bridge
+    from synthorg_tui.mcp import DEFAULT_PORT, bridge
     from synthorg_tui.mcp.token import TOKEN_FILE
 
     def tell(url: str) -> None:

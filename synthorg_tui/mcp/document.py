@@ -1,0 +1,169 @@
+"""``docs/mcp.md``, made of the definitions in the code."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from synthorg_tui.agents import tools
+from synthorg_tui.agents.config import AgentAccessConfig
+from synthorg_tui.agents.envelopes import ErrorCode
+from synthorg_tui.agents.guarded import ORIGIN_TAG
+from synthorg_tui.agents.reports import MAX_REPORT
+from synthorg_tui.agents.session import MAX_QUERY
+from synthorg_tui.mcp import DEFAULT_PORT, uris
+from synthorg_tui.mcp.http import HOST, PATH
+from synthorg_tui.mcp.server import CODES, PROMPT, digest_prompt, resource_templates
+from synthorg_tui.mcp.stdio import MAX_MESSAGE
+from synthorg_tui.mcp.token import TOKEN_FILE
+from synthorg_tui.memory import self_editing_arguments, tool_replies
+from synthorg_tui.memory.backends.inmemory import InMemoryBackend
+from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.tool_retriever import ToolBasedInjectionStrategy
+from synthorg_tui.providers.models import ToolDefinition
+
+_MIB: Final = 1024 * 1024
+_ACCESS: Final = AgentAccessConfig()
+
+_REASONS: Final = {
+    ErrorCode.INVALID_ARGUMENT: "the arguments don't fit; the message says which and why",
+    ErrorCode.GUARDRAIL_VIOLATED: "`missing_actor`, `missing_confirm` (it must be literally `true`)"
+    " or `missing_reason`: nothing was destroyed",
+    ErrorCode.NOT_FOUND: "nothing that the agent may see has this name or id",
+    ErrorCode.CONFLICT: "something else is under way",
+    ErrorCode.NOT_SUPPORTED: "this store can't do that",
+}
+
+_START: Final = f"""\
+# MCP
+
+Made from the code by `python -m synthorg_tui.mcp.document > docs/mcp.md`.
+
+`synthorg-tui mcp --agent ID` is an MCP server for one agent. Your agent's program starts it, as it starts any other:
+
+```json
+{{"mcpServers": {{"memory": {{"command": "synthorg-tui", "args": ["mcp", "--agent", "claude-code"]}}}}}}
+```
+
+`synthorg-tui connect` writes that into the configuration of the programs it knows. The server asks whoever has the store
+open: the app, `synthorg-tui serve`, or an owner that it starts and that leaves with its last client. When the owner
+goes, the next call is made to the next one.
+
+The agent is who `--agent` says and works in the project that `--project` says, by default the working directory. It sees
+its own memories of that project and of no project, and what is shared; never another agent's.
+With `--read-only` the tools that write are left out; a person can take writing away, or everything, at the desk.
+No tool decides on a proposal, changes a policy of the organisation or a setting. Every call is on record.
+
+Protocol versions are those of the official Python SDK: the handshake ones up to 2025-11-25, and 2026-07-28.
+
+## Over HTTP
+
+`synthorg-tui mcp --agent ID --http` listens at `http://{HOST}:{DEFAULT_PORT}{PATH}` (streamable HTTP), on the loopback
+interface only. A request needs the header `Authorization: Bearer TOKEN`; the token is in `{TOKEN_FILE}` of the data directory,
+made at the first start, and the server refuses to start while others can read that file. Delete it to have a new one made.
+
+| Status | When |
+|---|---|
+| 401 | the token is missing or wrong; nothing else of the request was looked at |
+| 403 | the `Origin` is another than the server's own |
+| 404 | the session has ended |
+| 413 | the body is longer than {MAX_MESSAGE // _MIB} MiB |
+| 421 | the `Host` is another than `{HOST}` or `localhost` with the server's port |
+"""
+
+_NOTES: Final = f"""\
+## Progress, cancelling, changes
+
+A call with a progress token is reported on every second while it lasts. A cancelled request is cancelled in the owner, too.
+`notifications/resources/list_changed` tells that a skill was approved or retired, `notifications/tools/list_changed` that the
+agent may write again, or no more.
+
+## Errors
+
+A tool that refuses says so in its result, with `isError`. Memory tools do so in words, `{tool_replies.ERROR_PREFIX} ...`; the others in
+JSON: `{{"status": "ok", "data": ...}}`, or `{{"status": "error", "error_type", "message", "domain_code"}}` with one of
+"""
+
+_LIMITS: Final = f"""\
+## Limits
+
+| What | At most |
+|---|---|
+| a message | {MAX_MESSAGE // _MIB} MiB; a longer one is passed over and answered with an error without an id |
+| a question | {MAX_QUERY} characters |
+| a report | {MAX_REPORT // _MIB} MiB |
+| memories written | {_ACCESS.writes_per_minute} a minute and agent (`agent_access.writes_per_minute`) |
+
+What an agent writes is redacted, kept once, marked `{ORIGIN_TAG}` and private. What it is given is fenced: text in
+`<{tool_replies.TAG_TOOL_RESULT}>`, `<memory-entry>` or `<skill>` is data, and can't close its fence.
+"""
+
+
+def document() -> str:
+    """The text of ``docs/mcp.md``."""
+    parts = [_START, "## Tools\n\nEvery agent has\n", *_tools(tools.definitions())]
+    parts += ["and, where `memory.retrieval.strategy` is `context` or `tool_based`,\n"]
+    parts += [*_tools(_searching()), "or, where it is `self_editing`,\n"]
+    parts += [*_tools(self_editing_arguments.definitions()), _prompt(), _resources(), _NOTES]
+    parts += [
+        _table(("`domain_code`", "Why"), [(f"`{code}`", _REASONS[code]) for code in ErrorCode])
+    ]
+    parts += ["Prompts and resources answer with an error of the protocol instead:\n"]
+    rows = [(f"`{code}`", _first_line(kind)) for kind, code in CODES.items()]
+    parts += [
+        _table(("Code", "Why"), [*rows, ("`-32603`", "Anything else; the message says what.")])
+    ]
+    return "\n".join([*parts, _LIMITS])
+
+
+def _searching() -> tuple[ToolDefinition, ...]:
+    return ToolBasedInjectionStrategy(
+        backend=InMemoryBackend(), config=MemoryRetrievalConfig()
+    ).get_tool_definitions()
+
+
+def _tools(definitions: Iterable[ToolDefinition]) -> Iterable[str]:
+    for each in definitions:
+        kind = "It writes." if each.name in tools.WRITING else "It only reads."
+        schema = json.dumps(_plain(each.parameters), indent=2)
+        yield f"### {each.name}\n\n{each.description} {kind}\n\n```json\n{schema}\n```\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _prompt() -> str:
+    rows = [
+        (f"`{each.name}`", each.description or "", "yes" if each.required else "no")
+        for each in digest_prompt().arguments or ()
+    ]
+    return f"## Prompt\n\n`{PROMPT}`: {digest_prompt().description}\n\n" + _table(
+        ("Argument", "Meaning", "Needed"), rows
+    )
+
+
+def _resources() -> str:
+    rows = [
+        (f"`{each.uri_template}`", each.description or "", each.mime_type or "")
+        for each in resource_templates()
+    ]
+    return (
+        "## Resources\n\nSkills are listed. Names and questions are percent-encoded; without "
+        f"`{uris.BUDGET}` a digest has `agent_access.digest_token_budget` "
+        f"({_ACCESS.digest_token_budget}).\n\n" + _table(("URI", "Content", "Type"), rows)
+    )
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [header, ("---",) * len(header), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _first_line(kind: type) -> str:
+    return (kind.__doc__ or "").splitlines()[0]
+
+
+if __name__ == "__main__":
+    print(document(), end="")

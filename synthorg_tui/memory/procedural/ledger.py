@@ -1,7 +1,7 @@
 """The skills that a person let count: what they say, where they are, how often they served."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -12,7 +12,6 @@ from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.procedural.models import (
     Count,
     Evidence,
-    Lesson,
     LessonKind,
     ProceduralMemoryProposal,
 )
@@ -119,7 +118,7 @@ _EVIDENCE = TypeAdapter(tuple[Evidence, ...])
 
 
 class SkillLedger:
-    """Reads the ledger, counts applications and gathers evidence; approvals write it."""
+    """Reads the ledger and counts applications; what decisions change is written with them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -164,25 +163,9 @@ class SkillLedger:
 
         return await self._database.write(work)
 
-    async def seen_again(self, lesson: Lesson) -> bool:
-        """Add a lesson's evidence to the skill in force that was drawn from the same one.
-
-        ``False`` when there is none: then it is for a person to see.
-        """
-
-        def work(db: "Connection") -> bool:
-            found = select(db, "WHERE lesson_key = ? AND status = 'active'", [lesson.key])
-            for record in found:
-                known = {each.lines for each in record.evidence}
-                fresh = tuple(each for each in lesson.evidence if each.lines not in known)
-                if fresh:
-                    db.execute(
-                        "UPDATE skills SET evidence = ? WHERE path = ?",
-                        [_evidence_json((*record.evidence, *fresh)), record.path],
-                    )
-            return bool(found)
-
-        return await self._database.write(work)
+    async def change(self, work: "Callable[[Connection], None]") -> None:
+        """Run ``work`` in a transaction of its own."""
+        await self._database.write(work)
 
 
 def find(db: "Connection", path: str) -> SkillRecord | None:

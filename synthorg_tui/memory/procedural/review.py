@@ -12,7 +12,7 @@ from synthorg_tui.approvals.errors import (
     DecisionRefusedError,
     StaleReviewError,
 )
-from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
+from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus, RiskLevel
 from synthorg_tui.approvals.person import Person, Policy
 from synthorg_tui.approvals.queue import ApprovalQueue, payload_hash
 from synthorg_tui.approvals.scan import scan
@@ -231,8 +231,8 @@ class ReviewDesk:
     async def adopt_by_policy(self) -> tuple[Decision, ...]:
         """Approve what needs no person, when the settings say so.
 
-        That is a lesson for its own agent that replaces and contradicts nothing and in which
-        nothing looks dangerous; everything else still waits.
+        That is a lesson for its own agent that replaces and contradicts nothing, whose risk isn't
+        high and in which nothing looks dangerous; everything else still waits.
         """
         if self._require_approval:
             return ()
@@ -377,6 +377,7 @@ def _is_harmless(review: Review) -> bool:
         and not review.problem
         and lesson.proposal.scope is ProceduralMemoryScope.AGENT
         and not review.flags
+        and review.item.risk_level in (RiskLevel.LOW, RiskLevel.MEDIUM)
         and not review.replaces
         and all(each.verdict != SupersessionVerdict.CONFLICT for each in review.near)
     )

@@ -186,4 +186,4 @@ def _words(text: str | None) -> tuple[str, ...] | None:
         return None
     if not isinstance(found, list) or not all(isinstance(w, str) and w.strip() for w in found):
         return None
-    return tuple(dict.fromkeys(found))
+    return tuple(found)

@@ -34,8 +34,8 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.memory.backends.local.maintenance import Maintenance
     from synthorg_tui.memory.injection_service import InjectionService
+    from synthorg_tui.memory.procedural.assembly import Office
     from synthorg_tui.memory.procedural.evolution import EvolutionService
-    from synthorg_tui.memory.procedural.file_changes import FileChanges
     from synthorg_tui.memory.procedural.learn import LearnService
     from synthorg_tui.memory.procedural.ledger import SkillLedger
     from synthorg_tui.memory.procedural.pruning.service import PruneService
@@ -296,53 +296,27 @@ class Engine:
 
         return SkillLedger(self._database)
 
-    @cached_property
+    @property
     def reviews(self) -> "ReviewDesk":
         """Where a person decides about what is proposed."""
-        from synthorg_tui.memory.procedural.deciding import Decider
-        from synthorg_tui.memory.procedural.journal import Journal
-        from synthorg_tui.memory.procedural.prepare import Preparer
-        from synthorg_tui.memory.procedural.review import ReviewDesk
-
-        store, procedural = self._local(), self.settings.memory.procedural
-        decisions = Journal(self._database, self.approvals)
-        return ReviewDesk(
-            queue=self.approvals,
-            ledger=self.ledger,
-            decider=Decider(
-                journal=decisions,
-                store=store,
-                queue=self.approvals,
-                clock=self._clock,
-                on_decision=lambda decision: self.events.emit("skills", decision.title),
-            ),
-            store=store,
-            preparer=Preparer(
-                ledger=self.ledger,
-                store=store,
-                shelf=self.skill_library,
-                own_root=self._own_skills,
-                agents=lambda: self.settings.agents,
-                propagation=procedural.propagation,
-                clock=self._clock,
-            ),
-            executions=self.executions,
-            require_approval=procedural.require_approval,
-            clock=self._clock,
-        )
+        return self._office.reviews
 
     @cached_property
-    def file_changes(self) -> "FileChanges":
-        """Puts skills that changed on disk up for review."""
-        from synthorg_tui.memory.procedural.file_changes import FileChanges
+    def _office(self) -> "Office":
+        from synthorg_tui.memory.procedural.assembly import open_office
 
-        return FileChanges(
+        return open_office(
+            database=self._database,
             queue=self.approvals,
             ledger=self.ledger,
             store=self._local(),
             shelf=self.skill_library,
-            deciding=self.reviews.deciding,
+            own_root=self._own_skills,
+            agents=lambda: self.settings.agents,
+            executions=self.executions,
+            config=self.settings.memory.procedural,
             clock=self._clock,
+            on_decision=lambda decision: self.events.emit("skills", decision.title),
         )
 
     @cached_property
@@ -356,7 +330,7 @@ class Engine:
             projects=self.executions,
             ledger=self.ledger,
             queue=self.approvals,
-            changes=self.file_changes,
+            changes=self._office.file_changes,
             watches=self.settings.skills.watch,
         )
 
@@ -393,7 +367,7 @@ class Engine:
             config=self.settings.memory.procedural,
             clock=self._clock,
             provider=self.wording_model,
-            sink=self.ledger,
+            sink=self._office.recurrences,
             adopt=None if waits else self.reviews.adopt_by_policy,
         )
 

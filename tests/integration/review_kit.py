@@ -17,10 +17,10 @@ from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.index.protocol import VectorIndex
 from synthorg_tui.memory.models import MemoryEntry
-from synthorg_tui.memory.procedural.config import PropagationConfig
-from synthorg_tui.memory.procedural.deciding import Decider
+from synthorg_tui.memory.procedural.assembly import Office as Parts
+from synthorg_tui.memory.procedural.assembly import open_office
+from synthorg_tui.memory.procedural.config import ProceduralMemoryConfig, PropagationConfig
 from synthorg_tui.memory.procedural.file_changes import FileChanges
-from synthorg_tui.memory.procedural.journal import Journal
 from synthorg_tui.memory.procedural.ledger import SkillLedger
 from synthorg_tui.memory.procedural.models import (
     WORDED_FIELDS,
@@ -30,7 +30,6 @@ from synthorg_tui.memory.procedural.models import (
     LessonKind,
     ProceduralMemoryProposal,
 )
-from synthorg_tui.memory.procedural.prepare import Preparer
 from synthorg_tui.memory.procedural.review import ReviewDesk
 from synthorg_tui.memory.procedural.subjects import LESSON_ACTION
 from synthorg_tui.persistence.executions import DuckDBExecutionStore
@@ -60,9 +59,15 @@ class Office:
     backend: LocalMemoryBackend
     queue: ApprovalQueue
     ledger: SkillLedger
-    journal: Journal
-    desk: ReviewDesk
-    changes: FileChanges
+    parts: Parts
+
+    @property
+    def desk(self) -> ReviewDesk:
+        return self.parts.reviews
+
+    @property
+    def changes(self) -> FileChanges:
+        return self.parts.file_changes
 
     @property
     def skills(self) -> Path:
@@ -111,42 +116,29 @@ async def office(
         database = backend.core.database
         queue = ApprovalQueue(database, clock=clock)
         ledger = SkillLedger(database)
-        journal = Journal(database, queue)
         shelf = SkillLibrary(
             (
                 SkillRoot(data_dir / USER, RootScope.USER),
                 SkillRoot(data_dir / OWN, RootScope.OWN),
             )
         )
-        preparer = Preparer(
+        config = ProceduralMemoryConfig(
+            propagation=propagation or PropagationConfig(), require_approval=require_approval
+        )
+        parts = open_office(
+            database=database,
+            queue=queue,
             ledger=ledger,
             store=backend,
             shelf=shelf,
             own_root=data_dir / OWN,
             agents=lambda: agents,
-            propagation=propagation or PropagationConfig(),
-            clock=clock,
-        )
-        desk = ReviewDesk(
-            queue=queue,
-            ledger=ledger,
-            decider=Decider(journal=journal, store=backend, queue=queue, clock=clock),
-            store=backend,
-            preparer=preparer,
             executions=DuckDBExecutionStore(database),
-            require_approval=require_approval,
+            config=config,
             clock=clock,
         )
-        changes = FileChanges(
-            queue=queue,
-            ledger=ledger,
-            store=backend,
-            shelf=shelf,
-            deciding=desk.deciding,
-            clock=clock,
-        )
-        await journal.roll_forward()
-        yield Office(data_dir, backend, queue, ledger, journal, desk, changes)
+        await parts.journal.roll_forward()
+        yield Office(data_dir, backend, queue, ledger, parts)
 
 
 def proposal(**fields: object) -> ProceduralMemoryProposal:

@@ -262,20 +262,16 @@ class Engine:
         from synthorg_tui.agents.gateway import AgentGateway
         from synthorg_tui.agents.reports import Reports
         from synthorg_tui.agents.session import Services
-        from synthorg_tui.agents.shelf import FolderShelf
-        from synthorg_tui.skills.library import SkillLibrary
-        from synthorg_tui.skills.models import RootScope, SkillRoot
+        from synthorg_tui.agents.shelf import LedgerShelf
 
         config = self.settings.agent_access
-        # Only the folder that approvals write to: elsewhere a file isn't approved by being there.
-        approved = SkillLibrary((SkillRoot(self._own_skills, RootScope.OWN),))
         return AgentGateway(
             Services(
                 config=config,
                 injection=self.injection,
                 prepare=self.injection.serve,
                 reports=Reports(self.imports, data_dir=self.data_dir, clock=self._clock),
-                shelf=FolderShelf(approved.scan),
+                shelf=LedgerShelf(self.ledger),
                 audit=AuditTrail(self._database, keep=config.audit_calls),
                 events=self.events,
                 clock=self._clock,

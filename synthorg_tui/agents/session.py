@@ -56,11 +56,11 @@ _STORED_ID: Final = re.compile(r"\(id=([0-9a-f-]{36})[,)]")
 class SkillShelf(Protocol):
     """The skills that agents may read: those a person approved."""
 
-    async def cards(self) -> tuple[SkillCard, ...]:
-        """What there is, by name."""
+    async def cards(self, agent_id: str) -> tuple[SkillCard, ...]:
+        """What there is for the agent, by name."""
         ...
 
-    async def text(self, name: str) -> str:
+    async def text(self, agent_id: str, name: str) -> str:
         """The SKILL.md of that name; raises ``SkillNotFoundError``."""
         ...
 
@@ -157,13 +157,15 @@ class AgentSession:
     async def skills(self) -> tuple[SkillCard, ...]:
         """The skills a person approved; raises ``AgentRefusedError`` while paused."""
         self._require(writing=False)
-        return await self._services.shelf.cards()
+        return await self._services.shelf.cards(self.identity.agent_id)
 
     async def read_skill(self, name: str) -> str:
         """A skill's text, fenced; raises ``SkillNotFoundError`` and ``AgentRefusedError``."""
         started = time.perf_counter()
         self._require(writing=False)
-        text = wrap_untrusted(TAG_SKILL, await self._services.shelf.text(name))
+        text = wrap_untrusted(
+            TAG_SKILL, await self._services.shelf.text(self.identity.agent_id, name)
+        )
         await self._record(CallKind.SKILL, "read_skill", {"name": name}, ToolReply(text), started)
         return text
 
@@ -171,7 +173,7 @@ class AgentSession:
         if name == tools.REPORT_OUTCOME:
             return await self._services.reports.take(self.identity, arguments)
         if name == tools.LIST_SKILLS:
-            cards = await self._services.shelf.cards()
+            cards = await self._services.shelf.cards(self.identity.agent_id)
             listed = [{"name": each.name, "description": each.description} for each in cards]
             return envelopes.ok({"skills": listed})
         if name == tools.READ_SKILL:
@@ -190,7 +192,11 @@ class AgentSession:
             told = f"name must be a text of 1 to {tools.MAX_SKILL_NAME} characters"
             return envelopes.error("InvalidArgument", told, ErrorCode.INVALID_ARGUMENT)
         try:
-            return ToolReply(wrap_untrusted(TAG_SKILL, await self._services.shelf.text(name)))
+            return ToolReply(
+                wrap_untrusted(
+                    TAG_SKILL, await self._services.shelf.text(self.identity.agent_id, name)
+                )
+            )
         except SkillNotFoundError as error:
             return envelopes.error("SkillNotFound", error.message, ErrorCode.NOT_FOUND)
 

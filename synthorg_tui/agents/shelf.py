@@ -1,41 +1,62 @@
-"""The skills that agents may read, from the files of approved ones."""
+"""The skills that agents may read: those a person approved, word for word as approved."""
 
-import asyncio
-from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from synthorg_tui.agents.errors import SkillNotFoundError
 from synthorg_tui.agents.models import SkillCard
-from synthorg_tui.skills.models import SkillFile
+from synthorg_tui.memory.procedural.ledger import SkillRecord
+from synthorg_tui.memory.procedural.models import ProceduralMemoryScope
+from synthorg_tui.skills.parse import parse
 
 
-class FolderShelf:
-    """Reads the files anew each time: a retired skill is gone at once.
+class ApprovedSkills(Protocol):
+    """What was approved, and the bytes of it."""
 
-    ``scan`` gives the files of approved skills; those that can't be used or are shadowed by
-    another of the same name aren't on the shelf.
+    async def active(self) -> tuple[SkillRecord, ...]:
+        """Skills that count now."""
+        ...
+
+    async def content(self, sha256: str) -> bytes:
+        """The bytes with this digest."""
+        ...
+
+
+class LedgerShelf:
+    """Hands out what the ledger keeps, never what lies on disk.
+
+    A file that somebody changed or dropped into the folder is read by agents only once a person
+    approved it. Skills of another agent's own scope are not on an agent's shelf.
     """
 
-    def __init__(self, scan: Callable[[], Iterable[SkillFile]]) -> None:
-        self._scan = scan
+    def __init__(self, ledger: ApprovedSkills) -> None:
+        self._ledger = ledger
 
-    async def cards(self) -> tuple[SkillCard, ...]:
-        """What there is, by name."""
-        found = await asyncio.to_thread(self._usable)
-        return tuple(
-            SkillCard(each.name, each.document.description, each.root.scope.value)
-            for each in sorted(found, key=lambda file: file.name)
-            if each.document is not None
-        )
+    async def cards(self, agent_id: str) -> tuple[SkillCard, ...]:
+        """What there is for the agent, by name."""
+        found = await self._readable(agent_id)
+        return tuple([await self._card(found[name]) for name in sorted(found)])
 
-    async def text(self, name: str) -> str:
+    async def text(self, agent_id: str, name: str) -> str:
         """The SKILL.md of that name; raises ``SkillNotFoundError``."""
-        found = await asyncio.to_thread(self._usable)
-        for each in found:
-            if each.name == name:
-                return each.text
-        raise SkillNotFoundError("no skill has this name", remedy="list_skills names them.")
+        record = (await self._readable(agent_id)).get(name)
+        if record is None:
+            raise SkillNotFoundError("no skill has this name", remedy="list_skills names them.")
+        return await self._text(record)
 
-    def _usable(self) -> list[SkillFile]:
-        return [
-            each for each in self._scan() if each.document is not None and each.shadowed_by is None
-        ]
+    async def _card(self, record: SkillRecord) -> SkillCard:
+        document, _ = parse(await self._text(record), name=record.name)
+        description = document.description if document else record.proposal.discovery
+        return SkillCard(record.name, description, record.proposal.scope.value)
+
+    async def _text(self, record: SkillRecord) -> str:
+        return (await self._ledger.content(record.sha256)).decode("utf-8", "replace")
+
+    async def _readable(self, agent_id: str) -> dict[str, SkillRecord]:
+        """By name; of several, that of the agent itself."""
+        found: dict[str, SkillRecord] = {}
+        for record in await self._ledger.active():
+            own = record.agent_id == agent_id
+            shared = record.proposal.scope is not ProceduralMemoryScope.AGENT
+            if record.sha256 and (own or (shared and record.name not in found)):
+                found[record.name] = record
+        return found

@@ -318,4 +318,5 @@ def _outcome(report: "ImportReport") -> ImportOutcome:
         malformed_lines=report.malformed_lines,
         skipped=report.skipped,
         cancelled=report.cancelled,
+        lessons=report.lessons_proposed,
     )

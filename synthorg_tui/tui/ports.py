@@ -160,6 +160,7 @@ class ImportOutcome:
     malformed_lines: int
     skipped: tuple[tuple[str, str], ...]
     cancelled: bool
+    lessons: int = 0
 
 
 class MemoryShelf(Protocol):

@@ -39,7 +39,7 @@ from synthorg_tui.tui.view_models.approvals_wording import (
     to_document,
 )
 from synthorg_tui.tui.view_models.guard import INERT_SECONDS, InertGuard
-from synthorg_tui.tui.view_models.ink import Line, plain
+from synthorg_tui.tui.view_models.ink import Line, plain, wrap
 
 TEXTS = st.text(min_size=1, max_size=120).filter(str.strip)
 WORDINGS = st.builds(Wording, TEXTS, TEXTS, TEXTS, TEXTS, st.lists(TEXTS, max_size=6).map(tuple))
@@ -171,13 +171,13 @@ class TestRows:
 
 class TestReview:
     def test_all_evidence_is_shown_with_what_failed_and_what_worked(self) -> None:
-        shown = plain(ground_lines(sheet(), 80, NOW))
+        shown = plain(ground_lines(sheet(), NOW))
         for each in sheet().occurrences:
             for part in (each.failed, each.resolved_by, each.error.split("\n")[0]):
                 assert part in shown
 
     def test_flags_come_before_the_evidence(self) -> None:
-        shown = plain(ground_lines(sheet(5), 80, NOW))
+        shown = plain(ground_lines(sheet(5), NOW))
         assert shown.index("an instruction to the agent") < shown.index("Evidence")
 
     def test_every_field_names_its_author(self) -> None:
@@ -197,7 +197,7 @@ class TestReview:
 
     def test_a_draft_is_shown_as_what_it_changes(self) -> None:
         draft = replace(PROPOSED, action="Run `git push -u`.")
-        shown = plain(kept_lines(sheet(), 80, draft))
+        shown = plain(kept_lines(sheet(), draft))
         assert "- Run `git push -u origin HEAD`." in shown
         assert "+ Run `git push -u`." in shown
         assert "not approved yet" in shown
@@ -218,15 +218,20 @@ class TestReview:
 
     def test_both_versions_of_a_file_that_both_sides_changed_are_shown(self) -> None:
         both = replace(sheet(3), text="of the disk\n", ours="of our own\n")
-        shown = plain(kept_lines(both, 80, None))
+        shown = plain(kept_lines(both, None))
         assert "of the disk" in shown
         assert "of our own" in shown
 
     @given(st.integers(20, 140), WORDINGS)
-    def test_a_review_of_anything_can_be_drawn(self, width: int, said: Wording) -> None:
-        whole = replace(sheet(), proposed=said, description=said.action)
-        lines: list[Line] = whole_lines(whole, width, NOW, PROPOSED, 0)
-        assert lines
+    def test_a_review_of_anything_fits_any_width(self, width: int, said: Wording) -> None:
+        lines: list[Line] = whole_lines(replace(sheet(), proposed=said), NOW, PROPOSED, 0)
+        assert all(row.width <= width for each in lines for row in wrap(each, width))
+
+    @pytest.mark.parametrize("width", [20, 79, 120])
+    def test_the_rule_of_a_section_reaches_the_edge(self, width: int) -> None:
+        rules = [each for each in whole_lines(sheet(), NOW) if each.fill]
+        assert len(rules) == 5
+        assert all(wrap(each, width)[0].width == width for each in rules)
 
 
 class TestWording:

@@ -117,7 +117,7 @@ class TestChanges:
 
 
 def test_what_is_known_names_use_teachers_and_versions() -> None:
-    shown = plain(known_lines(skill("set-upstream-first-push"), 70, NOW))
+    shown = plain(known_lines(skill("set-upstream-first-push"), NOW))
     for part in ("14×, last 2026-03-13", "mem-00001", "Taught by", "  2 edited by", "  1 approved"):
         assert part in shown
-    assert "never yet" in plain(known_lines(skill("run-the-tests"), 70, NOW))
+    assert "never yet" in plain(known_lines(skill("run-the-tests"), NOW))

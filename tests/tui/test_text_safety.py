@@ -4,9 +4,11 @@ import unicodedata
 from dataclasses import replace
 
 import pytest
+from approvals_fakes import FakeApprovals, approval_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.segment import Segment
+from skills_fakes import FakeSkills, skill_rows
 from textual.widgets import Input, TextArea
 from tui_fakes import NOW, FakeDesk, fake_app, rows
 from tui_helpers import screen_text, settle, type_text
@@ -14,8 +16,17 @@ from tui_helpers import screen_text, settle, type_text
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.app import MemoryDeskApp
+from synthorg_tui.tui.approvals_ports import (
+    Flag,
+    Neighbour,
+    Occurrence,
+    ReviewSheet,
+    TrailEvent,
+    Wording,
+)
 from synthorg_tui.tui.jobs import say
 from synthorg_tui.tui.ports import Excerpt, Facets, FoundPlace, ImportOutcome, MemoryRow, Revision
+from synthorg_tui.tui.skills_ports import Problem, Skill, Version
 from synthorg_tui.tui.view_models.detail import detail_lines, excerpt_lines
 from synthorg_tui.tui.view_models.importing import place_line, report_lines
 from synthorg_tui.tui.view_models.ink import Line, plain, wrap
@@ -104,6 +115,85 @@ async def test_no_screen_lets_hostile_text_act(keys: tuple[str, ...]) -> None:
     desk = evil_desk()
     await desk.remove([f"{EVIL}4"])
     app = fake_app(desk)
+    async with app.run_test(size=SIZE) as pilot:
+        await settle(pilot)
+        for key in keys:
+            await pilot.press(key)
+            await settle(pilot)
+        assert_inert(app)
+        await click_everywhere(pilot, app)
+        assert app.is_running
+
+
+class EvilApprovals(FakeApprovals):
+    """A queue whose every text is hostile."""
+
+    def sheet(self, item_id: str) -> ReviewSheet:
+        made = super().sheet(item_id)
+        said = Wording(EVIL, EVIL, EVIL, EVIL, (EVIL, EVIL))
+        seen = Occurrence(EVIL, EVIL, EVIL, EVIL * 2, EVIL, (EVIL,), NOW, EVIL)
+        return replace(
+            made,
+            proposed=said,
+            grounded=replace(said, action="x" + EVIL),
+            authors=(("discovery", EVIL),),
+            occurrences=(seen, seen),
+            flags=(Flag(EVIL, EVIL, EVIL),),
+            neighbours=(Neighbour(EVIL, EVIL, 0.5, EVIL),),
+            path=EVIL,
+            text=EVIL,
+            diff=(EVIL, f"+{EVIL}"),
+            replaces=(EVIL,),
+            agents=(EVIL,),
+            ours=EVIL,
+            problem=made.problem,
+            description=EVIL,
+            requested_by=EVIL,
+            trail=(TrailEvent(NOW, EVIL, EVIL, EVIL),),
+        )
+
+
+class EvilSkills(FakeSkills):
+    """Skills whose every text is hostile."""
+
+    async def skill(self, path: str) -> Skill:
+        problem = Problem(1, True, EVIL, EVIL)
+        row = replace(self.rows[path], problems=(problem,), shadowed_by=EVIL, waiting=EVIL)
+        seen = Occurrence(EVIL, EVIL, EVIL, EVIL, EVIL, (EVIL,), NOW, EVIL)
+        version = Version(NOW, EVIL, EVIL)
+        return Skill(row, EVIL, (EVIL,), (version, replace(version, text="x")), (seen,))
+
+
+def evil_learning() -> FakeDesk:
+    desk = evil_desk()
+    items = [
+        replace(row, id=f"{EVIL}{at}", title=EVIL, agent_id=EVIL, scope=EVIL, risk=EVIL)
+        for at, row in enumerate(approval_rows(6))
+    ]
+    desk.approvals = EvilApprovals(items)
+    desk.skills = EvilSkills([replace(row, name=EVIL) for row in skill_rows(7)])
+    return desk
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ("4",),
+        ("4", "t", "t"),
+        ("4", "enter"),
+        ("4", "enter", "z", "a"),
+        ("4", "enter", "e"),
+        ("4", "enter", "c", "G"),
+        ("4", "enter", "p"),
+        ("3",),
+        ("3", "d"),
+        ("3", "v", "z"),
+        ("3", "X"),
+    ],
+    ids=" ".join,
+)
+async def test_no_screen_of_learning_lets_hostile_text_act(keys: tuple[str, ...]) -> None:
+    app = fake_app(evil_learning())
     async with app.run_test(size=SIZE) as pilot:
         await settle(pilot)
         for key in keys:

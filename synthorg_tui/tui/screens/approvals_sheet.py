@@ -71,7 +71,7 @@ class ReviewView(Screen[None]):
             ground = LineView(id="ground")
             yield ground
             kept = LineView(id="kept")
-            kept.border_title = "What would be kept"
+            kept.border_title = drawn.KEPT
             yield kept
         yield KeyBar("review", "app")
 
@@ -136,21 +136,22 @@ class ReviewView(Screen[None]):
             error = self._error
             ground.show(inbox_error(error.message, error.remedy) if error else [])
             return
-        width = ground.room
         several = len(sheet.occurrences) > 1
         ground.border_subtitle = (
             "o next · p transcript" if several else "p transcript" if sheet.occurrences else ""
         )
         now, chosen = self._now(), self._chosen if several else -1
         if narrow:
-            lines = drawn.whole_lines(sheet, width, now, self.draft, chosen)
-            ground.show([*self._news(), *lines], top=top)
+            lines = [*self._news(), *drawn.whole_lines(sheet, now, self.draft, chosen)]
+            ground.show(lines, top=top)
+            if self.draft is not None and top:
+                said = next(at for at, each in enumerate(lines) if drawn.KEPT in each.plain)
+                ground.call_after_refresh(ground.reveal, said)
             return
-        lines = drawn.ground_lines(sheet, width, now, chosen)
-        lines += [Line(), *drawn.around_lines(sheet, width, now)]
+        lines = drawn.ground_lines(sheet, now, chosen)
+        lines += [Line(), *drawn.around_lines(sheet, now)]
         ground.show([*self._news(), *lines], top=top)
-        width = kept.room
-        kept.show(drawn.kept_lines(sheet, width, self.draft), top=top)
+        kept.show(drawn.kept_lines(sheet, self.draft), top=top)
 
     def _news(self) -> list[Line]:
         if self._stale is None:

@@ -142,6 +142,7 @@ class ApprovalsView(Screen[None]):
         zoomed = self.has_class("-zoomed")
         self.query_one("#waiting").display = not zoomed
         self.query_one("#item").display = bool(inbox.rows)
+        self.set_class(not inbox.rows, "-bare")
         rows.placeholder = self._placeholder()
         rows.border_title = "Inbox" if inbox.view == "waiting" else inbox.view.capitalize()
         rows.border_subtitle = inbox.caption
@@ -195,9 +196,8 @@ class ApprovalsView(Screen[None]):
     def _draw_item(self) -> None:
         view, row = self.query_one("#item", LineView), self.rows.item
         sheet = self._sheets.get(row.id) if row else None
-        width = view.room
         if sheet is not None:
-            view.show(whole_lines(sheet, width, self.now()))
+            view.show(whole_lines(sheet, self.now()))
         else:
             view.show(head_lines(row) if row else [])
         view.border_subtitle = "↵ reviews" if row else ""

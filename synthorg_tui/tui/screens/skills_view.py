@@ -19,7 +19,7 @@ from synthorg_tui.tui.ports import MemoryDesk
 from synthorg_tui.tui.skills_ports import Skill, SkillRow, SkillsDesk
 from synthorg_tui.tui.view_models import skills_lines as drawn
 from synthorg_tui.tui.view_models.clockwork import counted
-from synthorg_tui.tui.view_models.ink import Line, line, one_line
+from synthorg_tui.tui.view_models.ink import Line, line
 from synthorg_tui.tui.view_models.skills import Skills
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.inked import LineBar, LineView
@@ -166,6 +166,7 @@ class SkillsView(Screen[None]):
         zoomed = self.has_class("-zoomed")
         self.query_one("#shelf-side").display = not zoomed
         self.query_one("#skill-side").display = bool(self.skills.groups)
+        self.set_class(not self.skills.groups, "-bare")
         only = narrow or zoomed
         self.query_one("#source").display = not only or self.shown != "known"
         self.query_one("#known").display = not only or self.shown == "known"
@@ -202,7 +203,7 @@ class SkillsView(Screen[None]):
         """Draw the skill under the cursor; it is read once the cursor rests."""
         row, skill = self.row, self.skill
         source, known = self.query_one("#source", LineView), self.query_one("#known", LineView)
-        source.border_title = one_line(row.name) if row else "Source"
+        source.border_title = "Source"
         source.border_subtitle = ""
         if row is not None and skill is None:
             self._later(DEBOUNCE, self._read)
@@ -219,8 +220,7 @@ class SkillsView(Screen[None]):
             source.border_subtitle = f"{counted(problems, 'problem')} · n next" if problems else ""
         source.show(lines, top=top)
         known.border_subtitle = "p transcript" if skill.taught_by else ""
-        width = known.room
-        known.show(drawn.known_lines(skill, width, self.now()), top=top)
+        known.show(drawn.known_lines(skill, self.now()), top=top)
 
     def _later(self, seconds: float, act: Callable[[], None]) -> None:
         if self._timer is not None:

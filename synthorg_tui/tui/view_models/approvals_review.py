@@ -39,14 +39,16 @@ VERDICTS = {
 """What approving does to a skill that is there, in a word, and its role."""
 
 FLAGS = {"secret": "a secret", "injection": "an instruction to the agent", "hidden": "hidden text"}
+KEPT = "What would be kept"
 _LABEL = 11
 _MAX_DIFF = 800
 
 
-def rule(title: str, width: int, note: str = "") -> Line:
+def rule(title: str, note: str = "") -> Line:
     """A section's title with a line to the edge."""
-    head = line((title + " ", "title"), (f"{note} " if note else "", "faint"))
-    return head.add("─" * max(width - head.width, 0), "track").fit(width)
+    made = line((title + " ", "title"), (f"{note} " if note else "", "faint"))
+    made.fill = "track"
+    return made
 
 
 def fact(label: str, value: str, role: str = "text") -> Line:
@@ -221,36 +223,36 @@ def about_lines(sheet: ReviewSheet, now: datetime) -> list[Line]:
     return made
 
 
-def ground_lines(sheet: ReviewSheet, width: int, now: datetime, chosen: int = -1) -> list[Line]:
+def ground_lines(sheet: ReviewSheet, now: datetime, chosen: int = -1) -> list[Line]:
     """What a decision stands on: what it is, what looks dangerous, the evidence."""
     made = head_lines(sheet.row)
     if sheet.flags:
-        made += [Line(), rule("Look out", width), *flag_lines(sheet)]
+        made += [Line(), rule("Look out"), *flag_lines(sheet)]
     if sheet.occurrences:
-        made += [Line(), rule("Evidence", width)]
+        made += [Line(), rule("Evidence")]
         made += evidence_lines(sheet.occurrences, now, chosen)
     return made
 
 
-def around_lines(sheet: ReviewSheet, width: int, now: datetime) -> list[Line]:
+def around_lines(sheet: ReviewSheet, now: datetime) -> list[Line]:
     """What is there already, and where the item comes from."""
     made: list[Line] = []
     if sheet.neighbours:
-        made += [rule("Nearly the same", width), *near_lines(sheet), Line()]
-    return [*made, rule("About", width), *about_lines(sheet, now)]
+        made += [rule("Nearly the same"), *near_lines(sheet), Line()]
+    return [*made, rule("About"), *about_lines(sheet, now)]
 
 
 def whole_lines(
-    sheet: ReviewSheet, width: int, now: datetime, draft: Wording | None = None, chosen: int = -1
+    sheet: ReviewSheet, now: datetime, draft: Wording | None = None, chosen: int = -1
 ) -> list[Line]:
     """All of a review in one column."""
     return [
-        *ground_lines(sheet, width, now, chosen),
+        *ground_lines(sheet, now, chosen),
         Line(),
-        *([rule("What would be kept", width)] if sheet.proposed else []),
-        *kept_lines(sheet, width, draft),
+        *([rule(KEPT)] if sheet.proposed else []),
+        *kept_lines(sheet, draft),
         Line(),
-        *around_lines(sheet, width, now),
+        *around_lines(sheet, now),
     ]
 
 
@@ -275,7 +277,7 @@ def _as_text(sheet: ReviewSheet) -> str:
     return "\n".join([*parts, *sheet.diff, *sheet.replaces, *(flag.says for flag in sheet.flags)])
 
 
-def kept_lines(sheet: ReviewSheet, width: int, draft: Wording | None) -> list[Line]:
+def kept_lines(sheet: ReviewSheet, draft: Wording | None) -> list[Line]:
     """What approving would do: what would be said, what would go, the change of the file."""
     parts: list[list[Line]] = []
     if sheet.description and sheet.proposed is None:
@@ -287,27 +289,27 @@ def kept_lines(sheet: ReviewSheet, width: int, draft: Wording | None) -> list[Li
         parts.append(wording_lines(wording, sheet, draft=draft is not None))
     if sheet.replaces:
         gone = [_hung(line(("- ", "bad"), (one_line(each), "text")), 2) for each in sheet.replaces]
-        parts.append([rule("Removes", width, counted(len(gone), "memory", "memories")), *gone])
+        parts.append([rule("Removes", counted(len(gone), "memory", "memories")), *gone])
     if sheet.path:
-        parts.append(_file_lines(sheet, width))
+        parts.append(_file_lines(sheet))
     return [each for part in parts for each in (*part, Line())][:-1]
 
 
-def _file_lines(sheet: ReviewSheet, width: int) -> list[Line]:
+def _file_lines(sheet: ReviewSheet) -> list[Line]:
     where = _hung(line(("", "text"), (one_line(sheet.path), "accent")), 2)
     if sheet.diff:
-        made = [rule("Change of the file", width), where, *unified_lines(sheet.diff)]
-        return [*made, *_both_lines(sheet, width)] if sheet.ours else made
+        made = [rule("Change of the file"), where, *unified_lines(sheet.diff)]
+        return [*made, *_both_lines(sheet)] if sheet.ours else made
     if not sheet.text:
-        return [rule("File", width), where]
+        return [rule("File"), where]
     body = text_lines(sheet.text.rstrip("\n"), "muted")[:_MAX_DIFF]
-    return [rule("New file", width), where, *body]
+    return [rule("New file"), where, *body]
 
 
-def _both_lines(sheet: ReviewSheet, width: int) -> list[Line]:
+def _both_lines(sheet: ReviewSheet) -> list[Line]:
     """Both versions of a file that both sides changed."""
     made = []
     for title, text in (("On disk", sheet.text), ("Ours", sheet.ours)):
         body = text_lines(text.rstrip("\n"), "muted")[:_MAX_DIFF]
-        made += [Line(), rule(title, width), *body]
+        made += [Line(), rule(title), *body]
     return made

@@ -49,11 +49,14 @@ def report_lines(report: ImportOutcome) -> list[Line]:
         ("files read", report.files),
         ("sessions", report.executions),
         ("recoveries", report.recoveries),
+        ("lessons proposed", report.lessons),
         ("secrets redacted", report.redactions),
         ("malformed lines", report.malformed_lines),
     ):
         role = "warn" if label == "malformed lines" and value else "text" if value else "faint"
         made.append(line((f"{value:>9,}  ", role), (label, "muted")))
+    if report.lessons:
+        made += [Line(), line(("4", "accent"), (" reviews what was learnt", "muted"))]
     calls = [f"{count:,} {name.replace('_', ' ')}" for name, count in report.calls if count]
     if calls:
         made += [Line(), line(("Tool calls  ", "title"), (", ".join(calls), "text"))]

@@ -35,11 +35,13 @@ ELLIPSIS = "…"
 class Line:
     """One line as (text, role) spans; text is safe as soon as it is in.
 
-    ``hang`` is how far rows are indented that it takes beyond the first when wrapped.
+    ``hang`` is how far rows are indented that it takes beyond the first when wrapped. ``fill`` is
+    the role of a rule that is then drawn from its end to the edge.
     """
 
     spans: list[tuple[str, str]] = field(default_factory=list)
     hang: int = 0
+    fill: str = ""
 
     def add(self, text: str, role: str = "text") -> Line:
         """Append a span; newlines and control characters become visible glyphs."""
@@ -113,7 +115,8 @@ _WORDS = re.compile(r" +|[^ ]+")
 def wrap(source: Line, width: int) -> list[Line]:
     """The line in rows of at most ``width`` cells, broken at spaces where possible."""
     if source.width <= width:
-        return [source]
+        rest = width - source.width if source.fill else 0
+        return [Line([*source.spans, ("─" * rest, source.fill)])] if rest else [source]
     hang = source.hang if source.hang * 2 < width else 0
     rows, row, used = [], Line(), 0
     for text, role in source.spans:

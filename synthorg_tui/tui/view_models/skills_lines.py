@@ -105,7 +105,7 @@ def _problem(problem: Problem, digits: int) -> list[Line]:
     return [told, remedy]
 
 
-def known_lines(skill: Skill, width: int, now: datetime) -> list[Line]:
+def known_lines(skill: Skill, now: datetime) -> list[Line]:
     """State, use, what taught it, and every version."""
     row = skill.row
     glyph, word, role = state_mark(row.state)
@@ -125,10 +125,10 @@ def known_lines(skill: Skill, width: int, now: datetime) -> list[Line]:
     if skill.memory_ids:
         made.append(fact("memory", one_line(" ".join(skill.memory_ids)), "faint"))
     if skill.taught_by:
-        made += [Line(), rule("Taught by", width)]
+        made += [Line(), rule("Taught by")]
         made += evidence_lines(skill.taught_by, now)
     if skill.versions:
-        made += [Line(), rule("Versions", width)]
+        made += [Line(), rule("Versions")]
     for number, version in zip(range(len(skill.versions), 0, -1), skill.versions, strict=True):
         entry = line((f"{number:>3} ", "accent"), (one_line(version.by), "text"))
         made.append(entry.add(f"  {ago(version.at, now)}", "faint"))

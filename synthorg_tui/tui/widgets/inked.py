@@ -94,11 +94,6 @@ class LineView(Inked, ScrollView, can_focus=True):
         """What is shown, before wrapping."""
         return self._source
 
-    @property
-    def room(self) -> int:
-        """Cells for a line, whether or not there is a scrollbar beside it."""
-        return max(self.content_size.width - self.scrollbar_size_vertical, 20)
-
     def show(self, lines: Iterable[Line], *, top: bool = True) -> None:
         """Show these lines, from the top unless told to stay."""
         lines = list(lines)

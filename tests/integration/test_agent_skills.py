@@ -5,7 +5,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from review_kit import AGENT, PERSON, item_of, lesson
+from review_kit import PERSON, item_of, lesson
+from store_kit import AGENT
 
 from synthorg_tui.agents.errors import SkillNotFoundError
 from synthorg_tui.agents.models import AgentIdentity

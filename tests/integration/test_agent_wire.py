@@ -125,11 +125,18 @@ async def test_an_identity_that_can_not_be_is_refused(tmp_path: Path, agent: Any
         assert "error" in await hello(tmp_path, agent)
 
 
-async def test_no_call_of_an_agent_or_a_program_decides_anything() -> None:
-    """Decisions, settings and the queue are not among what can be called at all."""
-    names = {*calls(), *agent_calls()}
-    words = ("approve", "reject", "decide", "undo", "settings", "config", "approvals", "reviews")
-    assert not [name for name in names if any(word in name for word in words)]
+def test_nothing_that_can_be_called_decides() -> None:
+    """What waits can be read by a person's programs; a decision is no call, for nobody."""
+    parts = {"approvals", "reviews"}
+    readable = {name for name in calls() if name.partition(".")[0] in parts}
+    assert not {name for name in readable if calls()[name].changes}
+    assert not parts & {name.partition(".")[0] for name in agent_calls()}
+    takes_a_person = [
+        name for name, call in {**calls(), **agent_calls()}.items() if "person" in call.parameters
+    ]
+    assert takes_a_person == []
+    verbs = {"approve", "approve_many", "reject", "snooze", "undo", "retire", "set_paused", "open"}
+    assert not verbs & {name.partition(".")[2] for name in (*calls(), *agent_calls())}
 
 
 async def test_a_paused_agent_is_told_so(tmp_path: Path) -> None:

@@ -189,14 +189,7 @@ class _Chat:
         )
         if stops():
             raise _interrupted()
-        choice, usage = answer["choices"][0], answer["usage"]
-        return Completion(
-            text=choice["text"],
-            finish_reason=_REASONS.get(choice["finish_reason"], FinishReason.ERROR),
-            usage=TokenUsage(
-                prompt_tokens=usage["prompt_tokens"], completion_tokens=usage["completion_tokens"]
-            ),
-        )
+        return _completion(answer)
 
     def _read(self, prompt: list[int], stops: Callable[[], bool]) -> None:
         """Reads a long prompt piece by piece; what follows finds it in the model's cache."""
@@ -275,6 +268,17 @@ def _grammar(options: CompletionOptions) -> Any:
     from llama_cpp.llama_grammar import LlamaGrammar
 
     return LlamaGrammar.from_json_schema(json.dumps(options.json_schema), verbose=False)
+
+
+def _completion(answer: Any) -> Completion:
+    choice, usage = answer["choices"][0], answer["usage"]
+    return Completion(
+        text=choice["text"],
+        finish_reason=_REASONS.get(choice["finish_reason"], FinishReason.ERROR),
+        usage=TokenUsage(
+            prompt_tokens=usage["prompt_tokens"], completion_tokens=usage["completion_tokens"]
+        ),
+    )
 
 
 def _interrupted() -> CompletionError:

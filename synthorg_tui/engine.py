@@ -1,5 +1,6 @@
 """The composition root: settings in, wired services out. Opens and closes the stores."""
 
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -381,10 +382,10 @@ class Engine:
         other = completion.model_copy(update={"model": name})
         return create_metered_provider(other, log=self.usage, clock=self._clock)
 
-    async def _learn_from(self, executions: Sequence[str]) -> int:
+    async def _learn_from(self, executions: Sequence[str], cancel: threading.Event) -> int:
         from synthorg_tui.memory.procedural.learn_models import Verdict
 
-        report = await self.learning.learn_from(executions)
+        report = await self.learning.learn_from(executions, cancel=cancel)
         await self.evolution.run_if_due()
         return report.count(Verdict.PROPOSED)
 

@@ -76,8 +76,8 @@ class ImportProgress:
 
 
 ProgressSink = Callable[[ImportProgress], None]
-Learner = Callable[[Sequence[str]], Awaitable[int]]
-"""Learns from the executions with these ids; how many lessons it proposed."""
+Learner = Callable[[Sequence[str], threading.Event], Awaitable[int]]
+"""Learns from the executions with these ids until the event is set; how many were proposed."""
 
 
 class ImportService:
@@ -139,15 +139,16 @@ class ImportService:
         """
         roots = paths if paths is not None else [found.root for found in await self.discover()]
         stores = _Stores(self._backend, self._executions, self._clock)
-        job = _Job(stores, progress, cancel or threading.Event())
+        cancel = cancel or threading.Event()
+        job = _Job(stores, progress, cancel)
         report = await job.run(roots)
-        return replace(report, lessons_proposed=await self._learnt(job.imported))
+        return replace(report, lessons_proposed=await self._learnt(job.imported, cancel))
 
-    async def _learnt(self, ids: Sequence[str]) -> int:
+    async def _learnt(self, ids: Sequence[str], cancel: threading.Event) -> int:
         if self._learner is None or not ids:
             return 0
         try:
-            return await self._learner(ids)
+            return await self._learner(ids, cancel)
         except (MemoryError, RecursionError):
             raise
         except Exception as error:

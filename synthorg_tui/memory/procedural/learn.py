@@ -107,10 +107,14 @@ class LearnService:
                 ids, since=since, word=word and self._has_model
             )
 
-    async def learn_from(self, ids: Sequence[str]) -> LearnReport:
+    async def learn_from(
+        self, ids: Sequence[str], *, cancel: threading.Event | None = None
+    ) -> LearnReport:
         """Look at these executions only, without a model."""
         async with self._one_at_a_time:
-            return await _Round(self, None, threading.Event()).run(ids, since=None, word=False)
+            return await _Round(self, None, cancel or threading.Event()).run(
+                ids, since=None, word=False
+            )
 
     async def settle(self, learned: Iterable[Learned]) -> str:
         """Have approved what needs no person; what went wrong, empty when nothing did."""

@@ -264,7 +264,7 @@ async def test_the_sample_gives_memories_of_every_kind(bench: Bench) -> None:
 async def test_what_was_imported_is_learnt_from_once(tmp_path: Path) -> None:
     learnt: list[tuple[str, ...]] = []
 
-    async def learner(ids: Sequence[str]) -> int:
+    async def learner(ids: Sequence[str], cancel: threading.Event) -> int:
         learnt.append(tuple(ids))
         return 2
 
@@ -279,7 +279,7 @@ async def test_what_was_imported_is_learnt_from_once(tmp_path: Path) -> None:
 async def test_an_import_is_none_the_worse_when_learning_fails(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def learner(ids: Sequence[str]) -> int:
+    async def learner(ids: Sequence[str], cancel: threading.Event) -> int:
         raise OSError("disk full")
 
     bench = Bench(tmp_path / "home", learner=learner)

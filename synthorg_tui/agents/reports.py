@@ -97,7 +97,7 @@ def _problem(arguments: Mapping[str, Any]) -> str:
     task, outcome = arguments.get("task"), arguments.get("outcome")
     if not isinstance(task, str) or not task.strip():
         return "task must say what was asked"
-    if outcome not in {each.value for each in ExecutionOutcome}:
+    if outcome not in [each.value for each in ExecutionOutcome]:  # it may be anything
         return f"outcome must be one of {', '.join(ExecutionOutcome)}"
     for key, kind in (("calls", list), ("files", list), ("session", str), ("error", str)):
         if key in arguments and not isinstance(arguments[key], kind):

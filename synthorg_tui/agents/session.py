@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -39,9 +40,12 @@ from synthorg_tui.memory.extensions import ScopedViews
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.injection_service import Injection, InjectionRequest, InjectionService
 from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.retrieval.safety import raise_fatal
 from synthorg_tui.memory.self_editing import SelfEditingMemoryStrategy
 from synthorg_tui.memory.tool_retriever import ToolBasedInjectionStrategy
 from synthorg_tui.providers.models import ToolDefinition
+
+_LOG = logging.getLogger(__name__)
 
 ACTIVITY: Final = "activity"
 """Topic of the event that carries a ``CallRecord``."""
@@ -108,6 +112,10 @@ class AgentSession:
             reply = await self._answer(name, arguments)
         except DomainError as error:
             reply = _refusal(error)
+        except Exception as error:  # an agent's run must survive whatever it asked for
+            raise_fatal(error)
+            _LOG.exception("the tool %s failed", name[:64])
+            reply = ToolReply(tool_replies.error("unexpected error"), is_error=True)
         wrote = name in tools.WRITING and not reply.is_error
         ids = _STORED_ID.findall(reply.content) if wrote else []
         if wrote and name == tools.DELETE_ENTRY:

@@ -5,30 +5,15 @@ import functools
 import os
 import signal
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 from review_kit import PERSON, Office, office
 
-from synthorg_tui.memory.errors import VectorIndexError
-from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.persistence.database import Database
 
 ALIVE = 0
 """Exit code when there were fewer steps than that."""
-
-
-class AwayIndex(EdgeIndex):
-    """Can't be opened: what is decided doesn't need it, and it is replayed later."""
-
-    async def open(self, *, fingerprint: str, dims: int) -> int:
-        raise VectorIndexError("away")
-
-
-def desk_at(data_dir: Path) -> AbstractAsyncContextManager[Office]:
-    """A desk that opens quickly."""
-    return office(data_dir, index=AwayIndex(data_dir / "index"))
 
 
 class Fuse:
@@ -62,7 +47,7 @@ def run(data_dir: str, action: str, steps: int) -> None:
 
 
 async def _decide(data_dir: Path, action: str, fuse: Fuse) -> None:
-    async with desk_at(data_dir) as desk:
+    async with office(data_dir) as desk:
         ready = await _prepared(desk, action)
         for owner, name in (
             (Database, "_transact"),

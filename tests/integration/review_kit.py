@@ -14,8 +14,9 @@ from synthorg_tui.approvals.person import Person
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
+from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.extensions import BrowseFilter
-from synthorg_tui.memory.index.protocol import VectorIndex
+from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.models import MemoryEntry
 from synthorg_tui.memory.procedural.assembly import Office as Parts
 from synthorg_tui.memory.procedural.assembly import open_office
@@ -33,6 +34,7 @@ from synthorg_tui.memory.procedural.models import (
 from synthorg_tui.memory.procedural.review import ReviewDesk
 from synthorg_tui.memory.procedural.subjects import LESSON_ACTION
 from synthorg_tui.persistence.executions import DuckDBExecutionStore
+from synthorg_tui.persistence.layout import INDEX_DIR
 from synthorg_tui.skills.library import SkillLibrary
 from synthorg_tui.skills.models import RootScope, SkillRoot
 from synthorg_tui.skills.writer import FILE_NAME
@@ -49,6 +51,13 @@ class Colleague:
     id: str
     role: str | None = None
     department: str | None = None
+
+
+class AwayIndex(EdgeIndex):
+    """Can't be opened: decisions don't need it, and most tests of them are quicker without."""
+
+    async def open(self, *, fingerprint: str, dims: int) -> int:
+        raise VectorIndexError("away")
 
 
 @dataclass(frozen=True)
@@ -108,10 +117,11 @@ async def office(
     agents: Sequence[Colleague] = (),
     propagation: PropagationConfig | None = None,
     require_approval: bool = True,
-    index: VectorIndex | None = None,
+    searches: bool = False,
 ) -> AsyncIterator[Office]:
     """A desk over a data directory, with the open decisions of an earlier one finished."""
     clock = clock or FixedClock()
+    index = None if searches else AwayIndex(data_dir / INDEX_DIR)
     async with opened(data_dir, clock=clock, index=index) as backend:
         database = backend.core.database
         queue = ApprovalQueue(database, clock=clock)

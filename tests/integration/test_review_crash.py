@@ -6,7 +6,7 @@ from pathlib import Path
 
 import crash_decider
 import pytest
-from review_kit import Office, lesson, on_disk
+from review_kit import Office, lesson, office, on_disk
 
 from synthorg_tui.memory.procedural.models import ProceduralMemoryScope
 from synthorg_tui.persistence.operations import has_open
@@ -24,7 +24,7 @@ MOST_STEPS = 60
 
 async def prepare(data_dir: Path, action: str) -> None:
     """A skill in force and a proposal that takes its place; decided already for an undo."""
-    async with crash_decider.desk_at(data_dir) as desk:
+    async with office(data_dir) as desk:
         old = await desk.approve(await desk.propose(lesson(scope=ProceduralMemoryScope.ORG)))
         item_id = await desk.propose(lesson("b", discovery="Better.", supersedes=(old,)))
         if action == "undo":
@@ -50,7 +50,7 @@ async def outline(desk: Office) -> dict[str, object]:
 
 async def outcome(data_dir: Path) -> dict[str, object]:
     """The outline after a restart; nothing is left to be finished."""
-    async with crash_decider.desk_at(data_dir) as desk:
+    async with office(data_dir) as desk:
         assert not await desk.backend.core.read(has_open)
         return await outline(desk)
 

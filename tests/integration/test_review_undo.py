@@ -22,6 +22,7 @@ from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.procedural.ledger import SkillStatus
 from synthorg_tui.memory.procedural.models import Lesson, PrunePayload
 from synthorg_tui.memory.procedural.review_models import DecisionKind
+from synthorg_tui.skills.errors import SkillPathError
 
 NAME = "pushing-a-new-branch-needs-its-upstream-set"
 HAND_WRITTEN = "---\nname: deploy\ndescription: Use when deploying.\n---\n\nRun make deploy.\n"
@@ -140,6 +141,40 @@ async def test_a_retired_file_comes_back_as_it_was_found(tmp_path: Path) -> None
         assert on_disk(tmp_path) == {}
         await desk.desk.undo(PERSON)
     assert Path(record.path).read_bytes() == b"\xff\xfe not even text"
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * (2 << 20)])
+async def test_only_what_can_be_brought_back_is_removed(tmp_path: Path, content: bytes) -> None:
+    async with office(tmp_path) as desk:
+        await desk.approve(await desk.propose(lesson()))
+        (record,) = await desk.ledger.active()
+        Path(record.path).write_bytes(content)
+        before = await desk.state()
+        if content:
+            with pytest.raises(SkillPathError):
+                await desk.desk.retire(record.path, PERSON)
+        else:
+            await desk.desk.retire(record.path, PERSON)
+            assert on_disk(tmp_path) == {}
+            await desk.desk.undo(PERSON)
+        assert await desk.state() == before
+
+
+async def test_a_link_in_the_place_of_a_file_is_left_alone(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.md"
+    outside.write_text("precious")
+    async with office(tmp_path) as desk:
+        await desk.approve(await desk.propose(lesson()))
+        (record,) = await desk.ledger.active()
+        Path(record.path).unlink()
+        Path(record.path).symlink_to(outside)
+        for act in (desk.desk.retire, desk.desk.restore_file):
+            with pytest.raises(SkillPathError):
+                await act(record.path, PERSON)
+        with pytest.raises(ApprovalConflictError):
+            await desk.desk.undo(PERSON)
+    assert outside.read_text() == "precious"
+    assert Path(record.path).is_symlink()
 
 
 async def test_our_text_can_be_written_back_and_theirs_again(tmp_path: Path) -> None:

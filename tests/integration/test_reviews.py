@@ -64,7 +64,7 @@ async def test_a_review_shows_the_file_that_would_be_written(tmp_path: Path) -> 
 
 
 async def test_approving_stores_the_memory_and_writes_the_file(tmp_path: Path) -> None:
-    async with office(tmp_path) as desk:
+    async with office(tmp_path, searches=True) as desk:
         item_id = await desk.propose(lesson())
         review = await desk.desk.review(item_id)
         decision = await desk.desk.approve(item_id, shown=review.shown, person=PERSON)
@@ -309,7 +309,7 @@ async def test_the_configured_propagation_copies_lessons_of_an_agent(tmp_path: P
 
 
 async def test_a_lesson_for_the_organisation_is_shared_with_all(tmp_path: Path) -> None:
-    async with office(tmp_path) as desk:
+    async with office(tmp_path, searches=True) as desk:
         scope = ProceduralMemoryScope.ORG
         promoted = lesson(scope=scope, agent="AutonomousSkillEvolver", kind=LessonKind.EVOLVED)
         await desk.approve(await desk.propose(promoted, action_type="skill_evolver:org_promotion"))

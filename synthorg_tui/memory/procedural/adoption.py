@@ -10,7 +10,7 @@ from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, NewMemory
 from synthorg_tui.memory.models import MemoryEntry, MemoryStoreRequest
 from synthorg_tui.memory.procedural import ledger
-from synthorg_tui.memory.procedural.disk import FileState, sha256_of
+from synthorg_tui.memory.procedural.disk import IRREGULAR, FileState, sha256_of
 from synthorg_tui.memory.procedural.journal import Effects, FileStep
 from synthorg_tui.memory.procedural.ledger import SkillRecord, SkillStatus, VersionEvent
 from synthorg_tui.memory.procedural.models import (
@@ -218,8 +218,10 @@ def leave_plan(
 ) -> Plan:
     """A skill counts no longer: its memories go, and its file if ``with_file``.
 
-    A file that stays is remembered, so that it doesn't come up as a new one.
+    A file that stays is remembered, so that it doesn't come up as a new one. What couldn't be
+    brought back, since it is no plain file, stays too.
     """
+    with_file = with_file and state.sha256 != IRREGULAR
     gone = record.model_copy(
         update={
             "status": status,
@@ -285,7 +287,7 @@ def _step(record: SkillRecord, state: FileState, after: str) -> FileStep:
 
 
 def _set_aside(record: SkillRecord, state: FileState, event: VersionEvent) -> tuple[NewText, ...]:
-    if not state.content:
+    if state.sha256 in ("", IRREGULAR):
         return ()
     return (NewText(record.path, record.version, event, state.content),)
 

@@ -155,7 +155,8 @@ def carry_out(step: FileStep, content: bytes | None) -> bool:
     present = state_of(step.path).sha256
     if present == step.after:
         return True
-    if present != step.before:
+    is_lost = bool(step.after) and content is None
+    if present != step.before or is_lost:
         return False
     try:
         if content is None:

@@ -10,7 +10,7 @@ from synthorg_tui.memory.errors import MemoryRetrievalError
 from synthorg_tui.memory.extensions import Desk, SearchHit
 from synthorg_tui.memory.models import MemoryQuery
 from synthorg_tui.memory.procedural.ledger import SkillRecord
-from synthorg_tui.memory.procedural.models import ProceduralMemoryProposal
+from synthorg_tui.memory.procedural.models import Lesson, ProceduralMemoryProposal
 from synthorg_tui.memory.procedural.review_models import NearSkill
 from synthorg_tui.memory.procedural.stored_text import stored_text
 from synthorg_tui.memory.procedural.supersession import (
@@ -28,12 +28,14 @@ _WORD = re.compile(r"\w+")
 
 
 async def near_skills(
-    desk: Desk, proposal: ProceduralMemoryProposal, records: Sequence[SkillRecord]
+    desk: Desk, lesson: Lesson, records: Sequence[SkillRecord]
 ) -> tuple[NearSkill, ...]:
     """What is alike, most alike first, among procedural memories; each skill once.
 
-    What would be replaced or contradicted is there however little it resembles.
+    What would be replaced or contradicted is there however little it resembles; what was drawn
+    from the same lesson isn't.
     """
+    proposal = lesson.proposal
     by_memory = {memory_id: each for each in records for memory_id in each.memory_ids}
     query = MemoryQuery(
         text=stored_text(proposal),

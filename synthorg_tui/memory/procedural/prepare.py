@@ -309,7 +309,8 @@ class Preparer:
         alike = [
             record
             for record in active
-            if record.agent_id == lesson.agent_id
+            if record.memory_ids
+            and record.agent_id == lesson.agent_id
             and record.proposal.scope is proposal.scope
             and record.root == str(self._own_root)
             and (at_most is None or at_most.issuperset(record.memory_ids))

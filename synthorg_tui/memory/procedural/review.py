@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.approvals.errors import (
@@ -22,6 +23,7 @@ from synthorg_tui.memory.extensions import BundleOutcome
 from synthorg_tui.memory.procedural import adoption
 from synthorg_tui.memory.procedural.adoption import Plan, same_memories
 from synthorg_tui.memory.procedural.deciding import Cause, Decider
+from synthorg_tui.memory.procedural.disk import IRREGULAR, FileState
 from synthorg_tui.memory.procedural.ledger import (
     SkillLedger,
     SkillRecord,
@@ -50,6 +52,8 @@ from synthorg_tui.memory.procedural.review_models import (
 from synthorg_tui.memory.procedural.subjects import LESSON_ACTION, entry_of, texts_of
 from synthorg_tui.memory.procedural.supersession import SupersessionVerdict
 from synthorg_tui.persistence.executions import Excerpt, ExecutionStore
+from synthorg_tui.skills.errors import SkillPathError
+from synthorg_tui.skills.writer import skill_path
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
@@ -197,12 +201,13 @@ class ReviewDesk:
     async def retire(self, path: str, person: Person) -> Decision:
         """Take a skill out of use: its file and its memories go, and can be brought back.
 
-        Raises ``ApprovalNotFoundError`` when no skill that counts has this file.
+        Raises ``ApprovalNotFoundError`` when no skill that counts has this file, and
+        ``SkillPathError`` when it isn't one that can be removed and written.
         """
         async with self.deciding:
             await self._decider.settle()
             record, state = await self._preparer.record_and_state(path)
-            record = _counting(record, path)
+            record = _counting(record, path, state)
             plan = adoption.leave_plan(
                 record, state, status=SkillStatus.RETIRED, now=self._clock.now()
             )
@@ -213,13 +218,14 @@ class ReviewDesk:
     async def restore_file(self, path: str, person: Person) -> Decision:
         """Write the text in force over what is on disk.
 
-        Raises ``ApprovalNotFoundError`` when no skill that counts has this file, and
-        ``ApprovalConflictError`` when it is as it should be.
+        Raises ``ApprovalNotFoundError`` when no skill that counts has this file,
+        ``ApprovalConflictError`` when it is as it should be, and ``SkillPathError`` when it
+        isn't one that can be removed and written.
         """
         async with self.deciding:
             await self._decider.settle()
             record, state = await self._preparer.record_and_state(path)
-            record = _counting(record, path)
+            record = _counting(record, path, state)
             if state.sha256 == record.sha256:
                 raise ApprovalConflictError(f"{path} is as it should be")
             content = await self._ledger.content(record.sha256)
@@ -288,9 +294,10 @@ class ReviewDesk:
         )
 
     async def _near(self, entry: InboxEntry) -> tuple[NearSkill, ...]:
-        if not isinstance(entry.subject, Lesson):
+        lesson = entry.subject
+        if not isinstance(lesson, Lesson):
             return ()
-        return await near_skills(self._store, entry.subject.proposal, await self._ledger.active())
+        return await near_skills(self._store, lesson, await self._ledger.active())
 
     async def _approve(
         self, prepared: Prepared, person: Person | Policy, *, payload: str | None = None
@@ -383,7 +390,11 @@ def _is_harmless(review: Review) -> bool:
     )
 
 
-def _counting(record: SkillRecord | None, path: str) -> SkillRecord:
+def _counting(record: SkillRecord | None, path: str, state: FileState) -> SkillRecord:
+    """The skill whose file may be touched."""
     if record is None or record.status is not SkillStatus.ACTIVE:
         raise ApprovalNotFoundError(f"no skill that counts has the file {path}")
+    skill_path(Path(record.root), record.name)
+    if state.sha256 == IRREGULAR:
+        raise SkillPathError(f"{path} is no plain file of at most 1 MB", remedy="Move it away.")
     return record

@@ -15,6 +15,7 @@ _RESERVED = {"con", "prn", "aux", "nul"} | {
     f"{port}{n}" for port in ("com", "lpt") for n in "123456789"
 }
 _NO_CONDITION = "the situation in the Condition section of this skill comes up"
+_PLACEHOLDER = re.compile(r"<([a-z][a-z_-]{0,20})>")
 _WHEN = re.compile(
     r"\s*(?:(?:use|apply)\s+(?:this\s+)?)?(?:when(?:ever)?|if)\b[\s,:]*", re.IGNORECASE
 )
@@ -57,15 +58,15 @@ def skill_name(discovery: str, taken: Collection[str] = ()) -> str:
     return name
 
 
-def describe(discovery: str, condition: str) -> str:
+def describe(told: str, condition: str) -> str:
     """What a skill is for, as agents are told it: "Use when ..." in plain ASCII.
 
     At most 200 characters, on one line, and without angle brackets. The condition comes first;
-    the discovery follows where there is room.
+    what is ``told`` of the skill besides follows where there is room.
     """
     when = _line(_WHEN.sub("", condition, count=1)).rstrip(".;:, ") or _NO_CONDITION
     text = _cut(USE_WHEN + _lower_first(when), MAX_DESCRIPTION)
-    told = _line(discovery)
+    told = _line(told)
     room = MAX_DESCRIPTION - len(text) - len(". ")
     if not told or room < min(len(told), _MIN_TOLD) or text.endswith("..."):
         return text
@@ -86,8 +87,10 @@ def _ascii(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    """The text on one line, without anything that isn't printable ASCII."""
-    spaced = re.sub(r"[\s\x00-\x1f\x7f]+", " ", text)
+    """The text on one line, without anything that isn't printable ASCII; ``<name>`` is NAME."""
+    spaced = _PLACEHOLDER.sub(
+        lambda found: found[1].upper(), re.sub(r"[\s\x00-\x1f\x7f]+", " ", text)
+    )
     return " ".join(re.sub(r"[<>\x00-\x1f\x7f]", " ", _ascii(spaced)).split())
 
 

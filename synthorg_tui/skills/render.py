@@ -14,7 +14,7 @@ FENCE = "---"
 _PLAIN_KEY = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 _YAML_WORDS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-_UNPLAIN = re.compile(r'(?<=-)-|[\\"]|[^ -~]')
+_UNPLAIN = re.compile(r'(?<=--)-|[\\"]|[^ -~]')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_KEY = 64
 

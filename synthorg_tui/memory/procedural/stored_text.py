@@ -69,7 +69,7 @@ def document_of(
     """The SKILL.md of a proposal; ``proposal_of`` reads it back."""
     return SkillDocument(
         name=name,
-        description=describe(proposal.discovery, proposal.condition),
+        description=describe(proposal.action, proposal.condition),
         heading=proposal.discovery,
         condition=proposal.condition,
         action=proposal.action,

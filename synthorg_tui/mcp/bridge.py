@@ -2,9 +2,10 @@
 
 import asyncio
 import importlib
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.mcp.connections import Acting, wake
 from synthorg_tui.mcp.token import require_token
@@ -13,9 +14,13 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
+# They log what strangers send; unhandled, it would go to the terminal as it is.
+_TALKATIVE: Final = ("mcp", "uvicorn")
+
+
 async def serve_stdio(acting: Acting, *, read_only: bool) -> None:
     """Serve one client over standard input and output until it hangs up."""
-    async with _waking(acting):
+    async with _prepared(acting):
         stdio, server = await _imported("stdio"), await _imported("server")
         await stdio.serve_stdio(server.MemoryServer(acting, read_only=read_only))
 
@@ -33,15 +38,17 @@ async def serve_http(
     Raises ``UnsafeTokenError`` and ``PortTakenError``.
     """
     token = require_token(acting.data_dir)
-    async with _waking(acting):
+    async with _prepared(acting):
         http, server = await _imported("http"), await _imported("server")
         memory = server.MemoryServer(acting, read_only=read_only)
         await http.serve_http(memory, token=token, port=port, stop=stop, on_ready=on_ready)
 
 
 @asynccontextmanager
-async def _waking(acting: Acting) -> AsyncIterator[None]:
+async def _prepared(acting: Acting) -> AsyncIterator[None]:
     """The owner starts while the SDK is imported, which takes as long."""
+    for name in _TALKATIVE:
+        logging.getLogger(name).addHandler(logging.NullHandler())
     waking = asyncio.create_task(wake(acting))
     try:
         yield

@@ -1,19 +1,24 @@
 """MCP over standard input and output."""
 
 import asyncio
+import logging
+import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
+import anyio
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
 
-if TYPE_CHECKING:
-    import anyio
+from synthorg_tui.core.errors import DomainError
 
+if TYPE_CHECKING:
     from synthorg_tui.mcp.server import MemoryServer
+
+_LOG = logging.getLogger(__name__)
 
 MAX_MESSAGE: Final = 2 * 1024 * 1024
 """Longest message read from a client, in bytes."""
@@ -21,6 +26,11 @@ _AHEAD: Final = 16
 """Messages read before the first of them is taken."""
 
 _TOO_LONG: Final = None
+_REMEDY: Final = "An agent's program starts this command and talks to it; see docs/mcp.md."
+
+
+class NoClientError(DomainError):
+    """Nobody is there to be served."""
 
 
 class BoundedLines:
@@ -66,12 +76,26 @@ class BoundedLines:
 
 
 async def serve_stdio(server: "MemoryServer") -> None:
-    """Serve the client at the other end of standard input until it hangs up."""
+    """Serve the client at the other end of standard input until it hangs up.
+
+    Raises ``NoClientError`` when there is no other end.
+    """
+    if sys.stdin is None or sys.stdout is None:
+        raise NoClientError("standard input or output is closed", remedy=_REMEDY)
 
     async def refuse() -> None:
         error = ErrorData(code=INVALID_REQUEST, message=f"longer than {MAX_MESSAGE} bytes")
         await write.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=error)))
 
-    lines = BoundedLines(sys.stdin.buffer, refuse=refuse)
-    async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+    # A reader of its own: Python's is locked by the thread, which aborts the process at its end.
+    stream = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
+    lines = BoundedLines(stream, refuse=refuse)
+    try:
+        async with stdio_server(stdin=cast(anyio.AsyncFile[str], lines)) as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+    except* (BrokenPipeError, ConnectionResetError, anyio.BrokenResourceError):
+        _LOG.debug("the client doesn't read any more, or we were interrupted")
+    # Interrupted, the SDK's streams may fail in place of the cancellation.
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError

@@ -257,3 +257,46 @@ class TestHostileClient:
         async with owned(tmp_path / "data"), raw(tmp_path / "data") as process:
             await send(process, b'{"jsonrpc": "2.0", "id": 5, "params": ' + b"[" * 100_000)
             assert "result" in await ask(process, 6, "ping")
+
+
+class TestEnd:
+    async def test_a_client_that_reads_no_more_ends_the_bridge(self, tmp_path: Path) -> None:
+        """Its standard input stays open: only writing tells that it is gone."""
+        parameters = bridge(tmp_path / "data")
+        reading, writing = os.pipe()
+        process = await asyncio.create_subprocess_exec(
+            parameters.command,
+            *parameters.args,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=writing,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=parameters.cwd,
+        )
+        os.close(writing)
+        os.close(reading)
+        await send(
+            process, {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": INITIALIZE}
+        )
+        assert await asyncio.wait_for(process.wait(), 20) == 0
+        assert process.stderr is not None
+        assert await process.stderr.read() == b""
+
+    async def test_ctrl_c_ends_it_while_it_waits_for_the_client(self, tmp_path: Path) -> None:
+        async with owned(tmp_path / "data"), raw(tmp_path / "data") as process:
+            process.send_signal(signal.SIGINT)
+            assert await asyncio.wait_for(process.wait(), 20) == 130
+
+    async def test_without_a_client_it_says_so(self, tmp_path: Path) -> None:
+        parameters = bridge(tmp_path / "data")
+        process = await asyncio.create_subprocess_exec(
+            "/bin/sh",
+            "-c",
+            'exec "$0" "$@" <&-',
+            parameters.command,
+            *parameters.args,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=parameters.cwd,
+        )
+        assert process.stderr is not None
+        assert b"standard input" in await asyncio.wait_for(process.stderr.read(), 20)
+        assert await process.wait() == 1

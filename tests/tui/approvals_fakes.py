@@ -47,7 +47,7 @@ OCCURRENCES = (
         "git push -u origin HEAD",
         ("git branch -vv",),
         NOW - timedelta(days=3),
-        "shop",
+        "/home/ada/work/shop",
     ),
     Occurrence(
         "codex:7be0442d#L31-L40",

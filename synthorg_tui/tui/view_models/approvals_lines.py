@@ -41,7 +41,7 @@ def row_lines(
     _, word, role = kind_mark(row.kind)
     second = line(("    ", "text"), (word.ljust(10), role)).extend(_confidence(row))
     second.extend(_recurrence(row)).add(one_line(row.agent_id), "muted")
-    second.add(f" · {row.scope}" if row.scope else "", "faint")
+    second.add(f" · {row.scope}" if row.scope not in ("", "agent") else "", "faint")
     first = beside(_head(row, marked=marked, seen=seen), age, width)
     return [first, beside(second, _flags(row).extend(_risk(row)), width)]
 

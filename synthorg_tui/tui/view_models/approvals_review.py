@@ -94,7 +94,9 @@ def evidence_lines(
         mark = "▸" if at == chosen else " "
         head = line((f"{mark}{at + 1} ", "accent"), (one_line(each.agent_id), "strong"))
         head.add(f"  {ago(each.at, now)} ago" if each.at else "", "faint")
-        head.add(f"  {one_line(each.project)}" if each.project else "", "muted")
+        head.hang = 3
+        project = one_line(each.project).rstrip("/").rpartition("/")[2]
+        head.add(f"  {project}" if project else "", "muted")
         made.append(head.add(f"  {short_source(each.source)}", "accent"))
         made.extend(_evidence_text("✗", "bad", each.failed))
         made.extend(_evidence_text(" ", "muted", each.error))

@@ -109,7 +109,9 @@ def known_lines(skill: Skill, now: datetime) -> list[Line]:
     """State, use, what taught it, and every version."""
     row = skill.row
     glyph, word, role = state_mark(row.state)
-    made = [line((f"{glyph} {word}", role), ("  ", "text"), (one_line(row.name), "strong"))]
+    head = line((f"{glyph} {word}", role), ("  ", "text"), (one_line(row.name), "strong"))
+    head.hang = 2
+    made = [head]
     if row.problems:
         errors = sum(each.is_error for each in row.problems)
         told = counted(len(row.problems), "problem")

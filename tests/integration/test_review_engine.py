@@ -10,6 +10,7 @@ from review_kit import PERSON, item_of, lesson
 
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.injection_service import InjectionRequest
+from synthorg_tui.memory.procedural.learn_models import Verdict
 from synthorg_tui.memory.procedural.review_models import Decision
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.settings.config import RootConfig
@@ -99,3 +100,33 @@ async def test_whoever_listens_is_told_that_the_skills_changed(tmp_path: Path) -
         await approve(engine)
         await engine.reviews.undo(PERSON)
     assert told == ["skills", "skills"]
+
+
+async def test_what_two_sessions_taught_is_given_next_time_and_what_was_rejected_stays_away(
+    tmp_path: Path, shared_dir: Path
+) -> None:
+    transcripts = [shared_dir / "data" / "transcripts"]
+    async with engine_at(tmp_path) as engine:
+        await engine.imports.run(transcripts)
+        proposed = {entry.item.id: entry for entry in await engine.reviews.inbox()}
+        (push,) = [each for each, entry in proposed.items() if entry.recurrence == 2]
+        for item_id in proposed:
+            shown = (await engine.reviews.review(item_id)).shown
+            if item_id == push:
+                await engine.reviews.approve(item_id, shown=shown, person=PERSON)
+            else:
+                await engine.reviews.reject(item_id, shown=shown, reason="no", person=PERSON)
+        (memory_id,) = (await engine.ledger.active())[0].memory_ids
+        agent = proposed[push].evidence[0].agent_id
+        given = await engine.injection.serve(
+            InjectionRequest(agent, "git push: the branch has no upstream branch", 800)
+        )
+        await engine.imports.run(transcripts)
+        report = await engine.learning.learn(word=False)
+        (record,) = await engine.ledger.active()
+        assert await engine.reviews.inbox() == ()
+    assert memory_id in {each.entry.id for each in given.explanation.included}
+    assert record.application_count == 1
+    verdicts = {each.item_id: each.verdict for each in report.lessons}
+    assert verdicts.pop(push) is Verdict.ADOPTED
+    assert set(verdicts.values()) == {Verdict.REJECTED}

@@ -20,7 +20,11 @@ from synthorg_tui.memory.procedural.supersession import (
 )
 
 NEAR: Final = 0.75
-"""Cosine similarity of two lessons from which on a person should look at both."""
+"""Cosine similarity of two lessons from which on a person should look at both.
+
+With the bundled model one lesson in other words is at 0.76 to 0.84, another lesson about the same
+command at 0.63 to 0.77.
+"""
 
 _log = logging.getLogger(__name__)
 _LOOKED_AT: Final = 12

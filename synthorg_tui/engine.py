@@ -13,7 +13,6 @@ from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.events import Events
-from synthorg_tui.core.paths import expand_home
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.backends.local.reader import StoreReader
 from synthorg_tui.memory.errors import MemoryCapabilityError
@@ -422,9 +421,7 @@ class Engine:
     @property
     def _own_skills(self) -> Path:
         """Where the SKILL.md files of approved lessons are."""
-        directory = self.settings.memory.procedural.skill_md_directory
-        own = expand_home(directory) if directory is not None else self.data_dir / "skills"
-        return own.absolute()
+        return self.settings.own_skills(self.data_dir)
 
     def _skill_roots(self, projects: Sequence[Path]) -> "tuple[SkillRoot, ...]":
         from synthorg_tui.skills.library import skill_roots

@@ -35,11 +35,12 @@ class ServedDigest:
 
 @dataclass(frozen=True, slots=True)
 class SkillCard:
-    """A skill as listed."""
+    """A skill as listed; ``sha256`` is of the bytes that were approved (hex)."""
 
     name: str
     description: str
     scope: str = ""
+    sha256: str = ""
 
 
 class CallKind(StrEnum):

@@ -46,7 +46,7 @@ class LedgerShelf:
     async def _card(self, record: SkillRecord) -> SkillCard:
         document, _ = parse(await self._text(record), name=record.name)
         description = document.description if document else record.proposal.discovery
-        return SkillCard(record.name, description, record.proposal.scope.value)
+        return SkillCard(record.name, description, record.proposal.scope.value, record.sha256)
 
     async def _text(self, record: SkillRecord) -> str:
         return (await self._ledger.content(record.sha256)).decode("utf-8", "replace")

@@ -26,7 +26,7 @@ def add_mcp(commands: Any, command: Callable[..., argparse.ArgumentParser]) -> N
         ),
     )
     parser.add_argument(
-        "--agent", required=True, type=_agent, metavar="ID", help="whose memory it is"
+        "--agent", required=True, type=agent_id, metavar="ID", help="whose memory it is"
     )
     parser.add_argument(
         "--project",
@@ -48,7 +48,8 @@ def add_mcp(commands: Any, command: Callable[..., argparse.ArgumentParser]) -> N
     )
 
 
-def _agent(text: str) -> str:
+def agent_id(text: str) -> str:
+    """An agent's id as it is given as an argument."""
     if not text.strip() or len(text) > MAX_AGENT or not text.isprintable():
         message = f"an agent's id has 1 to {MAX_AGENT} printable characters"
         raise argparse.ArgumentTypeError(message)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from synthorg_tui import __version__
+from synthorg_tui.cli.connect_parser import add_connect
 from synthorg_tui.cli.digest_parser import add_digest, add_scenarios
 from synthorg_tui.cli.evolve_parser import add_evolve, add_models
 from synthorg_tui.cli.learn_parser import add_learn
@@ -79,6 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_evolve(commands, _command)
     add_models(commands, _command)
     add_mcp(commands, _command)
+    add_connect(commands, _command)
     add_learn(commands, _command, parse_moment)
     for add in (_memories, _store, _config):
         add(commands)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from synthorg_tui.connect.call import BriefConnection, CallFailedError
+from synthorg_tui.connect.names import DIGEST_EVENTS, IMPORT_EVENTS
 
 if TYPE_CHECKING:
     import subprocess
@@ -26,9 +27,6 @@ MAX_QUERY: Final = 8_000
 _LOG_LIMIT: Final = 256 * 1024
 _POLL: Final = 0.02
 _EXIT_REASONS: Final = {3: "the store is in use by another process", 4: "the store is corrupt"}
-
-DIGEST_EVENTS: Final = ("SessionStart", "UserPromptSubmit")
-IMPORT_EVENTS: Final = ("Stop", "SessionEnd")
 
 
 class HookCall(NamedTuple):

@@ -1,5 +1,6 @@
 """The whole configuration: memory, organisation memory, agents and model providers."""
 
+from pathlib import Path
 from typing import Self
 
 from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
@@ -7,6 +8,7 @@ from pydantic import Field, TypeAdapter, ValidationError, field_validator, model
 from synthorg_tui.agents.config import AgentAccessConfig
 from synthorg_tui.approvals.config import ApprovalsConfig
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel, SeniorityLevel
+from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.core.validation import reject
 from synthorg_tui.memory.config import CompanyMemoryConfig
@@ -92,6 +94,12 @@ class RootConfig(FrozenModel):
             reason = f"memory.embedder doesn't fit providers.embedding: {field}: {first['msg']}"
             reject("memory.embedder", self.memory.embedder, reason)
         return self
+
+    def own_skills(self, data_dir: Path) -> Path:
+        """Where the SKILL.md files of approved lessons are, for a store in ``data_dir``."""
+        directory = self.memory.procedural.skill_md_directory
+        own = expand_home(directory) if directory is not None else data_dir / "skills"
+        return own.absolute()
 
     def embedding(self) -> EmbeddingConfig:
         """The embedding model in force: ``providers.embedding`` with ``memory.embedder`` applied.

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from synthorg_tui.connect import hook
+from synthorg_tui.connect.names import DIGEST_EVENTS, IMPORT_EVENTS
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.engine import Engine
 from synthorg_tui.host.owner import Owner
@@ -54,7 +55,7 @@ async def owned(data_dir: Path) -> AsyncIterator[Engine]:
             await owner.stop()
 
 
-@pytest.mark.parametrize("event", hook.DIGEST_EVENTS)
+@pytest.mark.parametrize("event", DIGEST_EVENTS)
 async def test_the_digest_is_the_additional_context(
     tmp_path: Path, event: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,7 +129,7 @@ def test_the_log_does_not_grow_without_bound(tmp_path: Path) -> None:
     assert len(logged(tmp_path)) < 1000
 
 
-@pytest.mark.parametrize("event", hook.IMPORT_EVENTS)
+@pytest.mark.parametrize("event", IMPORT_EVENTS)
 async def test_what_is_new_of_the_session_is_imported(tmp_path: Path, event: str) -> None:
     sample = Path(__file__).parents[2] / "synthorg_tui" / "ingest" / "sample"
     transcript = next(iter(sorted(sample.glob("*.jsonl"))))

@@ -1,5 +1,6 @@
 """``mcp``: an agent's memory for the agent's programs."""
 
+import asyncio
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 async def run_mcp(context: Context) -> int:
     """Serve until the client hangs up or, over HTTP, until Ctrl-C."""
+    from synthorg_tui.connect.skill_links import refresh
     from synthorg_tui.mcp import bridge
     from synthorg_tui.mcp.connections import Acting
 
@@ -27,7 +29,15 @@ async def run_mcp(context: Context) -> int:
     if args.http:
         await _serve_http(context, acting)
     else:
-        await bridge.serve_stdio(acting, read_only=args.read_only)
+        # A client begins its session with this: what was approved since is there from then on.
+        placing = asyncio.create_task(
+            refresh(acting.data_dir.absolute(), acting.agent_id, config_path=acting.config_path)
+        )
+        try:
+            await bridge.serve_stdio(acting, read_only=args.read_only)
+        finally:
+            placing.cancel()
+            await asyncio.gather(placing, return_exceptions=True)
     return 0
 
 

@@ -1,0 +1,297 @@
+"""Plans what connecting and disconnecting change, and does it once a person has agreed."""
+
+import difflib
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from synthorg_tui.connect import skill_links
+from synthorg_tui.connect.clients import Call, Client, Scope, Target, Where, hooks_target
+from synthorg_tui.connect.edits import Edit
+from synthorg_tui.connect.errors import ClientConfigError
+from synthorg_tui.connect.records import FileRecord, Records, SkillsRecord, write_atomically
+from synthorg_tui.connect.skill_links import Placed
+
+MAX_BYTES: Final = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """What a file is now and will be, as bytes; ``None`` is no file.
+
+    ``base`` is the file without what is ours, which disconnecting goes back to. ``is_whole`` is
+    off when the file was changed by others since, so that only ours is taken out.
+    """
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+    base: bytes | None
+    record: FileRecord
+    is_whole: bool = True
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is anything to change."""
+        return self.before != self.after
+
+    def diff(self) -> list[str]:
+        """The change as a unified diff, line by line."""
+        absent = "/dev/null"
+        return [
+            line.rstrip("\r\n")
+            for line in difflib.unified_diff(
+                (self.before or b"").decode(errors="replace").splitlines(keepends=True),
+                (self.after or b"").decode(errors="replace").splitlines(keepends=True),
+                absent if self.before is None else str(self.path),
+                absent if self.after is None else str(self.path),
+            )
+        ]
+
+
+class Connections:
+    """The clients of this user and project that one data directory is connected to.
+
+    Args:
+        data_dir: Where records and backups are kept.
+        where: Which home and project it is about.
+    """
+
+    def __init__(self, data_dir: Path, where: Where) -> None:
+        self._where = where
+        self._records = Records(data_dir)
+
+    def plan(
+        self, client: Client, scope: Scope, call: Call, *, hooks: bool
+    ) -> tuple[FileChange, ...]:
+        """What connecting changes; without ``hooks`` those that are there stay.
+
+        Raises ``ClientConfigError`` when a file can't be read or changed.
+        """
+        self._require_inside(client.skills(self._where, scope), scope)
+        targets = [(client.server(self._where, scope, call), False)]
+        if hooks:
+            targets.append((hooks_target(self._where, scope, call), True))
+        return tuple(
+            self._addition(client, scope, target, is_hooks) for target, is_hooks in targets
+        )
+
+    def plan_removal(self, client: Client, scope: Scope | None) -> tuple[FileChange, ...]:
+        """What disconnecting changes: all we know of that client, or of one scope of it.
+
+        Files that we have no record of are looked at in their usual places; one of those that
+        can't be read counts only when there is nothing else.
+        """
+        found: dict[Path, FileChange] = {}
+        problem: ClientConfigError | None = None
+        for each in Scope if scope is None else (scope,):
+            targets = self._targets(client, each)
+            for record in self._of(client, each):
+                target = Target(Path(record.path), targets[record.is_hooks].edit)
+                found[target.path] = self._removal(target, record)
+            for is_hooks, target in targets.items():
+                try:
+                    path = self._real(target.path, each)
+                    unknown = FileRecord(client.name, each, str(path), is_hooks, "", "", ())
+                    if path not in found:
+                        found[path] = self._removal(Target(path, target.edit), unknown)
+                except ClientConfigError as error:
+                    problem = error
+        changes = (each for each in found.values() if each.record.written or each.is_needed)
+        planned = tuple(changes)
+        if not planned and problem is not None:
+            raise problem
+        return planned
+
+    def apply(self, changes: Iterable[FileChange]) -> None:
+        """Keep backups, then write; raises ``ClientConfigError`` when a file changed meanwhile."""
+        needed = [each for each in changes if each.is_needed]
+        for change in needed:
+            _require_unchanged(change)
+            self._records.keep(change.record, change.base)
+        self._records.save()
+        for change in needed:
+            _write(change)
+
+    def apply_removal(self, changes: Iterable[FileChange]) -> None:
+        """Write, then forget; raises ``ClientConfigError`` when a file changed meanwhile."""
+        for change in changes:
+            _require_unchanged(change)
+            if change.is_needed:
+                _write(change)
+            if change.after is None:
+                _remove_empty(change.record.made)
+            kept = (each for each in self._records.files if each.path != str(change.path))
+            self._records.files = tuple(kept)
+            self._records.save()
+
+    def place_skills(
+        self, client: Client, scope: Scope, agent_id: str, source: Path, wanted: Mapping[str, str]
+    ) -> tuple[Path, Placed]:
+        """Link what is ``wanted`` where the client looks; that folder, and what became of it.
+
+        ``refresh`` goes on doing so for the agent.
+        """
+        root = client.skills(self._where, scope)
+        self._require_inside(root, scope)
+        kept = [each for each in self._records.skills if not _is_about(each, client, root)]
+        before = next((each for each in self._records.skills if each.root == str(root)), None)
+        made = before.made if before is not None else _missing(root)
+        record = SkillsRecord(client.name, scope, agent_id, str(root), str(source), made)
+        self._records.skills = (*kept, record)
+        self._records.save()
+        return root, skill_links.place(source, root, wanted)
+
+    def clear_skills(self, client: Client, scope: Scope | None) -> dict[Path, tuple[str, ...]]:
+        """Remove our links from folders that no other connected client looks in."""
+        gone = [
+            each
+            for each in self._records.skills
+            if each.client == client.name and scope in (None, each.scope)
+        ]
+        self._records.skills = tuple(each for each in self._records.skills if each not in gone)
+        still = {each.root for each in self._records.skills}
+        cleared = {}
+        for record in gone:
+            if record.root not in still:
+                root = Path(record.root)
+                cleared[root] = skill_links.clear(Path(record.source), root)
+                _remove_empty(record.made)
+        self._records.save()
+        return cleared
+
+    def backup_path(self, change: FileChange) -> Path | None:
+        """Where the file as it was is kept after ``apply``; ``None`` when there was none."""
+        record = self._records.file(change.path)
+        return self._records.backup_path(record) if record and record.backup else None
+
+    def _of(self, client: Client, scope: Scope) -> list[FileRecord]:
+        return [
+            each
+            for each in self._records.files
+            if each.client == client.name and each.scope == scope
+        ]
+
+    def _addition(self, client: Client, scope: Scope, target: Target, is_hooks: bool) -> FileChange:
+        path = self._real(target.path, scope)
+        current, known = _read(path), self._records.file(path)
+        with _about(path):
+            base, whole = self._original(known, current, target.edit)
+            after = target.edit.added(_text(base)).encode()
+        made = known.made if known is not None else _missing(path.parent)
+        digest = hashlib.sha256(after).hexdigest()
+        record = FileRecord(client.name, scope, str(path), is_hooks, digest, "", made)
+        return FileChange(path, current, after, base, record, whole)
+
+    def _removal(self, target: Target, record: FileRecord) -> FileChange:
+        current = _read(target.path)
+        with _about(target.path):
+            if record.written:
+                base, whole = self._original(record, current, target.edit)
+            else:
+                base, whole = _without_ours(current, target.edit, None), False
+        return FileChange(target.path, current, base, base, record, whole)
+
+    def _targets(self, client: Client, scope: Scope) -> dict[bool, Target]:
+        """Server and hooks of a client, by whether they are hooks."""
+        nobody = Call(("-",), (), (), client.name)
+        targets = {False: client.server(self._where, scope, nobody)}
+        if client.has_hooks:
+            targets[True] = hooks_target(self._where, scope, nobody)
+        return targets
+
+    def _original(
+        self, record: FileRecord | None, current: bytes | None, edit: Edit
+    ) -> tuple[bytes | None, bool]:
+        """The file as it was before ours came, and whether it is that byte for byte."""
+        if record is None or current is None:
+            return current, True
+        backup = self._records.backup(record)
+        if hashlib.sha256(current).hexdigest() == record.written or current == backup:
+            return backup, True
+        return _without_ours(current, edit, _text(backup)), False
+
+    def _real(self, path: Path, scope: Scope) -> Path:
+        """The file itself: who keeps settings elsewhere and links to them goes on doing so."""
+        self._require_inside(path, scope)
+        return path.resolve()
+
+    def _require_inside(self, path: Path, scope: Scope) -> None:
+        """A project may be a stranger's: its links can't send us out of it."""
+        project = self._where.project.resolve()
+        if scope is Scope.PROJECT and not path.resolve().is_relative_to(project):
+            raise ClientConfigError(
+                f"{path} leads out of the project", remedy="Remove the link, or use --user."
+            )
+
+
+def _is_about(record: SkillsRecord, client: Client, root: Path) -> bool:
+    return record.client == client.name and record.root == str(root)
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ClientConfigError(f"{path} is larger than {MAX_BYTES // 1024 // 1024} MB")
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _text(content: bytes | None) -> str:
+    try:
+        return (content or b"").decode()
+    except UnicodeDecodeError as error:
+        raise ClientConfigError(
+            f"byte {error.start + 1:,} is not UTF-8", remedy="Save it as UTF-8; it wasn't touched."
+        ) from None
+
+
+def _without_ours(current: bytes | None, edit: Edit, before: str | None) -> bytes | None:
+    if current is None or not current.strip():
+        return current
+    return edit.removed(_text(current), before).encode()
+
+
+@contextmanager
+def _about(path: Path) -> Iterator[None]:
+    """Errors name the file."""
+    try:
+        yield
+    except ClientConfigError as error:
+        raise ClientConfigError(f"{path}: {error.message}", remedy=error.remedy) from None
+
+
+def _require_unchanged(change: FileChange) -> None:
+    if _read(change.path) != change.before:
+        raise ClientConfigError(
+            f"{change.path} changed meanwhile; it wasn't touched", remedy="Run the command again."
+        )
+
+
+def _write(change: FileChange) -> None:
+    if change.after is None:
+        change.path.unlink(missing_ok=True)
+        return
+    change.path.parent.mkdir(parents=True, exist_ok=True)
+    mode = change.path.stat().st_mode & 0o7777 if change.before is not None else None
+    write_atomically(change.path, change.after, mode=mode)
+
+
+def _missing(folder: Path) -> tuple[str, ...]:
+    """The folder and those above it that aren't there yet, outermost first."""
+    missing = []
+    while not folder.exists():
+        missing.append(str(folder))
+        folder = folder.parent
+    return tuple(reversed(missing))
+
+
+def _remove_empty(folders: Iterable[str]) -> None:
+    for folder in reversed(tuple(folders)):
+        path = Path(folder)
+        if path.is_dir() and not any(path.iterdir()):
+            path.rmdir()

@@ -1,0 +1,183 @@
+"""The coding agents that can be connected: where their configuration is, and its shape."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from synthorg_tui.connect.edits import NAME, ClaudeHooks, Edit, JsonServer, TomlServer
+
+AGENTS_SKILLS: Final = Path(".agents/skills")
+CLAUDE_SKILLS: Final = Path(".claude/skills")
+
+
+class Scope(StrEnum):
+    """Whether a client is connected in all projects of this user, or in one."""
+
+    USER = "user"
+    PROJECT = "project"
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What tells where configuration is."""
+
+    home: Path
+    project: Path
+    environ: Mapping[str, str]
+
+    def folder(self, variable: str, usual: str) -> Path:
+        """The folder that a variable names, else the usual one below the home directory."""
+        return Path(self.environ.get(variable) or self.home / usual)
+
+
+class Call(NamedTuple):
+    """How our program is called: the words before a command, and the options after it.
+
+    Hooks have options of their own: they have no time to look for what they aren't told.
+    """
+
+    command: tuple[str, ...]
+    options: tuple[str, ...]
+    hook_options: tuple[str, ...]
+    agent_id: str
+
+    def serving(self, *more: str) -> tuple[str, list[str]]:
+        """Program and arguments of the MCP server."""
+        program, *rest = self.command
+        return program, [*rest, "mcp", "--agent", self.agent_id, *more, *self.options]
+
+
+class Target(NamedTuple):
+    """A file to change, and how."""
+
+    path: Path
+    edit: Edit
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A coding agent; ``name`` is also what its memory is kept under unless another is given."""
+
+    name: str
+    title: str
+    usual: Scope
+    server: Callable[[Where, Scope, Call], Target]
+    skills: Callable[[Where, Scope], Path]
+    has_hooks: bool = False
+    note: str = ""
+
+
+def hooks_target(where: Where, scope: Scope, call: Call) -> Target:
+    """Where Claude Code's hooks go.
+
+    In a project these are the settings that are this person's: ours name paths of this machine.
+    """
+    edit = ClaudeHooks(call.command, ("--agent", call.agent_id, *call.hook_options))
+    if scope is Scope.USER:
+        return Target(_claude(where) / "settings.json", edit)
+    return Target(where.project / ".claude" / "settings.local.json", edit)
+
+
+def _claude(where: Where) -> Path:
+    return where.folder("CLAUDE_CONFIG_DIR", ".claude")
+
+
+def _claude_code(where: Where, scope: Scope, call: Call) -> Target:
+    program, arguments = call.serving()
+    value = {"type": "stdio", "command": program, "args": arguments}
+    state = _claude(where) if where.environ.get("CLAUDE_CONFIG_DIR") else where.home
+    path = state / ".claude.json" if scope is Scope.USER else where.project / ".mcp.json"
+    return Target(path, JsonServer(("mcpServers", NAME), value, lenient=False))
+
+
+def _codex(where: Where, scope: Scope, call: Call) -> Target:
+    program, arguments = call.serving()
+    user = where.folder("CODEX_HOME", ".codex")
+    folder = user if scope is Scope.USER else where.project / ".codex"
+    values = {"command": program, "args": arguments}
+    return Target(folder / "config.toml", TomlServer(("mcp_servers", NAME), values))
+
+
+def _cursor(where: Where, scope: Scope, call: Call) -> Target:
+    # Cursor starts servers anywhere, but tells a project's own ones where they are.
+    told = ("--project", "${workspaceFolder}") if scope is Scope.PROJECT else ()
+    program, arguments = call.serving(*told)
+    value = {"command": program, "args": arguments}
+    folder = where.home if scope is Scope.USER else where.project
+    path = folder / ".cursor" / "mcp.json"
+    return Target(path, JsonServer(("mcpServers", NAME), value, lenient=True))
+
+
+def _vscode(where: Where, scope: Scope, call: Call) -> Target:
+    program, arguments = call.serving()
+    value = {"type": "stdio", "command": program, "args": arguments}
+    path = where.project / ".vscode" / "mcp.json"
+    if scope is Scope.USER:
+        mac = where.home / "Library" / "Application Support"
+        config = mac if sys.platform == "darwin" else where.folder("XDG_CONFIG_HOME", ".config")
+        path = config / "Code" / "User" / "mcp.json"
+    return Target(path, JsonServer(("servers", NAME), value, lenient=True))
+
+
+def _gemini(where: Where, scope: Scope, call: Call) -> Target:
+    program, arguments = call.serving()
+    value = {"command": program, "args": arguments}
+    folder = where.home if scope is Scope.USER else where.project
+    path = folder / ".gemini" / "settings.json"
+    return Target(path, JsonServer(("mcpServers", NAME), value, lenient=True))
+
+
+def _opencode(where: Where, scope: Scope, call: Call) -> Target:
+    program, arguments = call.serving()
+    value = {"type": "local", "command": [program, *arguments], "enabled": True}
+    user = where.folder("XDG_CONFIG_HOME", ".config") / "opencode"
+    folder = user if scope is Scope.USER else where.project
+    with_comments = folder / "opencode.jsonc"
+    path = with_comments if with_comments.exists() else folder / "opencode.json"
+    schema = {"$schema": "https://opencode.ai/config.json"}
+    return Target(path, JsonServer(("mcp", NAME), value, lenient=True, preamble=schema))
+
+
+def _agents_skills(where: Where, scope: Scope) -> Path:
+    return (where.home if scope is Scope.USER else where.project) / AGENTS_SKILLS
+
+
+def _claude_skills(where: Where, scope: Scope) -> Path:
+    return _claude(where) / "skills" if scope is Scope.USER else where.project / CLAUDE_SKILLS
+
+
+CLIENTS: Final[Mapping[str, Client]] = {
+    each.name: each
+    for each in (
+        Client(
+            "claude-code",
+            "Claude Code",
+            Scope.USER,
+            _claude_code,
+            _claude_skills,
+            has_hooks=True,
+        ),
+        Client("codex", "Codex CLI", Scope.USER, _codex, _agents_skills),
+        Client(
+            "cursor",
+            "Cursor",
+            Scope.PROJECT,
+            _cursor,
+            _agents_skills,
+            note="Cursor doesn't tell a user's servers which project is open; use --project in "
+            "projects whose memories are to stay with them.",
+        ),
+        Client("vscode", "VS Code", Scope.PROJECT, _vscode, _agents_skills),
+        Client("gemini", "Gemini CLI", Scope.USER, _gemini, _agents_skills),
+        Client("opencode", "OpenCode", Scope.USER, _opencode, _agents_skills),
+    )
+}
+
+
+def here() -> Where:
+    """This user's home, and the working directory as project."""
+    return Where(Path.home(), Path.cwd().resolve(), os.environ)

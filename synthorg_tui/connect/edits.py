@@ -1,0 +1,142 @@
+"""What is put into a client's configuration, and taken out again."""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from synthorg_tui.connect import tomltext
+from synthorg_tui.connect.jsontext import JsonText
+from synthorg_tui.connect.names import DIGEST_EVENTS, IMPORT_EVENTS
+
+NAME: Final = "synthorg"
+"""What the server is called in every client."""
+
+_HOOK: Final = re.compile(r"synthorg.*\bhook\s+claude-code\s")
+_DIGEST_SECONDS: Final = 5
+_IMPORT_SECONDS: Final = 10
+
+
+class Edit(Protocol):
+    """One change of one file, as text; raises ``ClientConfigError`` for a text it can't change."""
+
+    def added(self, text: str) -> str:
+        """With what is ours."""
+        ...
+
+    def removed(self, text: str, before: str | None) -> str:
+        """Without what is ours.
+
+        ``before`` is the text as it was before ours came, as far as known: what had to be made to
+        hold ours goes, too.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class JsonServer:
+    """A server at a path of a JSON file; a file that is new gets ``preamble`` first."""
+
+    path: tuple[str, ...]
+    value: Mapping[str, Any]
+    lenient: bool
+    preamble: Mapping[str, str] = field(default_factory=dict)
+
+    def added(self, text: str) -> str:
+        document = JsonText(text, lenient=self.lenient)
+        if not document.root.value:
+            for key, value in self.preamble.items():
+                document = document.put((key,), value)
+        return document.put(self.path, dict(self.value)).text
+
+    def removed(self, text: str, before: str | None) -> str:
+        document = JsonText(text, lenient=self.lenient)
+        if document.find(self.path) is None:
+            return text
+        document = document.remove(self.path)
+        return _pruned(document, self.path[:-1], before, self.lenient).text
+
+
+@dataclass(frozen=True, slots=True)
+class TomlServer:
+    """A server in a table of a TOML file."""
+
+    path: tuple[str, ...]
+    values: Mapping[str, str | Sequence[str]]
+
+    def added(self, text: str) -> str:
+        if tomltext.has_table(text, self.path):
+            text = tomltext.without_table(text, self.path)
+        return tomltext.with_table(text, self.path, self.values)
+
+    def removed(self, text: str, before: str | None) -> str:
+        if not tomltext.has_table(text, self.path):
+            return text
+        return tomltext.without_table(text, self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeHooks:
+    """Hooks in Claude Code's settings; each runs ``command`` with its event."""
+
+    command: tuple[str, ...]
+    options: tuple[str, ...]
+
+    def added(self, text: str) -> str:
+        document = JsonText(self.removed(text, None), lenient=False)
+        for event in (*DIGEST_EVENTS, *IMPORT_EVENTS):
+            words = (*self.command, "hook", "claude-code", event, *self.options)
+            hook = {
+                "type": "command",
+                "command": shlex.join(words),
+                "timeout": _DIGEST_SECONDS if event in DIGEST_EVENTS else _IMPORT_SECONDS,
+            }
+            document = document.append(("hooks", event), {"hooks": [hook]})
+        return document.text
+
+    def removed(self, text: str, before: str | None) -> str:
+        document = JsonText(text, lenient=False)
+        found = False
+        while (place := _our_hook(document.root.value)) is not None:
+            document, found = document.remove(place), True
+        if not found:
+            return text
+        for event in (*DIGEST_EVENTS, *IMPORT_EVENTS):
+            document = _pruned(document, ("hooks", event), before, lenient=False)
+        return _pruned(document, ("hooks",), before, lenient=False).text
+
+
+def _our_hook(settings: Any) -> tuple[str | int, ...] | None:
+    """Where a hook of ours stands; with the entry around it when nothing else is in that."""
+    events = settings.get("hooks") if isinstance(settings, dict) else None
+    for event, entries in events.items() if isinstance(events, dict) else ():
+        for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+            hooks = entry.get("hooks") if isinstance(entry, dict) else None
+            ours = [
+                index
+                for index, hook in enumerate(hooks if isinstance(hooks, list) else ())
+                if isinstance(hook, dict) and _HOOK.search(str(hook.get("command")))
+            ]
+            if hooks and len(ours) == len(hooks):
+                return ("hooks", event, number)
+            if ours:
+                return ("hooks", event, number, "hooks", ours[0])
+    return None
+
+
+def _pruned(
+    document: JsonText, path: tuple[str, ...], before: str | None, lenient: bool
+) -> JsonText:
+    """Without the empty containers on the way to ``path`` that weren't there before."""
+    if before is None:
+        return document
+    earlier = JsonText(before, lenient=lenient)
+    while path:
+        node = document.find(path)
+        if node is not None and (node.value or earlier.find(path) is not None):
+            break
+        if node is not None:
+            document = document.remove(path)
+        path = path[:-1]
+    return document

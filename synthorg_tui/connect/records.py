@@ -1,0 +1,144 @@
+"""What was changed for which client, with the files as they were, kept in the data directory."""
+
+import dataclasses
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from synthorg_tui.connect.errors import ClientConfigError
+from synthorg_tui.persistence.layout import PRIVATE_FILE, ensure_private_dir
+
+FOLDER: Final = "connections"
+_RECORDS: Final = "records.json"
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """A file that was changed.
+
+    ``written`` is the SHA-256 of what was written (hex), ``backup`` the name of the copy of what
+    was there, empty when nothing was; ``made`` are the folders made for it, outermost first.
+    """
+
+    client: str
+    scope: str
+    path: str
+    is_hooks: bool
+    written: str
+    backup: str
+    made: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SkillsRecord:
+    """A folder of a client in which links to the skills in ``source`` are placed."""
+
+    client: str
+    scope: str
+    agent_id: str
+    root: str
+    source: str
+    made: tuple[str, ...]
+
+
+class Records:
+    """The records of one data directory; read once, written by ``save``."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._folder = data_dir / FOLDER
+        self.files: tuple[FileRecord, ...] = ()
+        self.skills: tuple[SkillsRecord, ...] = ()
+        path = self._folder / _RECORDS
+        if not path.exists():
+            return
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            files = [FileRecord(**{**each, "made": tuple(each["made"])}) for each in data["files"]]
+            skills = [
+                SkillsRecord(**{**each, "made": tuple(each["made"])}) for each in data["skills"]
+            ]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ClientConfigError(
+                f"{path} is damaged: {error}", remedy="Move it away; backups stand next to it."
+            ) from None
+        self.files, self.skills = tuple(files), tuple(skills)
+
+    def file(self, path: Path) -> FileRecord | None:
+        """The record of a file."""
+        return next((each for each in self.files if each.path == str(path)), None)
+
+    def backup_path(self, record: FileRecord) -> Path:
+        """Where the copy of the file as it was is kept."""
+        return self._folder / record.backup
+
+    def backup(self, record: FileRecord) -> bytes | None:
+        """The file as it was; ``None`` when there was none.
+
+        Raises ``ClientConfigError`` when the copy is gone.
+        """
+        if not record.backup:
+            return None
+        try:
+            return self.backup_path(record).read_bytes()
+        except FileNotFoundError:
+            raise ClientConfigError(
+                f"the backup of {record.path} is gone", remedy="Take our entry out by hand."
+            ) from None
+
+    def keep(self, record: FileRecord, content: bytes | None) -> FileRecord:
+        """Note a change that is about to be made, and copy what is there; ``save`` comes next."""
+        name = ""
+        if content is not None:
+            name = f"{hashlib.sha256(record.path.encode()).hexdigest()[:16]}.backup"
+            write_atomically(self._private_folder() / name, content, mode=PRIVATE_FILE)
+        noted = dataclasses.replace(record, backup=name)
+        self.files = (*(each for each in self.files if each.path != record.path), noted)
+        return noted
+
+    def save(self) -> None:
+        """Write the records; without any, nothing of them is left."""
+        path = self._folder / _RECORDS
+        if self.files or self.skills:
+            data = {
+                "files": [dataclasses.asdict(each) for each in self.files],
+                "skills": [dataclasses.asdict(each) for each in self.skills],
+            }
+            content = json.dumps(data, indent=1).encode()
+            write_atomically(self._private_folder() / path.name, content, mode=PRIVATE_FILE)
+        else:
+            path.unlink(missing_ok=True)
+        used = {each.backup for each in self.files}
+        for backup in self._folder.glob("*.backup"):
+            if backup.name not in used:
+                backup.unlink(missing_ok=True)
+        if self._folder.is_dir() and not any(self._folder.iterdir()):
+            self._folder.rmdir()
+
+    def _private_folder(self) -> Path:
+        ensure_private_dir(self._folder.parent)
+        return ensure_private_dir(self._folder)
+
+
+def write_atomically(path: Path, content: bytes, *, mode: int | None) -> None:
+    """Put the bytes in the file so that readers see the old or the new ones, durably.
+
+    Without a ``mode`` the file gets the one that new files have.
+    """
+    temporary = path.with_name(f".{path.name}.synthorg-tmp")
+    temporary.unlink(missing_ok=True)  # of a write that was killed
+    try:
+        descriptor = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600
+        )
+        with os.fdopen(descriptor, "wb") as file:
+            if mode is not None:
+                os.fchmod(descriptor, mode)
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -6,7 +6,8 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from review_kit import AGENT, lesson, office
+from review_kit import lesson, office
+from store_kit import AGENT
 
 from synthorg_tui.cli import main
 from synthorg_tui.connect.changes import Connections

@@ -16,7 +16,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
-from mcp_kit import acting, add_skill, bridge, owned, text_of, until
+from mcp_kit import acting, approve_skill, bridge, owned, text_of, until
 
 from synthorg_tui.agents.session import AgentSession
 from synthorg_tui.engine import Engine
@@ -68,11 +68,11 @@ def bearer(data_dir: Path) -> dict[str, str]:
 class TestClient:
     @ERAS
     async def test_a_client_with_the_token_uses_all_of_it(self, tmp_path: Path, era: str) -> None:
-        add_skill(tmp_path)
         async with (
             listening(tmp_path) as (engine, url),
             client_of(url, require_token(tmp_path), era) as client,
         ):
+            await approve_skill(engine)
             assert len((await client.list_tools()).tools) == 10
             await client.call_tool("core_memory_write", {"content": "I am Ada."})
             found = await client.call_tool("core_memory_read")

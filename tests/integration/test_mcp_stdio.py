@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client
-from mcp_kit import add_skill, bridge, owned, text_of, until
+from mcp_kit import approve_skill, bridge, owned, text_of, until
 from mcp_types import CallToolResult
 
 from synthorg_tui.host.client import connect
@@ -39,9 +39,10 @@ class TestClient:
     async def test_a_client_starts_the_memory_and_uses_all_of_it(
         self, tmp_path: Path, era: str
     ) -> None:
-        """Nothing runs before; list, call, prompt, resource and skill through the real bridge."""
+        """Nothing runs by then; list, call, prompt, resource and skill through the real bridge."""
         data_dir = tmp_path / "data"
-        skill = add_skill(data_dir)
+        async with owned(data_dir) as (engine, _):
+            described = await approve_skill(engine)
         async with Client(bridge(data_dir), mode=era) as client:
             assert len((await client.list_tools()).tools) == 10
             assert not (await client.call_tool("core_memory_write", {"content": "Ada"})).is_error
@@ -49,8 +50,10 @@ class TestClient:
             assert "Ada" in prompt.messages[0].content.text  # type: ignore[union-attr]
             digest = await client.read_resource("synthorg://digest/who")
             assert "Ada" in digest.contents[0].text  # type: ignore[union-attr]
-            read = await client.read_resource("synthorg://skills/push-with-upstream")
-            assert skill.splitlines()[0] in read.contents[0].text  # type: ignore[union-attr]
+            (skill,) = (await client.list_resources()).resources
+            assert skill.description == described
+            read = await client.read_resource(skill.uri)
+            assert skill.name in read.contents[0].text  # type: ignore[union-attr]
 
     async def test_progress_comes_while_a_call_takes_long(self, tmp_path: Path) -> None:
         """The owner is stopped, so that the call takes long, until the client heard of it."""

@@ -82,7 +82,7 @@ async def test_a_file_that_could_not_be_written_is_written_at_the_next_start(
 
     async with engine_at(tmp_path) as engine:
         monkeypatch.setattr(os, "fsync", full)
-        with pytest.raises(SkillWriteError, match="No space left"):
+        with pytest.raises(SkillWriteError, match=r"is approved, but .* No space left"):
             await approve(engine)
         monkeypatch.undo()
         (record,) = await engine.ledger.active()
@@ -91,6 +91,24 @@ async def test_a_file_that_could_not_be_written_is_written_at_the_next_start(
         assert Path(record.path).exists()
         (item,) = await engine.approvals.list()
     assert item.consumed_at is not None
+
+
+async def test_a_decision_whose_file_could_not_be_written_is_undone_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    async with engine_at(tmp_path) as engine:
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(SkillWriteError):
+            await approve(engine)
+        assert await engine.reviews.undo(PERSON) is not None
+        monkeypatch.undo()
+        assert await engine.ledger.all() == ()
+        assert len(await engine.reviews.inbox()) == 1
+    async with engine_at(tmp_path) as engine:
+        assert not list((tmp_path / "skills").rglob("SKILL.md"))
 
 
 async def test_whoever_listens_is_told_that_the_skills_changed(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from synthorg_tui.memory.procedural.ledger import SkillStatus
 from synthorg_tui.memory.procedural.models import ProceduralMemoryScope
 from synthorg_tui.memory.procedural.review_models import Decision, DecisionKind
 from synthorg_tui.memory.procedural.undoing import undo_in, undo_plan
+from synthorg_tui.skills.errors import SkillWriteError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
@@ -114,10 +115,14 @@ class Decider:
 
         async def run() -> Decision:
             operation = await self._store.change_together(bundle, within, actor=str(person))
-            decision = _decision(await self._journal.finish(operation))
-            if self._on_decision is not None:
-                self._on_decision(decision)
-            return decision
+            try:
+                operation = await self._journal.finish(operation)
+            except SkillWriteError as error:
+                raise _unfinished(operation, error) from error
+            finally:
+                if self._on_decision is not None:
+                    self._on_decision(_decision(operation))
+            return _decision(operation)
 
         task = asyncio.ensure_future(run())
         try:
@@ -135,6 +140,14 @@ def _tell_superseded(plan: Plan) -> None:
         if is_shared and record.status is SkillStatus.SUPERSEDED:
             details = {"event": event, "skill": record.name, "by": record.superseded_by}
             _log.info("%s %s", event, record.name, extra=details)
+
+
+def _unfinished(operation: Operation, error: SkillWriteError) -> SkillWriteError:
+    """Tells that the decision stands."""
+    return SkillWriteError(
+        f"{operation.title!r} is {operation.kind.value.replace('_', ' ')}, but {error.message}",
+        remedy="Make room or give access: it is finished with the next decision or start.",
+    )
 
 
 def _decision(operation: Operation) -> Decision:

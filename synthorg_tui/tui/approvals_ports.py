@@ -135,6 +135,12 @@ class ReviewSheet:
     requested_by: str = ""
     trail: tuple[TrailEvent, ...] = ()
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether something in it asks for a decision of its own, never one among many."""
+        contradicts = any(each.verdict == "conflict" for each in self.neighbours)
+        return bool(self.flags or self.ours or self.problem or contradicts)
+
     def author(self, name: str) -> str:
         """Who wrote a field."""
         return dict(self.authors).get(name, "evidence")

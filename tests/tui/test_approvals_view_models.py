@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.memory.procedural.models import MAX_STEPS, ProceduralMemoryProposal
-from synthorg_tui.tui.approvals_ports import FIELDS, LIMITS, STEPS, ReviewSheet, Wording
+from synthorg_tui.tui.approvals_ports import (
+    FIELDS,
+    LIMITS,
+    STEPS,
+    Flag,
+    Neighbour,
+    ReviewSheet,
+    Wording,
+)
 from synthorg_tui.tui.view_models.approvals import (
     GROUPS,
     RISKS,
@@ -138,6 +146,27 @@ class TestInbox:
         chosen, note = made.bulk()
         assert [row.kind for row in chosen] == ["promotion"]
         assert note == "2 marked but hidden by the filter stay."
+
+    @pytest.mark.parametrize(
+        "doubt",
+        [
+            {"flags": (Flag("secret", "action", "a key"),)},
+            {"neighbours": (Neighbour("other", "says", 0.9, "conflict"),)},
+            {"ours": "our text"},
+            {"problem": "it can't be read"},
+        ],
+        ids=lambda doubt: next(iter(doubt)),
+    )
+    def test_what_raises_doubts_is_never_approved_among_others(
+        self, doubt: dict[str, object]
+    ) -> None:
+        made = inbox(2)
+        first, second = made.rows
+        made.saw(ReviewSheet(first, "x"))
+        made.saw(replace(ReviewSheet(second, "x"), **doubt))  # type: ignore[arg-type]
+        assert made.bulk() == ((first,), "1 flagged or contradicted stay.")
+        made.saw(ReviewSheet(second, "y"))
+        assert made.bulk()[0] == (first, second)
 
     def test_what_is_gone_is_no_longer_marked_or_reviewed(self) -> None:
         made = inbox(3)

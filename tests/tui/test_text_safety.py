@@ -178,14 +178,11 @@ def evil_learning() -> FakeDesk:
 @pytest.mark.parametrize(
     "keys",
     [
-        ("4",),
         ("4", "t", "t"),
-        ("4", "enter"),
-        ("4", "enter", "z", "a"),
+        ("4", "enter", "a"),
         ("4", "enter", "e"),
         ("4", "enter", "c", "G"),
         ("4", "enter", "p"),
-        ("3",),
         ("3", "d"),
         ("3", "v", "z"),
         ("3", "X"),

@@ -82,8 +82,8 @@ class ApprovalsScreen(ApprovalsView):
         if approvals is None:
             return
         if not rows:
-            told = "Nothing listed here was reviewed: ↵ opens a review"
-            say(self, f"{note} {told}".strip(), severity="warning")
+            told = note or "Nothing listed here was reviewed."
+            say(self, f"{told} ↵ opens a review", severity="warning")
             return
         listed = [row_line(row, 60, now=self.now(), marked=False, seen=True) for row in rows]
         self.app.push_screen(

@@ -62,6 +62,8 @@ class ReviewScreen(ReviewView):
             self.post_message(Recount())
             if self.is_current:
                 self.dismiss()
+            else:
+                self._load()
 
         start(self, decide, group="change", newest_only=False)
 

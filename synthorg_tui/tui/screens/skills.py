@@ -57,7 +57,10 @@ class SkillsScreen(SkillsView):
 
     def action_edit(self) -> None:
         """Edit the file in $EDITOR; what changed is put up for review."""
-        if found := self._chosen():
+        found = self._chosen()
+        if found is not None and found[0].state in ("gone", "retired"):
+            say(self, f"{found[0].name} has no file; w writes ours back", severity="warning")
+        elif found is not None:
             try:
                 edit_file(self.app, Path(found[0].path))
             except EditorError as error:
@@ -109,7 +112,9 @@ class SkillsScreen(SkillsView):
             return
         row, _ = found
         if not row.waiting:
-            say(self, f"Nothing about {row.name} waits: disk and memory agree")
+            agree = row.state not in ("changed", "new", "gone")
+            why = "disk and memory agree" if agree else "what is on disk was decided before"
+            say(self, f"Nothing about {row.name} waits: {why}")
             return
         self.app.push_screen(
             ReviewScreen(

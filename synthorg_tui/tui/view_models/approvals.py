@@ -72,6 +72,7 @@ class Inbox:
         self.rows: tuple[ApprovalRow, ...] = ()
         self.marked: frozenset[str] = frozenset()
         self.reviewed: dict[str, str] = {}
+        self._doubtful: frozenset[str] = frozenset()
         self.generation = 0
 
     @property
@@ -164,18 +165,24 @@ class Inbox:
     def saw(self, sheet: ReviewSheet) -> None:
         """An item was shown in full, as it stood then."""
         self.reviewed[sheet.row.id] = sheet.shown
+        doubted = {sheet.row.id}
+        self._doubtful = self._doubtful | doubted if sheet.is_doubtful else self._doubtful - doubted
 
     def bulk(self) -> tuple[tuple[ApprovalRow, ...], str]:
         """What approving in bulk touches, and a note on what it leaves alone.
 
-        Only listed rows that were shown in full; of those the marked ones, when some are marked.
+        Only listed rows that were shown in full and raised no doubt; of those the marked ones,
+        when some are marked.
         """
         listed = tuple(row for row in self.rows if row.status == "pending")
         wanted = tuple(row for row in listed if row.id in self.marked)
         hidden = len(self.marked) - len(wanted)
-        chosen = tuple(row for row in wanted or listed if row.id in self.reviewed)
+        seen = tuple(row for row in wanted or listed if row.id in self.reviewed)
+        chosen = tuple(row for row in seen if row.id not in self._doubtful)
         notes = []
-        if unread := len(wanted) - len(chosen) if wanted else 0:
+        if doubted := len(seen) - len(chosen):
+            notes.append(f"{doubted:,} flagged or contradicted")
+        if unread := len(wanted) - len(seen) if wanted else 0:
             notes.append(f"{unread:,} marked but not reviewed")
         if hidden > 0:
             notes.append(f"{hidden:,} marked but hidden by the filter")

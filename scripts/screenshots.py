@@ -21,6 +21,7 @@ PICTURES: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
     "memories": ((120, 36), ()),
     "memories-small": ((80, 24), ()),
     "digest": ((120, 40), ("2", "slash", *QUESTION.replace(" ", "\0"), "enter")),
+    "approvals": ((120, 40), ("4", "enter")),
     "search": ((120, 36), ("s", *QUESTION.replace(" ", "\0"), "enter")),
 }
 

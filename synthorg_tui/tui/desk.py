@@ -138,6 +138,8 @@ class EngineHost:
         if self._desk is not None:
             await self._desk.close()
         await self._stack.aclose()
+        # What was frozen is given back, or DuckDB's bindings complain of leaks at the very end.
+        gc.unfreeze()
 
 
 class EngineDesk(StoreShelf):

@@ -1,0 +1,64 @@
+"""The real app on a real terminal, from the command line to the prompt after it."""
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+from synthorg_tui.host.endpoint import socket_path
+
+LEAVES_THE_SCREEN = b"\x1b[?1049l"
+
+
+def read_for(descriptor: int, seconds: float) -> bytes:
+    """What is written within some seconds."""
+    deadline, written = time.monotonic() + seconds, b""
+    while (left := deadline - time.monotonic()) > 0:
+        if select.select([descriptor], [], [], left)[0]:
+            try:
+                written += os.read(descriptor, 65536)
+            except OSError:  # the other end is closed
+                break
+    return written
+
+
+def test_the_app_opens_answers_and_leaves_a_clean_terminal(tmp_path: Path) -> None:
+    """Nothing is printed after the screen is given back; the socket is gone."""
+    main, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    app = subprocess.Popen(
+        [sys.executable, "-m", "synthorg_tui", "--data-dir", str(tmp_path)],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        env={**os.environ, "TERM": "xterm-256color", "HOME": str(tmp_path)},
+        start_new_session=True,
+    )
+    os.close(terminal)
+    written = b""
+    for _ in range(300):
+        written += read_for(main, 0.1)
+        if socket_path(tmp_path).exists():
+            break
+    written += read_for(main, 2.0)  # it settles in: searches are made ready
+    os.write(main, b"\x1b")
+    written += read_for(main, 0.5)
+    os.write(main, b"q")
+    for _ in range(150):
+        written += read_for(main, 0.1)
+        if app.poll() is not None:
+            break
+    written += read_for(main, 0.2)
+    os.close(main)
+    assert app.wait(1) == 0
+    assert b"synthorg" in written
+    last = written.rpartition(LEAVES_THE_SCREEN)[2]
+    assert b"leaked" not in last
+    assert b"Traceback" not in last
+    assert not socket_path(tmp_path).exists()

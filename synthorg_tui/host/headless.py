@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
+from synthorg_tui.core.text import safe_text
 from synthorg_tui.host.owner import Owner
 from synthorg_tui.persistence.layout import PRIVATE_FILE, ensure_private_dir
 
@@ -66,6 +67,16 @@ def spawn(data_dir: Path, config_path: Path | None = None) -> "subprocess.Popen[
             stderr=log,
             start_new_session=True,
         )
+
+
+def last_words(data_dir: Path) -> str:
+    """What the last owner that was started wrote last, as one line."""
+    try:
+        lines = (data_dir / LOG_FILE).read_text("utf-8", "replace").split("\n")
+    except OSError as error:
+        return f"{data_dir / LOG_FILE} can't be read: {error.strerror}"
+    said = [line for line in lines if line.strip()]
+    return safe_text(said[-1].removeprefix("error: ")) if said else f"see {data_dir / LOG_FILE}"
 
 
 def _log(path: Path) -> IO[bytes]:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.core.errors import StoreLockedError
 from synthorg_tui.host.client import Connection, RemoteEngine, connect, remote_engine
 from synthorg_tui.host.errors import NoOwnerError, OwnerGoneError, RefusedError
-from synthorg_tui.host.headless import spawn
+from synthorg_tui.host.headless import last_words, spawn
 from synthorg_tui.host.wire import EventSink
 
 if TYPE_CHECKING:
+    import subprocess
+
     from synthorg_tui.agents.models import AgentIdentity
     from synthorg_tui.engine import Engine
     from synthorg_tui.settings.config import RootConfig
@@ -100,7 +102,8 @@ async def reach(
 ) -> Connection:
     """A connection to the owner; a headless one is started when there is none.
 
-    Raises ``NoOwnerError`` when none listens in time, and as ``connect`` does.
+    Raises ``NoOwnerError`` when none listens in time or none can be started, and as ``connect``
+    does.
     """
     deadline = time.monotonic() + patience
     started = None
@@ -110,7 +113,15 @@ async def reach(
         except (NoOwnerError, OwnerGoneError):
             if time.monotonic() > deadline:
                 raise
+        if started is not None and _failed(started):
+            raise NoOwnerError(f"the store can't be opened: {last_words(data_dir)}")
         # One that lost a race for the directory ends at once; the winner is about to listen.
         if started is None or started.poll() is not None:
             started = spawn(data_dir, config_path)
         await asyncio.sleep(_RETRY)
+
+
+def _failed(started: "subprocess.Popen[bytes]") -> bool:
+    """Whether an owner ended because of the store, not because of another owner or a signal."""
+    code = started.poll()
+    return code is not None and code > 0 and code != StoreLockedError.exit_code

@@ -258,3 +258,13 @@ async def test_the_unexpected_is_told_without_its_inside(
         with pytest.raises(MCPError) as told:
             await client.read_resource("synthorg://skills/push")
     assert str(told.value) == "unexpected RuntimeError"
+
+
+async def test_a_damaged_store_is_told_at_once_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "memory.duckdb").write_bytes(b"no database" * 1000)
+    async with Client(MemoryServer(acting(tmp_path))) as client:
+        reply = text_of(await client.call_tool("list_skills"))
+        starts = (tmp_path / "owner.log").read_text().count("damaged")
+    assert "is damaged" in reply
+    assert "restore" in reply
+    assert starts < 5  # one for each call; the client itself asks for the tools, too

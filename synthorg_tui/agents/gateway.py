@@ -57,6 +57,11 @@ class AgentGateway:
         """What a person took from the agent."""
         return self._rights.get(agent_id, AgentRights())
 
+    @property
+    def restricted(self) -> tuple[str, ...]:
+        """The agents that something was taken from."""
+        return tuple(agent for agent, rights in self._rights.items() if rights != AgentRights())
+
     async def set_paused(self, agent_id: str, paused: bool) -> None:
         """Refuse everything to an agent, or no more."""
         await self._set(agent_id, replace(self.rights(agent_id), paused=paused))

@@ -17,7 +17,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.tui.actions import bindings, of
 from synthorg_tui.tui.jobs import say, start
-from synthorg_tui.tui.panes import APPROVALS, Panes
+from synthorg_tui.tui.panes import ACTIVITY, APPROVALS, Panes
 from synthorg_tui.tui.ports import DeskHost, MemoryDesk, MemoryRow
 from synthorg_tui.tui.screens.memories import MemoriesScreen
 from synthorg_tui.tui.state import FILE_NAME, load_state, save_state
@@ -27,11 +27,13 @@ from synthorg_tui.tui.view_models.clockwork import counted
 if TYPE_CHECKING:
     from textual.timer import Timer
 
+    from synthorg_tui.tui.activity_ports import Heard
+    from synthorg_tui.tui.screens.activity import ActivityScreen
     from synthorg_tui.tui.screens.approvals import ApprovalsScreen
     from synthorg_tui.tui.screens.digest import DigestScreen
     from synthorg_tui.tui.screens.skills import SkillsScreen
 
-    LaterPane: TypeAlias = ApprovalsScreen | DigestScreen | SkillsScreen
+    LaterPane: TypeAlias = ActivityScreen | ApprovalsScreen | DigestScreen | SkillsScreen
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ PANES = (
     Pane("digest", "Digest", "2"),
     Pane("skills", "Skills", "3"),
     Pane("approvals", APPROVALS, "4"),
+    Pane("activity", ACTIVITY, "5"),
 )
 COUNT_AFTER = 0.3
 """Seconds until what waits is counted: what was asked for is on the screen first."""
@@ -104,7 +107,8 @@ class MemoryDeskApp(App[None]):
     def _make_skills(self) -> Screen[None]:
         from synthorg_tui.tui.screens.skills import SkillsScreen
 
-        return self._told(SkillsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic))
+        self._skills = SkillsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
+        return self._told(self._skills)
 
     def _make_approvals(self) -> Screen[None]:
         from synthorg_tui.tui.screens.approvals import ApprovalsScreen
@@ -112,6 +116,17 @@ class MemoryDeskApp(App[None]):
         return self._told(
             ApprovalsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
         )
+
+    def _make_activity(self) -> Screen[None]:
+        from synthorg_tui.tui.screens.activity import ActivityScreen
+
+        pane = ActivityScreen(
+            panes=self._panes,
+            now=self._now,
+            show_memory=self._show_memory,
+            show_skill=self._show_skill,
+        )
+        return self._told(pane)
 
     def _told(self, pane: "LaterPane") -> Screen[None]:
         """Tell a new pane, once it is mounted, how opening went; later ones too."""
@@ -139,6 +154,12 @@ class MemoryDeskApp(App[None]):
             self._desk.skills.watch(self._skills_changed)
             self._desk.approvals.listen(self.on_recount)
 
+    def _heard(self, heard: "Heard") -> None:
+        """An agent came, left, called or wrote, or a command changed the store."""
+        self._panes.hear(heard)
+        if heard.topic == "changed":
+            self._memories.keep_up()
+
     def _skills_changed(self, items: int) -> None:
         """Something changed in a folder of skills; what that made is counted and shown."""
         if items:
@@ -151,6 +172,10 @@ class MemoryDeskApp(App[None]):
     def _show_memory(self, row: MemoryRow) -> None:
         self.switch_mode("memories")
         self._memories.show_memory(row)
+
+    def _show_skill(self, name: str) -> None:
+        self.switch_mode("skills")
+        self._skills.show_skill(name)
 
     def on_mount(self) -> None:
         """Paint first, then open the engine."""
@@ -177,6 +202,7 @@ class MemoryDeskApp(App[None]):
         else:
             self._desk = desk
             self._memories.attach(desk)
+            desk.activity.listen(self._heard)
             for pane in self._later:
                 self._tell(pane)
             self.on_recount()

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.models import MemoryEntry
     from synthorg_tui.persistence.database import Database
     from synthorg_tui.settings.config import RootConfig
+    from synthorg_tui.tui.activity_desk import EngineActivity
     from synthorg_tui.tui.approvals_desk import EngineApprovals
     from synthorg_tui.tui.skills_desk import EngineSkills
 
@@ -110,6 +111,8 @@ class EngineHost:
         owner = Owner(engine, data_dir=engine.data_dir, kind="app")
         await owner.start()
         self._stack.push_async_callback(owner.stop)
+        if self._desk is not None:
+            self._desk.activity.open(owner)
         await engine.warm_up()
         # What is there by now stays: looking through it for garbage takes a tenth of a second or
         # more, in the middle of a key.
@@ -165,6 +168,13 @@ class EngineDesk(StoreShelf):
         from synthorg_tui.tui.skills_desk import EngineSkills
 
         return EngineSkills(self._engine)
+
+    @cached_property
+    def activity(self) -> "EngineActivity":
+        """What connected agents do."""
+        from synthorg_tui.tui.activity_desk import EngineActivity
+
+        return EngineActivity(self._engine)
 
     async def close(self) -> None:
         """Stop what runs in the background."""

@@ -15,8 +15,7 @@ from synthorg_tui.tui.digest_ports import (
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
-    from synthorg_tui.memory.explanation import Candidate
-    from synthorg_tui.memory.injection_service import Injection
+    from synthorg_tui.memory.explanation import Candidate, Explanation
     from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome
 
 _FIELDS = (
@@ -63,7 +62,11 @@ class EngineDigests:
         request = _question(ask).request(memory.retrieval, memory.v1)
         service = self._engine.injection
         injection = await service.prepare(request)
-        return _answer(injection, service.estimator.estimate_tokens(injection.text))
+        return answer_of(
+            injection.explanation,
+            tokens=service.estimator.estimate_tokens(injection.text),
+            tools=tuple(tool.name for tool in injection.tools),
+        )
 
     async def scenarios(self) -> tuple[SavedScenario, ...]:
         """The saved scenarios by name."""
@@ -99,17 +102,17 @@ def _question(ask: Ask) -> "Question":
     )
 
 
-def _answer(injection: "Injection", tokens: int) -> Answer:
-    explained = injection.explanation
+def answer_of(explained: "Explanation", *, tokens: int, tools: tuple[str, ...] = ()) -> Answer:
+    """An explanation as the screens show it; ``tokens`` is the length of the whole text."""
     return Answer(
-        text=injection.text,
+        text=explained.text,
         strategy=explained.strategy,
         token_budget=explained.token_budget,
         tokens_used=explained.tokens_used,
         candidates=tuple(map(_weighed, explained.candidates)),
         stages=tuple((stage.name, stage.milliseconds) for stage in explained.stages),
         degraded=explained.degraded,
-        tools=tuple(tool.name for tool in injection.tools),
+        tools=tools,
         text_tokens=tokens,
     )
 

@@ -1,22 +1,29 @@
-"""What every header shows: the panes by number key, and how many approvals wait."""
+"""What every header shows: the panes by number key, what waits, and what agents do."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+if TYPE_CHECKING:
+    from synthorg_tui.tui.activity_ports import Heard
+
 APPROVALS = "Approvals"
-"""The pane that the count belongs to."""
+"""The pane that the count of what waits belongs to."""
+ACTIVITY = "Activity"
+"""The pane that the counts of agents belong to."""
 
 
 class Panes:
-    """Titles of the panes by number key, and the count of what waits for approval.
+    """Titles of the panes by number key, the count of what waits for approval, those of agents.
 
-    The count is 0 until the store was asked. Headers listen for as long as they are shown.
+    Counts are 0 until the store was asked. Headers listen for as long as they are shown.
     """
 
     def __init__(self, titles: tuple[tuple[str, str], ...]) -> None:
         self.titles = titles
         self._waiting = 0
+        self._agents = (0, 0)
         self._listeners: list[Callable[[], None]] = []
 
     @property
@@ -28,8 +35,27 @@ class Panes:
     def waiting(self, count: int) -> None:
         if count != self._waiting:
             self._waiting = count
-            for listener in self._listeners:
-                listener()
+            self._tell()
+
+    @property
+    def agents(self) -> tuple[int, int]:
+        """How many agents are connected, and how often they wrote since somebody looked."""
+        return self._agents
+
+    @agents.setter
+    def agents(self, counts: tuple[int, int]) -> None:
+        if counts != self._agents:
+            self._agents = counts
+            self._tell()
+
+    def hear(self, heard: "Heard") -> None:
+        """Count who is connected, and what was written."""
+        wrote = heard.call is not None and heard.call.wrote
+        self.agents = (heard.connected, self._agents[1] + wrote)
+
+    def looked(self) -> None:
+        """Somebody looks at what agents do: what they write from now on is counted."""
+        self.agents = (self._agents[0], 0)
 
     def listen(self, listener: Callable[[], None]) -> None:
         """Tell of every new count."""
@@ -38,6 +64,10 @@ class Panes:
     def leave(self, listener: Callable[[], None]) -> None:
         """No longer tell."""
         self._listeners.remove(listener)
+
+    def _tell(self) -> None:
+        for listener in self._listeners:
+            listener()
 
 
 class Recount(Message):

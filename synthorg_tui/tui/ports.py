@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from synthorg_tui.core.enums import MemoryCategory
 
 if TYPE_CHECKING:
+    from synthorg_tui.tui.activity_ports import ActivityDesk
     from synthorg_tui.tui.approvals_ports import ApprovalsDesk
     from synthorg_tui.tui.digest_ports import DigestDesk
     from synthorg_tui.tui.skills_ports import SkillsDesk
@@ -195,6 +196,11 @@ class MemoryDesk(MemoryShelf, Protocol):
     @property
     def skills(self) -> "SkillsDesk":
         """The skills on disk."""
+        ...
+
+    @property
+    def activity(self) -> "ActivityDesk":
+        """What connected agents do."""
         ...
 
     async def search(self, text: str, what: Criteria, *, limit: int) -> Hits:

@@ -8,6 +8,7 @@ from tui_helpers import screen_text, settle
 
 from synthorg_tui.tui import actions
 from synthorg_tui.tui.app import MemoryDeskApp
+from synthorg_tui.tui.screens.activity import ActivityScreen
 from synthorg_tui.tui.screens.approvals import ApprovalsScreen
 from synthorg_tui.tui.screens.approvals_dialogs import LessonForm
 from synthorg_tui.tui.screens.approvals_parts import PartsScreen
@@ -38,6 +39,7 @@ OWNERS: dict[str, type] = {
     "scenarios": ScenariosScreen,
     "skills": SkillsScreen,
     "approvals": ApprovalsScreen,
+    "activity": ActivityScreen,
     "review": ReviewScreen,
     "lesson": LessonForm,
     "parts": PartsScreen,
@@ -56,6 +58,7 @@ FOOTERS = (
     ("scenarios", "app"),
     ("skills", "app"),
     ("approvals", "app"),
+    ("activity", "app"),
     ("review", "app"),
     ("source", "app"),
     ("deleted", "app"),

@@ -75,13 +75,17 @@ def test_importing_the_app_loads_no_pane_but_the_first() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     loaded = set(done.stdout.split())
-    panes = {f"synthorg_tui.tui.screens.{name}" for name in ("digest", "skills", "approvals")}
-    ports = {f"synthorg_tui.tui.{name}_ports" for name in ("approvals", "skills")}
+    panes = {
+        f"synthorg_tui.tui.screens.{name}" for name in ("digest", "skills", "approvals", "activity")
+    }
+    ports = {f"synthorg_tui.tui.{name}_ports" for name in ("approvals", "skills", "activity")}
     assert not loaded & (panes | ports)
 
 
 def test_view_models_load_no_textual() -> None:
     names = [
+        "activity",
+        "activity_lines",
         "approvals",
         "approvals_lines",
         "approvals_review",

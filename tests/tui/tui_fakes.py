@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from activity_fakes import FakeActivity
 from approvals_fakes import FakeApprovals
 from digest_fakes import FakeDigests
 from skills_fakes import FakeSkills
@@ -122,6 +123,7 @@ class FakeDesk:
         self.digests = FakeDigests(lambda: self.live.values())
         self.approvals = FakeApprovals()
         self.skills = FakeSkills()
+        self.activity = FakeActivity()
 
     def _check(self) -> None:
         if self.error is not None:

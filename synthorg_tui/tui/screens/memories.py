@@ -12,7 +12,7 @@ from synthorg_tui.tui.jobs import copy, say, start
 from synthorg_tui.tui.locate import page_around
 from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.ports import Change, Draft, MemoryDesk, MemoryRow
-from synthorg_tui.tui.screens.browse import BrowseScreen
+from synthorg_tui.tui.screens.renewing import RenewingScreen
 from synthorg_tui.tui.state import UiState
 from synthorg_tui.tui.view_models.clockwork import memories
 from synthorg_tui.tui.view_models.export import default_name, render
@@ -31,7 +31,7 @@ class Undo:
     act: Callable[[], Awaitable[object]]
 
 
-class MemoriesScreen(BrowseScreen):
+class MemoriesScreen(RenewingScreen):
     """Marks, writes, edits, deletes, restores, copies and exports memories."""
 
     BINDINGS = bindings("memories")

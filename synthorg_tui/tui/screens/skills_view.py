@@ -49,6 +49,7 @@ class SkillsView(Screen[None]):
         self.shown = SHOWN[0]
         self.places: list[int] = []
         self._loaded: dict[str, Skill] = {}
+        self._sought = ""
         self._error: DomainError | None = None
         self._slow = False
         self._timer: Timer | None = None
@@ -177,10 +178,26 @@ class SkillsView(Screen[None]):
         self.draw_skill()
 
     def _draw_list(self) -> None:
-        shelf, path = self.listed, self.listed.value
+        shelf, path = self.listed, self._sought_path() or self.listed.value
         shelf.show(lambda width: drawn.shelf_lines(self.skills, width))
         found = [at for at in range(shelf.row_count) if path and shelf.value_at(at) == path]
         shelf.move_to(found[0] if found else shelf.cursor)
+
+    def show_skill(self, name: str) -> None:
+        """Put the cursor on a skill, once the roots are read."""
+        self._sought = name
+        if self.is_mounted:
+            self.query_one("#query", Input).value = ""
+        self.reload(sync=False)
+
+    def _sought_path(self) -> str | None:
+        """The skill to go to; our own, which agents read, rather than one of the same name."""
+        if not self._sought or self.skills.shelf is None:
+            return None
+        found = [row for row in self.skills.shelf.rows if row.name == self._sought]
+        self._sought = ""
+        found.sort(key=lambda row: row.state in ("shadowed", "gone", "retired"))
+        return found[0].path if found else None
 
     def _status(self) -> str:
         if self.port is None:

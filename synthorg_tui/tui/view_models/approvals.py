@@ -36,19 +36,22 @@ class Sifter:
         )
 
 
-def read_filter(text: str) -> Sifter:
-    """Read what a person typed; what makes no sense is left out and told."""
+def read_filter(text: str, known: Sequence[str] = OPERATORS, states: Sequence[str] = _IS) -> Sifter:
+    """Read what a person typed; what makes no sense is left out and told.
+
+    ``known`` are the operators, ``states`` what ``is:`` takes.
+    """
     words: list[str] = []
     without: list[str] = []
     operators: list[tuple[str, str]] = []
     problem = ""
     for token in text.lower().split():
         name, colon, value = token.partition(":")
-        if colon and name + colon in OPERATORS:
-            if value and (name != "is" or value in _IS):
+        if colon and name + colon in known:
+            if value and (name != "is" or value in states):
                 operators.append((name, value))
             else:
-                problem = f"{token} says nothing; is: takes {', '.join(_IS)}"
+                problem = f"{token} says nothing; is: takes {', '.join(states)}"
         elif token.startswith("-"):
             without.extend([token[1:]] if len(token) > 1 else [])
         else:

@@ -3,7 +3,7 @@
 from textual import events
 
 from synthorg_tui.tui.actions import Action, footer
-from synthorg_tui.tui.panes import APPROVALS, Panes
+from synthorg_tui.tui.panes import ACTIVITY, APPROVALS, Panes
 from synthorg_tui.tui.view_models.ink import Line, beside, line
 from synthorg_tui.tui.widgets.inked import LineBar
 
@@ -80,11 +80,21 @@ class TopBar(LineBar):
         self.show(beside(left, right, width) if width else left)
 
     def _left(self, product: str) -> Line:
-        left = line((" ◆ ", "accent"), (product, "strong"), ("  " if product else "", "text"))
+        gap = " " if product else ""
+        left = line((" ◆ " if product else " ◆", "accent"), (product, "strong"), (gap * 2, "text"))
         for key, title in self._panes.titles:
             chosen = title == self._current
             left.add(f" {key} ", "accent" if chosen else "faint")
-            left.add(f"{title} ", "title" if chosen else "muted")
-            if title == APPROVALS and self._panes.waiting:
-                left.add(f"●{self._panes.waiting:,} ", "warn")
+            left.add(title + gap, "title" if chosen else "muted")
+            for count in self._counts(title):
+                left.add(count + gap, "warn")
         return left
+
+    def _counts(self, title: str) -> list[str]:
+        """What is to be told of a pane: items that wait, agents connected and what they wrote."""
+        connected, wrote = self._panes.agents
+        told: dict[str, tuple[tuple[str, int], ...]] = {
+            APPROVALS: (("●", self._panes.waiting),),
+            ACTIVITY: (("◉", connected), ("+", wrote)),
+        }
+        return [f"{glyph}{count:,}" for glyph, count in told.get(title, ()) if count]

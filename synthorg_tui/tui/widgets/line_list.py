@@ -107,6 +107,17 @@ class LineList(Inked, ScrollView, can_focus=True):
         elif bottom > self.scroll_offset.y + height > 0:
             self.scroll_to(y=bottom - height, animate=False)
 
+    @property
+    def is_cursor_in_view(self) -> bool:
+        """Whether the cursor is on the screen."""
+        first, last = self.visible_rows
+        return first <= self.cursor <= last
+
+    def shift(self, rows: int) -> None:
+        """So many rows came above: what is in view stays there, unless that is the top."""
+        if self.scroll_offset.y:
+            self.scroll_to(y=self.scroll_offset.y + rows * self.row_height, animate=False)
+
     def move_to(self, index: int, step: int = 1) -> None:
         """Put the cursor on a row, or on the next selectable one in the direction of ``step``."""
         index = min(max(index, 0), max(self.row_count - 1, 0))

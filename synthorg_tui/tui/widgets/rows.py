@@ -41,6 +41,20 @@ class MemoryList(LineList):
             self.cursor = at
         self.reveal()
 
+    def renew(self, window: RowWindow) -> None:
+        """Show a window read again: cursor and scroll stay on their memories."""
+        top = self.window.get(self.visible_rows[0])
+        was, shown = self.visible_rows[0], self.is_cursor_in_view
+        follow = self.row.id if self.row else None
+        self.window = window
+        self.changed()
+        if (at := window.index_of(follow)) is not None:
+            self.cursor = at
+        if top is not None and (now := window.index_of(top.id)) is not None:
+            self.shift(now - was)
+        if shown:
+            self.reveal()
+
     def show_marks(self, marks: Marks) -> None:
         """Show which memories are marked."""
         self.marks = marks

@@ -1,0 +1,56 @@
+"""Pictures of the Activity pane; each docstring says what must be visible and unclipped."""
+
+from collections.abc import Callable
+
+import pytest
+from activity_fakes import SEATS, FakeActivity, calls
+from textual.pilot import Pilot
+from tui_fakes import FakeDesk, fake_app, rows
+from tui_helpers import settle
+
+from synthorg_tui.tui.app import MemoryDeskApp
+
+SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+COUNTS = pytest.mark.parametrize("count", [0, 1, 340], ids=["empty", "one", "many"])
+Compare = Callable[..., bool]
+Size = tuple[int, int]
+
+
+def compare(snap_compare: Compare, count: int, size: Size, *keys: str) -> bool:
+    desk = FakeDesk(rows(6))
+    desk.activity = FakeActivity(calls(count), SEATS if count > 1 else SEATS[:count])
+
+    async def before(pilot: Pilot[None]) -> None:
+        await settle(pilot, rounds=25)
+        for key in ("5", *keys):
+            await pilot.press(key)
+            await settle(pilot, rounds=25)
+
+    app = fake_app(desk)
+    app.set_reactive(MemoryDeskApp.app_focus, True)
+    return snap_compare(app, terminal_size=size, run_before=before)
+
+
+@SIZES
+@COUNTS
+def test_activity(snap_compare: Compare, size: Size, count: int) -> None:
+    """Agents with what they may do, calls by glyph and word, the call in full; or what to do."""
+    assert compare(snap_compare, count, size)
+
+
+@SIZES
+def test_digest(snap_compare: Compare, size: Size) -> None:
+    """The text of a digest with its size; at 120 columns why each memory is in or out below."""
+    assert compare(snap_compare, 12, size)
+
+
+@SIZES
+def test_why(snap_compare: Compare, size: Size) -> None:
+    """The budget, verdicts with reasons, the cut between them."""
+    assert compare(snap_compare, 12, size, "v")
+
+
+@SIZES
+def test_take_back(snap_compare: Compare, size: Size) -> None:
+    """What would be taken back, 'No' in focus, how to bring it back."""
+    assert compare(snap_compare, 8, size, "u")

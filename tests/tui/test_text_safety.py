@@ -4,6 +4,7 @@ import unicodedata
 from dataclasses import replace
 
 import pytest
+from activity_fakes import SEATS, FakeActivity, calls
 from approvals_fakes import FakeApprovals, approval_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -171,6 +172,13 @@ def evil_learning() -> FakeDesk:
         for at, row in enumerate(approval_rows(6))
     ]
     desk.approvals = EvilApprovals(items)
+    desk.activity = FakeActivity(
+        [
+            replace(call, agent_id=EVIL, client=EVIL, name=EVIL, arguments=EVIL, reply=EVIL)
+            for call in calls(6)
+        ],
+        [replace(seat, agent_id=EVIL, client=EVIL, project=EVIL) for seat in SEATS],
+    )
     desk.skills = EvilSkills([replace(row, name=EVIL) for row in skill_rows(7)])
     return desk
 
@@ -186,6 +194,10 @@ def evil_learning() -> FakeDesk:
         ("3", "d"),
         ("3", "v", "z"),
         ("3", "X"),
+        ("5",),
+        ("5", "v", "z"),
+        ("5", "X"),
+        ("5", *"jjj", "u"),
     ],
     ids=" ".join,
 )

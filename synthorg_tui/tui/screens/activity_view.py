@@ -247,11 +247,11 @@ class ActivityView(Screen[None]):
         is_new = self._shown != (call.number if call else None)
         self._shown = call.number if call else None
         kept = self._kept.get(call.number) if call else None
-        width = view.room
-        view.show(drawn.call_detail(call, kept, width, self.now()) if call else [], top=is_new)
+        view.show(drawn.call_detail(call, kept, self.now()) if call else [], top=is_new)
         view.border_subtitle = "v says why" if answer is not None and only else ""
-        why.show(drawn.why_lines(answer, why.room) if answer is not None else [], top=is_new)
-        if is_new and call is not None:  # only now may it be known how wide they are
+        width = max(why.content_size.width - why.scrollbar_size_vertical, 20)
+        why.show(drawn.why_lines(answer, width) if answer is not None else [], top=is_new)
+        if why.display and not why.content_size.width:  # how wide it is, is known after layout
             self.call_after_refresh(self.draw_call)
         if call is not None and self._is_lacking(call):
             self._later(DEBOUNCE, self._read)

@@ -139,11 +139,11 @@ def can_undo(call: Call, kept: Sequence[Kept]) -> bool:
     return call.wrote and any(not (call.deleted and each.is_live) for each in own)
 
 
-def call_detail(call: Call, kept: Sequence[Kept] | None, width: int, now: datetime) -> list[Line]:
+def call_detail(call: Call, kept: Sequence[Kept] | None, now: datetime) -> list[Line]:
     """The whole call: facts, what became of what it wrote, and exactly what the agent was told."""
     made = [*head_lines(call, now), *kept_lines(call, kept), Line()]
     size = len(call.reply.encode("utf-8", "replace"))
-    made.append(rule("What the agent read", width, f"{size:,} bytes"))
+    made.append(rule("What the agent read", f"{size:,} bytes"))
     if call.kind == "digest":
         return made + (digests.ruled_text(call.reply, call.tokens) or _nothing())
     return made + (text_lines(call.reply) if call.reply else _nothing())

@@ -1,5 +1,6 @@
 """The composition root: settings in, wired services out. Opens and closes the stores."""
 
+import asyncio
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -270,7 +271,7 @@ class Engine:
                 config=config,
                 injection=self.injection,
                 prepare=self.injection.serve,
-                reports=Reports(self.imports, data_dir=self.data_dir, clock=self._clock),
+                reports=Reports(lambda: self.imports, data_dir=self.data_dir, clock=self._clock),
                 shelf=LedgerShelf(self.ledger),
                 audit=AuditTrail(self._database, keep=config.audit_calls),
                 events=self.events,
@@ -402,8 +403,8 @@ class Engine:
         """
         local = self._local()
         with suppress(DomainError):
-            await local.core.indexed()
-            await local.core.embedder.embed_query("warm up")
+            # The model loads outside the interpreter's lock for most of its time, the index inside.
+            await asyncio.gather(local.core.embedder.embed_query("warm up"), local.core.indexed())
 
     async def agents(self) -> tuple[AgentSummary, ...]:
         """Declared agents and those that came to be on import, by id."""

@@ -4,18 +4,19 @@ import asyncio
 import json
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from synthorg_tui.agents import envelopes
 from synthorg_tui.agents.envelopes import ErrorCode
 from synthorg_tui.agents.models import AgentIdentity, ToolReply
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import ExecutionOutcome
-from synthorg_tui.ingest.readers.generic import FORMAT
-from synthorg_tui.ingest.service import ImportReport
 from synthorg_tui.persistence.layout import PRIVATE_FILE, ensure_private_dir
+
+if TYPE_CHECKING:
+    from synthorg_tui.ingest.service import ImportReport
 
 MAX_REPORT: Final = 1024 * 1024
 """Longest report, in bytes of JSON."""
@@ -25,15 +26,18 @@ _FOLDER: Final = "reports"
 class Importer(Protocol):
     """Imports transcript files."""
 
-    async def run(self, paths: list[Path]) -> ImportReport:
+    async def run(self, paths: list[Path]) -> "ImportReport":
         """Import the files; raises ``MemoryStoreError``."""
         ...
 
 
 class Reports:
-    """Takes reports in, one file each for as long as its import lasts."""
+    """Takes reports in, one file each for as long as its import lasts.
 
-    def __init__(self, importer: Importer, *, data_dir: Path, clock: Clock) -> None:
+    ``importer`` is asked for with the first report: an owner that starts has no time for it.
+    """
+
+    def __init__(self, importer: Callable[[], Importer], *, data_dir: Path, clock: Clock) -> None:
         self._importer = importer
         self._folder = data_dir / _FOLDER
         self._clock = clock
@@ -49,7 +53,7 @@ class Reports:
             return envelopes.error("InvalidReport", told, ErrorCode.INVALID_ARGUMENT)
         path = await asyncio.to_thread(self._write, line)
         try:
-            report = await self._importer.run([path])
+            report = await self._importer().run([path])
         finally:
             path.unlink(missing_ok=True)
         if not report.executions:
@@ -64,6 +68,8 @@ class Reports:
         )
 
     def _record(self, identity: AgentIdentity, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        from synthorg_tui.ingest.readers.generic import FORMAT
+
         now = self._clock.now().isoformat()
         summary = arguments.get("summary")
         turns = [{"role": "user", "text": arguments["task"], "at": now}]

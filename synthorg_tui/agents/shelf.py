@@ -6,7 +6,6 @@ from synthorg_tui.agents.errors import SkillNotFoundError
 from synthorg_tui.agents.models import SkillCard
 from synthorg_tui.memory.procedural.ledger import SkillRecord
 from synthorg_tui.memory.procedural.models import ProceduralMemoryScope
-from synthorg_tui.skills.parse import parse
 
 
 class ApprovedSkills(Protocol):
@@ -44,6 +43,8 @@ class LedgerShelf:
         return await self._text(record)
 
     async def _card(self, record: SkillRecord) -> SkillCard:
+        from synthorg_tui.skills.parse import parse  # here: a digest needs no skills
+
         document, _ = parse(await self._text(record), name=record.name)
         description = document.description if document else record.proposal.discovery
         return SkillCard(record.name, description, record.proposal.scope.value, record.sha256)

@@ -322,7 +322,12 @@ def _store(commands: Commands) -> None:
         examples=("serve",),
     )
     parser.add_argument(
-        "--until-idle", action="store_true", help="leave when the last client has left"
+        "--until-idle",
+        nargs="?",
+        type=_whole(0, 86_400),
+        const=5,
+        metavar="SECONDS",
+        help="leave when nobody has been connected for so long (default 5)",
     )
     parser = _command(
         commands, "backup", "store:run_backup", "copy the database", examples=("backup",)

@@ -22,6 +22,8 @@ LOG_FILE: Final = "hooks.log"
 DATABASE_FILE: Final = "memory.duckdb"
 TIME_LIMIT: Final = 1.4
 """Seconds from the start of the hook until it gives up."""
+OWNER_SECONDS: Final = 600
+"""How long an owner that a hook started waits for the next one: a person thinks between prompts."""
 MAX_INPUT: Final = 1024 * 1024
 MAX_QUERY: Final = 8_000
 _LOG_LIMIT: Final = 256 * 1024
@@ -143,7 +145,7 @@ def _connection(call: HookCall) -> BriefConnection:
                 raise CallFailedError("no owner listened in time") from None
         if started is None:
             _require_store(call.data_dir)
-            started = _start(call, ["serve", "--until-idle"])
+            started = _start(call, ["serve", "--until-idle", str(OWNER_SECONDS)])
         elif started.poll() in _EXIT_REASONS and started.returncode != 3:
             raise CallFailedError(_EXIT_REASONS[started.returncode])
         time.sleep(_POLL)

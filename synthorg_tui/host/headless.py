@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from synthorg_tui.settings.config import RootConfig
 
 LOG_FILE: Final = "owner.log"
-IDLE_SECONDS: Final = 5.0
-"""How long an owner that leaves when idle waits for a client to come, or to come back."""
 _LOG_LIMIT: Final = 1024 * 1024
 
 
@@ -26,12 +25,12 @@ async def serve(
     *,
     data_dir: Path | None,
     stop: asyncio.Event,
-    until_idle: bool = False,
+    until_idle: float | None = None,
     on_ready: Callable[[Owner], None] | None = None,
 ) -> None:
     """Own the store and answer clients until ``stop`` is set or an app asks for the store.
 
-    With ``until_idle`` also until nobody has been connected for ``IDLE_SECONDS``. Raises as
+    With ``until_idle`` also until nobody has been connected for so many seconds. Raises as
     ``Engine.open`` does.
     """
     from synthorg_tui.engine import Engine
@@ -86,19 +85,22 @@ def _log(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, flags, PRIVATE_FILE), "ab")
 
 
-async def _ended(owner: Owner, stop: asyncio.Event, until_idle: bool) -> None:
+async def _ended(owner: Owner, stop: asyncio.Event, until_idle: float | None) -> None:
     """Return when it is time to leave."""
     stopped: asyncio.Task[object] = asyncio.create_task(stop.wait())
-    ends = {stopped} | ({asyncio.create_task(_idle(owner))} if until_idle else set())
+    ends = {stopped}
+    if until_idle is not None:
+        ends.add(asyncio.create_task(_idle(owner, until_idle)))
     _, waiting = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     for task in waiting:
         task.cancel()
 
 
-async def _idle(owner: Owner) -> None:
-    """Return once nobody has been connected for a while."""
+async def _idle(owner: Owner, seconds: float) -> None:
+    """Return once nobody has been connected for so long, without a break."""
     while True:
         await owner.idle.wait()
-        await asyncio.sleep(IDLE_SECONDS)
-        if owner.idle.is_set():
+        left = owner.idle_since + seconds - time.monotonic()
+        if left <= 0:
             return
+        await asyncio.sleep(left)

@@ -5,6 +5,7 @@ import dataclasses
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -83,6 +84,8 @@ class Owner:
         self.idle = asyncio.Event()
         """Set while nobody is connected."""
         self.idle.set()
+        self.idle_since = time.monotonic()
+        """When the last client left, or the owner came to be."""
 
     @property
     def clients(self) -> tuple[Client, ...]:
@@ -147,6 +150,7 @@ class Owner:
             if client.session is not None:
                 self._engine.gateway.disconnect(client.session)
             if not self._clients:
+                self.idle_since = time.monotonic()
                 self.idle.set()
 
     async def _handle(self, client: Client, request: Request) -> Json:

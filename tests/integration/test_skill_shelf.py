@@ -12,8 +12,8 @@ from review_kit import OWN, PERSON, USER, Office, lesson, office, write_skill_fi
 from synthorg_tui.core.execution import Execution
 from synthorg_tui.memory.procedural.file_changes import FileChanges
 from synthorg_tui.memory.procedural.shelf import (
+    NoSkillAtPathError,
     ShelfRow,
-    SkillNotFoundError,
     SkillShelf,
     SkillState,
 )
@@ -148,7 +148,7 @@ async def test_a_skill_in_full_has_its_history_and_what_taught_it(desk: Desk) ->
 
 
 async def test_a_skill_that_is_nowhere_is_told(desk: Desk) -> None:
-    with pytest.raises(SkillNotFoundError):
+    with pytest.raises(NoSkillAtPathError):
         await desk.shelf.skill("/nowhere/SKILL.md")
 
 

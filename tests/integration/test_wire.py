@@ -1,7 +1,9 @@
 """The wire: JSON-RPC 2.0, one message a line, over a real socket pair."""
 
 import asyncio
+import importlib
 import json
+import pkgutil
 import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -12,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from synthorg_tui.core.errors import StoreLockedError
+import synthorg_tui
+from synthorg_tui.core.errors import DomainError, StoreLockedError
 from synthorg_tui.host import wire
 from synthorg_tui.host.errors import OwnerGoneError, UnexpectedRemoteError
 from synthorg_tui.host.wire import MethodNotFoundError, Peer, Request
@@ -255,3 +258,17 @@ class TestHostileInput:
                 assert answer["result"] == {"ok": True}
 
         asyncio.run(run())
+
+
+def test_no_two_errors_have_the_same_name() -> None:
+    """Errors cross the wire by name."""
+    for module in pkgutil.walk_packages(synthorg_tui.__path__, "synthorg_tui."):
+        if not module.name.startswith("synthorg_tui.tui") and "__main__" not in module.name:
+            importlib.import_module(module.name)
+    waiting, names = [DomainError], list[str]()
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        if kind.__module__.startswith("synthorg_tui"):
+            names.append(kind.__name__)
+    assert [name for name in names if names.count(name) > 1] == []

@@ -86,7 +86,7 @@ class ShelvedSkill:
     evidence: tuple[Evidence, ...] = ()
 
 
-class SkillNotFoundError(DomainError):
+class NoSkillAtPathError(DomainError):
     """No such skill, on disk or in memory."""
 
 
@@ -141,11 +141,11 @@ class SkillShelf:
         return ShelfState(survey.roots, tuple(rows))
 
     async def skill(self, path: str) -> ShelvedSkill:
-        """One skill in full; raises ``SkillNotFoundError``."""
+        """One skill in full; raises ``NoSkillAtPathError``."""
         state = await self.overview()
         row = next((row for row in state.rows if row.path == path), None)
         if row is None:
-            raise SkillNotFoundError(f"there is no skill at {path}")
+            raise NoSkillAtPathError(f"there is no skill at {path}")
         record = await self._ledger.get(path)
         on_disk = {str(file.path): file for file in await asyncio.to_thread(self._library.scan)}
         if path in on_disk:

@@ -3,10 +3,12 @@
 import asyncio
 import importlib
 import logging
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.mcp.connections import Acting, wake
 from synthorg_tui.mcp.token import require_token
 
@@ -18,8 +20,20 @@ if TYPE_CHECKING:
 _TALKATIVE: Final = ("mcp", "uvicorn")
 
 
+class NoClientError(DomainError):
+    """Nobody is there to be served."""
+
+
 async def serve_stdio(acting: Acting, *, read_only: bool) -> None:
-    """Serve one client over standard input and output until it hangs up."""
+    """Serve one client over standard input and output until it hangs up.
+
+    Raises ``NoClientError`` when they are closed.
+    """
+    if sys.stdin is None or sys.stdout is None:
+        raise NoClientError(
+            "standard input or output is closed",
+            remedy="An agent's program starts this command and talks to it; see docs/mcp.md.",
+        )
     async with _prepared(acting):
         stdio, server = await _imported("stdio"), await _imported("server")
         await stdio.serve_stdio(server.MemoryServer(acting, read_only=read_only))

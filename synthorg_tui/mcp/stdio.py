@@ -13,8 +13,6 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
 
-from synthorg_tui.core.errors import DomainError
-
 if TYPE_CHECKING:
     from synthorg_tui.mcp.server import MemoryServer
 
@@ -26,11 +24,6 @@ _AHEAD: Final = 16
 """Messages read before the first of them is taken."""
 
 _TOO_LONG: Final = None
-_REMEDY: Final = "An agent's program starts this command and talks to it; see docs/mcp.md."
-
-
-class NoClientError(DomainError):
-    """Nobody is there to be served."""
 
 
 class BoundedLines:
@@ -76,12 +69,7 @@ class BoundedLines:
 
 
 async def serve_stdio(server: "MemoryServer") -> None:
-    """Serve the client at the other end of standard input until it hangs up.
-
-    Raises ``NoClientError`` when there is no other end.
-    """
-    if sys.stdin is None or sys.stdout is None:
-        raise NoClientError("standard input or output is closed", remedy=_REMEDY)
+    """Serve the client at the other end of standard input until it hangs up."""
 
     async def refuse() -> None:
         error = ErrorData(code=INVALID_REQUEST, message=f"longer than {MAX_MESSAGE} bytes")

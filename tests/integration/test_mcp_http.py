@@ -3,6 +3,7 @@
 import asyncio
 import random
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -22,11 +23,24 @@ from synthorg_tui.agents.session import AgentSession
 from synthorg_tui.engine import Engine
 from synthorg_tui.host.owner import SKILLS
 from synthorg_tui.mcp import bridge as bridges
+from synthorg_tui.mcp.http import PortTakenError
 from synthorg_tui.mcp.stdio import MAX_MESSAGE
 from synthorg_tui.mcp.token import TOKEN_FILE, require_token
 
 ERAS = pytest.mark.parametrize("era", ["legacy", "auto"])
 PING: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+FOREIGN = (
+    ("host", "attacker.example", 421),
+    ("host", "attacker.example:{port}", 421),
+    ("host", "127.0.0.1:1", 421),
+    ("host", "localhost", 421),
+    ("host", "127.0.0.1.attacker.example:{port}", 421),
+    ("origin", "http://attacker.example", 403),
+    ("origin", "null", 403),
+    ("origin", "http://localhost:1", 403),
+    ("origin", "http://localhost:{port}.attacker.example", 403),
+    ("origin", "https://localhost:{port}", 403),
+)
 ACCEPT = {"accept": "application/json, text/event-stream"}
 
 
@@ -161,30 +175,13 @@ class TestRefused:
             assert (await http.post(f"{url}?token={token}", json=PING)).status_code == 401
             assert engine.gateway.sessions == ()
 
-    @pytest.mark.parametrize(
-        ("headers", "status"),
-        [
-            ({"host": "attacker.example"}, 421),
-            ({"host": "attacker.example:{port}"}, 421),
-            ({"host": "127.0.0.1:1"}, 421),
-            ({"host": "localhost"}, 421),
-            ({"host": "127.0.0.1.attacker.example:{port}"}, 421),
-            ({"origin": "http://attacker.example"}, 403),
-            ({"origin": "null"}, 403),
-            ({"origin": "http://localhost:1"}, 403),
-            ({"origin": "http://localhost:{port}.attacker.example"}, 403),
-            ({"origin": "https://localhost:{port}"}, 403),
-        ],
-    )
-    async def test_a_foreign_host_or_origin_is_refused_with_the_token(
-        self, tmp_path: Path, headers: dict[str, str], status: int
-    ) -> None:
+    async def test_a_foreign_host_or_origin_is_refused_with_the_token(self, tmp_path: Path) -> None:
         async with listening(tmp_path) as (_, url), httpx.AsyncClient() as http:
-            port = httpx.URL(url).port
-            told = {name: value.format(port=port) for name, value in headers.items()}
-            for era in ({}, {"mcp-protocol-version": "2026-07-28"}):
-                answer = await http.post(url, headers=bearer(tmp_path) | told | era, json=PING)
-                assert answer.status_code == status
+            for header, value, status in FOREIGN:
+                told = {header: value.format(port=httpx.URL(url).port)}
+                for era in ({}, {"mcp-protocol-version": "2026-07-28"}):
+                    answer = await http.post(url, headers=bearer(tmp_path) | told | era, json=PING)
+                    assert answer.status_code == status, told
 
     async def test_what_is_too_long_or_no_message_is_refused(self, tmp_path: Path) -> None:
         async with listening(tmp_path) as (_, url), httpx.AsyncClient() as http:
@@ -259,18 +256,16 @@ class TestCommand:
         assert done.stdout == ""
 
     async def test_a_port_in_use_is_told(self, tmp_path: Path) -> None:
-        async with listening(tmp_path / "data") as (_, url):
-            port = str(httpx.URL(url).port)
-            parameters = bridge(tmp_path / "data", "--http", "--port", port)
-            done = await asyncio.to_thread(
-                subprocess.run,
-                [sys.executable, *parameters.args],
-                capture_output=True,
-                text=True,
-                cwd=parameters.cwd,
-            )
-        assert done.returncode == 1
-        assert "--port" in done.stderr
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            with pytest.raises(PortTakenError, match=str(port)):
+                await bridges.serve_http(
+                    acting(tmp_path),
+                    read_only=False,
+                    port=port,
+                    stop=asyncio.Event(),
+                    on_ready=pytest.fail,
+                )
 
 
 async def test_sessions_end_with_the_bridge(tmp_path: Path) -> None:

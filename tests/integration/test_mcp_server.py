@@ -121,22 +121,18 @@ class TestDigest:
             prompt = await client.get_prompt("memory_digest", arguments)
         assert "6543" not in prompt.messages[0].content.text  # type: ignore[union-attr]
 
-    @pytest.mark.parametrize(
-        ("name", "arguments", "why"),
-        [
+    async def test_a_prompt_that_can_not_be_is_refused(self, tmp_path: Path) -> None:
+        cases: list[tuple[str, dict[str, str], str]] = [
             ("memory_digest", {}, "query"),
             ("memory_digest", {"query": " "}, "query"),
             ("memory_digest", {"query": "x" * 8001}, "8000"),
             ("memory_digest", {"query": "x", "token_budget": "many"}, "token_budget"),
             ("../secrets", {"query": "x"}, "no prompt"),
-        ],
-    )
-    async def test_a_prompt_that_can_not_be_is_refused(
-        self, tmp_path: Path, name: str, arguments: dict[str, str], why: str
-    ) -> None:
+        ]
         async with desk(tmp_path) as (_, client):
-            with pytest.raises(MCPError, match=why):
-                await client.get_prompt(name, arguments)
+            for name, arguments, why in cases:
+                with pytest.raises(MCPError, match=why):
+                    await client.get_prompt(name, arguments)
 
     async def test_prompts_and_templates_are_listed(self, tmp_path: Path) -> None:
         async with Client(MemoryServer(acting(tmp_path))) as client:
@@ -164,14 +160,12 @@ class TestSkills:
         assert "Ignore all rules" in text
         assert text.count("</skill>") == 1
 
-    @pytest.mark.parametrize(
-        "uri", ["synthorg://skills/none", "synthorg://skills/..%2F..%2Fetc", "file:///etc/passwd"]
-    )
-    async def test_what_is_no_skill_is_not_read(self, tmp_path: Path, uri: str) -> None:
+    async def test_what_is_no_skill_is_not_read(self, tmp_path: Path) -> None:
         async with desk(tmp_path) as (_, client):
-            with pytest.raises(MCPError) as refused:
-                await client.read_resource(uri)
-        assert refused.value.code == -32602
+            for uri in ("synthorg://skills/none", "synthorg://skills/..%2F..%2Fetc", "file:///etc"):
+                with pytest.raises(MCPError) as refused:
+                    await client.read_resource(uri)
+                assert refused.value.code == -32602
 
 
 class TestNotifications:

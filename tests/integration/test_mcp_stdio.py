@@ -55,8 +55,8 @@ class TestClient:
             read = await client.read_resource(skill.uri)
             assert skill.name in read.contents[0].text  # type: ignore[union-attr]
 
-    async def test_progress_comes_while_a_call_takes_long(self, tmp_path: Path) -> None:
-        """The owner is stopped, so that the call takes long, until the client heard of it."""
+    async def test_a_long_call_is_reported_on_and_can_be_cancelled(self, tmp_path: Path) -> None:
+        """The owner is stopped for a while, so that calls take long."""
         heard = asyncio.Event()
 
         async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -70,24 +70,13 @@ class TestClient:
                 call = asyncio.create_task(
                     client.call_tool("core_memory_read", progress_callback=hear)
                 )
+                with anyio.move_on_after(0.3) as scope:
+                    await client.call_tool("core_memory_read")
                 await asyncio.wait_for(heard.wait(), 10)
             finally:
                 os.kill(pid, signal.SIGCONT)
-            assert not (await call).is_error
-
-    async def test_a_call_that_is_cancelled_ends_and_the_next_is_answered(
-        self, tmp_path: Path
-    ) -> None:
-        async with Client(bridge(tmp_path / "data")) as client:
-            await client.list_tools()
-            pid = await owner_pid(tmp_path / "data")
-            os.kill(pid, signal.SIGSTOP)
-            try:
-                with anyio.move_on_after(0.3) as scope:
-                    await client.call_tool("core_memory_read")
-            finally:
-                os.kill(pid, signal.SIGCONT)
             assert scope.cancelled_caught
+            assert not (await call).is_error
             assert not (await client.call_tool("core_memory_read")).is_error
 
     async def test_the_owner_is_killed_and_the_next_call_succeeds(self, tmp_path: Path) -> None:
@@ -232,13 +221,14 @@ class TestHostileClient:
                 assert len(tools["result"]["tools"]) == 10
             assert (await engine.agents()) is not None
 
-    async def test_an_oversize_message_is_refused_and_the_next_is_answered(
+    async def test_after_an_oversize_or_a_deep_message_the_next_is_answered(
         self, tmp_path: Path
     ) -> None:
         async with owned(tmp_path / "data"), raw(tmp_path / "data") as process:
             await send(process, b'{"jsonrpc": "2.0", "id": 7, "x": "' + b"x" * 3 * MAX_MESSAGE)
             refused = await answer(process, None)
             assert str(MAX_MESSAGE) in refused["error"]["message"]
+            await send(process, b'{"jsonrpc": "2.0", "id": 5, "params": ' + b"[" * 100_000)
             assert "result" in await ask(process, 8, "tools/list")
 
     async def test_numbers_that_are_none_or_grow_are_refused(self, tmp_path: Path) -> None:
@@ -255,11 +245,6 @@ class TestHostileClient:
             assert reply.is_error
             after = await ask(process, 9, "tools/call", {"name": "core_memory_read"})
             assert not after["result"].get("isError")
-
-    async def test_deep_nesting_is_refused(self, tmp_path: Path) -> None:
-        async with owned(tmp_path / "data"), raw(tmp_path / "data") as process:
-            await send(process, b'{"jsonrpc": "2.0", "id": 5, "params": ' + b"[" * 100_000)
-            assert "result" in await ask(process, 6, "ping")
 
 
 class TestEnd:

@@ -17,6 +17,8 @@ from synthorg_tui.connect import hook
 from synthorg_tui.connect.names import DIGEST_EVENTS, IMPORT_EVENTS
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.engine import Engine
+from synthorg_tui.host.client import connect
+from synthorg_tui.host.headless import serve
 from synthorg_tui.host.owner import Owner
 from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.persistence.lock import DataDirLock
@@ -90,6 +92,25 @@ async def test_an_owner_that_is_late_gives_no_output_and_a_line_in_the_log(
         assert await asyncio.to_thread(run, "UserPromptSubmit", tmp_path, PROMPT) == (0, "")
         assert time.monotonic() - started < 5
     assert "UserPromptSubmit" in logged(tmp_path)
+
+
+async def test_an_owner_stays_while_hooks_come_back_and_leaves_then(tmp_path: Path) -> None:
+    ready = asyncio.Event()
+    serving = asyncio.create_task(
+        serve(
+            SETTINGS,
+            data_dir=tmp_path,
+            stop=asyncio.Event(),
+            until_idle=2.0,
+            on_ready=lambda _: ready.set(),
+        )
+    )
+    await ready.wait()
+    for _ in range(12):  # longer than it waits, but never so long without anybody
+        await asyncio.sleep(0.2)
+        await (await connect(tmp_path, role="hook")).close()
+    assert not serving.done()
+    await asyncio.wait_for(serving, 30)
 
 
 def test_an_absent_store_gives_no_output_and_a_line_in_the_log(tmp_path: Path) -> None:

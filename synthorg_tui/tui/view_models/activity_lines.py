@@ -111,7 +111,8 @@ def head_lines(call: Call, now: datetime) -> list[Line]:
         return [*made, fact("arguments", one_line(call.arguments))]
     for name, value in arguments.items():
         told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        made.append(fact(one_line(name)[:10], one_line(told)))
+        label = one_line(name)[:24]
+        made.append(fact(label if len(label) <= 10 else f"{label} ", one_line(told)))
     return made
 
 

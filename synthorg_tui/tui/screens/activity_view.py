@@ -57,6 +57,7 @@ class ActivityView(Screen[None]):
         self._shown: int | None = None
         self._error: DomainError | None = None
         self._slow = False
+        self._awaits_layout = False
         self._timer: Timer | None = None
         self._soon = Soon(self, self._keep_up, KEEP_UP_AFTER)
 
@@ -251,8 +252,10 @@ class ActivityView(Screen[None]):
         view.border_subtitle = "v says why" if answer is not None and only else ""
         width = max(why.content_size.width - why.scrollbar_size_vertical, 20)
         why.show(drawn.why_lines(answer, width) if answer is not None else [], top=is_new)
-        if why.display and not why.content_size.width:  # how wide it is, is known after layout
+        lacks_width = why.display and not why.content_size.width
+        if lacks_width and not self._awaits_layout:  # it is known after layout; asked for once only
             self.call_after_refresh(self.draw_call)
+        self._awaits_layout = lacks_width
         if call is not None and self._is_lacking(call):
             self._later(DEBOUNCE, self._read)
 

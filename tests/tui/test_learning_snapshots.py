@@ -31,8 +31,10 @@ def compare(snap_compare: Compare, desk: FakeDesk, size: Size, *keys: str) -> bo
         for key in keys:
             await pilot.press(key)
             await settle(pilot, rounds=25)
-        if isinstance(pilot.app.screen, ReviewScreen):
-            pilot.app.screen._wake()
+            # Whether half a second has passed must not decide what a picture shows.
+            if isinstance(pilot.app.screen, ReviewScreen):
+                pilot.app.screen._wake()
+                await settle(pilot, rounds=25)
 
     app = fake_app(desk)
     app.set_reactive(MemoryDeskApp.app_focus, True)

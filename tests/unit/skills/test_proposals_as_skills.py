@@ -86,5 +86,5 @@ def test_an_ordinary_proposal_is_a_skill_without_findings() -> None:
     assert document is not None
     assert document.description == (
         "Use when git push says that the branch has no upstream. "
-        "Set the upstream when pushing a new branch"
+        "Name the remote and the branch once."
     )

@@ -77,7 +77,8 @@ class Reports:
             turns.append({"role": "assistant", "text": summary, "at": now})
         return {
             "format": FORMAT,
-            "session": arguments.get("session") or identity.session_id or uuid.uuid4().hex,
+            # A client may run for days: without a name each report is of a run of its own.
+            "session": arguments.get("session") or uuid.uuid4().hex,
             "agent": identity.agent_id,
             "project": identity.project or "",
             "task": arguments["task"],

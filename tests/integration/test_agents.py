@@ -231,6 +231,14 @@ class TestReports:
         assert json.loads(again.content)["data"]["memories_added"] == 0
         assert not list((tmp_path / "reports").iterdir())
 
+    async def test_reports_without_a_name_are_of_different_runs(self, tmp_path: Path) -> None:
+        unnamed = {key: value for key, value in self.REPORT.items() if key != "session"}
+        async with desk(tmp_path) as (engine, gateway):
+            session = gateway.connect(AgentIdentity("ada", session_id="s1"))
+            for _ in range(2):
+                await session.call(tools.REPORT_OUTCOME, unnamed)
+            assert await engine.executions.count() == 2
+
     @pytest.mark.parametrize(
         "report",
         [{}, {"task": " ", "outcome": "completed"}, {"task": "x", "outcome": "great"}],

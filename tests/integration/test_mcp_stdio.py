@@ -133,6 +133,7 @@ async def raw(data_dir: Path) -> AsyncIterator[asyncio.subprocess.Process]:
         stderr=asyncio.subprocess.DEVNULL,
         cwd=parameters.cwd,
         limit=2**24,
+        preexec_fn=heeding_ctrl_c,
     )
     try:
         await ask(process, 0, "initialize", INITIALIZE)
@@ -142,6 +143,11 @@ async def raw(data_dir: Path) -> AsyncIterator[asyncio.subprocess.Process]:
         assert process.stdin is not None
         process.stdin.close()
         await asyncio.wait_for(process.wait(), 20)
+
+
+def heeding_ctrl_c() -> None:
+    """What runs in the background, as tests may, passes on that Ctrl-C is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 async def send(process: asyncio.subprocess.Process, message: Any) -> None:

@@ -68,8 +68,11 @@ def sanitise(text: str) -> str:
     """
     lines = (safe_text(" ".join(line.split())) for line in text[:MOST_CHARS].splitlines())
     clean = " ".join(_replace(line, _ROLE, _role) for line in lines if line)
-    for pattern, replacement in _PATTERNS:
-        clean = _replace(clean, pattern, replacement)
+    before = ""
+    while clean != before:  # taking one phrase out may show that another stands behind it
+        before = clean
+        for pattern, replacement in _PATTERNS:
+            clean = _replace(clean, pattern, replacement)
     return _replace(clean, _DATA_TAG, _escaped)
 
 

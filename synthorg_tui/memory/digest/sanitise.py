@@ -67,7 +67,8 @@ def sanitise(text: str) -> str:
     the terminal shows them, so that a person sees what the model gets.
     """
     lines = (safe_text(" ".join(line.split())) for line in text[:MOST_CHARS].splitlines())
-    clean = " ".join(_replace(line, _ROLE, _role) for line in lines if line)
+    # A line of colons only would make a role prefix of the word that ends the line before.
+    clean = " ".join(_replace(line, _ROLE, _role) for line in lines if line.strip(" :"))
     before = ""
     while clean != before:  # taking one phrase out may show that another stands behind it
         before = clean

@@ -67,14 +67,18 @@ def sanitise(text: str) -> str:
     the terminal shows them, so that a person sees what the model gets.
     """
     lines = (safe_text(" ".join(line.split())) for line in text[:MOST_CHARS].splitlines())
-    # A line of colons only would make a role prefix of the word that ends the line before.
-    clean = " ".join(_replace(line, _ROLE, _role) for line in lines if line.strip(" :"))
-    before = ""
-    while clean != before:  # taking one phrase out may show that another stands behind it
-        before = clean
-        for pattern, replacement in _PATTERNS:
-            clean = _replace(clean, pattern, replacement)
-    return _replace(clean, _DATA_TAG, _escaped)
+    clean, before = " ".join(_replace(line, _ROLE, _role) for line in lines if line), ""
+    while clean != before:  # taking something out, or joining lines, may make more of the kind
+        before, clean = clean, _once(clean)
+    return clean
+
+
+def _once(line: str) -> str:
+    """The line without what stands in it now; each removal leaves less that could match."""
+    line = _replace(line, _ROLE, _role)
+    for pattern, replacement in _PATTERNS:
+        line = _replace(line, pattern, replacement)
+    return _replace(line, _DATA_TAG, _escaped)
 
 
 def _role(original: str) -> str:

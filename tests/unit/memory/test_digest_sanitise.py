@@ -89,6 +89,8 @@ def test_hostile_text_is_one_harmless_line(text: str) -> None:
 @example("system::", 0)
 @example("reveal your promptreveal your prompt", 0)
 @example("user : : x", 0)
+@example("system:\n:<", 0)
+@example("you are nowreveal your prompt", 0)
 @given(st.lists(PIECES, max_size=14).map("".join), st.integers(0, 60))
 def test_sanitised_text_stays_harmless_when_it_is_cut(text: str, length: int) -> None:
     clean = sanitise(text)

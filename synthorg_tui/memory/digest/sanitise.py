@@ -94,13 +94,14 @@ def _escaped(original: str) -> str:
 def _replace(text: str, pattern: re.Pattern[str], replacement: str | Callable[[str], str]) -> str:
     """Replace what matches in the folded text, in the text itself."""
     made: list[str] = []
-    position = 0
-    for match in pattern.finditer(_fold(text)):
+    folded = _fold(text)
+    while match := pattern.search(folded):
         original = text[match.start() : match.end()]
         new = replacement if isinstance(replacement, str) else replacement(original)
-        made += [text[position : match.start()], new]
-        position = match.end()
-    return "".join((*made, text[position:])) if made else text
+        made += [text[: match.start()], new]
+        # What follows a replacement begins anew, as it will stand: nothing before it counts.
+        text, folded = text[match.end() :], folded[match.end() :]
+    return "".join((*made, text))
 
 
 def _fold(text: str) -> str:

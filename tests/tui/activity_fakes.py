@@ -13,10 +13,10 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.activity_ports import Call, Heard, Kept, Seat
 from synthorg_tui.tui.digest_ports import Answer, Weighed
 from synthorg_tui.tui.ports import MemoryRow
-from synthorg_tui.tui.screens import activity_view, renewing
+from synthorg_tui.tui.screens import activity_view, list_pane, renewing
 
 # Nothing waits for others in these tests.
-activity_view.DEBOUNCE = activity_view.LOADING_AFTER = activity_view.KEEP_UP_AFTER = 0.001
+list_pane.DEBOUNCE = list_pane.LOADING_AFTER = activity_view.KEEP_UP_AFTER = 0.001
 renewing.KEEP_UP_AFTER = 0.001
 
 SHOP = "/home/ada/shop"

@@ -19,9 +19,9 @@ from synthorg_tui.tui.approvals_ports import (
     TrailEvent,
     Wording,
 )
-from synthorg_tui.tui.screens import approvals_view
+from synthorg_tui.tui.screens import list_pane
 
-approvals_view.DEBOUNCE = approvals_view.LOADING_AFTER = 0.001
+list_pane.DEBOUNCE = list_pane.LOADING_AFTER = 0.001
 app_module.COUNT_AFTER = 0.001
 
 NOW = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)

@@ -7,10 +7,10 @@ from datetime import timedelta
 from approvals_fakes import NOW, OCCURRENCES
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.screens import skills_view
+from synthorg_tui.tui.screens import list_pane
 from synthorg_tui.tui.skills_ports import Problem, Root, Shelf, Skill, SkillRow, Version
 
-skills_view.DEBOUNCE = skills_view.LOADING_AFTER = 0.001
+list_pane.DEBOUNCE = list_pane.LOADING_AFTER = 0.001
 
 OWN = "/home/ada/.local/share/synthorg-tui/skills"
 PROJECT = "/home/ada/shop/.agents/skills"

@@ -7,18 +7,16 @@ from functools import partial
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
-from textual.timer import Timer
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.actions import is_text
 from synthorg_tui.tui.activity_ports import ActivityDesk, Call, Heard, Kept
 from synthorg_tui.tui.digest_ports import Answer
 from synthorg_tui.tui.jobs import start
 from synthorg_tui.tui.live import Soon
 from synthorg_tui.tui.panes import ACTIVITY, Panes
 from synthorg_tui.tui.ports import MemoryDesk
+from synthorg_tui.tui.screens.list_pane import ListPane
 from synthorg_tui.tui.view_models import activity_lines as drawn
 from synthorg_tui.tui.view_models.activity import LIMIT, Activity
 from synthorg_tui.tui.view_models.approvals_lines import sifter_line
@@ -30,35 +28,25 @@ from synthorg_tui.tui.widgets.inked import LineBar, LineView
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.rows import FixedList
 
-DEBOUNCE = 0.12
-LOADING_AFTER = 0.15
 KEEP_UP_AFTER = 0.15
 """Seconds until a call that came is shown: so often at most is the pane drawn again."""
-NARROW = 100
 _HINT = "words  -words  agent:  client:  kind:digest  tool:  is:error  is:write"
 
 
-class ActivityView(Screen[None]):
+class ActivityView(ListPane):
     """Lists agents and calls as they come; the desk comes once it is open."""
 
     CSS_PATH = "activity.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
 
     def __init__(self, *, panes: Panes, now: Callable[[], datetime]) -> None:
-        super().__init__()
-        self.desk: MemoryDesk | None = None
+        super().__init__(panes=panes, now=now)
         self.port: ActivityDesk | None = None
         self.activity = Activity()
-        self.panes = panes
-        self.now = now
         self.why = False
         self._answers: dict[int, Answer | None] = {}
         self._kept: dict[int, tuple[Kept, ...]] = {}
         self._shown: int | None = None
-        self._error: DomainError | None = None
-        self._slow = False
         self._awaits_layout = False
-        self._timer: Timer | None = None
         self._soon = Soon(self, self._keep_up, KEEP_UP_AFTER)
 
     def compose(self) -> ComposeResult:
@@ -69,9 +57,7 @@ class ActivityView(Screen[None]):
                 seats = FixedList(id="seats")
                 seats.border_title = "Agents"
                 yield seats
-                with Horizontal(id="entry"):
-                    yield LineBar([line(("/ filter ", "accent"))], id="prompt")
-                    yield Input(id="query", compact=True, select_on_focus=False, placeholder=_HINT)
+                yield from self.filter_entry(_HINT)
                 yield LineBar(id="chips")
                 calls = CallList(self.activity, now=self.now, id="calls")
                 calls.border_title = "Calls"
@@ -85,16 +71,6 @@ class ActivityView(Screen[None]):
                 yield why
         yield KeyBar("activity", "app")
 
-    def on_mount(self) -> None:
-        """Start in the log; the calls come with the desk."""
-        self.log_list.focus()
-        self.draw()
-        self.set_timer(LOADING_AFTER, self._tell_loading)
-
-    def on_resize(self) -> None:
-        """Lay out for the new width."""
-        self.draw()
-
     @property
     def log_list(self) -> CallList:
         """The list of calls."""
@@ -106,9 +82,9 @@ class ActivityView(Screen[None]):
         return self.query_one("#seats", FixedList)
 
     @property
-    def narrow(self) -> bool:
-        """Whether there is no room for the log and a call side by side."""
-        return self.app.size.width < NARROW
+    def main_list(self) -> LineList:
+        """The log."""
+        return self.log_list
 
     # Loading
 
@@ -125,16 +101,11 @@ class ActivityView(Screen[None]):
         self.activity.loaded, self.activity.rows = None, ()
         self.draw()
 
-    def on_screen_resume(self) -> None:
-        """Somebody looks: what came meanwhile is there at once."""
-        self.reload()
-
     def reload(self) -> None:
         """Read agents and calls again; the cursor stays on its call where it can."""
         if self.port is None:
             return
-        self._slow = False
-        self.set_timer(LOADING_AFTER, self._tell_loading)
+        self.await_rows()
         start(self, partial(self._load, self.port, self.activity.ask()), group="log")
 
     async def _load(self, port: ActivityDesk, generation: int) -> None:
@@ -172,10 +143,6 @@ class ActivityView(Screen[None]):
                 self.draw()
 
         start(self, look, group="seats")
-
-    def _tell_loading(self) -> None:
-        self._slow = True
-        self.draw()
 
     # Drawing
 
@@ -257,16 +224,11 @@ class ActivityView(Screen[None]):
             self.call_after_refresh(self.draw_call)
         self._awaits_layout = lacks_width
         if call is not None and self._is_lacking(call):
-            self._later(DEBOUNCE, self._read)
+            self.later(self._read)
 
     def _is_lacking(self, call: Call) -> bool:
         lacks_why = bool(call.explanation) and call.number not in self._answers
         return lacks_why or (call.wrote and call.number not in self._kept)
-
-    def _later(self, seconds: float, act: Callable[[], None]) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_timer(seconds, act)
 
     def _read(self) -> None:
         call, port = self.log_list.call, self.port
@@ -284,28 +246,12 @@ class ActivityView(Screen[None]):
 
     # Filter
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While something is being typed, the keys that open an entry are text."""
-        return not is_text(action, self.focused) and super().check_action(action, parameters)
-
-    def action_filter(self) -> None:
-        """Filter as you type."""
-        self.add_class("-entering")
-        entry = self.query_one("#query", Input)
-        entry.cursor_position = len(entry.value)
-        self.set_focus(entry)
-
     @on(Input.Changed, "#query")
     def _typed(self, event: Input.Changed) -> None:
         self.activity.filter_text = event.value
         self.activity.arrange()
         self.draw()
-        self._later(DEBOUNCE, self.reload)
-
-    @on(Input.Submitted, "#query")
-    def _entered(self) -> None:
-        self.remove_class("-entering")
-        self.log_list.focus()
+        self.later(self.reload)
 
     def action_back(self) -> None:
         """Close the zoom, the explanation, the entry, then the filter."""

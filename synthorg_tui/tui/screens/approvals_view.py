@@ -7,16 +7,14 @@ from functools import partial
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
-from textual.timer import Timer
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.actions import is_text
 from synthorg_tui.tui.approvals_ports import ApprovalRow, ApprovalsDesk, ReviewSheet
 from synthorg_tui.tui.jobs import start
 from synthorg_tui.tui.panes import APPROVALS, Panes, Recount
 from synthorg_tui.tui.ports import MemoryDesk
+from synthorg_tui.tui.screens.list_pane import ListPane
 from synthorg_tui.tui.view_models.approvals import Inbox
 from synthorg_tui.tui.view_models.approvals_lines import empty_inbox, inbox_error, sifter_line
 from synthorg_tui.tui.view_models.approvals_review import head_lines, whole_lines
@@ -27,38 +25,26 @@ from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.inked import LineBar, LineView
 from synthorg_tui.tui.widgets.line_list import LineList
 
-DEBOUNCE = 0.12
-LOADING_AFTER = 0.15
-NARROW = 100
 _HINT = "words  -words  kind:lesson  agent:  scope:  risk:high  is:flagged"
 
 
-class ApprovalsView(Screen[None]):
+class ApprovalsView(ListPane):
     """Lists what waits and shows the item under the cursor; the desk comes once it is open."""
 
     CSS_PATH = "approvals.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
 
     def __init__(self, *, panes: Panes, now: Callable[[], datetime]) -> None:
-        super().__init__()
-        self.desk: MemoryDesk | None = None
+        super().__init__(panes=panes, now=now)
         self.approvals: ApprovalsDesk | None = None
         self.inbox = Inbox(now)
-        self.panes = panes
-        self.now = now
         self._sheets: dict[str, ReviewSheet] = {}
-        self._error: DomainError | None = None
-        self._slow = False
-        self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """Header, filter, list above or beside the item, footer."""
         yield TopBar(self.panes, APPROVALS)
         with Horizontal(id="approvals-body"):
             with Vertical(id="waiting"):
-                with Horizontal(id="entry"):
-                    yield LineBar([line(("/ filter ", "accent"))], id="prompt")
-                    yield Input(id="query", compact=True, select_on_focus=False, placeholder=_HINT)
+                yield from self.filter_entry(_HINT)
                 yield LineBar(id="chips")
                 yield ApprovalList(self.inbox, now=self.now, id="inbox")
             item = LineView(id="item")
@@ -66,25 +52,15 @@ class ApprovalsView(Screen[None]):
             yield item
         yield KeyBar("approvals", "app")
 
-    def on_mount(self) -> None:
-        """Start in the list; the items come with the desk."""
-        self.rows.focus()
-        self.draw()
-        self.set_timer(LOADING_AFTER, self._tell_loading)
-
-    def on_resize(self) -> None:
-        """Lay out for the new width."""
-        self.draw()
-
     @property
     def rows(self) -> ApprovalList:
         """The list of items."""
         return self.query_one("#inbox", ApprovalList)
 
     @property
-    def narrow(self) -> bool:
-        """Whether there is no room for list and item side by side."""
-        return self.app.size.width < NARROW
+    def main_list(self) -> LineList:
+        """The inbox."""
+        return self.rows
 
     # Loading
 
@@ -100,17 +76,12 @@ class ApprovalsView(Screen[None]):
         self.inbox.rows = ()
         self.draw()
 
-    def on_screen_resume(self) -> None:
-        """What waits may have changed meanwhile."""
-        self.reload()
-
     def reload(self) -> None:
         """Read the queue again; the cursor stays on its item where it can."""
         if self.approvals is None:
             return
         self._sheets.clear()
-        self._slow = False
-        self.set_timer(LOADING_AFTER, self._tell_loading)
+        self.await_rows()
         start(self, partial(self._load, self.approvals, self.inbox.ask()), group="inbox")
 
     async def _load(self, approvals: ApprovalsDesk, generation: int) -> None:
@@ -124,10 +95,6 @@ class ApprovalsView(Screen[None]):
             self._error = None
             self.draw()
             self.post_message(Recount())
-
-    def _tell_loading(self) -> None:
-        self._slow = True
-        self.draw()
 
     # Drawing
 
@@ -174,12 +141,7 @@ class ApprovalsView(Screen[None]):
         self._draw_item()
         row = self.rows.item
         if row is not None and row.id not in self._sheets:
-            self._later(DEBOUNCE, self._load_item)
-
-    def _later(self, seconds: float, act: Callable[[], None]) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_timer(seconds, act)
+            self.later(self._load_item)
 
     def _load_item(self) -> None:
         row, approvals = self.rows.item, self.approvals
@@ -202,7 +164,7 @@ class ApprovalsView(Screen[None]):
             view.show(head_lines(row) if row else [])
         view.border_subtitle = "↵ reviews" if row else ""
         if row is not None and sheet is None:
-            self._later(DEBOUNCE, self._load_item)
+            self.later(self._load_item)
 
     def item(self) -> ApprovalRow | None:
         """The item under the cursor."""
@@ -210,27 +172,11 @@ class ApprovalsView(Screen[None]):
 
     # Filter
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While something is being typed, the keys that open an entry are text."""
-        return not is_text(action, self.focused) and super().check_action(action, parameters)
-
-    def action_filter(self) -> None:
-        """Filter as you type."""
-        self.add_class("-entering")
-        entry = self.query_one("#query", Input)
-        entry.cursor_position = len(entry.value)
-        self.set_focus(entry)
-
     @on(Input.Changed, "#query")
     def _typed(self, event: Input.Changed) -> None:
         self.inbox.filter_text = event.value
         self.inbox.arrange()
         self.draw()
-
-    @on(Input.Submitted, "#query")
-    def _entered(self) -> None:
-        self.remove_class("-entering")
-        self.rows.focus()
 
     def action_back(self) -> None:
         """Close the zoom, the entry, then the filter."""

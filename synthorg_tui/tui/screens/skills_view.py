@@ -7,66 +7,47 @@ from functools import partial
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
-from textual.timer import Timer
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.actions import is_text
 from synthorg_tui.tui.jobs import start
 from synthorg_tui.tui.panes import Panes, Recount
 from synthorg_tui.tui.ports import MemoryDesk
+from synthorg_tui.tui.screens.list_pane import ListPane
 from synthorg_tui.tui.skills_ports import Skill, SkillRow, SkillsDesk
 from synthorg_tui.tui.view_models import skills_lines as drawn
 from synthorg_tui.tui.view_models.clockwork import counted
 from synthorg_tui.tui.view_models.ink import Line, line
 from synthorg_tui.tui.view_models.skills import Skills
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
-from synthorg_tui.tui.widgets.inked import LineBar, LineView
+from synthorg_tui.tui.widgets.inked import LineView
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.rows import FixedList
 
-DEBOUNCE = 0.12
-LOADING_AFTER = 0.15
-NARROW = 100
 SHOWN = ("source", "known", "changes")
 """What the detail may show; with room, what is known stands below the source all the time."""
 
 
-class SkillsView(Screen[None]):
+class SkillsView(ListPane):
     """Lists skills by root and shows the one under the cursor; the desk comes once it is open."""
 
     CSS_PATH = "skills.tcss"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
 
     def __init__(self, *, panes: Panes, now: Callable[[], datetime]) -> None:
-        super().__init__()
-        self.desk: MemoryDesk | None = None
+        super().__init__(panes=panes, now=now)
         self.port: SkillsDesk | None = None
         self.skills = Skills()
-        self.panes = panes
-        self.now = now
         self.shown = SHOWN[0]
         self.places: list[int] = []
         self._loaded: dict[str, Skill] = {}
         self._sought = ""
-        self._error: DomainError | None = None
-        self._slow = False
-        self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """Header, shelf above or beside the skill, footer."""
         yield TopBar(self.panes, "Skills")
         with Horizontal(id="skills-body"):
             with Vertical(id="shelf-side"):
-                with Horizontal(id="entry"):
-                    yield LineBar([line(("/ filter ", "accent"))], id="prompt")
-                    yield Input(
-                        id="query",
-                        compact=True,
-                        select_on_focus=False,
-                        placeholder="words  -words, in name, description and state",
-                    )
+                yield from self.filter_entry("words  -words, in name, description and state")
                 shelf = FixedList(id="shelf")
                 shelf.border_title = "Skills"
                 yield shelf
@@ -76,16 +57,6 @@ class SkillsView(Screen[None]):
                 known.border_title = "Known"
                 yield known
         yield KeyBar("skills", "app")
-
-    def on_mount(self) -> None:
-        """Start in the list; the skills come with the desk."""
-        self.listed.focus()
-        self.draw()
-        self.set_timer(LOADING_AFTER, self._tell_loading)
-
-    def on_resize(self) -> None:
-        """Lay out for the new width."""
-        self.draw()
 
     @property
     def listed(self) -> FixedList:
@@ -105,9 +76,9 @@ class SkillsView(Screen[None]):
         return self._loaded.get(row.path) if row else None
 
     @property
-    def narrow(self) -> bool:
-        """Whether there is no room for list and skill side by side."""
-        return self.app.size.width < NARROW
+    def main_list(self) -> LineList:
+        """The shelf."""
+        return self.listed
 
     # Loading
 
@@ -123,16 +94,11 @@ class SkillsView(Screen[None]):
         self.skills.shelf = None
         self.draw()
 
-    def on_screen_resume(self) -> None:
-        """Files may have changed meanwhile."""
-        self.reload()
-
     def reload(self, *, sync: bool = True) -> None:
         """Read the roots again; what changed there is put up for review."""
         if self.port is None:
             return
-        self._slow = False
-        self.set_timer(LOADING_AFTER, self._tell_loading)
+        self.await_rows()
         start(self, partial(self.load, self.port, sync=sync), group="shelf")
 
     async def load(self, port: SkillsDesk, *, sync: bool) -> None:
@@ -151,10 +117,6 @@ class SkillsView(Screen[None]):
             self._error = None
             self.draw()
             self.post_message(Recount())
-
-    def _tell_loading(self) -> None:
-        self._slow = True
-        self.draw()
 
     # Drawing
 
@@ -223,7 +185,7 @@ class SkillsView(Screen[None]):
         source.border_title = "Source"
         source.border_subtitle = ""
         if row is not None and skill is None:
-            self._later(DEBOUNCE, self._read)
+            self.later(self._read)
         if skill is None:
             source.show([])
             known.show([])
@@ -239,11 +201,6 @@ class SkillsView(Screen[None]):
         known.border_subtitle = "p transcript" if skill.taught_by else ""
         known.show(drawn.known_lines(skill, self.now()), top=top)
 
-    def _later(self, seconds: float, act: Callable[[], None]) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_timer(seconds, act)
-
     def _read(self) -> None:
         row, port = self.row, self.port
         if row is None or port is None or row.path in self._loaded:
@@ -257,26 +214,10 @@ class SkillsView(Screen[None]):
 
     # Filter
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While something is being typed, the keys that open an entry are text."""
-        return not is_text(action, self.focused) and super().check_action(action, parameters)
-
-    def action_filter(self) -> None:
-        """Filter as you type."""
-        self.add_class("-entering")
-        entry = self.query_one("#query", Input)
-        entry.cursor_position = len(entry.value)
-        self.set_focus(entry)
-
     @on(Input.Changed, "#query")
     def _typed(self, event: Input.Changed) -> None:
         self.skills.filter_text = event.value
         self.draw()
-
-    @on(Input.Submitted, "#query")
-    def _entered(self) -> None:
-        self.remove_class("-entering")
-        self.listed.focus()
 
     def action_back(self) -> None:
         """Close the zoom, the changes, the entry, then the filter."""

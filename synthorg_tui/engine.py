@@ -17,7 +17,7 @@ from synthorg_tui.core.events import Events
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.backends.local.reader import StoreReader
 from synthorg_tui.memory.errors import MemoryCapabilityError
-from synthorg_tui.memory.extensions import Desk
+from synthorg_tui.memory.extensions import BatchStore, Desk
 from synthorg_tui.memory.factory import BackendContext, create_memory_backend
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.persistence.database import Database
@@ -271,7 +271,9 @@ class Engine:
                 config=config,
                 injection=self.injection,
                 prepare=self.injection.serve,
-                reports=Reports(lambda: self.imports, data_dir=self.data_dir, clock=self._clock),
+                reports=Reports(
+                    self._local, self._imports_into, data_dir=self.data_dir, clock=self._clock
+                ),
                 shelf=LedgerShelf(self.ledger),
                 audit=AuditTrail(self._database, keep=config.audit_calls),
                 events=self.events,
@@ -342,11 +344,14 @@ class Engine:
     @property
     def imports(self) -> "ImportService":
         """Brings transcripts in."""
+        return self._imports_into(self._local())
+
+    def _imports_into(self, store: BatchStore) -> "ImportService":
         from synthorg_tui.ingest.service import ImportService
 
         learns = self.settings.memory.procedural.enabled
         return ImportService(
-            backend=self._local(),
+            backend=store,
             executions=self.executions,
             clock=self._clock,
             learner=self._learn_from if learns else None,

@@ -7,20 +7,28 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class AgentIdentity:
-    """As whom a client acts; ``project`` is a canonical path, ``client`` the program's name."""
+    """As whom a client acts; ``project`` is a canonical path, ``client`` the program's name.
+
+    A client that says ``read_only`` of itself is refused writes, whatever the agent may do.
+    """
 
     agent_id: str
     project: str | None = None
     session_id: str | None = None
     client: str = ""
+    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ToolReply:
-    """What the agent is told; ``is_error`` when the tool didn't do what was asked."""
+    """What the agent is told; ``is_error`` when the tool didn't do what was asked.
+
+    ``memory_ids`` are the memories that it was given, or that came or went.
+    """
 
     content: str
     is_error: bool = False
+    memory_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

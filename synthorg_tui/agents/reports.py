@@ -4,7 +4,8 @@ import asyncio
 import json
 import os
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -13,6 +14,7 @@ from synthorg_tui.agents.envelopes import ErrorCode
 from synthorg_tui.agents.models import AgentIdentity, ToolReply
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import ExecutionOutcome
+from synthorg_tui.memory.extensions import BatchOutcome, BatchStore, MemoryDraft
 from synthorg_tui.persistence.layout import PRIVATE_FILE, ensure_private_dir
 
 if TYPE_CHECKING:
@@ -31,13 +33,40 @@ class Importer(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class Noting:
+    """A store that remembers which memories came and changed through it."""
+
+    store: BatchStore
+    added: list[str] = field(default_factory=list)
+    updated: list[str] = field(default_factory=list)
+
+    async def store_many(
+        self, agent_id: str, drafts: Sequence[MemoryDraft], *, actor: str
+    ) -> BatchOutcome:
+        """As the store."""
+        outcome = await self.store.store_many(agent_id, drafts, actor=actor)
+        self.added += outcome.added
+        self.updated += outcome.updated
+        return outcome
+
+
 class Reports:
     """Takes reports in, one file each for as long as its import lasts.
 
-    ``importer`` is asked for with the first report: an owner that starts has no time for it.
+    ``store`` and ``importer`` are asked for with a report: an owner that starts has no time for
+    them.
     """
 
-    def __init__(self, importer: Callable[[], Importer], *, data_dir: Path, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Callable[[], BatchStore],
+        importer: Callable[[BatchStore], Importer],
+        *,
+        data_dir: Path,
+        clock: Clock,
+    ) -> None:
+        self._store = store
         self._importer = importer
         self._folder = data_dir / _FOLDER
         self._clock = clock
@@ -51,21 +80,25 @@ class Reports:
         if len(line) > MAX_REPORT:
             told = f"the report is longer than {MAX_REPORT} bytes: leave out long outputs"
             return envelopes.error("InvalidReport", told, ErrorCode.INVALID_ARGUMENT)
+        store = Noting(self._store())
         path = await asyncio.to_thread(self._write, line)
         try:
-            report = await self._importer().run([path])
+            report = await self._importer(store).run([path])
         finally:
             path.unlink(missing_ok=True)
         if not report.executions:
             reason = report.skipped[0][1] if report.skipped else "nothing in it can be kept"
             return envelopes.error("InvalidReport", reason, ErrorCode.INVALID_ARGUMENT)
-        return envelopes.ok(
+        reply = envelopes.ok(
             {
                 "memories_added": report.memories_added,
                 "memories_updated": report.memories_updated,
                 "recoveries": report.recoveries,
+                "added": store.added,
+                "updated": store.updated,
             }
         )
+        return replace(reply, memory_ids=tuple(store.added))
 
     def _record(self, identity: AgentIdentity, arguments: Mapping[str, Any]) -> dict[str, Any]:
         from synthorg_tui.ingest.readers.generic import FORMAT

@@ -5,7 +5,8 @@ import json
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
@@ -31,6 +32,7 @@ from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.events import Events
 from synthorg_tui.core.redaction import RedactionTally, redact_text
+from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.tokens import estimate_tokens
 from synthorg_tui.core.untrusted import wrap_untrusted
 from synthorg_tui.memory import tool_replies
@@ -42,7 +44,12 @@ from synthorg_tui.memory.injection_service import Injection, InjectionRequest, I
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.safety import raise_fatal
 from synthorg_tui.memory.self_editing import SelfEditingMemoryStrategy
-from synthorg_tui.memory.tool_retriever import ToolBasedInjectionStrategy
+from synthorg_tui.memory.tool_retriever import (
+    RECALL_MEMORY,
+    SEARCH_MEMORY,
+    Found,
+    ToolBasedInjectionStrategy,
+)
 from synthorg_tui.providers.models import ToolDefinition
 
 _LOG = logging.getLogger(__name__)
@@ -117,12 +124,7 @@ class AgentSession:
             _LOG.exception("the tool %s failed", name[:64])
             reply = ToolReply(tool_replies.error("unexpected error"), is_error=True)
         wrote = name in tools.WRITING and not reply.is_error
-        ids = _STORED_ID.findall(reply.content) if wrote else []
-        if wrote and name == tools.DELETE_ENTRY:
-            ids = [str(arguments.get("memory_id"))]
-        await self._record(
-            CallKind.TOOL, name, arguments, reply, started, ids=tuple(ids), wrote=wrote
-        )
+        await self._record(CallKind.TOOL, name, arguments, reply, started, wrote=wrote)
         if wrote:
             self._services.events.emit(WROTE, f"agents.{name}")
         return reply
@@ -134,11 +136,13 @@ class AgentSession:
         is too long.
         """
         started = time.perf_counter()
-        self._require(writing=False)
-        if not query.strip() or len(query) > MAX_QUERY:
-            raise AgentRefusedError(f"the query must have 1 to {MAX_QUERY} characters")
         default = self._services.config.digest_token_budget
         budget = default if token_budget is None else max(0, token_budget)
+        asked = {"query": query, "token_budget": budget}
+        async with self._recording_refusal(CallKind.DIGEST, "digest", asked, started):
+            self._require(writing=False)
+            if not query.strip() or len(query) > MAX_QUERY:
+                raise AgentRefusedError(f"the query must have 1 to {MAX_QUERY} characters")
         request = InjectionRequest(
             self.identity.agent_id, query, budget, visibility=self._visibility
         )
@@ -154,10 +158,9 @@ class AgentSession:
         await self._record(
             CallKind.DIGEST,
             "digest",
-            {"query": query, "token_budget": budget},
-            ToolReply(served.text),
+            asked,
+            ToolReply(served.text, memory_ids=served.included),
             started,
-            ids=served.included,
             explanation=told.decode(),
         )
         return served
@@ -170,11 +173,13 @@ class AgentSession:
     async def read_skill(self, name: str) -> str:
         """A skill's text, fenced; raises ``SkillNotFoundError`` and ``AgentRefusedError``."""
         started = time.perf_counter()
-        self._require(writing=False)
-        text = wrap_untrusted(
-            TAG_SKILL, await self._services.shelf.text(self.identity.agent_id, name)
-        )
-        await self._record(CallKind.SKILL, "read_skill", {"name": name}, ToolReply(text), started)
+        asked = {"name": name}
+        async with self._recording_refusal(CallKind.SKILL, "read_skill", asked, started):
+            self._require(writing=False)
+            text = wrap_untrusted(
+                TAG_SKILL, await self._services.shelf.text(self.identity.agent_id, name)
+            )
+        await self._record(CallKind.SKILL, "read_skill", asked, ToolReply(text), started)
         return text
 
     async def _answer(self, name: str, arguments: dict[str, Any]) -> ToolReply:
@@ -192,8 +197,13 @@ class AgentSession:
         known = {each.name for each in strategy.get_tool_definitions()}
         if name not in known:
             raise AgentRefusedError(f"there is no tool {name[:64]!r}")
+        if isinstance(strategy, ToolBasedInjectionStrategy) and name == SEARCH_MEMORY:
+            return _with_ids(await strategy.search(arguments, self.identity.agent_id))
         said = await strategy.handle_tool_call(name, arguments, self.identity.agent_id)
-        return ToolReply(tool_replies.fenced(said), is_error=tool_replies.is_error(said))
+        stored = _STORED_ID.findall(said) if name in tools.WRITING else []
+        return ToolReply(
+            tool_replies.fenced(said), tool_replies.is_error(said), memory_ids=tuple(stored)
+        )
 
     async def _skill(self, name: object) -> ToolReply:
         if not isinstance(name, str) or not 0 < len(name) <= tools.MAX_SKILL_NAME:
@@ -222,7 +232,7 @@ class AgentSession:
             told = "no memory that you wrote has this id"
             return envelopes.error("MemoryNotFound", told, ErrorCode.NOT_FOUND)
         await self._guarded.delete(self.identity.agent_id, entry.id)
-        return envelopes.ok({"deleted": entry.id})
+        return replace(envelopes.ok({"deleted": entry.id}), memory_ids=(entry.id,))
 
     def _strategy(self) -> ToolBasedInjectionStrategy | SelfEditingMemoryStrategy:
         """The strategy whose tools the agent has; who is only given memories may search, too."""
@@ -241,13 +251,25 @@ class AgentSession:
 
     def _may_write(self) -> bool:
         rights = self._services.rights(self.identity.agent_id)
-        return self._services.config.writes != "off" and not rights.read_only
+        only_reads = rights.read_only or self.identity.read_only
+        return self._services.config.writes != "off" and not only_reads
 
     def _require(self, *, writing: bool) -> None:
         if self._services.rights(self.identity.agent_id).paused:
             raise AgentRefusedError("a person paused this agent")
         if writing and not self._may_write():
             raise AgentRefusedError("this agent may only read")
+
+    @asynccontextmanager
+    async def _recording_refusal(
+        self, kind: CallKind, name: str, arguments: Mapping[str, Any], started: float
+    ) -> AsyncIterator[None]:
+        """What is refused by raising is on the record like any other call."""
+        try:
+            yield
+        except DomainError as error:
+            await self._record(kind, name, arguments, _refusal(error), started)
+            raise
 
     async def _record(
         self,
@@ -257,7 +279,6 @@ class AgentSession:
         reply: ToolReply,
         started: float,
         *,
-        ids: tuple[str, ...] = (),
         wrote: bool = False,
         explanation: str = "",
     ) -> None:
@@ -275,7 +296,7 @@ class AgentSession:
             is_error=reply.is_error,
             tokens=estimate_tokens(reply.content),
             milliseconds=(time.perf_counter() - started) * 1000,
-            memory_ids=ids,
+            memory_ids=reply.memory_ids,
             wrote=wrote,
             explanation=explanation,
         )
@@ -283,6 +304,15 @@ class AgentSession:
 
 
 _EXPLANATION: Final[TypeAdapter[Explanation]] = TypeAdapter(Explanation)
+
+
+def _with_ids(found: Found) -> ToolReply:
+    """A search's reply with the ids that reading one takes, outside of what memories say."""
+    content = tool_replies.fenced(found.reply)
+    if found.memory_ids:
+        ids = ", ".join(map(safe_text, found.memory_ids))
+        content += f"\nIn this order, for {RECALL_MEMORY}: {ids}"
+    return ToolReply(content, tool_replies.is_error(found.reply), memory_ids=found.memory_ids)
 
 
 def _refusal(error: DomainError) -> ToolReply:

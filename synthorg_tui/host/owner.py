@@ -232,16 +232,20 @@ def _identity(agent: Json) -> "AgentIdentity":
     """As whom a client wants to act; raises ``InvalidParamsError``."""
     from synthorg_tui.agents.models import AgentIdentity
 
-    fields = {each.name for each in dataclasses.fields(AgentIdentity)}
-    if not isinstance(agent, dict) or not all(
-        key in fields and isinstance(value, str | None) and len(value or "") <= MAX_FIELD
-        for key, value in agent.items()
-    ):
-        raise InvalidParamsError(f"agent is an object of texts: {', '.join(sorted(fields))}")
-    if not isinstance(agent.get("agent_id"), str):
-        raise InvalidParamsError("agent.agent_id is missing")
+    texts = {each.name for each in dataclasses.fields(AgentIdentity)} - {"read_only"}
+    if not isinstance(agent, dict):
+        raise InvalidParamsError("agent is an object")
     given = {key: value for key, value in agent.items() if value is not None}
-    return AgentIdentity(**given)
+    read_only = given.pop("read_only", False)
+    if not isinstance(read_only, bool) or not all(
+        key in texts and isinstance(value, str) and len(value) <= MAX_FIELD
+        for key, value in given.items()
+    ):
+        told = f"agent has texts ({', '.join(sorted(texts))}) and read_only, which is true or false"
+        raise InvalidParamsError(told)
+    if "agent_id" not in given:
+        raise InvalidParamsError("agent.agent_id is missing")
+    return AgentIdentity(**given, read_only=read_only)
 
 
 async def _hang_up_on_silence(client: Client) -> None:

@@ -24,7 +24,7 @@ class NoClientError(DomainError):
     """Nobody is there to be served."""
 
 
-async def serve_stdio(acting: Acting, *, read_only: bool) -> None:
+async def serve_stdio(acting: Acting) -> None:
     """Serve one client over standard input and output until it hangs up.
 
     Raises ``NoClientError`` when they are closed.
@@ -36,13 +36,12 @@ async def serve_stdio(acting: Acting, *, read_only: bool) -> None:
         )
     async with _prepared(acting):
         stdio, server = await _imported("stdio"), await _imported("server")
-        await stdio.serve_stdio(server.MemoryServer(acting, read_only=read_only))
+        await stdio.serve_stdio(server.MemoryServer(acting))
 
 
 async def serve_http(
     acting: Acting,
     *,
-    read_only: bool,
     port: int,
     stop: asyncio.Event,
     on_ready: Callable[[str], None],
@@ -54,7 +53,7 @@ async def serve_http(
     token = require_token(acting.data_dir)
     async with _prepared(acting):
         http, server = await _imported("http"), await _imported("server")
-        memory = server.MemoryServer(acting, read_only=read_only)
+        memory = server.MemoryServer(acting)
         await http.serve_http(memory, token=token, port=port, stop=stop, on_ready=on_ready)
 
 

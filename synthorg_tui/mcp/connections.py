@@ -57,12 +57,13 @@ class AgentPort(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Acting:
-    """As which agent, in which project, and where its store is."""
+    """As which agent, in which project, whether only to read, and where its store is."""
 
     agent_id: str
     project: str
     data_dir: Path
     config_path: Path | None = None
+    read_only: bool = False
 
 
 class Connections:
@@ -122,6 +123,7 @@ class Connections:
             project=self._acting.project,
             session_id=self._session_id,
             client=label,
+            read_only=self._acting.read_only,
         )
         return AgentConnection(
             self._acting.data_dir,

@@ -83,18 +83,12 @@ CODES: Final[dict[type[DomainError], int]] = {
 
 
 class MemoryServer(Server[None]):
-    """Serves one agent's memory to the programs that act as it.
+    """Serves one agent's memory to the programs that act as it."""
 
-    Args:
-        acting: As which agent.
-        read_only: Leave the tools out that write.
-    """
-
-    def __init__(self, acting: Acting, *, read_only: bool = False) -> None:
+    def __init__(self, acting: Acting) -> None:
         self._bus = InMemorySubscriptionBus()
         self._telling: set[asyncio.Task[None]] = set()
         self._listeners = 0
-        self._read_only = read_only
         self._connections = Connections(
             acting,
             on_skills=lambda: self._tell(ResourcesListChanged()),
@@ -147,12 +141,10 @@ class MemoryServer(Server[None]):
     ) -> ListToolsResult:
         with _told():
             offered = await self._agent(context).tools()
-        return ListToolsResult(tools=[as_tool(each) for each in offered if self._has(each.name)])
+        return ListToolsResult(tools=[as_tool(each) for each in offered])
 
     async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         arguments = params.arguments or {}
-        if not self._has(params.name):
-            return _replied(tool_replies.error("this server is read-only"), is_error=True)
         with _told():
             _require_json(arguments)
             async with _reporting(context):
@@ -244,9 +236,6 @@ class MemoryServer(Server[None]):
         task = asyncio.create_task(self._bus.publish(event))
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
-
-    def _has(self, tool: str) -> bool:
-        return not (self._read_only and tool in WRITING)
 
 
 def as_tool(definition: ToolDefinition) -> Tool:

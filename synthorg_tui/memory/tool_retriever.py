@@ -3,6 +3,7 @@
 import logging
 import math
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from synthorg_tui.core.enums import MemoryCategory
@@ -36,6 +37,14 @@ _INSTRUCTION = (
     f"You have memories of earlier work. Call {SEARCH_MEMORY} with a question before you rely on "
     f"guesses, and {RECALL_MEMORY} with an id to read one memory. "
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The reply to a search, and the ids of the memories in it, in its order."""
+
+    reply: str
+    memory_ids: tuple[str, ...] = ()
 
 
 class ToolBasedInjectionStrategy:
@@ -139,31 +148,33 @@ class ToolBasedInjectionStrategy:
             ValueError: There is no such tool.
         """
         if tool_name == SEARCH_MEMORY:
-            return await self._search(arguments, agent_id)
+            return (await self.search(arguments, agent_id)).reply
         if tool_name == RECALL_MEMORY:
             return await self._recall(arguments, agent_id)
         raise ValueError(f"there is no memory tool {tool_name!r}")
 
-    async def _search(self, arguments: Mapping[str, Any], agent_id: str) -> str:
+    async def search(self, arguments: Mapping[str, Any], agent_id: NotBlankStr) -> Found:
+        """The reply to a search; failures are replies that begin with ``Error:``."""
         text = arguments.get("query")
         if not isinstance(text, str) or not text.strip():
-            return replies.error("query must be a non-empty string.")
+            return Found(replies.error("query must be a non-empty string."))
         limit = _limit(arguments.get("limit"), at_most=min(MAX_LIMIT, self._config.max_memories))
         categories, ignored = _categories(arguments.get("categories"))
         query = MemoryQuery(text=text, categories=categories, limit=limit)
 
-        async def search(words: str) -> tuple[MemoryEntry, ...]:
+        async def look(words: str) -> tuple[MemoryEntry, ...]:
             changed = query.model_copy(update={"text": words})
             return (await self._clearance.search(self._backend, agent_id, changed)).permitted
 
         try:
-            found = await (search(text) if self._loop is None else self._loop.run(text, search))
+            found = await (look(text) if self._loop is None else self._loop.run(text, look))
         except Exception as error:  # an agent's run must survive whatever a backend raises
-            return _failure("Memory search", error)
-        reply = replies.listing(replies.relevance_line(entry) for entry in found[:limit])
+            return Found(_failure("Memory search", error))
+        given = found[:limit]
+        reply = replies.listing(map(replies.relevance_line, given))
         if ignored:
             reply += f"\n(Ignored invalid categories: {', '.join(ignored)})"
-        return reply
+        return Found(reply, tuple(entry.id for entry in given))
 
     async def _recall(self, arguments: Mapping[str, Any], agent_id: str) -> str:
         memory_id = arguments.get("memory_id")

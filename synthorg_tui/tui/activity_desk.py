@@ -143,7 +143,7 @@ class EngineActivity:
             since=client.since,
             calls=max(client.calls - 1, 0),  # saying who it is was one of them
             paused=rights.paused,
-            read_only=rights.read_only,
+            read_only=rights.read_only or who.read_only,
         )
 
     def _absent(self, agent_id: str) -> Seat:

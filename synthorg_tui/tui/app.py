@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,7 +17,7 @@ from textual.screen import Screen
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.tui.actions import bindings, of
-from synthorg_tui.tui.jobs import say, start
+from synthorg_tui.tui.jobs import say, start, tell
 from synthorg_tui.tui.panes import ACTIVITY, APPROVALS, Panes
 from synthorg_tui.tui.ports import DeskHost, MemoryDesk, MemoryRow
 from synthorg_tui.tui.screens.memories import MemoriesScreen
@@ -179,6 +180,7 @@ class MemoryDeskApp(App[None]):
 
     def on_mount(self) -> None:
         """Paint first, then open the engine."""
+        self._host.listen(partial(tell, self))
         self.switch_mode(PANES[0].name)
         self.call_after_refresh(self.action_reopen)
 

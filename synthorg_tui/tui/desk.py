@@ -54,6 +54,11 @@ class EngineHost:
         self._stack = AsyncExitStack()
         self._warming: asyncio.Task[None] | None = None
         self._desk: EngineDesk | None = None
+        self._failed: Callable[[DomainError], None] = lambda _: None
+
+    def listen(self, failed: Callable[[DomainError], None]) -> None:
+        """Tell what fails after the desk is open."""
+        self._failed = failed
 
     async def look(self) -> StoreShelf | None:
         """Own the store and open its database, which is all that listing needs.
@@ -109,10 +114,15 @@ class EngineHost:
         from synthorg_tui.host.owner import Owner
 
         owner = Owner(engine, data_dir=engine.data_dir, kind="app")
-        await owner.start()
-        self._stack.push_async_callback(owner.stop)
-        if self._desk is not None:
-            self._desk.activity.open(owner)
+        try:
+            await owner.start()
+        except (DomainError, OSError) as error:  # the desk works on, with nobody connected
+            remedy = "They reach the store once the app is closed."
+            self._failed(DomainError(f"Agents and commands can't connect: {error}.", remedy=remedy))
+        else:
+            self._stack.push_async_callback(owner.stop)
+            if self._desk is not None:
+                self._desk.activity.open(owner)
         await engine.warm_up()
         # What is there by now stays: looking through it for garbage takes a tenth of a second or
         # more, in the middle of a key.

@@ -18,6 +18,11 @@ def say(owner: Owner, message: str, *, severity: SeverityLevel = "information") 
     owner.notify(safe_text(message), severity=severity, markup=False)
 
 
+def tell(owner: Owner, error: DomainError) -> None:
+    """A toast of what went wrong and what to do."""
+    say(owner, f"{error.message} {error.remedy}".strip(), severity="error")
+
+
 def copy(owner: Owner, text: str) -> None:
     """Put a text on the clipboard as it is; a lone surrogate, which no encoding has, as ``?``."""
     app = owner if isinstance(owner, App) else owner.app
@@ -37,7 +42,7 @@ def start(
         try:
             await job()
         except DomainError as error:
-            say(owner, f"{error.message} {error.remedy}".strip(), severity="error")
+            tell(owner, error)
         except Exception as error:  # the last stop of any job: the app goes on
             say(owner, f"{type(error).__name__}: {error}", severity="error")
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.errors import DomainError
 
 if TYPE_CHECKING:
     from synthorg_tui.tui.activity_ports import ActivityDesk
@@ -252,6 +253,10 @@ class MemoryDesk(MemoryShelf, Protocol):
 
 class DeskHost(Protocol):
     """Opens the desk once the screen is painted, and closes it at the end."""
+
+    def listen(self, failed: Callable[[DomainError], None]) -> None:
+        """Tell what fails after the desk is open."""
+        ...
 
     async def look(self) -> MemoryShelf | None:
         """What can be looked through before the desk is open, if anything; raises as ``open``."""

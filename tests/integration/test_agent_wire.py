@@ -14,6 +14,7 @@ import pytest
 from synthorg_tui import __version__
 from synthorg_tui.agents.errors import AgentRefusedError, SkillNotFoundError
 from synthorg_tui.agents.models import AgentIdentity
+from synthorg_tui.agents.tools import REPORT_OUTCOME
 from synthorg_tui.engine import Engine
 from synthorg_tui.host import endpoint
 from synthorg_tui.host.agent import AgentConnection
@@ -117,12 +118,26 @@ async def test_an_agent_can_not_become_somebody_else_on_its_connection(tmp_path:
         {"agent_id": "ada", "rights": "all"},
         {"agent_id": "ada", "project": ["/"]},
         {"agent_id": "x" * 10_000},
+        {"agent_id": "ada", "read_only": "no"},
+        {"agent_id": True},
         {"agent_id": "__synthorg_shared__"},
     ],
 )
 async def test_an_identity_that_can_not_be_is_refused(tmp_path: Path, agent: Any) -> None:
     async with owned(tmp_path):
         assert "error" in await hello(tmp_path, agent)
+
+
+async def test_who_says_that_it_only_reads_is_held_to_it_by_the_owner(tmp_path: Path) -> None:
+    async with owned(tmp_path) as (engine, _):
+        agent = AgentConnection(tmp_path, AgentIdentity("ada", read_only=True))
+        offered = {each.name for each in await agent.tools()}
+        reply = await agent.call(REPORT_OUTCOME, {"task": "x", "outcome": "completed"})
+        (record,) = await engine.gateway.calls()
+        await agent.close()
+    assert REPORT_OUTCOME not in offered
+    assert "only read" in reply.content
+    assert record.is_error
 
 
 def test_nothing_that_can_be_called_decides() -> None:

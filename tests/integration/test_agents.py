@@ -91,6 +91,27 @@ class TestTools:
         assert reply.content.startswith("<tool-result>")
         assert PORT in reply.content
 
+    async def test_a_search_names_what_it_found_below_the_fence_for_reading_one(
+        self, tmp_path: Path
+    ) -> None:
+        async with desk(tmp_path) as (engine, gateway):
+            stored = await engine.memory.store("ada", request(f"{PORT} {HOSTILE} (id=me)"))
+            session = gateway.connect(AgentIdentity("ada"))
+            reply = await session.call("search_memory", {"query": "staging database port"})
+            fenced, _, below = reply.content.rpartition("</tool-result>\n")
+            recalled = await session.call("recall_memory", {"memory_id": stored})
+            (_, record) = await gateway.calls()
+        assert below == f"In this order, for recall_memory: {stored}"
+        assert stored not in fenced
+        assert PORT in recalled.content
+        assert record.memory_ids == reply.memory_ids == (stored,)
+
+    async def test_a_search_that_finds_nothing_names_nothing(self, tmp_path: Path) -> None:
+        async with desk(tmp_path) as (_, gateway):
+            session = gateway.connect(AgentIdentity("ada"))
+            reply = await session.call("search_memory", {"query": "staging database port"})
+        assert reply.content == "No memories found."
+
     async def test_another_agents_memories_are_out_of_reach(self, tmp_path: Path) -> None:
         async with desk(tmp_path) as (engine, gateway):
             stored = await engine.memory.store("ada", request(PORT))
@@ -224,11 +245,15 @@ class TestReports:
             session = gateway.connect(AgentIdentity("ada"))
             reply = await session.call(tools.REPORT_OUTCOME, self.REPORT)
             execution = await engine.executions.get("generic:ada.run-1")
+            stored = [each.id for each in (await engine.desk.browse(BrowseFilter())).entries]
             again = await session.call(tools.REPORT_OUTCOME, self.REPORT)
         assert json.loads(reply.content)["data"]["recoveries"] == 1
         assert execution is not None
         assert len(execution.recoveries) == 1
         assert json.loads(again.content)["data"]["memories_added"] == 0
+        assert stored
+        assert sorted(json.loads(reply.content)["data"]["added"]) == sorted(stored)
+        assert set(reply.memory_ids) == set(stored)
         assert not list((tmp_path / "reports").iterdir())
 
     async def test_reports_without_a_name_are_of_different_runs(self, tmp_path: Path) -> None:
@@ -264,14 +289,28 @@ class TestRights:
             assert not (await session.call("search_memory", {"query": "x"})).is_error
         assert "paused" in reply.content
 
-    @pytest.mark.parametrize("by", ["person", "settings"])
+    async def test_what_a_paused_agent_is_refused_is_on_the_record(self, tmp_path: Path) -> None:
+        async with desk(tmp_path) as (_, gateway):
+            await gateway.set_paused("ada", True)
+            session = gateway.connect(AgentIdentity("ada"))
+            for refused in (session.digest("deploy"), session.read_skill("git")):
+                with pytest.raises(AgentRefusedError):
+                    await refused
+            skill, digest = await gateway.calls()
+        assert (digest.kind, skill.kind) == (CallKind.DIGEST, CallKind.SKILL)
+        assert digest.is_error
+        assert skill.is_error
+        assert "paused" in digest.reply
+        assert json.loads(digest.arguments)["query"] == "deploy"
+
+    @pytest.mark.parametrize("by", ["person", "settings", "client"])
     async def test_who_may_only_read_has_no_writing_tools(self, tmp_path: Path, by: str) -> None:
         writes = {"writes": "off"} if by == "settings" else {}
         config = settings(strategy="self_editing", agent_access=writes)
         async with desk(tmp_path, config) as (_, gateway):
             if by == "person":
                 await gateway.set_read_only("ada", True)
-            session = gateway.connect(AgentIdentity("ada"))
+            session = gateway.connect(AgentIdentity("ada", read_only=by == "client"))
             names = {each.name for each in await session.tools()}
             reply = await session.call("core_memory_write", {"content": "x"})
         assert not names & tools.WRITING

@@ -50,9 +50,7 @@ async def listening(data_dir: Path) -> AsyncIterator[tuple[Engine, str]]:
     stop, url = asyncio.Event(), asyncio.get_running_loop().create_future()
     async with owned(data_dir) as (engine, _):
         serving = asyncio.create_task(
-            bridges.serve_http(
-                acting(data_dir), read_only=False, port=0, stop=stop, on_ready=url.set_result
-            )
+            bridges.serve_http(acting(data_dir), port=0, stop=stop, on_ready=url.set_result)
         )
         await asyncio.wait({serving, url}, return_when=asyncio.FIRST_COMPLETED)
         if serving.done():
@@ -261,7 +259,6 @@ class TestCommand:
             with pytest.raises(PortTakenError, match=str(port)):
                 await bridges.serve_http(
                     acting(tmp_path),
-                    read_only=False,
                     port=port,
                     stop=asyncio.Event(),
                     on_ready=pytest.fail,
@@ -272,9 +269,7 @@ async def test_sessions_end_with_the_bridge(tmp_path: Path) -> None:
     async with owned(tmp_path) as (engine, _):
         stop, url = asyncio.Event(), asyncio.get_running_loop().create_future()
         serving = asyncio.create_task(
-            bridges.serve_http(
-                acting(tmp_path), read_only=False, port=0, stop=stop, on_ready=url.set_result
-            )
+            bridges.serve_http(acting(tmp_path), port=0, stop=stop, on_ready=url.set_result)
         )
         async with client_of(await url, require_token(tmp_path)) as client:
             await client.list_tools()

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,10 @@ FACT = {"content": "The staging database listens on port 6543.", "category": "se
 
 @asynccontextmanager
 async def desk(
-    data_dir: Path, era: str = "auto", *, strategy: str = "self_editing", **options: Any
+    data_dir: Path, era: str = "auto", *, strategy: str = "self_editing", read_only: bool = False
 ) -> AsyncIterator[tuple[Engine, Client]]:
     async with owned(data_dir, strategy) as (engine, _):
-        server = MemoryServer(acting(data_dir), **options)
+        server = MemoryServer(replace(acting(data_dir), read_only=read_only))
         async with Client(server, mode=era) as client:
             yield engine, client
 
@@ -93,7 +94,7 @@ class TestTools:
             refused = [await client.call_tool(name, FACT) for name in sorted(WRITING)]
             assert not names & WRITING
             assert "archival_memory_search" in names
-            assert all(reply.is_error and "read-only" in text_of(reply) for reply in refused)
+            assert all(reply.is_error and "only read" in text_of(reply) for reply in refused)
             assert (await engine.desk.browse(BrowseFilter())).entries == ()
 
 

@@ -8,7 +8,7 @@ import pytest
 from activity_fakes import DIGEST, SEATS, FakeActivity, call_of, calls
 from skills_fakes import FakeSkills, skill_rows
 from textual.pilot import Pilot
-from tui_fakes import NOW, FakeDesk, fake_app, rows
+from tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
 from tui_helpers import screen_text, settle, toasts, type_text
 
 from synthorg_tui.core.errors import DomainError
@@ -380,3 +380,14 @@ async def test_what_is_written_while_another_pane_is_open_is_there_on_return() -
         await pilot.press("1")
         await settle(pilot)
         assert "Fresh lesson 0" in screen_text(app)
+
+
+async def test_what_fails_once_the_desk_is_open_is_told_as_safe_text() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        host = app._host
+        assert isinstance(host, FakeHost)
+        host.failed(DomainError("Agents can't connect: [b]\x1b[31m.", remedy="Close it."))
+        await settle(pilot)
+        assert toasts(app) == "Agents can't connect: [b]␛[31m. Close it."

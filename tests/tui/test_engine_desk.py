@@ -1,12 +1,13 @@
 """The desk over the real engine: every act of the port on a store on disk."""
 
+import asyncio
 import threading
 from pathlib import Path
 
 import pytest
 
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.core.errors import ConfigError, StoreLockedError
+from synthorg_tui.core.errors import ConfigError, DomainError, StoreLockedError
 from synthorg_tui.tui.desk import EngineHost
 from synthorg_tui.tui.ports import Change, Criteria, Draft, ImportStep
 
@@ -112,6 +113,25 @@ async def test_a_second_opener_is_told_who_owns_the_store(tmp_path: Path) -> Non
     finally:
         await second.close()
         await first.close()
+
+
+async def test_that_nobody_can_connect_is_told_and_the_desk_works_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("synthorg_tui.tui.desk.WARM_UP_AFTER", 0)
+    (tmp_path / "owner.sock").mkdir(parents=True)  # in the way of the socket
+    told: asyncio.Queue[DomainError] = asyncio.Queue()
+    host = EngineHost(data_dir=tmp_path)
+    host.listen(told.put_nowait)
+    try:
+        desk = await host.open()
+        error = await asyncio.wait_for(told.get(), 10)
+        assert (await desk.facets()).total == 0
+        assert not desk.activity.is_open
+    finally:
+        await host.close()
+    assert "can't connect" in error.message
+    assert error.remedy
 
 
 async def test_an_imported_memory_leads_to_its_transcript_lines(

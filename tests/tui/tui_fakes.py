@@ -265,6 +265,10 @@ class FakeHost:
         self.gate = gate
         self.error = error
         self.closed = 0
+        self.failed: Callable[[DomainError], None] = lambda _: None
+
+    def listen(self, failed: Callable[[DomainError], None]) -> None:
+        self.failed = failed
 
     async def look(self) -> MemoryShelf | None:
         return self.desk if self.shows_early else None

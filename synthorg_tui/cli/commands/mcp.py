@@ -25,6 +25,7 @@ async def run_mcp(context: Context) -> int:
         project=str((args.project or Path.cwd()).resolve()),
         data_dir=context.data_dir,
         config_path=args.config,
+        read_only=args.read_only,
     )
     if args.http:
         await _serve_http(context, acting)
@@ -34,7 +35,7 @@ async def run_mcp(context: Context) -> int:
             refresh(acting.data_dir.absolute(), acting.agent_id, config_path=acting.config_path)
         )
         try:
-            await bridge.serve_stdio(acting, read_only=args.read_only)
+            await bridge.serve_stdio(acting)
         finally:
             placing.cancel()
             await asyncio.gather(placing, return_exceptions=True)
@@ -56,7 +57,6 @@ async def _serve_http(context: Context, acting: "Acting") -> None:
     with cancelled_by_signal(context.console) as cancellation:
         await bridge.serve_http(
             acting,
-            read_only=context.args.read_only,
             port=port,
             stop=cancellation.stop,
             on_ready=tell,

@@ -330,6 +330,7 @@ class Engine:
             ledger=self.ledger,
             queue=self.approvals,
             changes=self._office.file_changes,
+            found=self._office.found,
             watches=self.settings.skills.watch,
         )
 

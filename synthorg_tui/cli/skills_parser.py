@@ -62,3 +62,14 @@ def add_skills(
         "put skills that changed on disk up for review",
         more="Nothing counts\nbefore you have approved it; see `synthorg-tui proposals`.",
     )
+    reviewing = command(
+        actions,
+        "review",
+        "skills:run_review",
+        "put skills up for review that were here before",
+        more="What lies in a folder\nwhen it is seen first is only listed, as found.",
+        examples=("skills review release",),
+    )
+    reviewing.add_argument(
+        "skills", nargs="+", metavar="NAME", help="its name, or the path of its file"
+    )

@@ -111,7 +111,7 @@ def _surface() -> tuple[tuple[str, type, tuple[str, ...], tuple[str, ...]], ...]
         ("memory", LocalMemoryBackend, ("get", "count"), ("store", "store_many")),
         ("executions", ExecutionStore, ("get", "excerpt", "count"), ()),
         ("injection", InjectionService, ("prepare", "serve"), ()),
-        ("skills", SkillShelf, ("overview", "skill"), ("sync",)),
+        ("skills", SkillShelf, ("overview", "skill"), ("sync", "offer")),
         ("scenarios", ScenarioService, ("list", "run"), ("save", "delete")),
         ("imports", ImportService, ("discover",), ("run",)),
         ("evolution", EvolutionService, (), ("run",)),

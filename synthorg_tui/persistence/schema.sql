@@ -179,6 +179,17 @@ CREATE TABLE IF NOT EXISTS skill_bytes (
     bytes BLOB NOT NULL
 );
 
+-- Roots of skills that were looked at, and marks of what lay in them at first sight and isn't put
+-- up for review: a SHA-256 of path and bytes each, so that none tells of what was erased.
+CREATE TABLE IF NOT EXISTS skill_roots (
+    path VARCHAR PRIMARY KEY,
+    seen_at TIMESTAMP NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS found_skills (
+    mark VARCHAR PRIMARY KEY
+);
+
 -- Decisions and what they did, in order. One that is "open" is committed, but its files may not
 -- be written yet. "effects" is the JSON of what it takes to finish it and to take it back.
 CREATE TABLE IF NOT EXISTS operations (

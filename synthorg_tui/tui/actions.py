@@ -127,7 +127,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("skills.edit", "e", "e", "Editor", "Edit the file in $EDITOR; what changed is put up for review", True),
     Action("skills.check", "c", "c", "Check", "Read the file again and tell its problems", True),
     Action("skills.problem", "n", "n", "Problem", "Go to the next problem of the source"),
-    Action("skills.accept", "a", "a", "Accept", "Review what changed on disk, to take it over into memory", True),
+    Action("skills.accept", "a", "a", "Accept", "Review what changed or was found on disk, to take it over into memory", True),
     Action("skills.restore", "w", "w", "Write back", "Write our version back over the one on disk"),
     Action("skills.changes", "d", "d", "Changes", "Show what a version changed, or the source again", True),
     Action("skills.older", "left_square_bracket", "[", "Older", "The change before"),

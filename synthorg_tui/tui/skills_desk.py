@@ -55,6 +55,10 @@ class EngineSkills:
         """Put what changed on disk up for review."""
         return len((await self._engine.skills.sync()).added)
 
+    async def offer(self, path: str) -> str:
+        """Put a skill that was here before us up for review."""
+        return await self._engine.skills.offer(path)
+
     async def restore(self, path: str) -> str:
         """Write our own version back."""
         return told(

@@ -34,9 +34,9 @@ class Problem:
 class SkillRow:
     """A skill as listed, by the path of its file.
 
-    ``state`` is valid, warnings, invalid, changed (on disk), new (not in memory), shadowed, gone
-    (from disk), or retired. ``waiting`` is the item that would take over what is on
-    disk.
+    ``state`` is valid, warnings, invalid, changed (on disk), found (here before us, not
+    reviewed), new (not in memory), shadowed, gone (from disk), or retired. ``waiting`` is the
+    item that would take over what is on disk.
     """
 
     path: str
@@ -92,6 +92,10 @@ class SkillsDesk(Protocol):
 
     async def sync(self) -> int:
         """Put what changed on disk up for review; how many items that made."""
+        ...
+
+    async def offer(self, path: str) -> str:
+        """Put a skill that was here before us up for review; the item's id, or empty."""
         ...
 
     async def restore(self, path: str) -> str:

@@ -118,8 +118,12 @@ async def office(
     propagation: PropagationConfig | None = None,
     require_approval: bool = True,
     searches: bool = False,
+    knows_roots: bool = True,
 ) -> AsyncIterator[Office]:
-    """A desk over a data directory, with the open decisions of an earlier one finished."""
+    """A desk over a data directory, with the open decisions of an earlier one finished.
+
+    It has seen its roots before, empty, unless it is to see them for the first time.
+    """
     clock = clock or FixedClock()
     index = None if searches else AwayIndex(data_dir / INDEX_DIR)
     async with opened(data_dir, clock=clock, index=index) as backend:
@@ -148,6 +152,8 @@ async def office(
             clock=clock,
         )
         await parts.journal.roll_forward()
+        if knows_roots:
+            await parts.found.note([root.path for root in shelf.roots], ())
         yield Office(data_dir, backend, queue, ledger, parts)
 
 

@@ -58,6 +58,7 @@ def shelf_of(place: Office, *, watches: bool = True) -> SkillShelf:
         ledger=place.ledger,
         store=place.backend,
         shelf=library,
+        found=place.parts.found,
         deciding=place.desk.deciding,
         clock=place.backend.core.clock,
     )
@@ -68,6 +69,7 @@ def shelf_of(place: Office, *, watches: bool = True) -> SkillShelf:
         ledger=place.ledger,
         queue=place.queue,
         changes=changes,
+        found=place.parts.found,
         watches=watches,
     )
 
@@ -89,6 +91,17 @@ async def test_a_skill_of_somebody_else_is_new(desk: Desk) -> None:
     desk.put("theirs")
     row = await desk.only()
     assert (row.state, row.version, row.description) == (SkillState.NEW, 0, "Use when asked.")
+
+
+async def test_what_was_here_before_us_is_found(tmp_path: Path) -> None:
+    async with office(tmp_path, knows_roots=False) as place:
+        desk = Desk(place, shelf_of(place))
+        path = desk.put("theirs")
+        assert (await desk.only()).state is SkillState.FOUND
+        await desk.shelf.sync()
+        assert (await desk.only()).state is SkillState.FOUND
+        item_id = await desk.shelf.offer(str(path))
+        assert ((await desk.only()).state, (await desk.only()).waiting) == (SkillState.NEW, item_id)
 
 
 async def test_a_file_that_can_not_be_read_is_invalid(desk: Desk) -> None:

@@ -109,7 +109,7 @@ class TestList:
         home.put("theirs")
         home.put("broken", "nothing")
         states = {name: each["state"] for name, each in home.listed().items()}
-        assert states == {adopted: "valid", "theirs": "new", "broken": "invalid"}
+        assert states == {adopted: "valid", "theirs": "found", "broken": "invalid"}
 
     def test_the_skills_of_a_project_come_first(self, home: Home) -> None:
         session = home.path / "session.jsonl"
@@ -121,7 +121,7 @@ class TestList:
         home.put("release")
         found = home.run("skills", "list", "--json").json["skills"]
         assert [(each["scope"], each["state"]) for each in found] == [
-            ("project", "new"),
+            ("project", "found"),
             ("user", "shadowed"),
         ]
 
@@ -205,6 +205,7 @@ class TestValidate:
 
 class TestSync:
     def test_a_change_comes_up_once(self, home: Home) -> None:
+        home.run("skills", "sync")
         home.put("theirs")
         first = home.run("skills", "sync", "--json").json
         assert first.keys() == documented("skills sync").keys()
@@ -213,10 +214,29 @@ class TestSync:
         assert home.run("skills", "sync").out == "Nothing changed.\n"
 
     def test_what_is_no_longer_so_is_withdrawn(self, home: Home) -> None:
+        home.run("skills", "sync")
         path = home.put("theirs")
         assert "1 change up for review" in home.run("skills", "sync").out
         path.unlink()
         assert "1 item withdrawn" in home.run("skills", "sync").out
+
+
+class TestReview:
+    def test_what_was_here_before_comes_up_when_somebody_asks(self, home: Home) -> None:
+        home.put("theirs")
+        home.put("other")
+        assert "2 skills lay here already" in home.run("skills", "sync").out
+        assert home.run("skills", "sync").out == "Nothing changed.\n"
+        reply = home.run("skills", "review", "theirs", "--json").json
+        (offered,) = reply["skills"]
+        listed = home.listed()
+        assert offered.keys() == documented("skills review")["skills"][0].keys()
+        assert listed["theirs"]["waiting"] == offered["item"]
+        assert (listed["theirs"]["state"], listed["other"]["state"]) == ("new", "found")
+
+    def test_what_is_decided_already_is_told(self, home: Home) -> None:
+        name = home.adopt().parent.name
+        assert "nothing to decide" in home.run("skills", "review", name).out
 
 
 def test_it_asks_the_app_that_has_the_store_open(home: Home) -> None:

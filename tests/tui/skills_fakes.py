@@ -113,6 +113,11 @@ class FakeSkills:
         self.synced += 1
         return 0
 
+    async def offer(self, path: str) -> str:
+        self.acts.append(("offer", path))
+        self.rows[path] = replace(self.rows[path], state="new", waiting="file_change-0003")
+        return "file_change-0003"
+
     async def restore(self, path: str) -> str:
         self.acts.append(("restore", path))
         self.rows[path] = replace(self.rows[path], state="valid", waiting="")

@@ -1,5 +1,6 @@
 """The Skills pane, driven by keys over skills in memory."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,20 @@ async def test_what_changed_on_disk_is_accepted_by_a_review() -> None:
         await settle(pilot)
         assert [each[0] for each in desk.approvals.decided] == ["file_change-0003"]
         assert isinstance(app.screen, SkillsScreen)
+
+
+async def test_what_was_here_before_is_only_listed_until_somebody_reviews_it() -> None:
+    desk = desk_with()
+    (found,) = [row for row in desk.skills.rows.values() if row.name == "run-the-tests"]
+    desk.skills.rows[found.path] = replace(found, state="found")
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await open_pane(pilot, at="run-the-tests")
+        assert "found, not reviewed" in screen_text(app)
+        await pilot.press("a")
+        await settle(pilot)
+        assert isinstance(app.screen, ReviewScreen)
+        assert desk.skills.acts == [("offer", found.path)]
 
 
 async def test_with_nothing_changed_there_is_nothing_to_accept() -> None:

@@ -98,9 +98,13 @@ async def run_sync(context: Context) -> int:
     async with context.engine() as engine:
         report = await engine.skills.sync()
     if context.wants_json:
-        context.console.json({"added": list(report.added), "withdrawn": list(report.withdrawn)})
+        told = {"added": list(report.added), "withdrawn": list(report.withdrawn)}
+        context.console.json({**told, "found": report.found})
         return 0
-    if not (report.added or report.withdrawn):
+    if report.found:
+        context.console.line(f"{plural(report.found, 'skill')} lay here already: taken note of.")
+        context.console.note("`synthorg-tui skills review NAME` puts one up for review")
+    elif not (report.added or report.withdrawn):
         context.console.line("Nothing changed.")
     if report.added:
         context.console.line(f"{plural(len(report.added), 'change')} up for review:")
@@ -109,6 +113,23 @@ async def run_sync(context: Context) -> int:
         context.console.note("`synthorg-tui proposals show ID` tells what approving would do")
     if report.withdrawn:
         context.console.line(f"{plural(len(report.withdrawn), 'item')} withdrawn: no longer so.")
+    return 0
+
+
+async def run_review(context: Context) -> int:
+    """Put skills up for review that were here before."""
+    async with context.engine() as engine:
+        paths = [await _path_of(engine, named) for named in context.args.skills]
+        offered = [(path, await engine.skills.offer(path)) for path in paths]
+    if context.wants_json:
+        items = [{"path": path, "item": item_id or None} for path, item_id in offered]
+        context.console.json({"skills": items})
+        return 0
+    for path, item_id in offered:
+        told = item_id or "nothing to decide: it is in memory as it is, decided, or shadowed"
+        context.console.parts([(short_path(path),), (told, "bold" if item_id else "dim")])
+    if any(item_id for _, item_id in offered):
+        context.console.note("`synthorg-tui proposals show ID` tells what approving would do")
     return 0
 
 

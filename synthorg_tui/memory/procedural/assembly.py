@@ -9,6 +9,7 @@ from synthorg_tui.core.clock import Clock
 from synthorg_tui.memory.procedural.config import ProceduralMemoryConfig
 from synthorg_tui.memory.procedural.deciding import Decider
 from synthorg_tui.memory.procedural.file_changes import FileChanges
+from synthorg_tui.memory.procedural.found import FoundSkills
 from synthorg_tui.memory.procedural.journal import Journal
 from synthorg_tui.memory.procedural.ledger import SkillLedger
 from synthorg_tui.memory.procedural.prepare import Preparer, Shelf, SkillStore
@@ -27,6 +28,7 @@ class Office:
     journal: Journal
     reviews: ReviewDesk
     file_changes: FileChanges
+    found: FoundSkills
     recurrences: Recurrences
 
 
@@ -67,13 +69,15 @@ def open_office(
         require_approval=config.require_approval,
         clock=clock,
     )
+    found = FoundSkills(database, clock)
     changes = FileChanges(
         queue=queue,
         ledger=ledger,
         store=store,
         shelf=shelf,
+        found=found,
         deciding=reviews.deciding,
         clock=clock,
     )
     recurrences = Recurrences(ledger=ledger, desk=store, deciding=reviews.deciding)
-    return Office(journal, reviews, changes, recurrences)
+    return Office(journal, reviews, changes, found, recurrences)

@@ -13,6 +13,7 @@ from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus, RiskLeve
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.redaction import RedactionTally, redact_text
+from synthorg_tui.memory.procedural.found import FoundSkills
 from synthorg_tui.memory.procedural.ledger import (
     SkillLedger,
     SkillRecord,
@@ -23,6 +24,7 @@ from synthorg_tui.memory.procedural.models import FileChangeKind, FileChangePayl
 from synthorg_tui.memory.procedural.prepare import Shelf, SkillStore
 from synthorg_tui.memory.procedural.stored_text import stored_text
 from synthorg_tui.memory.procedural.subjects import FILE_CHANGE_ACTION, entry_of
+from synthorg_tui.skills.library import Survey
 from synthorg_tui.skills.models import SkillFile
 from synthorg_tui.skills.writer import FILE_NAME
 
@@ -53,10 +55,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """What a comparison did: ids of new items, and of items about what is no longer so."""
+    """What a comparison did: ids of new items, and of items about what is no longer so.
+
+    ``found`` is how many skills lay in roots that were seen for the first time: they don't come
+    up before somebody asks for it.
+    """
 
     added: tuple[str, ...] = ()
     withdrawn: tuple[str, ...] = ()
+    found: int = 0
 
 
 class FileChanges:
@@ -67,6 +74,7 @@ class FileChanges:
         ledger: The skills in force.
         store: The memories.
         shelf: The skills on disk.
+        found: Those that were there before us.
         deciding: Held while a decision is taken, when the disk may be behind the ledger.
         clock: Decides what "now" is.
     """
@@ -78,6 +86,7 @@ class FileChanges:
         ledger: SkillLedger,
         store: SkillStore,
         shelf: Shelf,
+        found: FoundSkills,
         deciding: asyncio.Lock,
         clock: Clock,
     ) -> None:
@@ -85,25 +94,72 @@ class FileChanges:
         self._ledger = ledger
         self._store = store
         self._shelf = shelf
+        self._found = found
         self._deciding = deciding
         self._clock = clock
 
     async def sync(self) -> SyncReport:
         """Put every difference up for review that isn't yet; withdraw what is none any more.
 
-        A difference that was rejected doesn't come up again while it stays the same.
+        A difference that was rejected doesn't come up again while it stays the same. What lies
+        in a root at first sight is only taken note of.
         """
         async with self._deciding:
-            changes = {_item_id(each): each for each in await self._changes()}
+            survey = await asyncio.to_thread(self._shelf.survey)
+            records = {record.path: record for record in await self._ledger.all()}
+            found = await self._take_note(survey, records)
+            changes = {_item_id(each): each for each in await self._changes(survey, records)}
             withdrawn = await self._withdraw(changes)
             added = [item_id for item_id, each in changes.items() if await self._add(item_id, each)]
-        return SyncReport(tuple(added), tuple(withdrawn))
+        return SyncReport(tuple(added), tuple(withdrawn), found)
 
-    async def _changes(self) -> list[FileChangePayload]:
-        files = await asyncio.to_thread(self._shelf.scan)
-        by_path = {str(file.path): file for file in files}
-        records = {record.path: record for record in await self._ledger.all()}
-        found = [await self._difference(file, records.get(path)) for path, file in by_path.items()]
+    async def offer(self, path: str) -> str:
+        """Put a skill up for review that was there before us.
+
+        Returns the id of the item about its file, empty when there is nothing to decide.
+        """
+        async with self._deciding:
+            files = await asyncio.to_thread(self._shelf.scan)
+            file = next((each for each in files if str(each.path) == path), None)
+            change = await self._difference(file, await self._ledger.get(path)) if file else None
+            if file is None or change is None:
+                return ""
+            item_id = _item_id(change)
+            await self._found.forget(file)
+            await self._add(item_id, change)
+            item = await self._queue.get(item_id)
+            return item_id if item and item.status is ApprovalStatus.PENDING else ""
+
+    async def _take_note(self, survey: Survey, records: Mapping[str, SkillRecord]) -> int:
+        """Remember what lies in roots not seen before; of how many skills that was all."""
+        known = (await self._found.sightings()).roots
+        roots = [
+            state.root.path
+            for state in survey.roots
+            if state.is_read and str(state.root.path) not in known
+        ]
+        if not roots:
+            return 0
+        files = [
+            file
+            for file in survey.files
+            if file.root.path in roots
+            and str(file.path) not in records
+            and await self._queue.get(_item_id(_change(FileChangeKind.NEW, file, None))) is None
+        ]
+        await self._found.note(roots, files)
+        return sum(file.document is not None for file in files)
+
+    async def _changes(
+        self, survey: Survey, records: Mapping[str, SkillRecord]
+    ) -> list[FileChangePayload]:
+        sightings = await self._found.sightings()
+        by_path = {str(file.path): file for file in survey.files}
+        found = [
+            await self._difference(file, records.get(path))
+            for path, file in by_path.items()
+            if path in records or not sightings.is_found(file)
+        ]
         for path, record in records.items():
             if path not in by_path and record.status is SkillStatus.ACTIVE:
                 found.append(await self._missing(record))

@@ -29,6 +29,7 @@ from synthorg_tui.memory.procedural.near import replaced_fully
 from synthorg_tui.memory.procedural.propagation.strategies import KnownAgent, propagation_for
 from synthorg_tui.memory.procedural.review_models import InboxEntry
 from synthorg_tui.memory.procedural.stored_text import agent_of, proposal_of
+from synthorg_tui.skills.library import Survey
 from synthorg_tui.skills.models import SkillFile
 from synthorg_tui.skills.names import skill_name
 from synthorg_tui.skills.parse import parse
@@ -42,6 +43,10 @@ class Shelf(Protocol):
 
     def scan(self) -> tuple[SkillFile, ...]:
         """Every SKILL.md of every root as it is now."""
+        ...
+
+    def survey(self) -> Survey:
+        """The same, with the roots."""
         ...
 
 

@@ -13,6 +13,7 @@ from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.procedural.file_changes import FileChanges, SyncReport
+from synthorg_tui.memory.procedural.found import FoundSkills, Sightings
 from synthorg_tui.memory.procedural.ledger import (
     SkillLedger,
     SkillRecord,
@@ -31,7 +32,8 @@ class SkillState(StrEnum):
 
     ``GONE`` is in memory without a file, ``RETIRED`` was taken out of both; ``INVALID`` can't be
     read, ``CHANGED`` is not as the memory has it, ``SHADOWED`` gives way to one of the same name,
-    ``NEW`` is not in memory, ``WARNINGS`` is fine but for strict readers.
+    ``FOUND`` was here before us and nobody asked for a review, ``NEW`` is not in memory,
+    ``WARNINGS`` is fine but for strict readers.
     """
 
     GONE = "gone"
@@ -39,6 +41,7 @@ class SkillState(StrEnum):
     INVALID = "invalid"
     CHANGED = "changed"
     SHADOWED = "shadowed"
+    FOUND = "found"
     NEW = "new"
     WARNINGS = "warnings"
     VALID = "valid"
@@ -108,6 +111,7 @@ class SkillShelf:
         ledger: The skills in memory.
         queue: What waits for a decision.
         changes: Compares the two.
+        found: The skills that were here before us.
         watches: Off, changes are only seen when somebody looks.
     """
 
@@ -120,6 +124,7 @@ class SkillShelf:
         ledger: SkillLedger,
         queue: ApprovalQueue,
         changes: FileChanges,
+        found: FoundSkills,
         watches: bool,
     ) -> None:
         self._library = library
@@ -128,6 +133,7 @@ class SkillShelf:
         self._ledger = ledger
         self._queue = queue
         self._changes = changes
+        self._found = found
         self._watches = watches
 
     async def overview(self) -> ShelfState:
@@ -136,7 +142,11 @@ class SkillShelf:
         survey = await asyncio.to_thread(self._library.survey)
         records = {record.path: record for record in await self._ledger.all()}
         waiting = await self._waiting()
-        rows = [_row(file, records.pop(str(file.path), None), waiting) for file in survey.files]
+        sightings = await self._found.sightings()
+        rows = [
+            _row(file, records.pop(str(file.path), None), waiting, sightings)
+            for file in survey.files
+        ]
         rows += [_row_without_file(record, waiting) for record in records.values()]
         return ShelfState(survey.roots, tuple(rows))
 
@@ -165,6 +175,14 @@ class SkillShelf:
         """Put every difference between disk and memory up for review that isn't yet."""
         await self._find_roots()
         return await self._changes.sync()
+
+    async def offer(self, path: str) -> str:
+        """Put a skill that was here before us up for review.
+
+        Returns the id of the item about its file, empty when there is nothing to decide.
+        """
+        await self._find_roots()
+        return await self._changes.offer(path)
 
     async def watch(self, stop: asyncio.Event) -> AsyncGenerator[SyncReport, None]:
         """Compare now, and whenever something changed on disk, until ``stop`` is set.
@@ -195,14 +213,16 @@ class SkillShelf:
         return {item.metadata.get("path", ""): item.id for item in items}
 
 
-def _row(file: SkillFile, record: SkillRecord | None, waiting: dict[str, str]) -> ShelfRow:
+def _row(
+    file: SkillFile, record: SkillRecord | None, waiting: dict[str, str], sightings: Sightings
+) -> ShelfRow:
     path = str(file.path)
     return ShelfRow(
         path=path,
         name=file.name,
         root=str(file.root.path),
         scope=file.root.scope,
-        state=_state(file, record),
+        state=_state(file, record, is_found=sightings.is_found(file)),
         description=file.document.description if file.document else "",
         findings=file.findings,
         shadowed_by=str(file.shadowed_by or ""),
@@ -229,7 +249,7 @@ def _row_without_file(record: SkillRecord, waiting: dict[str, str]) -> ShelfRow:
     )
 
 
-def _state(file: SkillFile, record: SkillRecord | None) -> SkillState:
+def _state(file: SkillFile, record: SkillRecord | None, *, is_found: bool) -> SkillState:
     in_memory = record is not None and record.status is SkillStatus.ACTIVE
     if file.document is None:
         return SkillState.INVALID
@@ -238,5 +258,5 @@ def _state(file: SkillFile, record: SkillRecord | None) -> SkillState:
     if file.shadowed_by is not None:
         return SkillState.SHADOWED
     if not in_memory:
-        return SkillState.NEW
+        return SkillState.FOUND if record is None and is_found else SkillState.NEW
     return SkillState.WARNINGS if file.findings else SkillState.VALID

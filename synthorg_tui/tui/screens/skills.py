@@ -105,21 +105,36 @@ class SkillsScreen(SkillsView):
 
     def action_accept(self) -> None:
         """Review what changed on disk; approving takes it over into memory."""
-        from synthorg_tui.tui.screens.approvals_review import ReviewScreen
-
         found = self._chosen()
-        if found is None or self.desk is None:
+        if found is None:
             return
-        row, _ = found
-        if not row.waiting:
+        row, port = found
+        if row.waiting:
+            self._review(row.waiting)
+        elif row.state == "found":
+            start(self, partial(self._offer, port, row), group="change", newest_only=False)
+        else:
             agree = row.state not in ("changed", "new", "gone")
             why = "disk and memory agree" if agree else "what is on disk was decided before"
             say(self, f"Nothing about {row.name} waits: {why}")
+
+    async def _offer(self, port: SkillsDesk, row: SkillRow) -> None:
+        """Nobody was asked about what was here before us: ask now."""
+        if item_id := await port.offer(row.path):
+            self._review(item_id)
+        else:
+            say(self, f"Nothing about {row.name} waits any more")
+            self.reload()
+
+    def _review(self, item_id: str) -> None:
+        from synthorg_tui.tui.screens.approvals_review import ReviewScreen
+
+        if self.desk is None:
             return
         self.app.push_screen(
             ReviewScreen(
                 self.desk,
-                [row.waiting],
+                [item_id],
                 panes=self.panes,
                 pane="Skills",
                 now=self.now,

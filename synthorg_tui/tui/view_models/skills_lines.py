@@ -20,6 +20,7 @@ STATES = {
     "warnings": ("!", "warnings", "warn"),
     "invalid": ("✗", "invalid", "bad"),
     "changed": ("≠", "changed on disk", "accent"),
+    "found": ("·", "found, not reviewed", "muted"),
     "new": ("+", "not in memory", "accent"),
     "shadowed": ("◌", "shadowed", "faint"),
     "gone": ("∅", "gone from disk", "warn"),
@@ -120,6 +121,8 @@ def known_lines(skill: Skill, now: datetime) -> list[Line]:
         made.append(fact("wins", one_line(row.shadowed_by), "warn"))
     if row.waiting:
         made.append(fact("waits", "a reviews what changed on disk", "accent"))
+    if row.state == "found":
+        made.append(fact("found", "it was here before us: a reviews it, agents don't get it yet"))
     made.append(fact("file", one_line(row.path), "accent"))
     used = f"{row.applied:,}×" if row.applied else "never yet"
     last = f", last {moment(row.applied_at, now)}" if row.applied_at else ""

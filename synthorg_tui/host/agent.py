@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from synthorg_tui.host.calls import agent_calls
+from synthorg_tui.host.calls import AGENT_CALLS
 from synthorg_tui.host.client import Connection
 from synthorg_tui.host.errors import OwnerGoneError
 from synthorg_tui.host.opening import PATIENCE, reach
@@ -73,7 +73,7 @@ class AgentConnection:
             self._connection = None
 
     async def _call(self, method: str, *args: Any) -> Any:
-        call = agent_calls()[f"agent.{method}"]
+        call = AGENT_CALLS[f"agent.{method}"]
         try:
             return await (await self._connected()).call(call, args, {})
         except OwnerGoneError:

@@ -5,13 +5,13 @@ pydantic makes of the annotated types and checks against them on the other side.
 can't be called: no decision on an approval, nothing that needs the directory for itself.
 """
 
+import importlib
 import inspect
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any, Final, get_args, get_type_hints
+from typing import Any, Final, NamedTuple, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -61,75 +61,105 @@ class Call:
         return values
 
 
-@cache
-def calls() -> Mapping[str, Call]:
-    """Every call of a person's programs by name."""
-    found = [
-        _call(part, method, getattr(owner, method), method in changing)
-        for part, owner, reading, changing in _surface()
-        for method in (*reading, *changing)
-    ]
-    return {call.name: call for call in found}
+class Part(NamedTuple):
+    """A part of the engine: where its signatures are (``module:Class``) and what can be called."""
+
+    owner: str
+    reads: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
 
 
-@cache
-def agent_calls() -> Mapping[str, Call]:
-    """Every call of a client that acts as an agent, by name; it can make no others."""
-    from synthorg_tui.agents.session import AgentSession
+class Surface(Mapping[str, Call]):
+    """Calls by name, each made of its signature when first asked for.
 
-    methods = ("tools", "call", "digest", "skills", "read_skill")
-    found = [_call("agent", each, getattr(AgentSession, each), False) for each in methods]
-    return {call.name: call for call in found}
+    All of them together take half a second and load most of the program, while a command makes
+    two or three.
+    """
+
+    def __init__(self, parts: Mapping[str, Part]) -> None:
+        self._parts = parts
+        self._made: dict[str, Call] = {}
+
+    def __getitem__(self, name: str) -> Call:
+        made = self._made.get(name)
+        return made if made is not None else self._make(name)
+
+    def __iter__(self) -> Iterator[str]:
+        for part in self._parts:
+            yield from (f"{part}.{method}" for method in self.methods(part))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def methods(self, part: str) -> tuple[str, ...]:
+        """Names of a part's calls, without the part's own."""
+        return (*self._parts[part].reads, *self._parts[part].changes)
+
+    def _make(self, name: str) -> Call:
+        part, _, method = name.partition(".")
+        if part not in self._parts or method not in self.methods(part):
+            raise KeyError(name)
+        module, _, owner = self._parts[part].owner.partition(":")
+        function = getattr(getattr(importlib.import_module(module), owner), method)
+        self._made[name] = _call(name, function, changes=method in self._parts[part].changes)
+        return self._made[name]
 
 
-def _surface() -> tuple[tuple[str, type, tuple[str, ...], tuple[str, ...]], ...]:
-    """Parts of the engine: name, the class with the signatures, reading and changing calls."""
-    from synthorg_tui.approvals.queue import ApprovalQueue
-    from synthorg_tui.engine import Engine
-    from synthorg_tui.ingest.service import ImportService
-    from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
-    from synthorg_tui.memory.backends.local.maintenance import Maintenance
-    from synthorg_tui.memory.extensions import Desk
-    from synthorg_tui.memory.injection_service import InjectionService
-    from synthorg_tui.memory.procedural.evolution import EvolutionService
-    from synthorg_tui.memory.procedural.learn import LearnService
-    from synthorg_tui.memory.procedural.pruning.service import PruneService
-    from synthorg_tui.memory.procedural.review import ReviewDesk
-    from synthorg_tui.memory.procedural.shelf import SkillShelf
-    from synthorg_tui.memory.scenarios import ScenarioService
-    from synthorg_tui.persistence.executions import ExecutionStore
-    from synthorg_tui.persistence.usage import DuckDBUsageStore
-
-    return (
-        ("engine", Engine, ("agents",), ()),
-        (
-            "desk",
-            Desk,
+_MEMORY: Final = "synthorg_tui.memory"
+CALLS: Final = Surface(
+    {
+        "engine": Part("synthorg_tui.engine:Engine", ("agents",)),
+        "desk": Part(
+            f"{_MEMORY}.extensions:Desk",
             ("find", "browse", "lookup", "facets", "history"),
             ("edit", "remove", "restore", "purge"),
         ),
-        ("memory", LocalMemoryBackend, ("get", "count"), ("store", "store_many")),
-        ("executions", ExecutionStore, ("get", "excerpt", "count"), ()),
-        ("injection", InjectionService, ("prepare", "serve"), ()),
-        ("skills", SkillShelf, ("overview", "skill"), ("sync", "offer")),
-        ("scenarios", ScenarioService, ("list", "run"), ("save", "delete")),
-        ("imports", ImportService, ("discover",), ("run",)),
-        ("evolution", EvolutionService, (), ("run",)),
-        ("pruning", PruneService, (), ("propose",)),
-        ("usage", DuckDBUsageStore, ("since", "tokens_since"), ()),
-        ("learning", LearnService, (), ("learn",)),
-        ("reviews", ReviewDesk, ("inbox", "review", "excerpt"), ()),
-        ("approvals", ApprovalQueue, ("counts", "events"), ()),
-        ("maintenance", Maintenance, ("doctor", "backup"), ()),
-    )
+        "memory": Part(
+            f"{_MEMORY}.backends.local.backend:LocalMemoryBackend",
+            ("get", "count"),
+            ("store", "store_many"),
+        ),
+        "executions": Part(
+            "synthorg_tui.persistence.executions:ExecutionStore", ("get", "excerpt", "count")
+        ),
+        "injection": Part(f"{_MEMORY}.injection_service:InjectionService", ("prepare", "serve")),
+        "skills": Part(
+            f"{_MEMORY}.procedural.shelf:SkillShelf", ("overview", "skill"), ("sync", "offer")
+        ),
+        "scenarios": Part(
+            f"{_MEMORY}.scenarios:ScenarioService", ("list", "run"), ("save", "delete")
+        ),
+        "imports": Part("synthorg_tui.ingest.service:ImportService", ("discover",), ("run",)),
+        "evolution": Part(f"{_MEMORY}.procedural.evolution:EvolutionService", changes=("run",)),
+        "pruning": Part(f"{_MEMORY}.procedural.pruning.service:PruneService", changes=("propose",)),
+        "usage": Part("synthorg_tui.persistence.usage:DuckDBUsageStore", ("since", "tokens_since")),
+        "learning": Part(f"{_MEMORY}.procedural.learn:LearnService", changes=("learn",)),
+        "reviews": Part(f"{_MEMORY}.procedural.review:ReviewDesk", ("inbox", "review", "excerpt")),
+        "approvals": Part("synthorg_tui.approvals.queue:ApprovalQueue", ("counts", "events")),
+        "maintenance": Part(
+            f"{_MEMORY}.backends.local.maintenance:Maintenance", ("doctor", "backup")
+        ),
+    }
+)
+"""Every call of a person's programs."""
+
+AGENT_CALLS: Final = Surface(
+    {
+        "agent": Part(
+            "synthorg_tui.agents.session:AgentSession",
+            ("tools", "call", "digest", "skills", "read_skill"),
+        )
+    }
+)
+"""Every call of a client that acts as an agent; it can make no others."""
 
 
-def _call(part: str, method: str, function: Callable[..., Any], changes: bool) -> Call:
+def _call(name: str, function: Callable[..., Any], *, changes: bool) -> Call:
     hints = get_type_hints(function)
     signature = inspect.signature(function)
     progress = hints.get(PROGRESS)
     return Call(
-        name=f"{part}.{method}",
+        name=name,
         changes=changes,
         parameters={
             name: TypeAdapter(hint)

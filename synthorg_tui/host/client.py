@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from synthorg_tui import __version__
 from synthorg_tui.host import endpoint, wire
-from synthorg_tui.host.calls import CANCEL, PROGRESS, Call, calls
+from synthorg_tui.host.calls import CALLS, CANCEL, PROGRESS, Call
 from synthorg_tui.host.errors import NoOwnerError
 from synthorg_tui.host.owner import HELLO, YIELD, OwnerKind
 from synthorg_tui.host.wire import EventSink, Peer
@@ -139,17 +139,13 @@ class RemoteEngine:
     async def agents(self) -> tuple["AgentSummary", ...]:
         """Declared agents and those that came to be on import, by id."""
         found: tuple[AgentSummary, ...] = await self._connection.call(
-            calls()["engine.agents"], (), {}
+            CALLS["engine.agents"], (), {}
         )
         return found
 
     def _part(self, part: str) -> object:
         """An object with the calls of one part as methods, so that protocols recognise it."""
-        methods = {
-            name.partition(".")[2]: _method(call)
-            for name, call in calls().items()
-            if name.startswith(f"{part}.")
-        }
+        methods = {method: _method(f"{part}.{method}") for method in CALLS.methods(part)}
         kind = type(f"Remote{part.title()}", (_Part,), methods)
         return kind(self._connection)
 
@@ -159,9 +155,9 @@ class _Part:
         self.connection = connection
 
 
-def _method(call: Call) -> Callable[..., Any]:
+def _method(name: str) -> Callable[..., Any]:
     async def method(self: _Part, *args: Any, **kwargs: Any) -> Any:
-        return await self.connection.call(call, args, kwargs)
+        return await self.connection.call(CALLS[name], args, kwargs)
 
     return method
 

@@ -3,7 +3,12 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    suppress,
+)
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -34,8 +39,6 @@ async def engine_or_owner(
     Raises as ``Engine.open`` and ``connect`` do; ``StoreLockedError`` only when the owner
     neither listens nor leaves.
     """
-    from synthorg_tui.engine import Engine
-
     deadline = time.monotonic() + PATIENCE
     async with AsyncExitStack() as stack:
         found: Engine | RemoteEngine | None = None
@@ -45,12 +48,18 @@ async def engine_or_owner(
                 found = await stack.enter_async_context(remote)
                 break
             try:
-                found = await stack.enter_async_context(Engine.open(settings, data_dir=data_dir))
+                found = await stack.enter_async_context(_own_engine(settings, data_dir))
             except StoreLockedError:
                 if time.monotonic() > deadline:
                     raise
                 await asyncio.sleep(_RETRY)
         yield found
+
+
+def _own_engine(settings: "RootConfig", data_dir: Path) -> "AbstractAsyncContextManager[Engine]":
+    from synthorg_tui.engine import Engine  # here: who finds an owner has no use for it
+
+    return Engine.open(settings, data_dir=data_dir)
 
 
 @asynccontextmanager
@@ -59,14 +68,12 @@ async def engine_for_app(settings: "RootConfig", *, data_dir: Path) -> AsyncIter
 
     Raises ``StoreLockedError`` when another app owns the directory.
     """
-    from synthorg_tui.engine import Engine
-
     deadline = time.monotonic() + PATIENCE
     async with AsyncExitStack() as stack:
         engine: Engine | None = None
         while engine is None:
             try:
-                engine = await stack.enter_async_context(Engine.open(settings, data_dir=data_dir))
+                engine = await stack.enter_async_context(_own_engine(settings, data_dir))
             except StoreLockedError:
                 if time.monotonic() > deadline or await _stays(data_dir):
                     raise

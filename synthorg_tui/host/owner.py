@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from synthorg_tui import __version__
 from synthorg_tui.host import endpoint, wire
-from synthorg_tui.host.calls import CANCEL, PROGRESS, Call, agent_calls, calls
+from synthorg_tui.host.calls import AGENT_CALLS, CALLS, CANCEL, PROGRESS, Call
 from synthorg_tui.host.errors import OwnerGoneError, RefusedError, VersionMismatchError
 from synthorg_tui.host.wire import InvalidParamsError, Json, MethodNotFoundError, Peer, Request
 
@@ -161,7 +161,7 @@ class Owner:
             raise RefusedError("say who you are first", remedy=f"Call {HELLO}.")
         if request.method == YIELD:
             return self._leave()
-        known = agent_calls() if client.session is not None else calls()
+        known = AGENT_CALLS if client.session is not None else CALLS
         call = known.get(request.method)
         if call is None:
             raise MethodNotFoundError(f"there is no call {request.method!r}")

@@ -18,7 +18,7 @@ from synthorg_tui.agents.tools import REPORT_OUTCOME
 from synthorg_tui.engine import Engine
 from synthorg_tui.host import endpoint
 from synthorg_tui.host.agent import AgentConnection
-from synthorg_tui.host.calls import agent_calls, calls
+from synthorg_tui.host.calls import AGENT_CALLS, CALLS
 from synthorg_tui.host.owner import SKILLS, Owner
 from synthorg_tui.settings.config import RootConfig
 
@@ -85,7 +85,7 @@ async def test_an_agent_can_make_no_call_of_a_person(tmp_path: Path) -> None:
         codes = set()
         greeting = {"version": __version__, "agent": {"agent_id": "ada"}}
         for number, (method, params) in enumerate(
-            [("host.hello", greeting), *((name, {}) for name in calls())]
+            [("host.hello", greeting), *((name, {}) for name in CALLS)]
         ):
             message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
             writer.write(json.dumps(message).encode() + b"\n")
@@ -143,15 +143,15 @@ async def test_who_says_that_it_only_reads_is_held_to_it_by_the_owner(tmp_path: 
 def test_nothing_that_can_be_called_decides() -> None:
     """What waits can be read by a person's programs; a decision is no call, for nobody."""
     parts = {"approvals", "reviews"}
-    readable = {name for name in calls() if name.partition(".")[0] in parts}
-    assert not {name for name in readable if calls()[name].changes}
-    assert not parts & {name.partition(".")[0] for name in agent_calls()}
+    readable = {name for name in CALLS if name.partition(".")[0] in parts}
+    assert not {name for name in readable if CALLS[name].changes}
+    assert not parts & {name.partition(".")[0] for name in AGENT_CALLS}
     takes_a_person = [
-        name for name, call in {**calls(), **agent_calls()}.items() if "person" in call.parameters
+        name for name, call in {**CALLS, **AGENT_CALLS}.items() if "person" in call.parameters
     ]
     assert takes_a_person == []
     verbs = {"approve", "approve_many", "reject", "snooze", "undo", "retire", "set_paused", "open"}
-    assert not verbs & {name.partition(".")[2] for name in (*calls(), *agent_calls())}
+    assert not verbs & {name.partition(".")[2] for name in (*CALLS, *AGENT_CALLS)}
 
 
 async def test_a_paused_agent_is_told_so(tmp_path: Path) -> None:

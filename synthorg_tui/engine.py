@@ -26,6 +26,7 @@ from synthorg_tui.persistence.operations import has_open
 from synthorg_tui.persistence.owning import own_database
 from synthorg_tui.persistence.scenarios import DuckDBScenarioStore
 from synthorg_tui.providers.embedding.factory import create_embedder
+from synthorg_tui.providers.embedding.protocol import Embedder
 from synthorg_tui.settings.config import RootConfig
 from synthorg_tui.settings.loader import load_settings
 
@@ -119,6 +120,7 @@ class Engine:
         data_dir: Path | None = None,
         clock: Clock | None = None,
         database: Database | None = None,
+        embedder: Embedder | None = None,
     ) -> AsyncIterator["Engine"]:
         """Own a data directory and open its stores for the length of an ``async with``.
 
@@ -128,6 +130,8 @@ class Engine:
             clock: Decides what "now" is.
             database: That of the directory when the caller owns and has opened it already; it
                 stays open.
+            embedder: The one that the settings describe when the caller has begun to load it; it
+                is closed with the rest.
 
         Raises:
             ConfigError: The settings are invalid.
@@ -140,7 +144,7 @@ class Engine:
         async with AsyncExitStack() as stack:
             if database is None:
                 database = await stack.enter_async_context(own_database(directory))
-            embedder = create_embedder(settings.embedding())
+            embedder = embedder or create_embedder(settings.embedding())
             stack.push_async_callback(embedder.close)
             context = BackendContext(
                 data_dir=directory,

@@ -1,19 +1,24 @@
 """An owner without a screen: in this process, or started as one of its own."""
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.host.owner import Owner
 from synthorg_tui.persistence.layout import PRIVATE_FILE, ensure_private_dir
 
 if TYPE_CHECKING:
+    from synthorg_tui.engine import Engine
+    from synthorg_tui.providers.embedding.protocol import Embedder
     from synthorg_tui.settings.config import RootConfig
 
 LOG_FILE: Final = "owner.log"
@@ -33,20 +38,63 @@ async def serve(
     With ``until_idle`` also until nobody has been connected for so many seconds. Raises as
     ``Engine.open`` does.
     """
-    from synthorg_tui.engine import Engine
+    gc.disable()  # what start-up makes is there to stay; looking through it costs a client time
+    try:
+        async with _opened(settings, data_dir) as engine:
+            warming = asyncio.create_task(_warm_up(engine))
+            owner = Owner(engine, data_dir=engine.data_dir, kind="headless", on_yield=stop.set)
+            await owner.start()
+            try:
+                if on_ready is not None:
+                    on_ready(owner)
+                await _ended(owner, stop, until_idle)
+            finally:
+                warming.cancel()
+                await asyncio.gather(warming, return_exceptions=True)
+                await owner.stop()
+    finally:
+        gc.enable()
 
-    async with Engine.open(settings, data_dir=data_dir) as engine:
-        owner = Owner(engine, data_dir=engine.data_dir, kind="headless", on_yield=stop.set)
-        await owner.start()
-        warming = asyncio.create_task(engine.warm_up())
+
+@asynccontextmanager
+async def _opened(settings: "RootConfig", data_dir: Path | None) -> AsyncIterator["Engine"]:
+    """The engine; database and model load on threads while the rest of the program is imported.
+
+    The index loads after them and keeps the interpreter's lock: what isn't done by then waits
+    until it has, and so does whoever asks first.
+    """
+    from synthorg_tui.persistence.owning import own_database
+    from synthorg_tui.providers.embedding.factory import create_embedder
+
+    directory = data_dir or Path(settings.memory.storage.data_dir)
+    async with AsyncExitStack() as stack:
+        owning = asyncio.create_task(stack.enter_async_context(own_database(directory)))
+        await asyncio.sleep(0)
+        if owning.done():  # somebody else's, which is known at once
+            await owning
+        embedder = create_embedder(settings.embedding())
+        loading = asyncio.create_task(_loaded(embedder))
+        await asyncio.sleep(0)
+        from synthorg_tui.engine import Engine
+
         try:
-            if on_ready is not None:
-                on_ready(owner)
-            await _ended(owner, stop, until_idle)
+            opening = Engine.open(
+                settings, data_dir=directory, database=await owning, embedder=embedder
+            )
+            yield await stack.enter_async_context(opening)
         finally:
-            warming.cancel()
-            await asyncio.gather(warming, return_exceptions=True)
-            await owner.stop()
+            await loading
+
+
+async def _loaded(embedder: "Embedder") -> None:
+    """Have the model loaded; what fails here fails again, and is told, when it is needed."""
+    with suppress(DomainError):
+        await embedder.embed_query("warm up")
+
+
+async def _warm_up(engine: "Engine") -> None:
+    await engine.warm_up()
+    gc.enable()
 
 
 def spawn(data_dir: Path, config_path: Path | None = None) -> "subprocess.Popen[bytes]":

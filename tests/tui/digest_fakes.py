@@ -16,7 +16,7 @@ from synthorg_tui.tui.digest_ports import (
 from synthorg_tui.tui.ports import MemoryRow
 from synthorg_tui.tui.screens import digest_view
 
-digest_view.DEBOUNCE = digest_view.LOADING_AFTER = 0.001
+digest_view.LOADING_AFTER = 0.001
 
 CONFIGURED: Settings = (
     ("strategy", "context"),

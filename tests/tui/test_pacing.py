@@ -1,38 +1,72 @@
-"""The first key after a pause is answered at once, what follows it once the keys rest."""
+"""A key is asked at once and the question before it given up; slow ones wait for the keys."""
 
 import asyncio
+from collections.abc import Iterable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from test_digest_pane import ask
+from textual.pilot import Pilot
 from tui_fakes import FakeDesk, fake_app, rows
-from tui_helpers import settle
+from tui_helpers import screen_text, settle, type_text
 
-from synthorg_tui.tui.screens import digest_view
-from synthorg_tui.tui.view_models.pacing import Pacing
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.digest_ports import Answer, Ask
+from synthorg_tui.tui.screens.digest import DigestScreen
+from synthorg_tui.tui.view_models import pacing as paced
+from synthorg_tui.tui.view_models.pacing import QUICK, REST, Pacing
 
-REST = 0.12
 NEVER = 3600.0
 
 
-def delays(*keys: tuple[float, bool]) -> list[float]:
-    """The delay of each key, given as its time and whether an answer is still due."""
-    pacing = Pacing()
-    return [pacing.delay(now, rest=REST, busy=busy) for now, busy in keys]
+def after(*seconds: float) -> Pacing:
+    """Questions that were answered after so long, one after the other."""
+    pacing, now = Pacing(), 100.0
+    for taken in seconds:
+        pacing.asked(now)
+        pacing.answered(now + taken)
+        now += 60
+    return pacing
 
 
 class TestPacing:
     def test_the_first_key_does_not_wait(self) -> None:
-        assert delays((5.0, False)) == [0.0]
+        assert Pacing().delay(5.0) == 0.0
 
-    @pytest.mark.parametrize(("gap", "delay"), [(0.119, REST), (0.12, 0.0), (9.0, 0.0)])
-    def test_the_next_one_waits_unless_there_was_a_pause(self, gap: float, delay: float) -> None:
-        assert delays((0.0, False), (gap, False)) == [0.0, delay]
+    @pytest.mark.parametrize(("taken", "delay"), [(QUICK, 0.0), (QUICK + 0.01, REST)])
+    def test_a_key_waits_when_the_answer_before_it_was_slow(
+        self, taken: float, delay: float
+    ) -> None:
+        assert after(taken).delay(1_000.0) == delay
 
-    def test_a_pause_is_counted_from_the_last_key_and_not_from_the_first(self) -> None:
-        assert delays((0.0, False), (0.1, False), (0.2, False)) == [0.0, REST, REST]
+    def test_only_the_last_answer_counts(self) -> None:
+        assert after(9.0, 0.1).delay(1_000.0) == 0.0
+        assert after(0.1, 9.0).delay(1_000.0) == REST
 
-    def test_a_key_waits_while_an_answer_is_due_however_long_that_takes(self) -> None:
-        assert delays((0.0, False), (9.0, True), (18.0, False)) == [0.0, REST, 0.0]
+    @pytest.mark.parametrize(("under_way", "delay"), [(QUICK, 0.0), (QUICK + 0.01, REST)])
+    def test_a_question_given_up_was_slow_if_it_was_long_under_way(
+        self, under_way: float, delay: float
+    ) -> None:
+        pacing = Pacing()
+        pacing.asked(0.0)
+        assert pacing.delay(under_way) == delay
+
+    @given(st.lists(st.floats(0.001, QUICK * 0.99), min_size=1, max_size=30))
+    def test_keys_that_give_up_young_questions_never_wait(self, gaps: list[float]) -> None:
+        pacing, now = Pacing(), 0.0
+        for gap in gaps:
+            pacing.asked(now)
+            now += gap
+            assert pacing.delay(now) == 0.0
+
+    def test_after_giving_up_a_slow_one_keys_wait_until_a_quick_answer(self) -> None:
+        pacing = Pacing()
+        pacing.asked(0.0)
+        assert [pacing.delay(9.0), pacing.delay(9.1)] == [REST, REST]
+        pacing.asked(10.0)
+        pacing.answered(10.1)
+        assert pacing.delay(11.0) == 0.0
 
 
 @pytest.fixture
@@ -44,57 +78,124 @@ def asked(desk: FakeDesk) -> list[str]:
     return [each.query for each in desk.digests.asked]
 
 
-async def test_a_key_after_a_pause_is_asked_without_waiting(
-    desk: FakeDesk, monkeypatch: pytest.MonkeyPatch
+async def typing(pilot: Pilot[None]) -> DigestScreen:
+    """``git`` is asked and answered, and the keys go on from there."""
+    screen = await ask(pilot, "git")
+    await pilot.press("slash")
+    screen.pacing = Pacing()
+    return screen
+
+
+def held(desk: FakeDesk, queries: Iterable[str]) -> list[asyncio.Event]:
+    """Hold back the answers to these questions."""
+    gates = desk.digests.gate
+    gates.update({query: asyncio.Event() for query in queries})
+    return [gates[query] for query in queries]
+
+
+async def test_each_key_is_asked_at_once_though_the_one_before_has_no_answer(
+    desk: FakeDesk,
 ) -> None:
     async with fake_app(desk).run_test() as pilot:
-        screen = await ask(pilot, "git")
-        await pilot.press("slash")
-        screen.pacing = Pacing()
-        monkeypatch.setattr(digest_view, "DEBOUNCE", NEVER)
-        await pilot.press("s")
-        await settle(pilot, rounds=20)
-        assert asked(desk)[-1] == "gits"
+        screen = await typing(pilot)
+        held(desk, ["gits", "gitst"])
+        await pilot.press("s", "t", "u")
+        await settle(pilot)
+        assert asked(desk)[-3:] == ["gits", "gitst", "gitstu"]
+        assert screen.digest.answer == desk.digests.answer(desk.digests.asked[-1])
         assert not screen.digest.waiting
-        await pilot.press("t")
-        await settle(pilot, rounds=20)
-        assert asked(desk)[-1] == "gits"
-        assert screen.digest.waiting
 
 
-async def test_keys_while_one_is_answered_are_asked_together(
+async def test_the_last_of_a_burst_is_answered(desk: FakeDesk) -> None:
+    async with fake_app(desk).run_test(size=(120, 40)) as pilot:
+        screen = await typing(pilot)
+        await type_text(pilot, " push of a branch")
+        await settle(pilot)
+        assert asked(desk)[-1] == "git push of a branch"
+        assert screen.digest.answer == desk.digests.answer(desk.digests.asked[-1])
+        assert "in · " in screen_text(pilot.app)
+
+
+async def test_a_question_given_up_is_cancelled(desk: FakeDesk) -> None:
+    async with fake_app(desk).run_test() as pilot:
+        await typing(pilot)
+        (gate,) = held(desk, ["gits"])
+        await pilot.press("s", "t")
+        await settle(pilot)
+        working = [each for each in pilot.app.workers if each.is_running]
+        assert not gate.is_set()
+        assert not working
+
+
+async def test_an_older_answer_that_comes_in_spite_of_that_is_not_shown(
     desk: FakeDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(digest_view, "DEBOUNCE", 0.2)
+    (late,) = held(desk, ["never asked"])
+    answer = desk.digests.digest
+
+    async def stubborn(question: Ask) -> Answer:
+        try:
+            return await answer(question)
+        except asyncio.CancelledError:
+            await late.wait()
+            return desk.digests.answer(question)
+
+    monkeypatch.setattr(desk.digests, "digest", stubborn)
     async with fake_app(desk).run_test() as pilot:
-        screen = await ask(pilot, "git")
-        await pilot.press("slash")
-        screen.pacing = Pacing()
-        before = len(asked(desk))
-        gate = desk.digests.gate["gits"] = asyncio.Event()
-        await pilot.press("s", "t", "u", "v")
+        screen = await typing(pilot)
+        held(desk, ["gits"])
+        await pilot.press("s", "t")
+        await settle(pilot, rounds=20)
+        newest = screen.digest.answer
+        late.set()
+        await settle(pilot)
+        assert screen.digest.answer is newest
+        assert newest == desk.digests.answer(desk.digests.asked[-1])
+
+
+async def test_a_question_that_fails_does_not_stop_the_next(desk: FakeDesk) -> None:
+    async with fake_app(desk).run_test() as pilot:
+        screen = await typing(pilot)
+        desk.digests.error = DomainError("The index is gone", remedy="Reindex")
+        await pilot.press("s")
+        await settle(pilot)
+        assert "The index is gone" in screen_text(pilot.app)
+        desk.digests.error = None
+        await pilot.press("t")
+        await settle(pilot)
+        assert screen.digest.answer == desk.digests.answer(desk.digests.asked[-1])
+        assert "The index is gone" not in screen_text(pilot.app)
+
+
+async def test_where_answers_are_slow_keys_are_asked_together_once_they_rest(
+    desk: FakeDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paced, "REST", 0.2)
+    async with fake_app(desk).run_test() as pilot:
+        screen = await typing(pilot)
+        screen.pacing = after(9.0)
+        await pilot.press("s", "t", "u")
+        assert asked(desk)[-1] == "git"
+        assert screen.digest.waiting
         for _ in range(200):
             await pilot.pause(0.02)
             if not screen.digest.waiting:
                 break
-        gate.set()
-        await settle(pilot)
-        assert asked(desk)[before:] == ["gits", "gitstuv"]
+        assert asked(desk)[-2:] == ["git", "gitstu"]
         assert screen.digest.answer == desk.digests.answer(desk.digests.asked[-1])
 
 
-async def test_a_stale_first_answer_is_not_shown(
+async def test_a_slow_question_is_given_up_at_the_key_and_not_only_when_keys_rest(
     desk: FakeDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(paced, "REST", NEVER)
     async with fake_app(desk).run_test() as pilot:
-        screen = await ask(pilot, "git")
-        await pilot.press("slash")
-        screen.pacing = Pacing()
-        monkeypatch.setattr(digest_view, "DEBOUNCE", NEVER)
-        before = screen.digest.answer
-        gate = desk.digests.gate["gits"] = asyncio.Event()
-        await pilot.press("s", "t")
-        gate.set()
-        await settle(pilot, rounds=20)
-        assert screen.digest.answer is before
+        screen = await typing(pilot)
+        held(desk, ["gits"])
+        await pilot.press("s")
+        screen.pacing = after(9.0)
+        await pilot.press("t")
+        await settle(pilot)
+        assert asked(desk)[-1] == "gits"
         assert screen.digest.waiting
+        assert not [each for each in pilot.app.workers if each.is_running]

@@ -27,7 +27,6 @@ from synthorg_tui.tui.widgets.digest import CandidateList, KnobList, TaskInput
 from synthorg_tui.tui.widgets.inked import LineBar, LineView
 from synthorg_tui.tui.widgets.line_list import LineList
 
-DEBOUNCE = 0.12
 LOADING_AFTER = 0.15
 NARROW = 100
 TEXT_TITLE = "What the agent reads"
@@ -145,28 +144,35 @@ class DigestView(Screen[None]):
         self.reload()
 
     def ask_soon(self) -> None:
-        """The question changed: what is under way no longer counts.
+        """The question changed: what is under way is given up, and the new one asked.
 
-        After a pause it is asked at once, while keys follow each other once they rest.
+        That is at once as long as answers are quick, so that the last of many keys isn't waited
+        for; where they are not, it is when the keys rest.
         """
-        delay = self.pacing.delay(monotonic(), rest=DEBOUNCE, busy=self.digest.waiting)
-        if self._timer is not None:
-            self._timer.stop()
+        self.workers.cancel_group(self, "digest")
+        delay = self.pacing.delay(monotonic())
         if delay:
             self.digest.turn()
+            self._stop_waiting()
             self._timer = self.set_timer(delay, self.ask)
         else:
             self.ask()
         self.draw()
 
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+
     def ask(self) -> None:
         """Ask what the agent would be given."""
+        self._stop_waiting()
         generation, ask, digests = self.digest.turn(), self.digest.ask, self.digests
         self._slow = False
         if ask is None or digests is None:
             self._error = None
             self.draw()
             return
+        self.pacing.asked(monotonic())
         self.set_timer(LOADING_AFTER, partial(self._tell_loading, generation))
         start(self, partial(self._fetch, digests, generation, ask), group="digest")
 
@@ -175,9 +181,11 @@ class DigestView(Screen[None]):
             answer = await digests.digest(ask)
         except DomainError as error:
             if self.digest.fail(generation):
+                self.pacing.answered(monotonic())
                 self.tell_error(error)
             return
         if self.digest.take(generation, ask, answer):
+            self.pacing.answered(monotonic())
             self._error = None
             self.draw()
 

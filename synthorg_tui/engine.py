@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.backends.local.maintenance import Maintenance
     from synthorg_tui.memory.injection_service import InjectionService
     from synthorg_tui.memory.procedural.assembly import Office
+    from synthorg_tui.memory.procedural.erasing import Erasure
     from synthorg_tui.memory.procedural.evolution import EvolutionService
     from synthorg_tui.memory.procedural.learn import LearnService
     from synthorg_tui.memory.procedural.ledger import SkillLedger
@@ -303,6 +304,11 @@ class Engine:
     def reviews(self) -> "ReviewDesk":
         """Where a person decides about what is proposed."""
         return self._office.reviews
+
+    @property
+    def erasure(self) -> "Erasure":
+        """Purges memories, with the skills that were made of them."""
+        return self._office.erasure
 
     @cached_property
     def _office(self) -> "Office":

@@ -98,6 +98,11 @@ def append_event(
     )
 
 
+def erase_reasons(db: "duckdb.DuckDBPyConnection", item_id: str) -> None:
+    """Erase what the item's audit trail quotes; who did what, and when, stays."""
+    db.execute("UPDATE approval_events SET reason = '' WHERE item_id = ?", [item_id])
+
+
 def events(db: "duckdb.DuckDBPyConnection", item_id: str) -> tuple[ApprovalEvent, ...]:
     """The item's audit trail, oldest first."""
     rows = db.execute(

@@ -112,8 +112,9 @@ CALLS: Final = Surface(
         "desk": Part(
             f"{_MEMORY}.extensions:Desk",
             ("find", "browse", "lookup", "facets", "history"),
-            ("edit", "remove", "restore", "purge"),
+            ("edit", "remove", "restore"),
         ),
+        "erasure": Part(f"{_MEMORY}.procedural.erasing:Erasure", ("review",), ("purge",)),
         "memory": Part(
             f"{_MEMORY}.backends.local.backend:LocalMemoryBackend",
             ("get", "count"),

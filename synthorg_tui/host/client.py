@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.backends.local.maintenance import Maintenance
     from synthorg_tui.memory.extensions import Desk
     from synthorg_tui.memory.injection_service import InjectionService
+    from synthorg_tui.memory.procedural.erasing import Erasure
     from synthorg_tui.memory.procedural.evolution import EvolutionService
     from synthorg_tui.memory.procedural.learn import LearnService
     from synthorg_tui.memory.procedural.pruning.service import PruneService
@@ -122,6 +123,7 @@ class RemoteEngine:
         self._connection = connection
         self.settings = settings
         self.desk = cast("Desk", self._part("desk"))
+        self.erasure = cast("Erasure", self._part("erasure"))
         self.memory = cast("MemoryBackend", self._part("memory"))
         self.executions = cast("ExecutionStore", self._part("executions"))
         self.injection = cast("InjectionService", self._part("injection"))

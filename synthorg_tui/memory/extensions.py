@@ -63,23 +63,26 @@ class NewMemory:
 
 @dataclass(frozen=True, slots=True)
 class MemoryBundle:
-    """Memories that come, go (soft-deleted) and come back, all in one transaction."""
+    """Memories that come, go (soft-deleted), come back, or are erased, all in one transaction."""
 
     add: tuple[NewMemory, ...] = ()
     remove: tuple[str, ...] = ()
     restore: tuple[str, ...] = ()
+    purge: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class BundleOutcome:
     """What a bundle did: ids of the new memories in order, and the others as they were before.
 
-    Ids that name no live memory (to remove) or no deleted one (to restore) are passed over.
+    Ids that name no live memory (to remove), no deleted one (to restore) or none at all (to purge)
+    are passed over. Of what was purged there are only ids.
     """
 
     added: tuple[str, ...]
     removed: tuple[MemoryEntry, ...]
     restored: tuple[MemoryEntry, ...]
+    purged: tuple[str, ...] = ()
 
 
 class MemoryEdit(FrozenModel):
@@ -207,15 +210,14 @@ class Desk(Protocol):
         ...
 
     async def remove(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
-        """Soft-delete; returns how many were live. ``restore`` brings them back."""
+        """Soft-delete; returns how many were live. ``restore`` brings them back.
+
+        Erasing for good is for ``Erasure``, which knows what else was made of a memory.
+        """
         ...
 
     async def restore(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
         """Undo a soft delete; returns how many came back."""
-        ...
-
-    async def purge(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
-        """Erase content, vectors and history texts for good; the tombstone blocks re-import."""
         ...
 
     async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:

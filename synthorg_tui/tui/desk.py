@@ -242,9 +242,13 @@ class EngineDesk(StoreShelf):
         """Undo a soft delete."""
         return await self._engine.desk.restore(memory_ids, actor=ACTOR)
 
+    async def erasing(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
+        """What goes with these, and what stays."""
+        return (await self._engine.erasure.review(memory_ids)).told
+
     async def purge(self, memory_ids: Sequence[str]) -> int:
         """Erase for good."""
-        return await self._engine.desk.purge(memory_ids, actor=ACTOR)
+        return (await self._engine.erasure.purge(memory_ids, actor=ACTOR)).memories
 
     async def excerpt(self, source: str, *, context: int) -> Excerpt | None:
         """The transcript lines a source names."""

@@ -224,6 +224,10 @@ class MemoryDesk(MemoryShelf, Protocol):
         """Undo a soft delete; returns how many came back."""
         ...
 
+    async def erasing(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
+        """What erasing these takes with it, and what it leaves; a line each."""
+        ...
+
     async def purge(self, memory_ids: Sequence[str]) -> int:
         """Erase for good."""
         ...

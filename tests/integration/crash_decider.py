@@ -64,6 +64,9 @@ async def _decide(data_dir: Path, action: str, fuse: Fuse) -> None:
 async def _prepared(desk: Office, action: str) -> Callable[[], Any]:
     if action == "undo":
         return functools.partial(desk.desk.undo, PERSON)
+    if action == "purge":
+        (record,) = await desk.ledger.active()
+        return functools.partial(desk.parts.erasure.purge, record.memory_ids, actor="person")
     (entry,) = await desk.desk.inbox()
     shown = (await desk.desk.review(entry.item.id)).shown
     return functools.partial(desk.desk.approve, entry.item.id, shown=shown, person=PERSON)

@@ -246,7 +246,7 @@ class TestMemories:
         assert memory_id in [memory["id"] for memory in deleted]
         assert cli("memories", "restore", memory_id, "--json").json == {"restored": 1}
         assert cli("search", "lynxes hide", "--json").json["results"][0]["id"] == memory_id
-        assert cli("memories", "purge", memory_id, "--yes", "--json").json == {"purged": 1}
+        assert cli("memories", "purge", memory_id, "--yes", "--json").json["purged"] == 1
         assert cli("memories", "restore", memory_id).code == 1
         history = cli("memories", "history", memory_id, "--json")
         assert "Lynxes" not in history.out

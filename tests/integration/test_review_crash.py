@@ -23,7 +23,10 @@ MOST_STEPS = 60
 
 
 async def prepare(data_dir: Path, action: str) -> None:
-    """A skill in force and a proposal that takes its place; decided already for an undo."""
+    """A skill in force and a proposal that takes its place, decided already for an undo.
+
+    For a purge that of the skill is all there is to decide.
+    """
     async with office(data_dir) as desk:
         old = await desk.approve(await desk.propose(lesson(scope=ProceduralMemoryScope.ORG)))
         item_id = await desk.propose(lesson("b", discovery="Better.", supersedes=(old,)))
@@ -67,7 +70,7 @@ def killed_after(data_dir: Path, action: str, steps: int) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("action", ["approve", "undo"])
+@pytest.mark.parametrize("action", ["approve", "undo", "purge"])
 async def test_a_decision_is_whole_or_was_never_taken(tmp_path: Path, action: str) -> None:
     origin = tmp_path / "data"  # the ledger knows skills by their paths
     kept = tmp_path / "kept"

@@ -239,6 +239,30 @@ class TestReview:
         assert "nothing to decide" in home.run("skills", "review", name).out
 
 
+class TestPurge:
+    def test_a_skill_goes_with_its_memory_once_that_is_confirmed(self, home: Home) -> None:
+        path = home.adopt()
+        (memory,) = home.run("memories", "list", "--json").json["memories"]
+        asked = home.run("memories", "purge", memory["id"])
+        assert asked.code == 2
+        assert f"Skill {path.parent.name} goes" in asked.err
+        assert path.exists()
+        done = home.run("memories", "purge", memory["id"], "--yes", "--json").json
+        assert done == {"purged": 1, "removed": [str(path)], "left": []}
+        files = [file for file in home.data_dir.rglob("*") if file.is_file()]
+        assert not [file for file in files if b"upstream" in file.read_bytes()]
+        assert home.listed() == {}
+
+    def test_a_file_that_stays_is_told(self, home: Home) -> None:
+        home.run("skills", "sync")
+        path = home.adopt()
+        path.write_text(path.read_text() + "Mine.\n")
+        (memory,) = home.run("memories", "list", "--json").json["memories"]
+        result = home.run("memories", "purge", memory["id"], "--yes")
+        assert "stays: edited since" in result.err
+        assert home.run("skills", "sync").out == "Nothing changed.\n"
+
+
 def test_it_asks_the_app_that_has_the_store_open(home: Home) -> None:
     """The answers of an owner are those of an engine of our own."""
     from synthorg_tui.host.headless import serve

@@ -216,8 +216,9 @@ async def test_deleted_memories_can_be_restored_after_a_restart() -> None:
         assert "mem-00001" in desk.live
 
 
-async def test_erasing_is_asked_for_and_final() -> None:
+async def test_erasing_is_asked_for_tells_what_goes_along_and_is_final() -> None:
     desk = FakeDesk(rows(6))
+    desk.erased_with = ("Skill set-upstream goes, with its history and its proposals",)
     await desk.remove(["mem-00001"])
     app = fake_app(desk)
     async with app.run_test() as pilot:
@@ -225,7 +226,9 @@ async def test_erasing_is_asked_for_and_final() -> None:
         await pilot.press("U")
         await settle(pilot)
         await pilot.press("X")
+        await settle(pilot)
         assert isinstance(app.screen, ConfirmDialog)
+        assert "Skill set-upstream goes" in screen_text(app)
         await pilot.press("y")
         await settle(pilot)
         assert not desk.gone

@@ -116,6 +116,7 @@ class FakeDesk:
         self.skipped: tuple[tuple[str, str], ...] = ()
         self.excerpt_lines: tuple[tuple[int, str], ...] | None = None
         self.degraded = ""
+        self.erased_with: tuple[str, ...] = ()
         self.error: DomainError | None = None
         self.search_gate: dict[str, asyncio.Event] = {}
         self.import_gate: asyncio.Event | None = None
@@ -199,6 +200,9 @@ class FakeDesk:
         for memory_id in memory_ids:
             self.live[memory_id] = self.gone.pop(memory_id)
         return len(memory_ids)
+
+    async def erasing(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
+        return self.erased_with
 
     async def purge(self, memory_ids: Sequence[str]) -> int:
         for memory_id in memory_ids:

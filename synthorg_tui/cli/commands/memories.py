@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui.cli import shapes
-from synthorg_tui.cli.console import local_time, plural
+from synthorg_tui.cli.console import local_time, plural, short_path
 from synthorg_tui.cli.context import ACTOR, Context, UsageError
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.execution import SourceRef
@@ -215,14 +215,27 @@ async def run_restore(context: Context) -> int:
 
 
 async def run_purge(context: Context) -> int:
-    """Erase memories for good after a typed confirmation."""
+    """Erase memories for good, with what was made of them, after a typed confirmation."""
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start, deleted=True) for start in context.args.ids]
         _name(context, entries)
+        if not context.args.yes:
+            for line in (await engine.erasure.review(_ids(entries))).told:
+                context.console.note(line)
         count = plural(len(entries), "memory", "memories")
         context.confirm(f"Erase {count} for good?", word="purge")
-        purged = await engine.desk.purge(_ids(entries), actor=ACTOR)
-    return _told(context, "purged", purged)
+        erased = await engine.erasure.purge(_ids(entries), actor=ACTOR)
+    if context.wants_json:
+        left = [{"path": path, "reason": why} for path, why in erased.left]
+        removed = list(erased.removed)
+        context.console.json({"purged": erased.memories, "removed": removed, "left": left})
+        return 0
+    context.console.line(f"Purged {plural(erased.memories, 'memory', 'memories')}.")
+    for path in erased.removed:
+        context.console.line(f"Removed {short_path(path)}")
+    for path, why in erased.left:
+        context.console.warning(f"{short_path(path)} stays: {why}")
+    return 0
 
 
 async def find_one(desk: Desk, id_start: str, *, deleted: bool = False) -> MemoryEntry:

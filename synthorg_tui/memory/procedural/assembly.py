@@ -8,6 +8,7 @@ from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.memory.procedural.config import ProceduralMemoryConfig
 from synthorg_tui.memory.procedural.deciding import Decider
+from synthorg_tui.memory.procedural.erasing import Erasure
 from synthorg_tui.memory.procedural.file_changes import FileChanges
 from synthorg_tui.memory.procedural.found import FoundSkills
 from synthorg_tui.memory.procedural.journal import Journal
@@ -29,6 +30,7 @@ class Office:
     reviews: ReviewDesk
     file_changes: FileChanges
     found: FoundSkills
+    erasure: Erasure
     recurrences: Recurrences
 
 
@@ -57,12 +59,13 @@ def open_office(
         propagation=config.propagation,
         clock=clock,
     )
+    decider = Decider(
+        journal=journal, store=store, queue=queue, clock=clock, on_decision=on_decision
+    )
     reviews = ReviewDesk(
         queue=queue,
         ledger=ledger,
-        decider=Decider(
-            journal=journal, store=store, queue=queue, clock=clock, on_decision=on_decision
-        ),
+        decider=decider,
         store=store,
         preparer=preparer,
         executions=executions,
@@ -79,5 +82,15 @@ def open_office(
         deciding=reviews.deciding,
         clock=clock,
     )
+    erasure = Erasure(
+        store=store,
+        ledger=ledger,
+        queue=queue,
+        journal=journal,
+        decider=decider,
+        own_root=own_root,
+        deciding=reviews.deciding,
+        clock=clock,
+    )
     recurrences = Recurrences(ledger=ledger, desk=store, deciding=reviews.deciding)
-    return Office(journal, reviews, changes, found, recurrences)
+    return Office(journal, reviews, changes, found, erasure, recurrences)

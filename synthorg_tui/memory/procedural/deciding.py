@@ -84,7 +84,7 @@ class Decider:
                 effects=effects.model_copy(update={"payload_before": cause.payload}),
             )
 
-        decision = await self._carried_out(plan.bundle, within, person)
+        decision = await self.carry_out(plan.bundle, within, actor=str(person))
         _tell_superseded(plan)
         return decision
 
@@ -103,18 +103,19 @@ class Decider:
         def within(db: "Connection", outcome: BundleOutcome) -> Operation:
             return undo_in(db, operation, plan, outcome, queue=self._queue, person=person, at=at)
 
-        return await self._carried_out(plan.bundle, within, person)
+        return await self.carry_out(plan.bundle, within, actor=str(person))
 
-    async def _carried_out(
+    async def carry_out(
         self,
         bundle: MemoryBundle,
         within: "Callable[[Connection, BundleOutcome], Operation]",
-        person: Person | Policy,
+        *,
+        actor: str,
     ) -> Decision:
-        """Once begun it goes on to its end, even when the caller is cancelled."""
+        """Do what ``within`` records. Once begun it goes on to its end, even when cancelled."""
 
         async def run() -> Decision:
-            operation = await self._store.change_together(bundle, within, actor=str(person))
+            operation = await self._store.change_together(bundle, within, actor=actor)
             try:
                 operation = await self._journal.finish(operation)
             except SkillWriteError as error:

@@ -75,7 +75,10 @@ class Effects(FrozenModel):
 
 
 class Operation(FrozenModel):
-    """A decision; ``undone_by`` is the number of the one that took it back."""
+    """A decision.
+
+    ``undone_by`` is the number of the one that took it back, or that left nothing to take back.
+    """
 
     number: int
     kind: DecisionKind
@@ -125,6 +128,10 @@ class Journal:
                 _log.warning("%r can't be finished yet: %s", operation.title, error)
         return tuple(finished)
 
+    async def all(self) -> tuple[Operation, ...]:
+        """Every decision, in order."""
+        return await self._database.read(lambda db: _select(db, "ORDER BY number"))
+
     async def last_undoable(self) -> Operation | None:
         """The last decision that can be taken back, or ``None``."""
         return await self._database.read(last_undoable)
@@ -132,11 +139,13 @@ class Journal:
     def _finished(
         self, db: "Connection", operation: Operation, left_alone: Sequence[FileStep]
     ) -> None:
+        # A name tells what was erased: of a purge that is done nothing stays.
+        kept = Effects() if operation.kind is DecisionKind.PURGED else operation.effects
         for step in left_alone:
             _note_not_written(db, step, operation)
         db.execute(
             "UPDATE operations SET state = ?, effects = ? WHERE number = ?",
-            [operation.state.value, operation.effects.model_dump_json(), operation.number],
+            [operation.state.value, kept.model_dump_json(), operation.number],
         )
         if operation.kind is DecisionKind.APPROVED and operation.item_id is not None:
             self._queue.consume_in(db, operation.item_id)
@@ -234,14 +243,27 @@ def mark_undone_in(db: "Connection", operation: Operation, *, by: int) -> bool:
     return bool(changed)
 
 
+def trim_in(
+    db: "Connection", operation: Operation, *, effects: Effects, title: str, by: int | None
+) -> None:
+    """Leave only this of a decision; ``by`` is what made sure that it can't be taken back."""
+    db.execute(
+        "UPDATE operations SET effects = ?, title = ?, "
+        "undone_by = coalesce(undone_by, ?), state = CASE WHEN ? THEN 'done' ELSE state END "
+        "WHERE number = ?",
+        [effects.model_dump_json(), title, by, by is not None, operation.number],
+    )
+
+
 def open_operations(db: "Connection") -> tuple[Operation, ...]:
     """Decisions that wait to be finished, in order."""
     return _select(db, "WHERE state = 'open' ORDER BY number")
 
 
 def last_undoable(db: "Connection") -> Operation | None:
-    """The last decision that can be taken back, or ``None``; an undo can't be."""
-    found = _select(db, "WHERE undone_by IS NULL AND kind <> 'undone' ORDER BY number DESC LIMIT 1")
+    """The last decision that can be taken back, or ``None``; an undo or a purge can't be."""
+    undoable = "undone_by IS NULL AND kind NOT IN ('undone', 'purged')"
+    found = _select(db, f"WHERE {undoable} ORDER BY number DESC LIMIT 1")
     return found[0] if found else None
 
 

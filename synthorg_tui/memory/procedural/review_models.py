@@ -103,13 +103,14 @@ class Review:
 
 
 class DecisionKind(StrEnum):
-    """What a person did."""
+    """What a person did; of these an undo and a purge can't be undone."""
 
     APPROVED = "approved"
     REJECTED = "rejected"
     RETIRED = "retired"
     FILE_RESTORED = "file_restored"
     UNDONE = "undone"
+    PURGED = "purged"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from textual.screen import Screen
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.jobs import say, start
-from synthorg_tui.tui.ports import Criteria, MemoryDesk
+from synthorg_tui.tui.ports import Criteria, MemoryDesk, MemoryRow
 from synthorg_tui.tui.screens.dialogs import ConfirmDialog
-from synthorg_tui.tui.view_models.ink import line
+from synthorg_tui.tui.view_models.ink import line, one_line
 from synthorg_tui.tui.view_models.rows import memory_line
 from synthorg_tui.tui.view_models.window import WINDOW, RowWindow
 from synthorg_tui.tui.widgets.bars import KeyBar
@@ -83,8 +83,12 @@ class DeletedScreen(Screen[bool]):
     def action_purge(self) -> None:
         """Erase the memory under the cursor, after asking."""
         row = self.query_one(MemoryList).row
-        if row is None:
-            return
+        if row is not None:
+            start(self, partial(self._ask, row), group="change", newest_only=False)
+
+    async def _ask(self, row: MemoryRow) -> None:
+        """A skill that was made of it goes, too: that is told first."""
+        told = await self._desk.erasing([row.id])
 
         def answered(yes: bool | None) -> None:
             if yes:
@@ -93,7 +97,10 @@ class DeletedScreen(Screen[bool]):
         self.app.push_screen(
             ConfirmDialog(
                 "Erase this memory for good?",
-                [memory_line(row, 60, now=self._now(), marked=False)],
+                [
+                    memory_line(row, 60, now=self._now(), marked=False),
+                    *(line((one_line(each), "warn")) for each in told),
+                ],
                 yes="Erase",
                 note="Content, vectors and history go; an import won't bring it back.",
             ),

@@ -167,7 +167,10 @@ class LocalMemoryBackend(ScopedMemory):
         return await self._mark(memory_ids, deleted=False, actor=actor)
 
     async def purge(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
-        """Erase live and soft-deleted memories from rows, vectors, history and index."""
+        """Erase live and soft-deleted memories from rows, vectors, history and index.
+
+        The memories alone: what was made of them goes by ``Erasure``.
+        """
 
         def work(changes: Changes) -> int:
             rows = queries.rows_by_id(changes.db, memory_ids)

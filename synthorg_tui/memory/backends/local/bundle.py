@@ -38,8 +38,15 @@ async def change_together(
         keeper.check_room(changes, rows)
         changes.add(list(zip(rows, vectors, strict=True)), actor=actor)
         restored = _marked(changes, bundle.restore, deleted=False, actor=actor)
-        added = tuple(row.id for row in rows)
-        outcome = BundleOutcome(added, _entries(removed), _entries(restored))
+        purged = list(queries.rows_by_id(changes.db, bundle.purge).values())
+        if purged:
+            changes.purge(purged, actor=actor)
+        outcome = BundleOutcome(
+            added=_ids(rows),
+            removed=_entries(removed),
+            restored=_entries(restored),
+            purged=_ids(purged),
+        )
         return within(changes.db, outcome)
 
     return await core.change(work)
@@ -58,3 +65,7 @@ def _marked(
 
 def _entries(rows: Sequence[MemoryRow]) -> tuple[MemoryEntry, ...]:
     return tuple(map(entry_from_row, rows))
+
+
+def _ids(rows: Sequence[MemoryRow]) -> tuple[str, ...]:
+    return tuple(row.id for row in rows)

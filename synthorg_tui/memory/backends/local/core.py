@@ -11,7 +11,7 @@ from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.failing import duckdb_error
 from synthorg_tui.memory.backends.local.policy import StorePolicy
 from synthorg_tui.memory.backends.local.projection import Projection
-from synthorg_tui.memory.backends.local.writes import Changes
+from synthorg_tui.memory.backends.local.writes import HAS_PURGED, Changes
 from synthorg_tui.memory.errors import MemoryConnectionError, MemoryError, VectorIndexError
 from synthorg_tui.memory.index.protocol import VectorIndex
 from synthorg_tui.memory.shared import SHARED_OWNER
@@ -198,14 +198,22 @@ class Core:
         self._revision = queries.last_revision(db)
         self.salt = queries.meta(db, "salt")
         self._epoch = queries.meta(db, "epoch")
+        self._has_purged = bool(queries.meta(db, HAS_PURGED))
+
+    async def rewrite(self) -> None:
+        """Write the database anew; nothing that was purged is left in the file."""
+        await self.database.rewrite()
+        self._has_purged = False
+        await self.database.write(
+            lambda db: db.execute("DELETE FROM meta WHERE name = ?", [HAS_PURGED])
+        )
 
     async def _leave_nothing_purged(self) -> None:
         """Rid the file of what was purged, where that is quick."""
         if not self._has_purged or self.database.path.stat().st_size > COMPACTED_ON_CLOSE:
             return
         try:
-            await self.database.rewrite()
-            self._has_purged = False
+            await self.rewrite()
         except (DomainError, duckdb_error(), OSError) as error:
             logger.warning("purged content may still be in the file: %s", error)
 

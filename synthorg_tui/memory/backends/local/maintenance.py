@@ -111,7 +111,7 @@ class Maintenance:
 
         Takes about 20 seconds at 100,000 memories; changes wait meanwhile.
         """
-        await self._core.with_index(lambda _: self._core.database.rewrite())
+        await self._core.with_index(lambda _: self._core.rewrite())
 
     async def backup(self, target: Path | None = None) -> Path:
         """Write a consistent, verified copy of the database and return where it is.

@@ -55,6 +55,10 @@ def insert(db: "Connection", table: str, rows: Sequence[Sequence[object]]) -> No
     db.execute(f"INSERT INTO {table} SELECT {lists}", [list(c) for c in zip(*rows, strict=True)])
 
 
+HAS_PURGED = "has_purged"
+"""Name of the fact that the file may hold what was purged; it outlives a crash."""
+
+
 @dataclass(slots=True)
 class Changes:
     """What a transaction does; revisions count up from ``revision``, the last one given out.
@@ -140,6 +144,7 @@ class Changes:
         self.db.execute(f"DELETE FROM vectors WHERE memory_id IN {listed}", [ids])
         self.db.execute(f"DELETE FROM memories WHERE id IN {listed}", [ids])
         self.touched.extend(ids)
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, 'yes')", [HAS_PURGED])
         self.has_purged = True
 
     def embed(self, vectors: Sequence[tuple[tuple[str, str], Vectors]]) -> int:

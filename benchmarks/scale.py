@@ -31,6 +31,7 @@ from benchmarks.table import Row, print_table
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.extensions import BrowseFilter, MemoryDraft
+from synthorg_tui.memory.index.edge import PACK_CHANGES
 from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery, MemoryStoreRequest
 
 QUERIES = 60
@@ -167,15 +168,15 @@ async def browsing(backend: LocalMemoryBackend) -> list[Row]:
     ]
 
 
-def reopening(data_dir: Path) -> list[Row]:
+def reopening(data_dir: Path, how: str = "") -> list[Row]:
     """Open and retrieve once in a new process; its memory after 20 more queries."""
     command = [sys.executable, "-m", "benchmarks.scale", "--reopen", str(data_dir)]
     answer = subprocess.run(command, check=True, capture_output=True, text=True)
     figures = json.loads(answer.stdout)
     seconds, megabytes = figures["seconds"], figures["megabytes"]
     return [
-        Row("reopen to first retrieve", f"{seconds:.2f} s", "< 2 s", seconds < 2),
-        Row("resident memory", f"{megabytes:.0f} MB", "< 800 MB", megabytes < 800),
+        Row(f"reopen to first retrieve{how}", f"{seconds:.2f} s", "< 2 s", seconds < 2),
+        Row(f"resident memory{how}", f"{megabytes:.0f} MB", "< 800 MB", megabytes < 800),
     ]
 
 
@@ -201,11 +202,20 @@ def resident_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+async def pack(data_dir: Path) -> None:
+    """Pack the index, as whoever has the store open does after a while."""
+    async with opened(data_dir, SyntheticVectors(real_embedder())) as backend:
+        await backend.core.pack()
+
+
 async def measure(data_dir: Path, memories: int) -> list[Row]:
     started = time.perf_counter()
     await ensure_filled(data_dir, memories)
     print(f"store with {memories:,} memories ready in {time.perf_counter() - started:.0f} s")
     rows = reopening(data_dir)
+    if memories >= PACK_CHANGES:
+        await pack(data_dir)
+        rows += reopening(data_dir, ", packed")
     async with opened(data_dir, SyntheticVectors(real_embedder())) as backend:
         rows += await retrieval(backend)
         rows += await browsing(backend)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
@@ -49,6 +49,10 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.skills.library import SkillLibrary
     from synthorg_tui.skills.models import SkillRoot
+
+
+_PACK_AFTER: Final = 10.0
+"""Seconds after which who opened the store has got what it opened it for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,6 +425,11 @@ class Engine:
         with suppress(DomainError):
             # The model loads outside the interpreter's lock for most of its time, the index inside.
             await asyncio.gather(local.core.embedder.embed_query("warm up"), local.core.indexed())
+
+    async def pack(self) -> None:
+        """After a while, have the index packed for the next time when much has changed."""
+        await asyncio.sleep(_PACK_AFTER)
+        await self._local().core.pack()
 
     async def agents(self) -> tuple[AgentSummary, ...]:
         """Declared agents and those that came to be on import, by id."""

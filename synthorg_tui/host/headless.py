@@ -41,7 +41,7 @@ async def serve(
     gc.disable()  # what start-up makes is there to stay; looking through it costs a client time
     try:
         async with _opened(settings, data_dir) as engine:
-            warming = asyncio.create_task(_warm_up(engine))
+            warming = asyncio.create_task(_settle(engine))
             owner = Owner(engine, data_dir=engine.data_dir, kind="headless", on_yield=stop.set)
             await owner.start()
             try:
@@ -92,9 +92,10 @@ async def _loaded(embedder: "Embedder") -> None:
         await embedder.embed_query("warm up")
 
 
-async def _warm_up(engine: "Engine") -> None:
+async def _settle(engine: "Engine") -> None:
     await engine.warm_up()
     gc.enable()
+    await engine.pack()
 
 
 def spawn(data_dir: Path, config_path: Path | None = None) -> "subprocess.Popen[bytes]":

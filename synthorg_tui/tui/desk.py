@@ -127,6 +127,7 @@ class EngineHost:
         # What is there by now stays: looking through it for garbage takes a tenth of a second or
         # more, in the middle of a key.
         gc.freeze()
+        await engine.pack()
 
     def _local_dir(self) -> Path | None:
         """The data directory when the local backend is the one that is chosen."""

@@ -6,27 +6,29 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.memory.errors import VectorIndexError
-from synthorg_tui.memory.index.edge_state import EdgeState, read_state, sync_files, write_state
+from synthorg_tui.memory.index.edge_packing import pack_in_child
+from synthorg_tui.memory.index.edge_state import (
+    FIRST_SHARD,
+    EdgeState,
+    read_state,
+    sync_files,
+    write_state,
+)
 from synthorg_tui.memory.index.edge_types import (
+    create_field_indexes,
     edge_filter,
     edge_point,
     edge_sparse,
     ranking,
     shard_config,
 )
-from synthorg_tui.memory.index.layout import (
-    DENSE,
-    KEYWORD_FIELDS,
-    NUMBER_FIELDS,
-    SPARSE,
-    TENANT_FIELD,
-    conditions,
-)
+from synthorg_tui.memory.index.layout import DENSE, SPARSE, conditions
 from synthorg_tui.memory.index.protocol import (
     IndexFilter,
     IndexHits,
@@ -43,6 +45,7 @@ T = TypeVar("T")
 CHECKPOINT_CHANGES = 1_000
 CHECKPOINT_SECONDS = 10.0
 FLUSH_CHANGES = 5_000
+PACK_CHANGES = 20_000
 _BATCH = 100  # one call holds the interpreter: about 15 ms, one frame
 _PAGE = 1_000
 
@@ -51,13 +54,13 @@ class EdgeIndex:
     """``VectorIndex`` in the directory ``path``, which this process then owns.
 
     All calls into the engine run one after another on a thread of their own. The engine's
-    ``optimize`` is never called: it stops the whole interpreter for seconds and gains nothing
-    at the sizes of one machine.
+    ``optimize``, which stops the whole interpreter for seconds, is left to ``edge_packing``.
 
     Args:
         path: Directory of the index; created when missing.
         checkpoint_changes: Changed points after which the applied revision is made durable.
         checkpoint_seconds: The same by time, checked when a change is applied.
+        pack_changes: Revisions since the last packing after which the next is worth it.
     """
 
     def __init__(
@@ -66,13 +69,16 @@ class EdgeIndex:
         *,
         checkpoint_changes: int = CHECKPOINT_CHANGES,
         checkpoint_seconds: float = CHECKPOINT_SECONDS,
+        pack_changes: int = PACK_CHANGES,
     ) -> None:
         self._path = path
+        self._pack_changes = pack_changes
         self._checkpoint_changes = checkpoint_changes
         self._checkpoint_seconds = checkpoint_seconds
         self._executor: ThreadPoolExecutor | None = None
         self._shard: edge.EdgeShard | None = None
         self._state = EdgeState(fingerprint="", dims=0)
+        self._packed: EdgeState | None = None
         self._applied = 0
         self._changes = 0
         self._unflushed = 0
@@ -139,6 +145,23 @@ class EdgeIndex:
         """Start over with an empty directory; an earlier broken one goes too."""
         await self._run("clear the index", self._clear)
 
+    async def pack(self) -> bool:
+        """Pack a copy, when that is worth it; see ``PackableIndex.pack``."""
+        copied = await self._run("copy the index", self._copy)
+        if copied is None:
+            return False
+        try:
+            await pack_in_child(self._path / copied.shard)
+        except BaseException:
+            shutil.rmtree(self._path / copied.shard, ignore_errors=True)
+            raise
+        self._packed = copied
+        return True
+
+    async def switch(self) -> int:
+        """Use the packed copy; see ``PackableIndex.switch``."""
+        return await self._run("switch to the packed index", self._switch)
+
     # Everything below runs on the index's own thread.
 
     async def _run(self, action: str, work: Callable[[], T]) -> T:
@@ -158,9 +181,13 @@ class EdgeIndex:
             self._executor = None
 
     def _open(self, fingerprint: str, dims: int) -> int:
-        self._state = EdgeState(fingerprint=fingerprint, dims=dims)
+        state = read_state(self._state_file)
+        self._state = EdgeState(
+            fingerprint, dims, shard=state.shard if state else self._any_shard()
+        )
         if self._shard_dir.exists():
-            self._load(read_state(self._state_file))
+            self._load(state)
+            self._remove_others()
         if self._shard is None:
             self._create()
         self._applied = self._state.revision
@@ -197,14 +224,9 @@ class EdgeIndex:
 
         self._shard_dir.mkdir(parents=True, exist_ok=True)
         shard = edge.EdgeShard.create(str(self._shard_dir), shard_config(self._state.dims))
-        for field in KEYWORD_FIELDS:
-            schema = edge.KeywordIndexParams(is_tenant=field == TENANT_FIELD)
-            shard.update(edge.UpdateOperation.create_field_index(field, schema))
-        for field in NUMBER_FIELDS:
-            number = edge.PayloadSchemaType.Float
-            shard.update(edge.UpdateOperation.create_field_index(field, number))
+        create_field_indexes(shard)
         self._shard = shard
-        self._state = self._state.at(0, 0)
+        self._state = replace(self._state.at(0, 0), packed=0)
         write_state(self._state_file, self._state, durable=False)
 
     def _close(self) -> None:
@@ -304,6 +326,50 @@ class EdgeIndex:
         records, following = self._opened().scroll(request)
         return [str(record.id) for record in records], following
 
+    def _copy(self) -> EdgeState | None:
+        """A copy of the shard, and its state once packed; ``None`` when it isn't worth it."""
+        shard = self._opened()
+        if self._applied - self._state.packed < self._pack_changes:
+            return None
+        self._packed = None
+        self._remove_others()
+        shard.flush()
+        self._unflushed = 0
+        copied = replace(
+            self._state.at(self._applied, self._count(shard)),
+            shard=self._state.next_shard,
+            packed=self._applied,
+        )
+        shutil.copytree(self._shard_dir, self._path / copied.shard)
+        return copied
+
+    def _switch(self) -> int:
+        """Load the packed copy in place of the shard, which one write makes the one in use."""
+        if self._packed is None:
+            raise VectorIndexError("no packed copy of the index is there")
+        packed, self._packed = self._packed, None
+        write_state(self._state_file, packed, durable=True)
+        self._release()
+        self._state = replace(self._state, shard=packed.shard)
+        self._load(packed)
+        if self._shard is None:
+            self._create()
+        self._remove_others()
+        self._applied = self._state.revision
+        self._changes = self._unflushed = 0
+        return self._applied
+
+    def _any_shard(self) -> str:
+        """A shard without a state: it is damage, to be set aside with what is there."""
+        found = sorted(each.name for each in self._path.glob(f"{FIRST_SHARD}*"))
+        return found[0] if found else FIRST_SHARD
+
+    def _remove_others(self) -> None:
+        """Remove copies that a killed process left, and the shard that was given up."""
+        for found in self._path.glob(f"{FIRST_SHARD}*"):
+            if found.name != self._state.shard:
+                shutil.rmtree(found, ignore_errors=True)
+
     def _clear(self) -> None:
         self._release()
         self._drop()
@@ -335,7 +401,7 @@ class EdgeIndex:
 
     @property
     def _shard_dir(self) -> Path:
-        return self._path / "shard"
+        return self._path / self._state.shard
 
     @property
     def _state_file(self) -> Path:

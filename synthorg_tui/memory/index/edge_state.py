@@ -2,10 +2,15 @@
 
 import json
 import os
+import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from synthorg_tui.memory.index.layout import FORMAT_VERSION
+
+FIRST_SHARD: Final = "shard"
+_SHARD_NAME: Final = re.compile(rf"{FIRST_SHARD}(-[1-9][0-9]{{0,8}})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +19,15 @@ class EdgeState:
 
     ``revision`` is the last one known to be on disk: the shard may hold later ones, never fewer.
     ``points`` is how many points there were then; ``None`` once the shard has changed since.
+    ``shard`` is the directory in use; ``packed`` the revision up to which it is packed.
     """
 
     fingerprint: str
     dims: int
     revision: int = 0
     points: int | None = None
+    shard: str = FIRST_SHARD
+    packed: int = 0
     format: int = FORMAT_VERSION
 
     def fits(self, fingerprint: str, dims: int) -> bool:
@@ -31,6 +39,12 @@ class EdgeState:
         """The state once everything up to ``revision`` is on disk."""
         return replace(self, revision=revision, points=points)
 
+    @property
+    def next_shard(self) -> str:
+        """A name for the directory that takes the place of this one."""
+        number = self.shard.removeprefix(f"{FIRST_SHARD}-")
+        return f"{FIRST_SHARD}-{int(number) + 1 if number.isdecimal() else 2}"
+
 
 def read_state(path: Path) -> EdgeState | None:
     """The state in ``path``, or ``None`` when it is missing or can't be read."""
@@ -38,7 +52,13 @@ def read_state(path: Path) -> EdgeState | None:
         state = EdgeState(**json.loads(path.read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
-    valid = isinstance(state.revision, int) and isinstance(state.points, int | None)
+    valid = (
+        isinstance(state.revision, int)
+        and isinstance(state.points, int | None)
+        and isinstance(state.packed, int)
+        and isinstance(state.shard, str)
+        and _SHARD_NAME.fullmatch(state.shard)
+    )
     return state if valid and state.revision >= 0 else None
 
 

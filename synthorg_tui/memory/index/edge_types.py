@@ -4,7 +4,10 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.memory.index.layout import (
     DENSE,
+    KEYWORD_FIELDS,
+    NUMBER_FIELDS,
     SPARSE,
+    TENANT_FIELD,
     Between,
     Condition,
     Match,
@@ -30,8 +33,27 @@ def shard_config(dims: int) -> "edge.EdgeConfig":
         distance=edge.Distance.Cosine,
         datatype=edge.VectorStorageDatatype.Float16,
     )
-    sparse = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)
-    return edge.EdgeConfig(vectors={DENSE: dense}, sparse_vectors={SPARSE: sparse})
+    # On disk, without a graph and however small: how a shard is packed. Searching all vectors is
+    # exact, and quick enough at the sizes of one machine.
+    sparse = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, on_disk=True)
+    return edge.EdgeConfig(
+        vectors={DENSE: dense},
+        sparse_vectors={SPARSE: sparse},
+        hnsw_config=edge.HnswIndexConfig(m=0, ef_construct=4, full_scan_threshold=10),
+        optimizers=edge.EdgeOptimizersConfig(indexing_threshold=1),
+    )
+
+
+def create_field_indexes(shard: "edge.EdgeShard") -> None:
+    """Have the shard index the fields that searches filter on."""
+    import qdrant_edge as edge
+
+    for field in KEYWORD_FIELDS:
+        keyword = edge.KeywordIndexParams(is_tenant=field == TENANT_FIELD, on_disk=True)
+        shard.update(edge.UpdateOperation.create_field_index(field, keyword))
+    for field in NUMBER_FIELDS:
+        number = edge.FloatIndexParams(on_disk=True)
+        shard.update(edge.UpdateOperation.create_field_index(field, number))
 
 
 def edge_point(point: IndexPoint) -> "edge.Point":

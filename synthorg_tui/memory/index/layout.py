@@ -7,7 +7,7 @@ from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.index.protocol import IndexFilter, IndexPoint, Visibility
 from synthorg_tui.memory.shared import SHARED_OWNER
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Changes with the layout, so that an index of another layout is rebuilt."""
 
 DENSE = "dense"

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.providers.embedding.protocol import Vectors
@@ -140,4 +140,23 @@ class VectorIndex(Protocol):
 
     async def clear(self) -> None:
         """Drop every point; the next revision applied may be any."""
+        ...
+
+
+@runtime_checkable
+class PackableIndex(VectorIndex, Protocol):
+    """An index that can be rearranged to open and answer faster."""
+
+    async def pack(self) -> bool:
+        """Prepare a packed edition beside the one in use; whether there is one now.
+
+        Takes long, but little of this process's time; there is none when it would gain little.
+        """
+        ...
+
+    async def switch(self) -> int:
+        """Use the packed edition; returns the revision from which on to replay changes.
+
+        No change may be applied meanwhile.
+        """
         ...

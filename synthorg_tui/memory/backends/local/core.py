@@ -146,6 +146,15 @@ class Core:
         if not self._order.locked():
             await self.with_index(lambda projection: projection.catch_up(batches=1))
 
+    async def pack(self) -> None:
+        """Have the index packed when much has changed; what fails costs nothing but time."""
+        try:
+            projection = await self.indexed()
+            if await projection.packed():
+                await self.with_index(lambda projection: projection.switch())
+        except DomainError as error:
+            logger.warning("the index stays as it is: %s", error)
+
     async def embed(self, texts: Sequence[str]) -> list[Vectors | None]:
         """A vector a text; all ``None`` when the embedder fails, to be made up for later."""
         if not texts:

@@ -10,7 +10,7 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.rows import MemoryRow
 from synthorg_tui.memory.errors import VectorIndexError
-from synthorg_tui.memory.index.protocol import IndexPoint, VectorIndex
+from synthorg_tui.memory.index.protocol import IndexPoint, PackableIndex, VectorIndex
 from synthorg_tui.memory.sparse import BM25Tokenizer
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.times import aware
@@ -110,6 +110,17 @@ class Projection:
         self.is_behind = True
         self._applied = 0
         await self.index.clear()
+
+    async def packed(self) -> bool:
+        """Whether there is a packed edition of the index now; raises ``VectorIndexError``."""
+        return isinstance(self.index, PackableIndex) and await self.index.pack()
+
+    async def switch(self) -> None:
+        """Use the packed edition and replay what has changed since it was made."""
+        if isinstance(self.index, PackableIndex):
+            self.is_behind = True
+            self._applied = await self.index.switch()
+            await self.catch_up()
 
     async def repair(self, ids: Sequence[str]) -> None:
         """Bring single points in line with the database."""

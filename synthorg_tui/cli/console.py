@@ -8,7 +8,6 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Final, TextIO
 
 from synthorg_tui.core.text import safe_text
@@ -132,12 +131,6 @@ def wrap(text: str, width: int) -> list[str]:
 def local_time(moment: datetime | None) -> str:
     """A time as a person reads it, in the machine's zone."""
     return moment.astimezone().strftime("%Y-%m-%d %H:%M") if moment else ""
-
-
-def short_path(path: str) -> str:
-    """A path with the home directory as ``~``."""
-    home = str(Path.home())
-    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
 
 
 def plural(count: int, one: str, many: str = "") -> str:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
-from synthorg_tui.cli.console import short_path
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.execution import SourceRef
+from synthorg_tui.core.paths import short_path
 from synthorg_tui.memory.extensions import MemoryRevision, SearchHit
 from synthorg_tui.memory.models import MemoryEntry
 from synthorg_tui.memory.traits import traits_of

@@ -1,11 +1,14 @@
 """Every action a key can start: one registry feeds bindings, footer, palette, help and docs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from textual.binding import Binding, BindingType
+from textual.keys import format_key
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
+
+from synthorg_tui.tui.panes import PANES
 
 FOOTER_KEYS = 8
 """Most keys a footer shows, so that it fits 80 columns."""
@@ -18,6 +21,7 @@ class Action:
     ``id`` is ``<context>.<action method>``; ``keys`` are Textual key names, comma-separated;
     ``shown`` is how the key is written; ``footer`` puts it there. One that ``opens_entry`` runs
     before the next key is looked at, so that who types on at once writes into the entry.
+    ``does`` is the Textual action where that is not the method of the id.
     """
 
     id: str
@@ -28,6 +32,7 @@ class Action:
     footer: bool = False
     palette: bool = True
     opens_entry: bool = False
+    does: str = ""
 
     @property
     def context(self) -> str:
@@ -37,7 +42,12 @@ class Action:
     @property
     def method(self) -> str:
         """The Textual action."""
-        return self.id.partition(".")[2]
+        return self.does or self.id.partition(".")[2]
+
+    def key(self, keymap: Mapping[str, str]) -> str:
+        """How its first key is written when a keymap (action id to keys) may have replaced it."""
+        keys = keymap.get(self.id)
+        return format_key(keys.split(",")[0].strip()).replace("ctrl+", "^") if keys else self.shown
 
 
 CONTEXTS = {
@@ -69,11 +79,19 @@ def _list_action(method: str, keys: str, shown: str, label: str, help_text: str)
     return Action(f"list.{method}", keys, shown, label, help_text, palette=False)
 
 
+def _pane(name: str, title: str, key: str) -> Action:
+    return Action(
+        f"app.{name}", key, key, title, f"Go to the {title} pane", does=f"switch_mode('{name}')"
+    )
+
+
 ACTIONS: tuple[Action, ...] = (
     Action("app.help", "question_mark,f1", "?", "Help", "Show the keys of this screen", True),
     Action("app.command_palette", "ctrl+p", "^p", "Palette", "Find any action by name", False, False),
     Action("app.change_theme", "ctrl+t", "^t", "Theme", "Choose a theme, with a live preview"),
     Action("app.quit", "q,ctrl+q", "q", "Quit", "Leave; everything is already saved"),
+    *(_pane(*pane) for pane in PANES),
+    Action("app.next_part", "tab", "tab", "Next part", "To the next part of the screen; shift+tab to the one before", palette=False, does="focus_next"),
     Action("memories.filter", "slash", "/", "Filter", "Filter as you type: words, -words, agent: cat: tag: since:", True, opens_entry=True),
     Action("memories.search", "s", "s", "Search", "Search by meaning and by words", True, opens_entry=True),
     Action("memories.mark", "space", "␣", "Mark", "Mark or unmark the memory under the cursor", True),
@@ -211,6 +229,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("deleted.close", "escape,U", "esc", "Back", "Back to the memories", True),
     Action("importing.mark", "space", "␣", "Choose", "Choose this place or leave it out", True),
     Action("importing.start", "i,enter", "i", "Import", "Import the chosen places", True),
+    Action("importing.sample", "l", "l", "Sample", "Load the sample sessions, where no others are found", True),
     Action("importing.cancel", "c", "c", "Stop", "Stop the import and keep what is done", True),
     Action("importing.close", "escape", "esc", "Back", "Back to the memories", True),
     Action("welcome.importing", "i", "i", "Import", "Import the sessions found on this machine", True),
@@ -221,6 +240,14 @@ ACTIONS: tuple[Action, ...] = (
     Action("confirm.yes", "y", "y", "Yes", "Do it", palette=False),
     Action("confirm.no", "n,escape,enter", "n", "No", "Leave everything as it is", palette=False),
 )  # fmt: skip
+
+
+ENTRY = (
+    Action("entry.submit", "enter", "↵", "Done", "Keep what is written", does="focused.submit"),
+    Action("entry.back", "escape", "esc", "Back", "Leave the entry", does="screen.back"),
+    Action("entry.help", "f1", "F1", "Help", "Show the keys of this screen", does="app.help"),
+)
+"""What a footer shows while something is being written: any other key is text."""
 
 
 def of(*contexts: str) -> tuple[Action, ...]:

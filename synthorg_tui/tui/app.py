@@ -4,7 +4,6 @@ import asyncio
 import gc
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.tui.actions import bindings, of
 from synthorg_tui.tui.jobs import say, start, tell
-from synthorg_tui.tui.panes import ACTIVITY, APPROVALS, Panes
+from synthorg_tui.tui.panes import PANES, Panes
 from synthorg_tui.tui.ports import DeskHost, MemoryDesk, MemoryRow
 from synthorg_tui.tui.screens.memories import MemoriesScreen
 from synthorg_tui.tui.state import FILE_NAME, load_state, save_state
@@ -37,22 +36,6 @@ if TYPE_CHECKING:
     LaterPane: TypeAlias = ActivityScreen | ApprovalsScreen | DigestScreen | SkillsScreen
 
 
-@dataclass(frozen=True, slots=True)
-class Pane:
-    """A main pane, reached by its number key. One more pane is one more of these."""
-
-    name: str
-    title: str
-    key: str
-
-
-PANES = (
-    Pane("memories", "Memories", "1"),
-    Pane("digest", "Digest", "2"),
-    Pane("skills", "Skills", "3"),
-    Pane("approvals", APPROVALS, "4"),
-    Pane("activity", ACTIVITY, "5"),
-)
 COUNT_AFTER = 0.3
 """Seconds until what waits is counted: what was asked for is on the screen first."""
 
@@ -84,7 +67,7 @@ class MemoryDeskApp(App[None]):
         self.state = load_state(self._state_path)
         self._desk: MemoryDesk | None = None
         self._later: list[LaterPane] = []
-        self._panes = Panes(tuple((pane.key, pane.title) for pane in PANES))
+        self._panes = Panes(tuple((key, title) for _, title, key in PANES))
         self._monotonic = monotonic
         self._counting: Timer | None = None
         self._open_error: DomainError | None = None
@@ -92,9 +75,8 @@ class MemoryDeskApp(App[None]):
             self.register_theme(theme)
         self.theme = self.state.theme if self.state.theme in self.available_themes else DARK
         self.set_keymap(self.state.keymap)
-        for pane in PANES:
-            self.add_mode(pane.name, getattr(self, f"_make_{pane.name}"))
-            self.bind(pane.key, f"switch_mode('{pane.name}')", description=pane.title, show=False)
+        for name, _, _ in PANES:
+            self.add_mode(name, getattr(self, f"_make_{name}"))
 
     def _make_memories(self) -> Screen[None]:
         self._memories = MemoriesScreen(state=self.state, now=self._now, panes=self._panes)
@@ -181,7 +163,7 @@ class MemoryDeskApp(App[None]):
     def on_mount(self) -> None:
         """Paint first, then open the engine."""
         self._host.listen(partial(tell, self))
-        self.switch_mode(PANES[0].name)
+        self.switch_mode(PANES[0][0])
         self.call_after_refresh(self.action_reopen)
 
     def action_reopen(self) -> None:
@@ -198,6 +180,9 @@ class MemoryDeskApp(App[None]):
             desk = await self._host.open()
         except DomainError as error:
             self._fail(error)
+        except OSError as error:
+            what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            self._fail(DomainError(what, remedy="Choose another directory with --data-dir."))
         except Exception as error:  # whatever the engine meets, the app stays and says so
             message = f"The engine failed to open: {type(error).__name__}: {error}"
             self._fail(DomainError(message, remedy="Try synthorg-tui doctor."))
@@ -258,7 +243,7 @@ class MemoryDeskApp(App[None]):
                 if action.palette:
                     owner: App[None] | Screen[Any] = self if context == "app" else screen
                     yield SystemCommand(
-                        f"{action.label} ({action.shown})",
+                        f"{action.label} ({action.key(self.state.keymap)})",
                         action.help,
                         _runner(owner, action.method),
                     )

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.paths import short_path
 from synthorg_tui.tui.approvals_ports import (
     FIELDS,
     STEPS,
@@ -157,7 +158,7 @@ def told(done: str, decision: "Decision") -> str:
         if decision.left_alone
         else ""
     )
-    where = f" · {decision.paths[0]}" if decision.paths and not kept else ""
+    where = f" · {short_path(decision.paths[0])}" if decision.paths and not kept else ""
     return f"{done}{where}{kept} · u takes it back"
 
 

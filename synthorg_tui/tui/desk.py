@@ -266,7 +266,7 @@ class EngineDesk(StoreShelf):
     async def found_places(self) -> tuple[FoundPlace, ...]:
         """Where transcripts are on this machine."""
         return tuple(
-            FoundPlace(each.reader, str(each.root), each.files, each.bytes)
+            FoundPlace(each.reader.replace("_", "-"), str(each.root), each.files, each.bytes)
             for each in await self._engine.imports.discover()
         )
 

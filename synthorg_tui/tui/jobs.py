@@ -14,7 +14,8 @@ Owner = Widget | App[Any]
 
 
 def say(owner: Owner, message: str, *, severity: SeverityLevel = "information") -> None:
-    """A toast; its text is made safe and is never markup."""
+    """A toast in place of those before; its text is made safe and is never markup."""
+    (owner if isinstance(owner, App) else owner.app).clear_notifications()
     owner.notify(safe_text(message), severity=severity, markup=False)
 
 

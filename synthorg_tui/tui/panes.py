@@ -12,6 +12,14 @@ APPROVALS = "Approvals"
 """The pane that the count of what waits belongs to."""
 ACTIVITY = "Activity"
 """The pane that the counts of agents belong to."""
+PANES = (
+    ("memories", "Memories", "1"),
+    ("digest", "Digest", "2"),
+    ("skills", "Skills", "3"),
+    ("approvals", APPROVALS, "4"),
+    ("activity", ACTIVITY, "5"),
+)
+"""The main panes: mode, title and number key."""
 
 
 class Panes:

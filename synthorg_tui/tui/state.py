@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
@@ -44,6 +45,12 @@ def load_state(path: Path | None) -> UiState:
         if name in stored and _sensible(name, stored[name]):
             setattr(state, name, stored[name])
     return state
+
+
+def keymap_of(app: object) -> Mapping[str, str]:
+    """The keys a person chose, by action id; none in an app that remembers nothing."""
+    state = getattr(app, "state", None)
+    return state.keymap if isinstance(state, UiState) else {}
 
 
 def save_state(path: Path | None, state: UiState) -> None:

@@ -230,7 +230,7 @@ class TestDecisions:
             await pilot.press("enter")
             await settle(pilot)
             assert not desk.approvals.decided
-            await pilot.press("x")
+            assert "Nothing is written yet" in screen_text(app)
             await type_text(pilot, "not ours")
             await pilot.press("enter")
             await settle(pilot)

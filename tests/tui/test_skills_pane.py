@@ -139,12 +139,27 @@ async def test_with_nothing_changed_there_is_nothing_to_accept() -> None:
         assert "disk and memory agree" in toasts(app)
 
 
-@pytest.mark.parametrize(("key", "act"), [("X", "retire"), ("w", "restore")])
-async def test_retiring_and_writing_back_ask_first_and_can_be_undone(key: str, act: str) -> None:
+async def test_what_is_on_disk_as_we_know_it_is_not_written_back() -> None:
+    app = fake_app(desk_with())
+    async with app.run_test() as pilot:
+        screen = await open_pane(pilot, at="set-upstream-first-push")
+        await pilot.press("w")
+        await settle(pilot)
+        assert app.screen is screen
+        assert "Nothing to write back" in toasts(app)
+
+
+@pytest.mark.parametrize(
+    ("key", "act", "name"),
+    [("X", "retire", "set-upstream-first-push"), ("w", "restore", "rebuild-index")],
+)
+async def test_retiring_and_writing_back_ask_first_and_can_be_undone(
+    key: str, act: str, name: str
+) -> None:
     desk = desk_with()
     app = fake_app(desk)
     async with app.run_test() as pilot:
-        await open_pane(pilot, at="set-upstream-first-push")
+        await open_pane(pilot, at=name)
         await pilot.press(key)
         await settle(pilot)
         assert isinstance(app.screen, ConfirmDialog)
@@ -153,11 +168,11 @@ async def test_retiring_and_writing_back_ask_first_and_can_be_undone(key: str, a
         assert not desk.skills.acts
         await pilot.press(key, "y")
         await settle(pilot)
-        assert desk.skills.acts == [(act, PUSH)]
+        assert desk.skills.acts == [(act, f"{OWN}/{name}/SKILL.md")]
         await pilot.press("u")
         await settle(pilot)
         assert not desk.skills.acts
-        assert desk.skills.rows[PUSH].state == "valid"
+        assert desk.skills.rows[f"{OWN}/{name}/SKILL.md"].state == "valid"
 
 
 async def test_the_file_itself_is_edited_and_then_looked_at_again(

@@ -197,9 +197,10 @@ class FakeDesk:
         return len(memory_ids)
 
     async def restore(self, memory_ids: Sequence[str]) -> int:
-        for memory_id in memory_ids:
+        found = [memory_id for memory_id in memory_ids if memory_id in self.gone]
+        for memory_id in found:
             self.live[memory_id] = self.gone.pop(memory_id)
-        return len(memory_ids)
+        return len(found)
 
     async def erasing(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
         return self.erased_with

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthorg_tui.cli.console import Console, cell_width, cut, plural, short_path
+from synthorg_tui.cli.console import Console, cell_width, cut, plural
 from synthorg_tui.cli.progress import describe, duration
+from synthorg_tui.core.paths import short_path
 from synthorg_tui.ingest.service import ImportProgress
 
 NASTY = "\x1b[31mred\x07\x9b2J\u202eevil\u200b\r"

@@ -7,9 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.console import Console, short_path
+from synthorg_tui.cli.console import Console
 from synthorg_tui.cli.context import Context, UsageError
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.paths import short_path
 
 if TYPE_CHECKING:
     from synthorg_tui.connect.changes import FileChange

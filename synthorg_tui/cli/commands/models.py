@@ -4,9 +4,10 @@ import dataclasses
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.console import Console, plural, short_path
+from synthorg_tui.cli.console import Console, plural
 from synthorg_tui.cli.context import Context
 from synthorg_tui.cli.progress import ProgressLine
+from synthorg_tui.core.paths import short_path
 
 if TYPE_CHECKING:
     from synthorg_tui.persistence.usage import UsageTotal

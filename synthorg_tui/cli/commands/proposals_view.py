@@ -5,8 +5,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from synthorg_tui.approvals.models import ApprovalEvent, ApprovalStatus
-from synthorg_tui.cli.console import Console, local_time, plural, short_path
+from synthorg_tui.cli.console import Console, local_time, plural
 from synthorg_tui.cli.proposal_shapes import short_hash
+from synthorg_tui.core.paths import short_path
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.procedural.models import Evidence

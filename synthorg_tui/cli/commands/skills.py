@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.console import Console, cut, local_time, plural, short_path
+from synthorg_tui.cli.console import Console, cut, local_time, plural
 from synthorg_tui.cli.context import AnyEngine, Context, UsageError
 from synthorg_tui.cli.shapes import Json
-from synthorg_tui.core.paths import expand_home
+from synthorg_tui.core.paths import expand_home, short_path
 from synthorg_tui.skills.library import RootState, SkillLibrary, read_skill
 from synthorg_tui.skills.models import Finding, RootScope, Severity, SkillFile, SkillRoot
 from synthorg_tui.skills.writer import FILE_NAME

@@ -170,7 +170,9 @@ class ActivityView(ListPane):
 
     def _draw_seats(self) -> None:
         seats, before = self.seat_list, self.seat_list.value
-        seats.placeholder = drawn.no_seats(self.port is not None and self.port.is_open)
+        seats.placeholder = drawn.no_seats(
+            self.port is not None and self.port.is_open, self._error is not None
+        )
         seats.show(lambda width: list(drawn.seat_lines(self.activity, width, self.now())))
         seats.styles.height = min(max(seats.row_count, 1), 3 if self.narrow else 8) + 2
         key = _seat_key(before)

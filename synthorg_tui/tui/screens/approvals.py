@@ -103,9 +103,11 @@ class ApprovalsScreen(ApprovalsView):
             done = await approvals.approve_many(pairs)
             for item_id, _ in done.refused:
                 self.inbox.reviewed.pop(item_id, None)
-            say(self, f"Approved {counted(done.approved, 'item')} · u takes back")
-            for _, reason in done.refused:
-                say(self, reason, severity="warning")
+            told = f"Approved {counted(done.approved, 'item')} · u takes back"
+            refused = [reason for _, reason in done.refused]
+            say(
+                self, " · ".join([told, *refused]), severity="warning" if refused else "information"
+            )
             self.reload()
 
         start(self, approve, group="change", newest_only=False)

@@ -10,10 +10,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input
 
 from synthorg_tui.tui.actions import CONTEXTS, bindings, of
-from synthorg_tui.tui.view_models.ink import Line, line
+from synthorg_tui.tui.state import keymap_of
+from synthorg_tui.tui.view_models.ink import Line, line, wrap
 from synthorg_tui.tui.widgets.inked import LineBar, LineView
 
 _MAX_LISTED = 8
+_WIDTH = 62
+"""Columns inside of a dialog where the terminal is wide enough."""
 
 
 class ConfirmDialog(ModalScreen[bool]):
@@ -34,7 +37,9 @@ class ConfirmDialog(ModalScreen[bool]):
         if len(self._touched) > _MAX_LISTED:
             listed.append(line((f"    and {len(self._touched) - _MAX_LISTED:,} more", "muted")))
         if self._note:
-            listed += [Line(), line((f"    {self._note}", "muted"))]
+            note = line((f"    {self._note}", "muted"))
+            note.hang = 4
+            listed += [Line(), *wrap(note, min(_WIDTH, int(self.app.size.width * 0.96) - 6))]
         body = LineBar([line((self._question, "strong")), Line(), *listed], id="question")
         body.styles.height = len(listed) + 2
         with Vertical(id="dialog", classes="dialog"):
@@ -76,11 +81,16 @@ class PromptDialog(ModalScreen[str | None]):
         with Vertical(classes="dialog"):
             yield LineBar([line((self._question, "strong"))])
             yield Input(self._value, compact=True, id="answer")
-            yield LineBar([line((self._hint, "muted"))])
+            yield LineBar([line((self._hint, "muted"))], id="hint")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """The answer, or nothing when it is blank."""
-        self.dismiss(event.value.strip() or None)
+        """The answer; a blank one is none yet."""
+        if answer := event.value.strip():
+            self.dismiss(answer)
+        else:
+            self.query_one("#hint", LineBar).show(
+                line(("! ", "bad"), ("Nothing is written yet · esc leaves", "warn"))
+            )
 
     def action_cancel(self) -> None:
         """No answer."""
@@ -110,7 +120,8 @@ class HelpScreen(ModalScreen[None]):
         for context in self._contexts:
             made.append(line((CONTEXTS[context], "title")))
             for action in of(context):
-                keys = line((f"  {action.shown:<6}", "accent"), (f"{action.label:<11}", "strong"))
+                key = action.key(keymap_of(self.app))
+                keys = line((f"  {key:<6}", "accent"), (f"{action.label:<11}", "strong"))
                 keys.hang = keys.width
                 made.append(keys.add(action.help, "muted"))
             made.append(Line())

@@ -96,8 +96,12 @@ class MemoryForm(ModalScreen[Written | None]):
             if self._row is None:
                 agent = self._agents[0] if len(self._agents) == 1 else ""
                 yield LineBar([line(("Agent", "muted"))])
+                such = f", such as {safe_text(self._agents[0])}" if self._agents else ""
                 yield Input(
-                    safe_text(agent), placeholder="Whose memory it is", compact=True, id="agent"
+                    safe_text(agent),
+                    placeholder=f"Whose memory it is{such}",
+                    compact=True,
+                    id="agent",
                 )
             yield LineBar([line(("Category", "muted"))])
             yield CategoryPicker(self._row.category if self._row else MemoryCategory.SEMANTIC)
@@ -142,6 +146,7 @@ class MemoryForm(ModalScreen[Written | None]):
             self.query_one("#note", LineBar).show(
                 line(("! ", "bad"), (f"Needs {missing}.", "warn"))
             )
+            self.query_one("#agent" if not agent else "#content").focus()
             return
         unchanged = self._row is not None and self._content == self._shown
         tags_box = self.query_one("#tags", Input).value

@@ -84,6 +84,7 @@ class ImportScreen(Screen[bool]):
                 Line(),
                 line(("Claude Code keeps them in ~/.claude, Codex in ~/.codex.", "text")),
                 line(("synthorg-tui import PATH", "accent"), (" reads any other place.", "muted")),
+                line(("l", "accent"), (" loads a sample to look around in", "muted")),
             ]
         self._draw_places()
         if self._start and self._places:
@@ -99,24 +100,39 @@ class ImportScreen(Screen[bool]):
         places = self.query_one(FixedList)
         places.styles.height = max(len(self._places), 5) + 2
         places.show(made)
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """An import can only be stopped while it runs, and only what was found be chosen."""
+        if action == "cancel":
+            return self.importing
+        if action in ("mark", "start"):
+            return bool(self._places) and not self.importing
+        if action == "sample":
+            return not (self._places or self.importing or self._sample)
+        return super().check_action(action, parameters)
+
+    def action_sample(self) -> None:
+        """Load the sample sessions."""
+        self._sample = True
+        self._begin(())
 
     def action_mark(self) -> None:
         """Choose the place under the cursor, or leave it out."""
         place = self.query_one(FixedList).value
-        if isinstance(place, FoundPlace) and not self.importing:
+        if isinstance(place, FoundPlace):
             self._chosen ^= {place.root}
             self._draw_places()
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
         """Enter on a place starts the import."""
         event.stop()
-        self.action_start()
+        if not self.importing:
+            self.action_start()
 
     def action_start(self) -> None:
         """Import the chosen places."""
         roots = [place.root for place in self._places if place.root in self._chosen]
-        if self.importing:
-            return
         if not roots:
             say(self, "Choose a place with space first", severity="warning")
             return
@@ -128,6 +144,9 @@ class ImportScreen(Screen[bool]):
         self._cancel.clear()
         self.add_class("-running")
         self.remove_class("-done")
+        self.set_class(self._sample, "-sample")
+        self.query_one(FixedList).styles.height = len(self._places) + 2
+        self.refresh_bindings()
         self.query_one("#progress", LineBar).show(line(("Reading …", "muted")))
         start(self, partial(self._run, roots), group="import", newest_only=False)
 
@@ -149,6 +168,7 @@ class ImportScreen(Screen[bool]):
             self._tell_report(outcome)
         finally:
             self.importing = False
+            self.refresh_bindings()
 
     def _stepped(self, step: ImportStep) -> None:
         self.post_message(self.Stepped(step))
@@ -172,13 +192,14 @@ class ImportScreen(Screen[bool]):
         shown = [line(("✗ ", "bad"), (error.message, "text"))]
         if error.remedy:
             shown += [Line(), line(("→ ", "accent"), (error.remedy, "text"))]
-        self.query_one("#report", LineView).show(shown)
+        report = self.query_one("#report", LineView)
+        report.show(shown)
+        report.focus()
 
     def action_cancel(self) -> None:
         """Stop at the next file; what is done is kept."""
-        if self.importing:
-            self._cancel.set()
-            say(self, "Stopping; what is done is kept")
+        self._cancel.set()
+        say(self, "Stopping; what is done is kept")
 
     def action_close(self) -> None:
         """Back, unless an import runs."""

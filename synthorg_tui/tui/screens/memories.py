@@ -1,7 +1,6 @@
 """The Memories pane: what can be done with memories on top of looking at them."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -23,14 +22,6 @@ MAX_MARKED = 3000
 """Most memories that one key marks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Undo:
-    """How to take back the last change."""
-
-    said: str
-    act: Callable[[], Awaitable[object]]
-
-
 class MemoriesScreen(RenewingScreen):
     """Marks, writes, edits, deletes, restores, copies and exports memories."""
 
@@ -45,7 +36,7 @@ class MemoriesScreen(RenewingScreen):
         panes: Panes,
     ) -> None:
         super().__init__(state=state, now=now, panes=panes)
-        self._undo: list[Undo] = []
+        self._undo: list[Callable[[], Awaitable[str]]] = []
         self._range_from: int | None = None
 
     def _ready(self) -> MemoryDesk | None:
@@ -138,10 +129,13 @@ class MemoriesScreen(RenewingScreen):
 
             async def add() -> str:
                 memory_id = await desk.add(draft)
-                self._undo.append(
-                    Undo("Took back the new memory", lambda: desk.remove([memory_id]))
-                )
-                return "Added"
+
+                async def take_back() -> str:
+                    await desk.remove([memory_id])
+                    return "Took back the new memory"
+
+                self._undo.append(take_back)
+                return "Added · u takes it back"
 
             self._do(add)
 
@@ -191,8 +185,12 @@ class MemoriesScreen(RenewingScreen):
 
         async def edit() -> str:
             await desk.edit(row.id, change)
-            self._undo.append(Undo("Took the edit back", lambda: desk.edit(row.id, back)))
+            self._undo.append(take_back)
             return "Saved · u takes it back"
+
+        async def take_back() -> str:
+            await desk.edit(row.id, back)
+            return "Took the edit back"
 
         self._do(edit)
 
@@ -226,8 +224,12 @@ class MemoriesScreen(RenewingScreen):
         async def delete() -> str:
             count = await desk.remove(ids)
             self.listing.marks = self.listing.marks.without(ids)
-            self._undo.append(Undo(f"Restored {memories(count)}", lambda: desk.restore(ids)))
+            self._undo.append(restore)
             return f"Deleted {memories(count)} · u brings back"
+
+        async def restore() -> str:
+            count = await desk.restore(ids)
+            return f"Restored {memories(count)}" if count else "Nothing of it is left to restore"
 
         self._do(delete)
 
@@ -236,13 +238,7 @@ class MemoriesScreen(RenewingScreen):
         if not self._undo:
             self.action_deleted()
             return
-        undo = self._undo.pop()
-
-        async def take_back() -> str:
-            await undo.act()
-            return undo.said
-
-        self._do(take_back)
+        self._do(self._undo.pop())
 
     def action_deleted(self) -> None:
         """List what was deleted."""

@@ -21,7 +21,6 @@ class RenewingScreen(BrowseScreen):
 
     def __init__(self, *, state: UiState, now: Callable[[], datetime], panes: Panes) -> None:
         super().__init__(state=state, now=now, panes=panes)
-        self._is_stale = False
         self._soon = Soon(self, self._renew, KEEP_UP_AFTER)
 
     def keep_up(self) -> None:
@@ -29,12 +28,10 @@ class RenewingScreen(BrowseScreen):
         self._soon.ask()
 
     def on_screen_resume(self) -> None:
-        """Show what changed meanwhile."""
-        if self._is_stale:
-            self._renew()
+        """Show what changed meanwhile, also in the other panes."""
+        self._renew()
 
     def _renew(self) -> None:
-        self._is_stale = not self.is_current
         if self.shelf is not None and self.is_current:
             start(self, partial(self._read_again, self.shelf, self.listing.generation), group="new")
 

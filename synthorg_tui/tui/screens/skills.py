@@ -144,6 +144,10 @@ class SkillsScreen(SkillsView):
 
     def action_restore(self) -> None:
         """Write our version back over the one on disk, after asking."""
+        row = self.row
+        if row is not None and row.state == "valid":
+            say(self, f"Nothing to write back: {row.name} is on disk as we know it")
+            return
         self._ask(
             "Write our version back?",
             "Write",

@@ -4,6 +4,7 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.paths import short_path
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.jobs import copy, say, start
 from synthorg_tui.tui.ports import MemoryDesk
@@ -55,7 +56,8 @@ class SourceScreen(Screen[None]):
             where.show(line((" " + one_line(source), "muted")))
             return
         span = f"lines {excerpt.first_line}–{excerpt.last_line}"
-        where.show(line((f" {span} ", "title"), (f" {one_line(excerpt.path)}", "muted")))
+        path = one_line(short_path(excerpt.path))
+        where.show(line((f" {span} ", "title"), (f" {path}", "muted")))
         named = [text for n, text in excerpt.lines if excerpt.first_line <= n <= excerpt.last_line]
         self._referenced = "\n".join(named)
         shown = excerpt_lines(excerpt)

@@ -61,6 +61,8 @@ class WelcomeScreen(Screen[Beginning]):
             files = sum(place.files for place in places)
             total = size(sum(place.bytes for place in places))
             self._found = f"{counted(files, 'session file')}, {total}" if files else "none found"
+            if not files:
+                self.query_one(FixedList).move_to(1)
         self._draw()
 
     def _draw(self) -> None:

@@ -173,8 +173,10 @@ def _weighed(each: Weighed, width: int) -> list[Line]:
     return [digests.weighed_line(each, width), reason]
 
 
-def no_seats(is_open: bool) -> list[Line]:
+def no_seats(is_open: bool, has_failed: bool) -> list[Line]:
     """What stands where the agents would be."""
+    if has_failed:
+        return [line(("The store is not open: no agent can connect.", "muted"))]
     if not is_open:
         return [line(("Agents can connect in a moment …", "muted"))]
     return [line(("No agent is connected.", "muted"))]

@@ -51,7 +51,8 @@ def read_filter(text: str, known: Sequence[str] = OPERATORS, states: Sequence[st
             if value and (name != "is" or value in states):
                 operators.append((name, value))
             else:
-                problem = f"{token} says nothing; is: takes {', '.join(states)}"
+                takes = f"one of {', '.join(states)}" if name == "is" else "a word"
+                problem = f"{token} says nothing; {name}: takes {takes}"
         elif token.startswith("-"):
             without.extend([token[1:]] if len(token) > 1 else [])
         else:

@@ -120,6 +120,8 @@ def diff_lines(old: str, new: str) -> list[Line]:
             continue
         made.extend(line((f"  - {part}", "bad")) for part in before[i1:i2])
         made.extend(line((f"  + {part}", "good")) for part in after[j1:j2])
+    for each in made:
+        each.hang = 4
     return made
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from synthorg_tui.core.paths import short_path
 from synthorg_tui.tui.ports import FoundPlace, ImportOutcome, ImportStep
 from synthorg_tui.tui.view_models.clockwork import counted, duration, memories, size
 from synthorg_tui.tui.view_models.ink import Line, beside, line, one_line
@@ -14,7 +15,7 @@ def place_line(place: FoundPlace, width: int, *, chosen: bool) -> Line:
     """One found place with how much is there."""
     box = ("■ ", "accent") if chosen else ("□ ", "muted")
     left = line(("  ", "text"), box, (place.reader, "strong"), ("  ", "text"))
-    left.add(one_line(place.root), "muted")
+    left.add(one_line(short_path(place.root)), "muted")
     right = line((f"{counted(place.files, 'file')}  {size(place.bytes).rjust(8)} ", "text"))
     return beside(left, right, width)
 
@@ -69,7 +70,9 @@ def _skipped(skipped: Sequence[tuple[str, str]]) -> list[Line]:
         return [line(("Nothing was left out.", "muted"))]
     made = [line((f"Left out: {counted(len(skipped), 'file')}", "title"))]
     for path, reason in skipped[:_MAX_SKIPPED]:
-        made.append(line(("  " + one_line(path), "text"), (f"  {one_line(reason)}", "warn")))
+        told = line((f"  {one_line(short_path(path))}", "text"), (f"  {one_line(reason)}", "warn"))
+        told.hang = 4
+        made.append(told)
     if len(skipped) > _MAX_SKIPPED:
         made.append(line((f"  and {len(skipped) - _MAX_SKIPPED:,} more", "faint")))
     return made

@@ -110,6 +110,8 @@ def _with_operator(
 
 def _with_category(query: Query, value: str) -> Query:
     found = [c for c in MemoryCategory if value and c.value.startswith(value.lower())]
+    if not value:
+        return _problem(query, f"cat: needs one of {_CATEGORY_NAMES}")
     if not found:
         return _problem(query, f"cat:{value} is none of {_CATEGORY_NAMES}")
     what = replace(query.criteria, categories=(*query.criteria.categories, *found))
@@ -118,6 +120,8 @@ def _with_category(query: Query, value: str) -> Query:
 
 def _with_since(query: Query, value: str, now: datetime) -> Query:
     since = read_since(value, now)
+    if not value:
+        return _problem(query, "since: needs a time, as in since:12h, 7d, 2w or 2026-01-31")
     if since is None:
         return _problem(query, f"since:{value} is no time; write 12h, 7d, 2w or 2026-01-31")
     what = replace(query.criteria, since=since)
@@ -127,8 +131,11 @@ def _with_since(query: Query, value: str, now: datetime) -> Query:
 def _with_agent(query: Query, value: str, agents: tuple[str, ...]) -> Query:
     exact = [agent for agent in agents if agent.lower() == value.lower()]
     found = exact or [agent for agent in agents if value and value.lower() in agent.lower()]
-    if not value or (agents and not found):
-        return _problem(query, f"agent:{value} is none of {', '.join(agents) or 'the agents'}")
+    if not value:
+        such = f" such as {agents[0]}" if agents else ""
+        return _problem(query, f"agent: needs an agent{such}, or a part of its name")
+    if agents and not found:
+        return _problem(query, f"agent:{value} is none of {', '.join(agents)}")
     found = found or [value]
     what = replace(query.criteria, agents=tuple(dict.fromkeys((*query.criteria.agents, *found))))
     return _extended(query, what, *(Chip("agent", f"@{agent}") for agent in found))

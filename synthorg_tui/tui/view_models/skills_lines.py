@@ -3,6 +3,7 @@
 import difflib
 from datetime import datetime
 
+from synthorg_tui.core.paths import short_path
 from synthorg_tui.tui.skills_ports import Problem, Root, Skill, SkillRow
 from synthorg_tui.tui.view_models.approvals_lines import keys_line
 from synthorg_tui.tui.view_models.approvals_review import (
@@ -53,7 +54,7 @@ def root_line(root: Root, count: int, width: int) -> Line:
     """A root: whose it is, and where; of a long path the end is shown."""
     head = line((f"{root.scope} ", "title"))
     room = max(width - head.width - len(f" {count:,}") - 1, 8)
-    path = one_line(root.path)
+    path = one_line(short_path(root.path))
     head.add(path if len(path) <= room else "…" + path[1 - room :], "muted")
     return beside(head, line((f"{count:,}", "muted")), width)
 
@@ -123,7 +124,7 @@ def known_lines(skill: Skill, now: datetime) -> list[Line]:
         made.append(fact("waits", "a reviews what changed on disk", "accent"))
     if row.state == "found":
         made.append(fact("found", "it was here before us: a reviews it, agents don't get it yet"))
-    made.append(fact("file", one_line(row.path), "accent"))
+    made.append(fact("file", one_line(short_path(row.path)), "accent"))
     used = f"{row.applied:,}×" if row.applied else "never yet"
     last = f", last {moment(row.applied_at, now)}" if row.applied_at else ""
     made.append(fact("applied", used + last))

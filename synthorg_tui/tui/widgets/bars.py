@@ -1,44 +1,69 @@
 """The header and the footer every screen has."""
 
 from textual import events
+from textual.widgets import Input
 
-from synthorg_tui.tui.actions import Action, footer
+from synthorg_tui.tui.actions import ENTRY, Action, footer
 from synthorg_tui.tui.panes import ACTIVITY, APPROVALS, Panes
+from synthorg_tui.tui.state import keymap_of
 from synthorg_tui.tui.view_models.ink import Line, beside, line
 from synthorg_tui.tui.widgets.inked import LineBar
 
 
 class KeyBar(LineBar):
-    """The keys that matter on this screen; a click does what the key does."""
+    """The keys that do something on this screen now; a click does what the key does.
+
+    Where there is no room for all, help stays and those before it go.
+    """
 
     def __init__(self, *contexts: str, id: str = "keys") -> None:
         super().__init__(id=id)
-        self._actions = footer(*contexts)
+        self._offered = footer(*contexts)
+        self._awake = True
 
     @property
     def actions(self) -> tuple[Action, ...]:
         """What is offered."""
-        return self._actions
+        if isinstance(self.screen.focused, Input):
+            return ENTRY
+        can = self.screen.check_action
+        offered = [each for each in self._offered if can(each.method, ()) is not False]
+        while len(offered) > 1 and sum(map(self._width, offered)) > self.size.width > 0:
+            del offered[-2]
+        return tuple(offered)
 
     def on_mount(self) -> None:
-        """Show the keys."""
-        self.show(self._line())
+        """Show the keys; what they do changes with the focus and with what is going on."""
+        self.screen.bindings_updated_signal.subscribe(self, lambda _screen: self._draw())
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Choose what there is room for."""
+        self._draw()
 
     def wake(self, awake: bool) -> None:
         """Show whether the keys do something yet."""
-        self.show(self._line("accent" if awake else "faint", "muted" if awake else "faint"))
+        self._awake = awake
+        self._draw()
 
-    def _line(self, key: str = "accent", label: str = "muted") -> Line:
+    def _draw(self) -> None:
         made = Line()
-        for action in self._actions:
-            made.add(f" {action.shown} ", key).add(action.label + " ", label)
-        return made
+        for action in self.actions:
+            made.add(f" {self._key(action)} ", "accent" if self._awake else "faint")
+            made.add(action.label + " ", "muted" if self._awake else "faint")
+        self.show(made)
+
+    def _key(self, action: Action) -> str:
+        return action.key(keymap_of(self.app))
+
+    def _width(self, action: Action) -> int:
+        return len(self._key(action)) + len(action.label) + 3
 
     async def on_click(self, event: events.Click) -> None:
         """Run the action under the pointer."""
         right = 0
-        for action in self._actions:
-            right += len(action.shown) + len(action.label) + 3
+        for action in self.actions:
+            right += self._width(action)
             if event.x < right:
                 await self.screen.run_action(action.method)
                 return
@@ -72,11 +97,12 @@ class TopBar(LineBar):
         self._draw()
 
     def _draw(self) -> None:
-        width, right = self.size.width, Line([*self._status.spans, (" ", "text")])
+        width, status = self.size.width, self._status
         left = self._left("synthorg")
-        if width and left.width + right.width >= width:
+        if width and left.width + status.width + 1 >= width:
             left = self._left("")
-            right = right.fit(max(min(right.width, width - left.width - 2), 0))
+            status = _first_parts(status, width - left.width - 2)
+        right = Line([*status.spans, (" ", "text")])
         self.show(beside(left, right, width) if width else left)
 
     def _left(self, product: str) -> Line:
@@ -98,3 +124,11 @@ class TopBar(LineBar):
             ACTIVITY: (("◉", connected), ("+", wrote)),
         }
         return [f"{glyph}{count:,}" for glyph, count in told.get(title, ()) if count]
+
+
+def _first_parts(status: Line, width: int) -> Line:
+    """As many of the parts between dots as there is room for; of the first, what fits."""
+    while status.spans and status.width >= width and " · " in status.spans[-1][0]:
+        text, role = status.spans[-1]
+        status = Line([*status.spans[:-1], (text.rpartition(" · ")[0], role)])
+    return status if status.width < width else status.fit(max(width - 1, 0))

@@ -12,7 +12,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from synthorg_tui.tui.actions import bindings
-from synthorg_tui.tui.view_models.ink import Line
+from synthorg_tui.tui.view_models.ink import Line, wrap
 from synthorg_tui.tui.widgets.inked import Inked
 
 
@@ -166,8 +166,9 @@ class LineList(Inked, ScrollView, can_focus=True):
         return self.strip(lines[part].fit(width), width, self._background(index))
 
     def _placeholder_line(self, y: int, width: int) -> Strip:
-        top = max((self.size.height - len(self.placeholder)) // 3, 0)
-        shown = self.placeholder[y - top] if 0 <= y - top < len(self.placeholder) else Line()
+        rows = [row for each in self.placeholder for row in wrap(each, max(width - 2, 1))]
+        top = max((self.size.height - len(rows)) // 3, 0)
+        shown = rows[y - top] if 0 <= y - top < len(rows) else Line()
         indent = max((width - shown.width) // 2, 1)
         return self.strip(Line([(" " * indent, "text"), *shown.spans]).fit(width), width)
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui.cli import shapes
-from synthorg_tui.cli.console import local_time, plural, short_path
+from synthorg_tui.cli.console import local_time, plural
 from synthorg_tui.cli.context import ACTOR, Context, UsageError
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.execution import SourceRef
+from synthorg_tui.core.paths import short_path
 from synthorg_tui.memory.enums import Sensitivity, SourceKind
 from synthorg_tui.memory.errors import MemoryCapabilityError, MemoryNotFoundError, MemoryStoreError
 from synthorg_tui.memory.extensions import BatchStore, BrowseFilter, Desk, MemoryDraft, MemoryEdit

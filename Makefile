@@ -10,6 +10,8 @@ ARGS    ?=
 export CMAKE_ARGS ?= -DLLAVA_BUILD=OFF -DMTMD_BUILD=OFF -DLLAMA_BUILD_TOOLS=OFF \
 	-DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_SERVER=OFF
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The program is started anew for each command, by the tests all the time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run demo test lint types imports pytest snapshots screenshots bench model clean

@@ -1,12 +1,43 @@
 """Fixtures shared by all tests."""
 
+import gc
 import os
+import shutil
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 REPO = Path(__file__).resolve().parent.parent
+
+MEMORY = Path("/dev/shm")
+ROOM = 4 * 2**30
+
+
+def pytest_configure() -> None:
+    """Keep the tests' files in memory where there is room: a new index waits long for a disk."""
+    if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """For ``-n auto``: more workers than cores, since many tests wait for other processes."""
+    return (os.cpu_count() or 1) * 3 // 2
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that take long, lest one worker is busy when the others have ended."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+def pytest_collection_finish() -> None:
+    """What is there by now stays: looking through it for garbage again and again takes long."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @pytest.fixture(scope="session")
@@ -16,6 +47,24 @@ def shared_dir() -> Path:
     if not (path / "data").is_dir():
         pytest.skip(f"no evaluation data at {path}; set SYNTHORG_SHARED to its folder")
     return path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_model_a_worker() -> Iterator[None]:
+    """Load the bundled embedding model once for all the stores that are opened in this process."""
+    from synthorg_tui.providers.embedding import onnx
+
+    load, loaded = onnx.MiniLMEmbedder._load_session, dict[tuple[Path, int | None], Any]()
+
+    def share(embedder: onnx.MiniLMEmbedder) -> Any:
+        key = onnx.model_path(), embedder._config.threads
+        if key not in loaded:
+            loaded[key] = load(embedder)
+        return loaded[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnx.MiniLMEmbedder, "_load_session", share)
+        yield
 
 
 class FixedClock:

@@ -75,6 +75,7 @@ def _messages(pipe: Connection) -> Iterator[tuple[object, ...]]:
         return
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 async def test_killed_at_any_moment_the_store_keeps_what_it_acknowledged(tmp_path: Path) -> None:
     choose = random.Random(SEED)

@@ -69,6 +69,7 @@ def killed_after(data_dir: Path, action: str, steps: int) -> bool:
     return process.exitcode == -9
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("action", ["approve", "undo", "purge"])
 async def test_a_decision_is_whole_or_was_never_taken(tmp_path: Path, action: str) -> None:

@@ -10,6 +10,7 @@ from activity_fakes import FakeActivity
 from approvals_fakes import FakeApprovals
 from digest_fakes import FakeDigests
 from skills_fakes import FakeSkills
+from textual import _wait
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
@@ -34,8 +35,11 @@ from synthorg_tui.tui.ports import (
 from synthorg_tui.tui.screens import browse
 from synthorg_tui.tui.view_models.query import matches
 
-# Nothing waits for a debounce in these tests.
+# Nothing waits for a debounce in these tests, and twice a key Textual looks every 4 ms, not every
+# 20, whether the process rests.
 browse.DEBOUNCE = browse.LOADING_AFTER = 0.001
+_wait.SLEEP_GRANULARITY /= 5
+_wait.SLEEP_IDLE /= 5
 
 NOW = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
 

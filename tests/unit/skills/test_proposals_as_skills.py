@@ -3,6 +3,7 @@
 import tempfile
 from pathlib import Path
 
+import pytest
 import skills_ref
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -53,6 +54,7 @@ def written(proposal: ProceduralMemoryProposal) -> tuple[str, str]:
     return name, render(document)
 
 
+@pytest.mark.long
 @settings(max_examples=1000, deadline=None)
 @given(proposals)
 @example(LONGEST)

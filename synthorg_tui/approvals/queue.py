@@ -33,9 +33,6 @@ T = TypeVar("T")
 
 LONGEST_SNOOZE = timedelta(days=3650)
 
-ERASED = "(erased)"
-"""Stands where words were."""
-
 _EXPIRY_ACTOR = "clock"
 _OPEN = frozenset({ApprovalStatus.PENDING, ApprovalStatus.EXPIRED})
 _AWAKE = "(status <> 'pending' OR snoozed_until IS NULL OR snoozed_until <= ?)"
@@ -314,46 +311,6 @@ class ApprovalQueue:
         rows.update(db, item)
         self._record(db, item, ApprovalEventKind.REOPENED, str(person), reason)
         return item
-
-    def erase_in(
-        self,
-        db: "duckdb.DuckDBPyConnection",
-        item_id: str,
-        *,
-        actor: str,
-        left: tuple[str, str] | None = None,
-    ) -> None:
-        """Erase what an item says, within the caller's transaction; that it was there stays.
-
-        An item of which nothing is left can't wait: it is rejected, so that it isn't proposed
-        again.
-
-        Args:
-            db: The writer's connection, inside ``Database.write``.
-            item_id: Which item; one that isn't known is passed over.
-            actor: Who erases it.
-            left: Description and payload that it may keep; nothing when missing.
-        """
-        before = rows.find(db, item_id)
-        if before is None:
-            return
-        description, payload = left or ("", "")
-        changes: dict[str, object] = {"description": description, "payload": payload}
-        if left is None:
-            changes |= {"title": ERASED, "metadata": {}, "task_id": None, "source": None}
-            changes |= {"decision_reason": before.decision_reason and ERASED}
-            if before.status in _OPEN:
-                changes |= {
-                    "status": ApprovalStatus.REJECTED,
-                    "decided_at": self._clock.now(),
-                    "decided_by": actor,
-                    "decision_reason": ERASED,
-                    "snoozed_until": None,
-                }
-            rows.erase_reasons(db, item_id)
-        item = _changed(before, **changes)
-        rows.update(db, item)
-        self._record(db, item, ApprovalEventKind.REVISED, actor, ERASED)
 
     def _pending(self, db: "duckdb.DuckDBPyConnection", item_id: str) -> ApprovalItem:
         item = rows.known(db, item_id)

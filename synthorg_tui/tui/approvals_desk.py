@@ -108,8 +108,7 @@ class EngineApprovals:
 
     async def undo(self) -> str | None:
         """Take back the last decision."""
-        decision = await self._engine.reviews.undo(person())
-        return f"Took back: {decision.title}" if decision else None
+        return undone(await self._engine.reviews.undo(person()))
 
     def listen(self, changed: Callable[[], None]) -> None:
         """Tell when an agent or a command may have changed the queue."""
@@ -160,6 +159,14 @@ def told(done: str, decision: "Decision") -> str:
     )
     where = f" · {short_path(decision.paths[0])}" if decision.paths and not kept else ""
     return f"{done}{where}{kept} · u takes it back"
+
+
+def undone(decision: "Decision | None") -> str | None:
+    """What an undo took back, in a line."""
+    if decision is None:
+        return None
+    many = decision.count > 1
+    return f"Undid {decision.title}" if many else f"Took back: {decision.title}"
 
 
 def occurrence(evidence: "Evidence") -> Occurrence:

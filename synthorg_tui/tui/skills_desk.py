@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.tui.approvals_desk import occurrence, person, told
+from synthorg_tui.tui.approvals_desk import occurrence, person, told, undone
 from synthorg_tui.tui.skills_ports import Problem, Root, Shelf, Skill, SkillRow, Version
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ class EngineSkills:
 
     async def undo(self) -> str | None:
         """Take back the last decision."""
-        decision = await self._engine.reviews.undo(person())
-        return f"Took back: {decision.title}" if decision else None
+        return undone(await self._engine.reviews.undo(person()))
 
     def watch(self, changed: Callable[[int], None]) -> None:
         """Tell of every change in the roots."""

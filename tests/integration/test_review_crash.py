@@ -6,7 +6,7 @@ from pathlib import Path
 
 import crash_decider
 import pytest
-from review_kit import Office, lesson, office, on_disk
+from review_kit import PERSON, Office, lesson, office, on_disk
 
 from synthorg_tui.memory.procedural.models import ProceduralMemoryScope
 from synthorg_tui.persistence.operations import has_open
@@ -28,10 +28,24 @@ async def prepare(data_dir: Path, action: str) -> None:
     For a purge that of the skill is all there is to decide.
     """
     async with office(data_dir) as desk:
+        if action == "undo a bulk":
+            await approve_two(desk)
+            return
         old = await desk.approve(await desk.propose(lesson(scope=ProceduralMemoryScope.ORG)))
         item_id = await desk.propose(lesson("b", discovery="Better.", supersedes=(old,)))
         if action == "undo":
             await desk.approve(item_id)
+
+
+async def approve_two(desk: Office) -> None:
+    """Two lessons, approved as one."""
+    words = ("Alpha comes first.", "Beta is next.")
+    ids = [
+        await desk.propose(lesson(each, discovery=each, condition=each, action=each))
+        for each in words
+    ]
+    shown = [(each, (await desk.desk.review(each)).shown) for each in ids]
+    assert len((await desk.desk.approve_many(shown, PERSON)).decisions) == len(words)
 
 
 async def outline(desk: Office) -> dict[str, object]:
@@ -71,8 +85,12 @@ def killed_after(data_dir: Path, action: str, steps: int) -> bool:
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("action", ["approve", "undo", "purge"])
-async def test_a_decision_is_whole_or_was_never_taken(tmp_path: Path, action: str) -> None:
+@pytest.mark.parametrize(
+    ("action", "decisions"), [("approve", 1), ("undo", 1), ("undo a bulk", 2), ("purge", 1)]
+)
+async def test_a_decision_is_whole_or_was_never_taken(
+    tmp_path: Path, action: str, decisions: int
+) -> None:
     origin = tmp_path / "data"  # the ledger knows skills by their paths
     kept = tmp_path / "kept"
     await prepare(origin, action)
@@ -91,4 +109,4 @@ async def test_a_decision_is_whole_or_was_never_taken(tmp_path: Path, action: st
     shutil.rmtree(origin)
     shutil.copytree(kept, origin)
     assert seen[0] == await outcome(origin), "killed before the first step, something changed"
-    assert len(seen) == 2, "a decision was found half taken"
+    assert len(seen) == decisions + 1, "a decision was found half taken"

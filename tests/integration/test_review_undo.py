@@ -21,7 +21,7 @@ from synthorg_tui.approvals.models import ApprovalEventKind, ApprovalItem
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.procedural.ledger import SkillStatus
 from synthorg_tui.memory.procedural.models import Lesson, PrunePayload
-from synthorg_tui.memory.procedural.review_models import DecisionKind
+from synthorg_tui.memory.procedural.review_models import BulkOutcome, DecisionKind
 from synthorg_tui.skills.errors import SkillPathError
 
 NAME = "pushing-a-new-branch-needs-its-upstream-set"
@@ -52,6 +52,67 @@ async def test_undoing_an_edited_approval_brings_the_first_wording_back(tmp_path
         before = await desk.state()
         await desk.approve(item_id, edited=proposal(action="Push with -u."))
         await desk.desk.undo(PERSON)
+        assert await desk.state() == before
+
+
+async def bulk_of(desk: Office, *words: str) -> BulkOutcome:
+    """Approve lessons about these words in one go."""
+    ids = [
+        await desk.propose(lesson(each, discovery=each, condition=each, action=each))
+        for each in words
+    ]
+    shown = [(each, (await desk.desk.review(each)).shown) for each in ids]
+    return await desk.desk.approve_many(shown, PERSON)
+
+
+async def test_what_was_approved_in_bulk_is_taken_back_as_one(tmp_path: Path) -> None:
+    async with office(tmp_path) as desk:
+        first = await desk.approve(await desk.propose(lesson()))
+        await bulk_of(desk, "Alpha comes first.", "Beta is next.", "Gamma waits.")
+    async with office(tmp_path) as desk:
+        assert len(await desk.desk.undoable()) == 3
+        decision = await desk.desk.undo(PERSON)
+        assert [entry.id for entry in await desk.memories()] == [first]
+        assert len(await desk.desk.inbox()) == 3
+        assert len(list(desk.skills.glob("*/SKILL.md"))) == 1
+        assert len(await desk.desk.undoable()) == 1
+    assert decision is not None
+    assert (decision.title, decision.count, len(decision.paths)) == ("3 approvals", 3, 3)
+
+
+async def test_two_bulks_are_taken_back_one_after_the_other(tmp_path: Path) -> None:
+    async with office(tmp_path) as desk:
+        await bulk_of(desk, "Alpha comes first.", "Beta is next.")
+        await bulk_of(desk, "Gamma waits.", "Delta is a river.")
+        await desk.desk.undo(PERSON)
+        assert len(await desk.memories()) == 2
+        await desk.desk.undo(PERSON)
+        assert await desk.memories() == ()
+
+
+async def test_of_a_bulk_one_of_which_was_undone_the_rest_is_taken_back(tmp_path: Path) -> None:
+    """As a crash in the middle of it leaves it."""
+    async with office(tmp_path) as desk:
+        await bulk_of(desk, "Alpha comes first.", "Beta is next.", "Gamma waits.")
+        last = (await desk.parts.journal.last_undoable())[0]
+        await desk.backend.core.database.write(
+            lambda db: db.execute(
+                "UPDATE operations SET undone_by = 0 WHERE number = ?", [last.number]
+            )
+        )
+        decision = await desk.desk.undo(PERSON)
+    assert decision is not None
+    assert decision.count == 2
+
+
+async def test_a_file_that_changed_keeps_the_whole_bulk(tmp_path: Path) -> None:
+    async with office(tmp_path) as desk:
+        outcome = await bulk_of(desk, "Alpha comes first.", "Beta is next.")
+        path = Path(outcome.decisions[0].paths[0])
+        path.write_text(path.read_text() + "Mine.\n")
+        before = await desk.state()
+        with pytest.raises(ApprovalConflictError, match="changed since"):
+            await desk.desk.undo(PERSON)
         assert await desk.state() == before
 
 

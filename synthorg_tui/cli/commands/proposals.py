@@ -115,9 +115,11 @@ async def run_snooze(context: Context) -> int:
 async def run_undo(context: Context) -> int:
     """Take the last decision back."""
     async with _deciding(context) as engine, _person(engine, None) as terminal:
-        if terminal.ask("Take the last decision back? Type undo:") != "undo":
+        titles = await engine.reviews.undoable()
+        what = f"{len(titles)} approvals" if len(titles) > 1 else "the last decision"
+        if titles and terminal.ask(f"Take {what} back? Type undo:") != "undo":
             raise DeclinedError("nothing was changed")
-        decision = await engine.reviews.undo(terminal.person)
+        decision = await engine.reviews.undo(terminal.person) if titles else None
     if decision is None:
         raise UsageError("there is no decision to take back")
     return _told(context, decision)

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from synthorg_tui.approvals.person import Person, Policy
@@ -16,7 +17,7 @@ from synthorg_tui.memory.procedural.journal import Journal, Operation
 from synthorg_tui.memory.procedural.ledger import SkillStatus
 from synthorg_tui.memory.procedural.models import ProceduralMemoryScope
 from synthorg_tui.memory.procedural.review_models import Decision, DecisionKind
-from synthorg_tui.memory.procedural.undoing import undo_in, undo_plan
+from synthorg_tui.memory.procedural.undoing import check_undoable, undo_in, undo_plan
 from synthorg_tui.skills.errors import SkillWriteError
 
 if TYPE_CHECKING:
@@ -27,12 +28,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What is decided; ``payload`` is the item's, where the person edits it."""
+    """What is decided; ``payload`` is the item's, where the person edits it.
+
+    ``bulk`` is the same for decisions that are taken as one.
+    """
 
     kind: DecisionKind
     title: str
     item_id: str | None = None
     payload: str | None = None
+    bulk: str = ""
 
 
 class Decider:
@@ -81,22 +86,33 @@ class Decider:
                 title=cause.title,
                 actor=str(person),
                 at=self._clock.now(),
-                effects=effects.model_copy(update={"payload_before": cause.payload}),
+                effects=effects.model_copy(
+                    update={"payload_before": cause.payload, "bulk": cause.bulk}
+                ),
             )
 
         decision = await self.carry_out(plan.bundle, within, actor=str(person))
         _tell_superseded(plan)
         return decision
 
+    async def undoable(self) -> tuple[str, ...]:
+        """Titles of what ``undo`` would take back, last first."""
+        return tuple(each.title for each in await self._journal.last_undoable())
+
     async def undo(self, person: Person) -> Decision | None:
         """Take back the last decision that still stands, ``None`` when there is none.
 
-        Raises ``ApprovalConflictError`` when a file it wrote has been changed since.
+        Decisions taken as one are taken back as one: each whole, last first; what a crash leaves
+        of them is taken back the next time. Raises ``ApprovalConflictError``, and nothing is
+        changed, when a file that one of them wrote has been changed since.
         """
         await self.settle()
-        operation = await self._journal.last_undoable()
-        if operation is None:
-            return None
+        operations = await self._journal.last_undoable()
+        await asyncio.to_thread(check_undoable, operations)
+        undone = [await self._undo(operation, person) for operation in operations]
+        return _as_one(undone) if undone else None
+
+    async def _undo(self, operation: Operation, person: Person) -> Decision:
         plan = await asyncio.to_thread(undo_plan, operation)
         at = self._clock.now()
 
@@ -148,6 +164,21 @@ def _unfinished(operation: Operation, error: SkillWriteError) -> SkillWriteError
     return SkillWriteError(
         f"{operation.title!r} is {operation.kind.value.replace('_', ' ')}, but {error.message}",
         remedy="Make room or give access: it is finished with the next decision or start.",
+    )
+
+
+def _as_one(undone: Sequence[Decision]) -> Decision:
+    """What was undone, as one decision."""
+    if len(undone) == 1:
+        return undone[0]
+    return replace(
+        undone[-1],
+        title=f"{len(undone)} approvals",
+        item_id=None,
+        memory_ids=tuple(chain.from_iterable(each.memory_ids for each in undone)),
+        paths=tuple(chain.from_iterable(each.paths for each in undone)),
+        left_alone=tuple(chain.from_iterable(each.left_alone for each in undone)),
+        count=len(undone),
     )
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
-from synthorg_tui.approvals.queue import ERASED
+from synthorg_tui.approvals.erasing import ERASED
 from synthorg_tui.memory.procedural import journal, ledger
 from synthorg_tui.memory.procedural.journal import Effects, Operation
 from synthorg_tui.memory.procedural.models import PrunePayload

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
+from synthorg_tui.approvals.erasing import erase_in
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.clock import Clock
@@ -149,25 +150,24 @@ class Erasure:
     def _erase_in(
         self, db: "Connection", plan: _Plan, memory_ids: Sequence[str], actor: str
     ) -> Operation:
+        now = self._clock.now()
         purge = journal.record_in(
             db,
             kind=DecisionKind.PURGED,
             item_id=None,
             title=TITLE,
             actor=actor,
-            at=self._clock.now(),
+            at=now,
             effects=Effects(files=plan.steps),
         )
         for trace in plan.skills:
             erased_rows.erase_skill(db, trace)
         erased_rows.drop_memories(db, memory_ids)
         for item_id in sorted(plan.items):
-            self._queue.erase_in(db, item_id, actor=actor)
+            erase_in(db, item_id, actor=actor, at=now)
         for item, payload in plan.prunes:
-            reasons = "\n".join(payload.reasons.values())
-            self._queue.erase_in(
-                db, item.id, actor=actor, left=(reasons, payload.model_dump_json())
-            )
+            left = ("\n".join(payload.reasons.values()), payload.model_dump_json())
+            erase_in(db, item.id, actor=actor, at=now, left=left)
         erased_rows.erase_operations(
             db, plan.operations, skills=plan.skills, items=plan.items, by=purge.number
         )

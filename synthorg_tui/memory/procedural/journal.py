@@ -63,7 +63,8 @@ class Effects(FrozenModel):
 
     ``records_before`` are the skills it changed as they were, ``None`` for one that is new;
     ``payload_before`` is the item's when the person edited it. ``left_alone`` are files that
-    somebody else changed before they were written.
+    somebody else changed before they were written. Decisions that were taken as one have the same
+    ``bulk``; it is empty for others.
     """
 
     files: tuple[FileStep, ...] = ()
@@ -72,6 +73,7 @@ class Effects(FrozenModel):
     records_before: dict[str, SkillRecord | None] = Field(default_factory=dict)
     payload_before: str | None = None
     left_alone: tuple[str, ...] = ()
+    bulk: str = ""
 
 
 class Operation(FrozenModel):
@@ -132,8 +134,8 @@ class Journal:
         """Every decision, in order."""
         return await self._database.read(lambda db: _select(db, "ORDER BY number"))
 
-    async def last_undoable(self) -> Operation | None:
-        """The last decision that can be taken back, or ``None``."""
+    async def last_undoable(self) -> tuple[Operation, ...]:
+        """The last decision that can be taken back; with it, last first, those taken as one."""
         return await self._database.read(last_undoable)
 
     def _finished(
@@ -260,15 +262,21 @@ def open_operations(db: "Connection") -> tuple[Operation, ...]:
     return _select(db, "WHERE state = 'open' ORDER BY number")
 
 
-def last_undoable(db: "Connection") -> Operation | None:
-    """The last decision that can be taken back, or ``None``; an undo or a purge can't be."""
-    undoable = "undone_by IS NULL AND kind NOT IN ('undone', 'purged')"
-    found = _select(db, f"WHERE {undoable} ORDER BY number DESC LIMIT 1")
-    return found[0] if found else None
+def last_undoable(db: "Connection") -> tuple[Operation, ...]:
+    """The last decision that can be taken back; with it, last first, those taken as one.
+
+    An undo or a purge can't be.
+    """
+    undoable = "WHERE undone_by IS NULL AND kind NOT IN ('undone', 'purged')"
+    last = _select(db, f"{undoable} ORDER BY number DESC LIMIT 1")
+    bulk = last[0].effects.bulk if last else ""
+    if not bulk:
+        return last
+    return _select(db, f"{undoable} AND contains(effects, ?) ORDER BY number DESC", [bulk])
 
 
-def _select(db: "Connection", clause: str) -> tuple[Operation, ...]:
-    rows = db.execute(f"SELECT {_COLUMNS} FROM operations {clause}").fetchall()
+def _select(db: "Connection", clause: str, values: Sequence[object] = ()) -> tuple[Operation, ...]:
+    rows = db.execute(f"SELECT {_COLUMNS} FROM operations {clause}", list(values)).fetchall()
     return tuple(_operation(row) for row in rows)
 
 

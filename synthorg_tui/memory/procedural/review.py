@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from uuid import uuid4
 
 from synthorg_tui.approvals.errors import (
     ApprovalConflictError,
@@ -144,9 +145,7 @@ class ReviewDesk:
             SkillWriteError: It counts, but its file can't be written yet.
         """
         async with self.deciding:
-            prepared = await self._as_shown(item_id, shown)
-            if prepared.problem:
-                raise DecisionRefusedError(prepared.problem)
+            prepared = await self._approvable(item_id, shown)
             if edited is None:
                 return await self._approve(prepared, person)
             lesson = _edited(prepared.entry, edited, authors or {})
@@ -170,16 +169,23 @@ class ReviewDesk:
                     payload_hash=payload_hash(item),
                 )
 
-            return await self._committed(prepared, Plan(), DecisionKind.REJECTED, person, decide)
+            cause = Cause(DecisionKind.REJECTED, item.title, item.id)
+            return await self._committed(prepared, Plan(), cause, person, decide)
 
     async def approve_many(
         self, reviewed: Iterable[tuple[str, str]], person: Person
     ) -> BulkOutcome:
-        """Approve exactly these items, each if it is still what was shown under its id."""
+        """Approve exactly these items, each if it is still what was shown under its id.
+
+        What it approves is undone as one.
+        """
         decisions, stale, refused = [], [], []
+        bulk = uuid4().hex
         for item_id, shown in reviewed:
             try:
-                decisions.append(await self.approve(item_id, shown=shown, person=person))
+                async with self.deciding:
+                    prepared = await self._approvable(item_id, shown)
+                    decisions.append(await self._approve(prepared, person, bulk=bulk))
             except ReviewChangedError as error:
                 stale.append(error.review)
             except DomainError as error:
@@ -193,10 +199,15 @@ class ReviewDesk:
     async def undo(self, person: Person) -> Decision | None:
         """Take back the last decision that still stands, ``None`` when there is none.
 
-        Raises ``ApprovalConflictError`` when a file it wrote has been changed since.
+        What was approved in bulk is taken back as one. Raises ``ApprovalConflictError`` when a
+        file that was written has been changed since.
         """
         async with self.deciding:
             return await self._decider.undo(person)
+
+    async def undoable(self) -> tuple[str, ...]:
+        """Titles of what ``undo`` would take back."""
+        return await self._decider.undoable()
 
     async def retire(self, path: str, person: Person) -> Decision:
         """Take a skill out of use: its file and its memories go, and can be brought back.
@@ -279,6 +290,12 @@ class ReviewDesk:
             raise ReviewChangedError(await self._reviewed(prepared))
         return prepared
 
+    async def _approvable(self, item_id: str, shown: str) -> Prepared:
+        prepared = await self._as_shown(item_id, shown)
+        if prepared.problem:
+            raise DecisionRefusedError(prepared.problem)
+        return prepared
+
     async def _reviewed(self, prepared: Prepared) -> Review:
         return Review(
             entry=prepared.entry,
@@ -300,7 +317,12 @@ class ReviewDesk:
         return await near_skills(self._store, lesson, await self._ledger.active())
 
     async def _approve(
-        self, prepared: Prepared, person: Person | Policy, *, payload: str | None = None
+        self,
+        prepared: Prepared,
+        person: Person | Policy,
+        *,
+        payload: str | None = None,
+        bulk: str = "",
     ) -> Decision:
         item = prepared.entry.item
 
@@ -315,41 +337,27 @@ class ReviewDesk:
                 payload=payload,
             )
 
-        return await self._committed(
-            prepared,
-            prepared.plan,
-            DecisionKind.APPROVED,
-            person,
-            decide,
-            edited=payload is not None,
-        )
+        before = item.payload if payload is not None else None
+        cause = Cause(DecisionKind.APPROVED, item.title, item.id, before, bulk)
+        return await self._committed(prepared, prepared.plan, cause, person, decide)
 
     async def _committed(
         self,
         prepared: Prepared,
         plan: Plan,
-        kind: DecisionKind,
+        cause: Cause,
         person: Person | Policy,
         decide: "Callable[[Connection], None]",
-        *,
-        edited: bool = False,
     ) -> Decision:
-        item = prepared.entry.item
-
         def also(db: "Connection", outcome: BundleOutcome) -> None:
             if plan.bundle.remove and not same_memories(prepared.replaces, outcome.removed):
                 raise StaleReviewError("a memory has changed since it was shown")
             decide(db)
 
         try:
-            return await self._decider.commit(
-                plan,
-                Cause(kind, item.title, item.id, item.payload if edited else None),
-                person,
-                also=also,
-            )
+            return await self._decider.commit(plan, cause, person, also=also)
         except StaleReviewError as error:
-            raise ReviewChangedError(await self.review(item.id)) from error
+            raise ReviewChangedError(await self.review(prepared.entry.item.id)) from error
 
 
 def _edited(

@@ -120,6 +120,7 @@ class Decision:
     ``item_id`` is ``None`` when it was about a skill rather than an item. ``memory_ids`` are the
     memories that came (or came back), ``paths`` the files written or removed. ``left_alone`` are
     files that somebody changed at that very moment: they stay as they are and come up for review.
+    ``count`` is how many decisions an undo took back at once.
     """
 
     number: int
@@ -130,6 +131,7 @@ class Decision:
     memory_ids: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     left_alone: tuple[str, ...] = ()
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
 """Taking a decision back: what was there before is there again, in the store and on disk."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui.approvals.errors import ApprovalConflictError
@@ -21,26 +23,40 @@ _CARRIED_OVER = ("application_count", "last_applied_at", "evidence")
 """What a skill has gained since and doesn't lose."""
 
 
+def check_undoable(operations: Iterable[Operation]) -> None:
+    """Raise ``ApprovalConflictError`` unless all can be taken back, one after the other."""
+    files: dict[Path, str] = {}
+    for operation in operations:
+        for step in _steps_back(operation, files):
+            files[step.path] = step.after
+
+
 def undo_plan(operation: Operation) -> Plan:
     """What takes a decision back.
 
     Raises ``ApprovalConflictError`` when a file it wrote has been changed since.
     """
     effects = operation.effects
-    steps = []
-    for step in effects.files:
-        present = state_of(step.path).sha256
-        if str(step.path) in effects.left_alone or present == step.before:
+    return Plan(
+        bundle=MemoryBundle(remove=effects.added, restore=effects.removed),
+        files=tuple(_steps_back(operation, {})),
+    )
+
+
+def _steps_back(operation: Operation, files: Mapping[Path, str]) -> Iterator[FileStep]:
+    """The steps that are left; ``files`` are taken to have these hashes already."""
+    for step in operation.effects.files:
+        present = files.get(step.path)
+        if present is None:
+            present = state_of(step.path).sha256
+        if str(step.path) in operation.effects.left_alone or present == step.before:
             continue
         if present != step.after:
             raise ApprovalConflictError(
                 f"{step.path} has been changed since: undoing would lose that",
                 remedy="Accept or move away what is there, then try again.",
             )
-        steps.append(step.reversed())
-    return Plan(
-        bundle=MemoryBundle(remove=effects.added, restore=effects.removed), files=tuple(steps)
-    )
+        yield step.reversed()
 
 
 def undo_in(

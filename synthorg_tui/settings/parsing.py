@@ -5,13 +5,14 @@ from typing import Final
 import yaml
 
 from synthorg_tui.core.errors import ConfigError
+from synthorg_tui.core.yaml_bounds import BoundedLoader
 from synthorg_tui.settings.document import SettingPath
 
 _MAP_TAG: Final = "tag:yaml.org,2002:map"
 _SEQUENCE_TAG: Final = "tag:yaml.org,2002:seq"
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(BoundedLoader):
     """Refuses aliases: a few of them can stand for gigabytes."""
 
     def compose_node(
@@ -20,7 +21,7 @@ class _Loader(yaml.SafeLoader):
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise yaml.composer.ComposerError(None, None, "aliases are not supported", mark)
-        return super().compose_node(parent, index)  # type: ignore[arg-type]
+        return super().compose_node(parent, index)
 
 
 class _Builder:
@@ -76,8 +77,6 @@ def parse(text: str, name: str) -> tuple[object, dict[SettingPath, int]]:
         raise ConfigError(f"{where}: {error.problem or error.context}") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{name}: {str(error).splitlines()[0]}") from error
-    except RecursionError as error:
-        raise ConfigError(f"{name}: nested too deeply") from error
     return data, builder.lines
 
 

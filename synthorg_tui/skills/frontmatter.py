@@ -11,13 +11,13 @@ from typing import Final
 
 import yaml
 
+from synthorg_tui.core.yaml_bounds import BoundedLoader
 from synthorg_tui.skills.models import Finding, Severity
 from synthorg_tui.skills.render import FENCE, quoted
 
 MAX_LENGTH: Final = 32 * 1024
 METADATA: Final = "metadata"
 
-_MAX_NESTING: Final = 16
 _UNQUOTED = re.compile(r"([A-Za-z][A-Za-z_-]*):[ \t]+([^\"'|>&*!%@`\[{#\s].*)")
 _BOM = "\ufeff"
 
@@ -149,19 +149,9 @@ def _load(text: str, offset: int, front: FrontMatter) -> Finding | None:
     return None
 
 
-class _Loader(yaml.SafeLoader):
-    """Bounds the nesting of brackets: the scanner's time grows with its square."""
-
-    def fetch_flow_collection_start(self, TokenClass: type[yaml.Token]) -> None:  # noqa: N803
-        if self.flow_level >= _MAX_NESTING:
-            mark = self.get_mark()
-            raise yaml.scanner.ScannerError(None, None, "brackets are nested too deeply", mark)
-        super().fetch_flow_collection_start(TokenClass)
-
-
 class _Reader:
     def __init__(self, text: str, offset: int, front: FrontMatter) -> None:
-        self._events: Iterator[yaml.Event] = iter(yaml.parse(text, Loader=_Loader))
+        self._events: Iterator[yaml.Event] = iter(yaml.parse(text, Loader=BoundedLoader))
         self._offset = offset
         self._front = front
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.errors import ConfigError
+from synthorg_tui.core.yaml_bounds import MAX_NESTING
 from synthorg_tui.memory.enums import FusionStrategy
 from synthorg_tui.providers.embedding.config import GgufConfig, MiniLMConfig, OpenAIConfig
 from synthorg_tui.settings import document, paths
@@ -226,11 +227,21 @@ class TestYaml:
             ("- memory\n", "FILE:1: settings must be a mapping like 'memory: ...'"),
             ("? [memory]\n: 1\n", "FILE:1: a key must be a plain word"),
             ("memory: {level: 2026-02-30}\n", "FILE:1: '2026-02-30' is not a valid timestamp"),
-            (f"memory: {'[' * 5000}", "FILE: nested too deeply"),
+            (f"memory: {'[' * 100_000}", "FILE:1: brackets are nested too deeply"),
+            (f"memory: {{a: {'[' * 16}", "FILE:1: brackets are nested too deeply"),
+            ("memory:\n" + "- " * 17 + "b\n", "FILE:2: nested too deeply"),
+            ("".join(f"{' ' * n}a:\n" for n in range(300)), "FILE:17: nested too deeply"),
         ],
     )
     def test_what_is_wrong_is_told_with_its_line(self, write: Write, text: str, told: str) -> None:
         assert problems(write(text)) == [told]
+
+    def test_nesting_is_fine_up_to_its_bound(self) -> None:
+        value = document.parse_value("[" * MAX_NESTING + "]" * MAX_NESTING, "here")
+        for _ in range(MAX_NESTING - 1):
+            assert isinstance(value, list)
+            (value,) = value
+        assert value == []
 
     @pytest.mark.parametrize(
         "text", ["memory: !!python/object:os.system {}\n", "memory: !!python/name:os.system\n"]

@@ -12,19 +12,15 @@ whatever the environment says about writing it.
 
 import argparse
 import asyncio
-import fcntl
 import json
 import os
-import pty
-import select
 import statistics
-import struct
-import subprocess
 import sys
 import tempfile
-import termios
 import time
 from pathlib import Path
+
+from benchmarks.terminal import on_terminal
 
 STEPS = ("hello", "painted", "usable", "loaded")
 LABELS = {
@@ -89,40 +85,17 @@ def child_ours(path: str, data_dir: Path, step: str) -> None:
 
 
 def environment(bytecode: Path) -> dict[str, str]:
-    """A terminal with colours; compiled modules are written to and read from ``bytecode``."""
+    """Compiled modules are written to and read from ``bytecode``."""
     known = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    return known | {
-        "TERM": "xterm-256color",
-        "COLORTERM": "truecolor",
-        "PYTHONPYCACHEPREFIX": str(bytecode),
-    }
+    return known | {"PYTHONPYCACHEPREFIX": str(bytecode)}
 
 
 def measure(step: str, data_dir: Path, bytecode: Path) -> float:
     """Seconds of CPU one start takes."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "cpu.json"
-        main, terminal = pty.openpty()
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-        command = [sys.executable, "-m", "benchmarks.startup", "--child", step]
-        command += ["--result", str(result), "--data-dir", str(data_dir)]
-        child = subprocess.Popen(
-            command,
-            stdin=terminal,
-            stdout=terminal,
-            stderr=terminal,
-            env=environment(bytecode),
-            start_new_session=True,
-        )
-        os.close(terminal)
-        while child.poll() is None:
-            if select.select([main], [], [], 0.05)[0]:
-                try:
-                    os.read(main, 65536)
-                except OSError:
-                    break
-        child.wait()
-        os.close(main)
+        arguments = ["--child", step, "--result", str(result), "--data-dir", str(data_dir)]
+        on_terminal("benchmarks.startup", arguments, environment(bytecode))
         return float(json.loads(result.read_text(encoding="utf-8"))["cpu"])
 
 

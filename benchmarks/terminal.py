@@ -8,14 +8,16 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 ROWS, COLUMNS = 40, 120
 LAST = 4_000
 
 
-def on_terminal(module: str, arguments: Sequence[str]) -> None:
-    """Run ``python -m module`` on a pseudo-terminal of 120x40 until it ends.
+def on_terminal(
+    module: str, arguments: Sequence[str], environment: Mapping[str, str] = os.environ
+) -> None:
+    """Run ``python -m module`` on a pseudo-terminal of 120x40 with colours until it ends.
 
     Raises:
         RuntimeError: It failed; with the last of what it wrote.
@@ -27,7 +29,7 @@ def on_terminal(module: str, arguments: Sequence[str]) -> None:
         stdin=terminal,
         stdout=terminal,
         stderr=terminal,
-        env={**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"},
+        env={**environment, "TERM": "xterm-256color", "COLORTERM": "truecolor"},
         start_new_session=True,
     )
     os.close(terminal)

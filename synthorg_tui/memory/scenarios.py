@@ -78,6 +78,11 @@ def _changed_config(
     configured: MemoryRetrievalConfig, changed: Mapping[str, Value]
 ) -> MemoryRetrievalConfig:
     """Only what is set is carried over, so that defaults don't count as chosen."""
+    if unknown := sorted(set(changed) - set(MemoryRetrievalConfig.model_fields)):
+        raise DomainError(
+            f"memory.retrieval has no setting {unknown[0]!r}.",
+            remedy="`synthorg-tui config show` lists those there are.",
+        )
     values = {**configured.model_dump(exclude_unset=True), **changed}
     try:
         return MemoryRetrievalConfig.model_validate(values)

@@ -147,7 +147,7 @@ class TestSearch:
     def test_a_blank_query_is_a_usage_error(self, cli: Cli) -> None:
         result = cli("search", "  ")
         assert result.code == 2
-        assert result.err.startswith("error: query: ")
+        assert result.err.startswith("error: the query is empty")
 
     def test_a_range_that_is_none_is_a_usage_error(self, cli: Cli) -> None:
         result = cli("search", "x", "--since", "2026-02-01", "--until", "2026-01-01")
@@ -162,6 +162,17 @@ class TestSearch:
 
 
 class TestMemories:
+    def test_an_empty_store_says_where_memories_come_from(self, cli: Cli, tmp_path: Path) -> None:
+        result = cli("memories", "list", data_dir=tmp_path / "new")
+        assert (result.code, "synthorg-tui import" in result.out) == (0, True)
+        assert "No memory matches" in cli("memories", "list", "--tag", "nosuch").out
+
+    def test_an_option_that_does_not_exist_is_named(self, cli: Cli) -> None:
+        words = ("digest", "push", "--agent", "codex", "--token-budget", "100")
+        result = cli(*words, "--set", "foo=1")
+        assert result.code == 1
+        assert "memory.retrieval has no setting 'foo'" in result.err
+
     def test_a_list_is_a_window_with_the_total(self, cli: Cli) -> None:
         listed = cli("memories", "list", "--json", "--limit", "1", "--agent", "claude-code").json
         expected = documented("memories list")

@@ -53,8 +53,12 @@ async def run_list(context: Context) -> int:
             ]
             context.console.json({"total": page.total, "offset": page.offset, "memories": listed})
             return 0
+        is_empty = not page.total and not (await engine.desk.facets()).agents
     if not page.entries:
-        context.console.line("No memory matches." if page.total == 0 else "Nothing that far down.")
+        told = "Nothing that far down." if page.total else "No memory matches."
+        context.console.line(
+            "No memories yet; they come with `synthorg-tui import`." if is_empty else told
+        )
         return 0
     rows = [
         (e.id[:_SHORT_ID], local_time(e.created_at), e.agent_id, e.category.value, e.content)

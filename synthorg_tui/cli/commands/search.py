@@ -79,9 +79,12 @@ def _show_hit(console: Console, rank: int, hit: SearchHit, place: str) -> None:
 
 def _query(context: Context) -> MemoryQuery:
     args = context.args
+    text = " ".join(args.query).strip()
+    if not text:
+        raise UsageError("the query is empty")
     try:
         return MemoryQuery(
-            text=" ".join(args.query).strip(),
+            text=text,
             categories=frozenset(args.category) or None,
             tags=tuple(args.tag),
             since=args.since,

@@ -18,6 +18,8 @@ GLYPHS = {
 
 _AGENT_WIDTH = 12
 _PREVIEW = 400
+_LESSON = "[DISCOVERY] "
+"""What the memory of a lesson begins with: in a list the glyph says it."""
 
 
 def category_mark(category: MemoryCategory) -> tuple[str, str]:
@@ -37,7 +39,7 @@ def memory_line(row: MemoryRow, width: int, *, now: datetime, marked: bool) -> L
     left = line(("✓ " if marked else "  ", "accent"))
     left.add(GLYPHS[row.category] + " ", f"cat-{row.category.value}")
     title, _, rest = row.content[:_PREVIEW].strip().partition("\n")
-    left.add(one_line(title), "text")
+    left.add(one_line(title).removeprefix(_LESSON), "text")
     if rest:
         left.add("  " + one_line(rest), "faint")
     room = min(_AGENT_WIDTH, max(width // 5, 6))

@@ -15,7 +15,7 @@ from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.index.protocol import IndexPoint, VectorIndex
-from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.layout import INDEX_DIR
 from synthorg_tui.providers.embedding.protocol import Embedder
@@ -83,3 +83,7 @@ def draft(content: str, key: str | None = None, **fields: object) -> MemoryDraft
 
 def query(text: str | None = None, **fields: object) -> MemoryQuery:
     return MemoryQuery.model_validate({"text": text, **fields})
+
+
+def contents(entries: tuple[MemoryEntry, ...]) -> list[str]:
+    return [entry.content for entry in entries]

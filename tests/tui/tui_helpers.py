@@ -3,6 +3,9 @@
 from textual.app import App
 from textual.pilot import Pilot
 
+from synthorg_tui.tui.app import MemoryDeskApp
+from synthorg_tui.tui.screens.memories import MemoriesScreen
+
 
 async def settle(pilot: Pilot[None], *, rounds: int = 200) -> None:
     """Wait until nothing is under way: no worker, no message, no timer about to start one."""
@@ -35,3 +38,10 @@ async def type_text(pilot: Pilot[None], text: str) -> None:
 def toasts(app: App[None]) -> str:
     """The toasts told so far, one a line."""
     return "\n".join(each.message for each in app._notifications)
+
+
+def pane(app: MemoryDeskApp) -> MemoriesScreen:
+    """The Memories pane, which is what is shown."""
+    screen = app.screen
+    assert isinstance(screen, MemoriesScreen)
+    return screen

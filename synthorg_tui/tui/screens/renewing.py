@@ -12,7 +12,7 @@ from synthorg_tui.tui.screens.browse import BrowseScreen
 from synthorg_tui.tui.state import UiState
 from synthorg_tui.tui.view_models.window import WINDOW
 
-KEEP_UP_AFTER = 0.4
+KEEP_UP_AFTER = 0.7
 """Seconds until changes that others made are shown: so often at most is the store read."""
 
 

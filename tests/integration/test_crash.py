@@ -19,6 +19,8 @@ from synthorg_tui.memory.extensions import BrowseFilter
 ROUNDS = 50
 SEED = 20260101
 LONGEST_LIFE = 0.25
+MOST_CHANGES = 10
+LONGEST_CHANGE = 0.03
 OLDER_CHECKED = 8
 PRELOADED = ["synthorg_tui.memory.backends.local.backend", "duckdb", "qdrant_edge", "Stemmer"]
 
@@ -42,16 +44,18 @@ class Model:
 
 
 def life(
-    data_dir: Path, seed: int, live: list[str], seconds: float
+    data_dir: Path, seed: int, live: list[str], *, changes: int, seconds: float
 ) -> Iterator[tuple[object, ...]]:
-    """What a writer said in a life of so many seconds."""
+    """What a writer said that is killed so many seconds after so many changes."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     ours, theirs = context.Pipe(duplex=False)
     writer = context.Process(target=crash_writer.run, args=(str(data_dir), seed, live, theirs))
     writer.start()
     theirs.close()
-    heard = [_wait_for(ours) for _ in range(1 + seed % 2)]
+    heard = [_wait_for(ours)]
+    while sum(phase == "done" for phase, *_ in heard) < changes:
+        heard.append(_wait_for(ours))
     time.sleep(seconds)
     writer.kill()
     writer.join()
@@ -59,6 +63,16 @@ def life(
     yield from heard
     yield from _messages(ours)
     ours.close()
+
+
+def moment(choose: random.Random, number: int) -> tuple[int, float]:
+    """When to kill a writer: every other one from its start on, perhaps while it opens the store.
+
+    The others are killed at some change, however slow the machine is.
+    """
+    if number % 2:
+        return choose.randint(1, MOST_CHANGES), choose.uniform(0.0, LONGEST_CHANGE)
+    return 0, choose.uniform(0.0, LONGEST_LIFE)
 
 
 def _wait_for(pipe: Connection) -> tuple[object, ...]:
@@ -84,8 +98,9 @@ async def test_killed_at_any_moment_the_store_keeps_what_it_acknowledged(tmp_pat
     for number in range(ROUNDS):
         model.touched = set()
         begun: tuple[str, list[str], list[str]] | None = None
-        seconds = choose.uniform(0.0, LONGEST_LIFE)
-        for phase, kind, ids, texts in life(tmp_path, number, list(model.live), seconds):
+        changes, seconds = moment(choose, number)
+        said = life(tmp_path, number, list(model.live), changes=changes, seconds=seconds)
+        for phase, kind, ids, texts in said:
             assert isinstance(kind, str)
             assert isinstance(ids, list)
             assert isinstance(texts, list)

@@ -74,9 +74,13 @@ class AgentConnection:
 
     async def _call(self, method: str, *args: Any) -> Any:
         call = AGENT_CALLS[f"agent.{method}"]
+        connection = None
         try:
-            return await (await self._connected()).call(call, args, {})
+            connection = await self._connected()
+            return await connection.call(call, args, {})
         except OwnerGoneError:
+            if connection is not None:
+                await connection.close()  # who writes may find out before who reads
             return await (await self._connected()).call(call, args, {})
 
     async def _connected(self) -> Connection:

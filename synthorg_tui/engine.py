@@ -2,11 +2,11 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -273,16 +273,23 @@ class Engine:
         from synthorg_tui.agents.reports import Reports
         from synthorg_tui.agents.session import Services
         from synthorg_tui.agents.shelf import LedgerShelf
+        from synthorg_tui.agents.waiting import WaitingRoom, WaitingStore
 
-        config = self.settings.agent_access
+        config, memory = self.settings.agent_access, self.memory
+        waiting: WaitingRoom | None = None
+        store: Callable[[], BatchStore] = self._local
+        if config.writes == "approval":
+            waiting = WaitingRoom(self.approvals, clock=self._clock, level=self.settings.level)
+            store = partial(WaitingStore, waiting, memory)
         return AgentGateway(
             Services(
                 config=config,
                 injection=self.injection,
                 prepare=self.injection.serve,
                 reports=Reports(
-                    self._local, self._imports_into, data_dir=self.data_dir, clock=self._clock
+                    store, self._imports_into, data_dir=self.data_dir, clock=self._clock
                 ),
+                waiting=waiting,
                 shelf=LedgerShelf(self.ledger),
                 audit=AuditTrail(self._database, keep=config.audit_calls),
                 events=self.events,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -27,6 +28,13 @@ def error(kind: str, message: str, code: ErrorCode) -> ToolReply:
     """``{"status": "error", ...}`` with the kind of error, a message and a code."""
     told = {"status": "error", "error_type": kind, "message": message, "domain_code": code}
     return ToolReply(json.dumps(told, ensure_ascii=False), is_error=True)
+
+
+def waits(item_id: str) -> ToolReply:
+    """Nothing has changed yet: a person is asked."""
+    said = "a person decides; nothing has changed until then"
+    reply = ok({"waiting": [item_id], "note": said})
+    return replace(reply, waiting=(item_id,))
 
 
 def guardrail(arguments: Mapping[str, Any], *, actor: str) -> ToolReply | None:

@@ -2,13 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from synthorg_tui.agents.errors import AgentRefusedError
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.redaction import RedactionTally, redact_text
+from synthorg_tui.memory.errors import WriteRefusedError, WriteWaitsError
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 
@@ -30,17 +30,21 @@ class WriteAllowance:
         self._left, self._at = float(self.per_minute), self.monotonic()
 
     def take(self) -> None:
-        """Count one write; raises ``AgentRefusedError`` when there were too many."""
+        """Count one write; raises ``WriteRefusedError`` when there were too many."""
         now = self.monotonic()
         self._left = min(self.per_minute, self._left + (now - self._at) * self.per_minute / 60)
         self._at = now
         if self._left < 1:
             seconds = (1 - self._left) * 60 / self.per_minute
-            raise AgentRefusedError(
+            raise WriteRefusedError(
                 f"too many writes: {self.per_minute} a minute are allowed",
                 remedy=f"Try again in {seconds:.0f} s.",
             )
         self._left -= 1
+
+
+Ask = Callable[[str, MemoryStoreRequest], Awaitable[str]]
+"""Has a person asked whether an agent's memory is to be kept; the id of the item that waits."""
 
 
 class GuardedMemory:
@@ -48,9 +52,18 @@ class GuardedMemory:
 
     Secrets are taken out, ``ORIGIN_TAG`` is added, and a memory that the agent has already gives
     its id instead of another copy, so that a write can be repeated when its answer was lost.
+    With ``ask`` nothing new is stored: a person is asked.
     """
 
-    def __init__(self, backend: MemoryBackend, allowance: WriteAllowance, client: str) -> None:
+    def __init__(
+        self,
+        backend: MemoryBackend,
+        allowance: WriteAllowance,
+        client: str,
+        *,
+        ask: Ask | None = None,
+    ) -> None:
+        self._ask = ask
         self._backend = backend
         self._allowance = allowance
         self._client = client
@@ -77,12 +90,19 @@ class GuardedMemory:
         return self._backend.backend_name
 
     async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
-        """Keep a memory; raises ``AgentRefusedError`` and as the store does."""
+        """Keep a memory, or have a person asked, which is told by ``WriteWaitsError``.
+
+        Raises ``WriteRefusedError``, and as the store does.
+        """
         self._allowance.take()
         careful = self._careful(request)
         async with self._writing:  # or two writes of the same at once would both be kept
-            known = await self._same(agent_id, careful)
-            return known or await self._backend.store(agent_id, careful)
+            known = await known_memory(self._backend, agent_id, careful)
+            if known:
+                return known
+            if self._ask is not None:
+                raise WriteWaitsError(await self._ask(agent_id, careful))
+            return await self._backend.store(agent_id, careful)
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
         """As the store."""
@@ -112,12 +132,16 @@ class GuardedMemory:
             }
         )
 
-    async def _same(self, agent_id: str, request: MemoryStoreRequest) -> str | None:
-        query = MemoryQuery(
-            text=request.content,
-            categories=frozenset({request.category}),
-            tags=request.metadata.tags,
-            limit=_SAME_AMONG,
-        )
-        found = await self._backend.retrieve(agent_id, query)
-        return next((each.id for each in found if each.content == request.content), None)
+
+async def known_memory(
+    backend: MemoryBackend, agent_id: str, request: MemoryStoreRequest
+) -> str | None:
+    """The id of a memory of the agent that says exactly this already."""
+    query = MemoryQuery(
+        text=request.content,
+        categories=frozenset({request.category}),
+        tags=request.metadata.tags,
+        limit=_SAME_AMONG,
+    )
+    found = await backend.retrieve(agent_id, query)
+    return next((each.id for each in found if each.content == request.content), None)

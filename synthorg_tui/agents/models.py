@@ -23,12 +23,14 @@ class AgentIdentity:
 class ToolReply:
     """What the agent is told; ``is_error`` when the tool didn't do what was asked.
 
-    ``memory_ids`` are the memories that it was given, or that came or went.
+    ``memory_ids`` are the memories that it was given, or that came or went; ``waiting`` the items
+    that wait for a person before anything does.
     """
 
     content: str
     is_error: bool = False
     memory_ids: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

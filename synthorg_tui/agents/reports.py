@@ -35,11 +35,12 @@ class Importer(Protocol):
 
 @dataclass(slots=True)
 class Noting:
-    """A store that remembers which memories came and changed through it."""
+    """A store that remembers which memories came, changed and wait through it."""
 
     store: BatchStore
     added: list[str] = field(default_factory=list)
     updated: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
 
     async def store_many(
         self, agent_id: str, drafts: Sequence[MemoryDraft], *, actor: str
@@ -48,6 +49,7 @@ class Noting:
         outcome = await self.store.store_many(agent_id, drafts, actor=actor)
         self.added += outcome.added
         self.updated += outcome.updated
+        self.waiting += outcome.waiting
         return outcome
 
 
@@ -96,9 +98,10 @@ class Reports:
                 "recoveries": report.recoveries,
                 "added": store.added,
                 "updated": store.updated,
+                "waiting": store.waiting,
             }
         )
-        return replace(reply, memory_ids=tuple(store.added))
+        return replace(reply, memory_ids=tuple(store.added), waiting=tuple(store.waiting))
 
     def _record(self, identity: AgentIdentity, arguments: Mapping[str, Any]) -> dict[str, Any]:
         from synthorg_tui.ingest.readers.generic import FORMAT

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pydantic import TypeAdapter
 
@@ -36,11 +36,13 @@ from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.tokens import estimate_tokens
 from synthorg_tui.core.untrusted import wrap_untrusted
 from synthorg_tui.memory import tool_replies
-from synthorg_tui.memory.enums import InjectionStrategy
+from synthorg_tui.memory.enums import InjectionStrategy, SourceKind
+from synthorg_tui.memory.errors import WriteRefusedError
 from synthorg_tui.memory.explanation import Explanation
-from synthorg_tui.memory.extensions import ScopedViews
+from synthorg_tui.memory.extensions import MemoryDraft, ScopedViews
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.injection_service import Injection, InjectionRequest, InjectionService
+from synthorg_tui.memory.models import MemoryEntry, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.safety import raise_fatal
 from synthorg_tui.memory.self_editing import SelfEditingMemoryStrategy
@@ -52,6 +54,9 @@ from synthorg_tui.memory.tool_retriever import (
 )
 from synthorg_tui.providers.models import ToolDefinition
 
+if TYPE_CHECKING:  # it isn't needed unless writes wait
+    from synthorg_tui.agents.waiting import WaitingRoom
+
 _LOG = logging.getLogger(__name__)
 
 ACTIVITY: Final = "activity"
@@ -62,6 +67,7 @@ MAX_REPLY: Final = 8_000
 MAX_QUERY: Final = 8_000
 TAG_SKILL: Final = "skill"
 _STORED_ID: Final = re.compile(r"\(id=([0-9a-f-]{36})[,)]")
+_WAITING_ID: Final = re.compile(r"\(item=([a-z]+-[0-9a-f]{12})\)")
 
 
 class SkillShelf(Protocol):
@@ -78,7 +84,10 @@ class SkillShelf(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What sessions work with; ``prepare`` gives a digest and counts what it applied."""
+    """What sessions work with; ``prepare`` gives a digest and counts what it applied.
+
+    With ``waiting`` nothing that agents write counts before a person approved it there.
+    """
 
     config: AgentAccessConfig
     injection: InjectionService
@@ -88,6 +97,7 @@ class Services:
     audit: AuditTrail
     events: Events
     clock: Clock
+    waiting: "WaitingRoom | None" = None
     rights: Callable[[str], AgentRights] = field(default=lambda _: AgentRights())
 
 
@@ -100,7 +110,9 @@ class AgentSession:
         self.identity = identity
         self._services = services
         self._visibility = Visibility(identity.session_id, identity.project)
-        self._guarded = GuardedMemory(self._scoped(), allowance, identity.client)
+        self._allowance = allowance
+        ask = self._ask if services.waiting is not None else None
+        self._guarded = GuardedMemory(self._scoped(), allowance, identity.client, ask=ask)
         self.connected_at = services.clock.now()
 
     async def tools(self) -> tuple[ToolDefinition, ...]:
@@ -123,9 +135,10 @@ class AgentSession:
             raise_fatal(error)
             _LOG.exception("the tool %s failed", name[:64])
             reply = ToolReply(tool_replies.error("unexpected error"), is_error=True)
-        wrote = name in tools.WRITING and not reply.is_error
+        accepted = name in tools.WRITING and not reply.is_error
+        wrote = accepted and not reply.waiting
         await self._record(CallKind.TOOL, name, arguments, reply, started, wrote=wrote)
-        if wrote:
+        if accepted:
             self._services.events.emit(WROTE, f"agents.{name}")
         return reply
 
@@ -184,6 +197,7 @@ class AgentSession:
 
     async def _answer(self, name: str, arguments: dict[str, Any]) -> ToolReply:
         if name == tools.REPORT_OUTCOME:
+            self._allowance.take()
             return await self._services.reports.take(self.identity, arguments)
         if name == tools.LIST_SKILLS:
             cards = await self._services.shelf.cards(self.identity.agent_id)
@@ -200,9 +214,12 @@ class AgentSession:
         if isinstance(strategy, ToolBasedInjectionStrategy) and name == SEARCH_MEMORY:
             return _with_ids(await strategy.search(arguments, self.identity.agent_id))
         said = await strategy.handle_tool_call(name, arguments, self.identity.agent_id)
-        stored = _STORED_ID.findall(said) if name in tools.WRITING else []
+        writes = name in tools.WRITING  # then all that is said are words of ours
         return ToolReply(
-            tool_replies.fenced(said), tool_replies.is_error(said), memory_ids=tuple(stored)
+            tool_replies.fenced(said),
+            tool_replies.is_error(said),
+            memory_ids=tuple(_STORED_ID.findall(said)) if writes else (),
+            waiting=tuple(_WAITING_ID.findall(said)) if writes else (),
         )
 
     async def _skill(self, name: object) -> ToolReply:
@@ -231,8 +248,28 @@ class AgentSession:
         if entry is None or ORIGIN_TAG not in entry.metadata.tags:
             told = "no memory that you wrote has this id"
             return envelopes.error("MemoryNotFound", told, ErrorCode.NOT_FOUND)
+        if self._services.waiting is not None:
+            return await self._ask_to_delete(entry, str(arguments["reason"]))
         await self._guarded.delete(self.identity.agent_id, entry.id)
         return replace(envelopes.ok({"deleted": entry.id}), memory_ids=(entry.id,))
+
+    async def _ask_to_delete(self, entry: MemoryEntry, reason: str) -> ToolReply:
+        assert self._services.waiting is not None
+        try:
+            return envelopes.waits(await self._services.waiting.delete(entry, reason))
+        except WriteRefusedError as error:
+            return envelopes.error("WriteRefused", error.message, ErrorCode.CONFLICT)
+
+    async def _ask(self, agent_id: str, request: MemoryStoreRequest) -> str:
+        """Have a person asked whether this is to be kept."""
+        assert self._services.waiting is not None
+        draft = MemoryDraft(
+            request=request,
+            session_id=self.identity.session_id,
+            project=self.identity.project,
+            source_kind=SourceKind.TOOL,
+        )
+        return await self._services.waiting.write(agent_id, draft)
 
     def _strategy(self) -> ToolBasedInjectionStrategy | SelfEditingMemoryStrategy:
         """The strategy whose tools the agent has; who is only given memories may search, too."""

@@ -1,6 +1,6 @@
 """The JSON of ``proposals``; ``docs/cli.md`` documents it."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from synthorg_tui.approvals.models import ApprovalEvent
 from synthorg_tui.cli.shapes import Json
@@ -39,9 +39,29 @@ def proposal(entry: "InboxEntry") -> Json:
             name: {"text": each.text, "author": each.author.value}
             for name, each in entry.fields.items()
         },
+        "memory": memory_of(entry),
         "created_at": item.created_at.isoformat(),
         "expires_at": item.expires_at.isoformat() if item.expires_at else None,
         "snoozed_until": item.snoozed_until.isoformat() if item.snoozed_until else None,
+    }
+
+
+def memory_of(entry: "InboxEntry") -> dict[str, Any] | None:
+    """What goes with the text that an agent wants kept; ``None`` for other proposals."""
+    from synthorg_tui.core.redaction import marks_in
+    from synthorg_tui.memory.procedural.agent_writes import WritePayload
+
+    write = entry.subject
+    if not isinstance(write, WritePayload):
+        return None
+    request = write.draft.request
+    return {
+        "agent_id": write.agent_id,
+        "project": write.draft.project,
+        "category": request.category.value,
+        "source": request.metadata.source,
+        "tags": list(request.metadata.tags),
+        "redactions": marks_in(request.content),
     }
 
 

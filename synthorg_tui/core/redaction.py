@@ -5,6 +5,7 @@ megabytes costs little. A secret becomes ``[REDACTED:<kind>]``; redacting twice 
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from synthorg_tui.core.redaction_names import (
 )
 
 _MARK = "[REDACTED:"
+_MARKS = re.compile(r"\[REDACTED:([a-z0-9-]{1,40})\]")
 
 
 @dataclass(slots=True)
@@ -36,6 +38,11 @@ class RedactionTally:
         """Count one secret and give its replacement."""
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
         return f"{_MARK}{kind}]"
+
+
+def marks_in(text: str) -> dict[str, int]:
+    """How many secrets of each kind were taken out of a text."""
+    return dict(Counter(_MARKS.findall(text)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ _REASONS: Final = {
     ErrorCode.GUARDRAIL_VIOLATED: "`missing_actor`, `missing_confirm` (it must be literally `true`)"
     " or `missing_reason`: nothing was destroyed",
     ErrorCode.NOT_FOUND: "nothing that the agent may see has this name or id",
-    ErrorCode.CONFLICT: "something else is under way",
+    ErrorCode.CONFLICT: "something else is under way, or a person decided against it",
     ErrorCode.NOT_SUPPORTED: "this store can't do that",
 }
 
@@ -76,6 +76,13 @@ _NOTES: Final = f"""\
 A call with a progress token is reported on every second while it lasts. A cancelled request is cancelled in the owner, too.
 `notifications/resources/list_changed` tells that a skill was approved or retired, `notifications/tools/list_changed` that the
 agent may write again, or no more.
+
+## Writes that wait
+
+With `agent_access.writes: approval` nothing that an agent writes is kept at once. It waits in the Approvals pane until a person approves,
+edits or rejects it, and so does a deletion. That is no error: the reply says so and names the item, `(item=write-...)` in words,
+`"waiting": ["delete-..."]` in JSON. The run that `report_outcome` tells of is on record at once, its memories wait. What waits
+is not asked for twice, what was rejected is refused.
 
 ## Errors
 

@@ -45,19 +45,23 @@ class MemoryDraft(FrozenModel):
 
 @dataclass(frozen=True, slots=True)
 class BatchOutcome:
-    """What became of each draft of a batch; ``skipped`` pairs the key with the reason."""
+    """What became of each draft of a batch; ``skipped`` pairs the key with the reason.
+
+    ``waiting`` are ids of approval items: what waits there isn't stored.
+    """
 
     added: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
     skipped: tuple[tuple[str | None, str], ...] = ()
+    waiting: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """A memory to be stored for good, in the agent's name; ``shared`` publishes it to all."""
+    """A memory to be stored in the agent's name; ``shared`` publishes it to all."""
 
     agent_id: str
-    request: MemoryStoreRequest
+    draft: MemoryDraft
     shared: bool = False
 
 

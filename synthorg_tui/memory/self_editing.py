@@ -13,6 +13,7 @@ from synthorg_tui.memory import self_editing_arguments as accepted
 from synthorg_tui.memory import tool_replies as replies
 from synthorg_tui.memory.clearance import Clearance, Cleared
 from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
+from synthorg_tui.memory.errors import WriteRefusedError, WriteWaitsError
 from synthorg_tui.memory.explanation import Candidate, Explanation, Prepared, Verdict, text_of
 from synthorg_tui.memory.formatter import PackedMemory, Packing, messages_for, pack_memories
 from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
@@ -133,6 +134,10 @@ class SelfEditingMemoryStrategy:
             return replies.error(f"Invalid arguments: {accepted.problems(error)}")
         try:
             return await self._answer(parsed, agent_id)
+        except WriteWaitsError as waits:
+            return replies.waits(waits.item_id)
+        except WriteRefusedError as refused:
+            return replies.error(f"{refused.message}. {refused.remedy}".strip())
         except Exception as error:  # an agent's run must survive whatever a backend raises
             raise_fatal(error)
             logger.warning("%s failed: %s", tool, error)

@@ -41,6 +41,14 @@ def error(reason: str) -> str:
     return f"{ERROR_PREFIX} {reason}"
 
 
+def waits(item_id: str) -> str:
+    """The reply to a write that a person has yet to approve: no error, and nothing to repeat."""
+    return (
+        f"Waits for a person's approval (item={item_id}). It is remembered once it is approved; "
+        "don't write it again."
+    )
+
+
 def not_found(memory_id: str) -> str:
     """The reply for an id that no memory of the agent has."""
     return error(f"Memory not found: {safe_text(memory_id[:_SHOWN_ID_CHARS])}")

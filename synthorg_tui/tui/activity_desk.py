@@ -152,7 +152,7 @@ class EngineActivity:
 
 
 def _call(record: "CallRecord") -> Call:
-    from synthorg_tui.agents.tools import DELETE_ENTRY
+    from synthorg_tui.agents.tools import DELETE_ENTRY, WRITING
 
     return Call(
         number=record.number,
@@ -169,6 +169,7 @@ def _call(record: "CallRecord") -> Call:
         milliseconds=record.milliseconds,
         memory_ids=record.memory_ids,
         wrote=record.wrote,
+        waits=record.name in WRITING and not (record.wrote or record.is_error),
         deleted=record.wrote and record.name == DELETE_ENTRY,
         explanation=record.explanation,
     )

@@ -15,7 +15,8 @@ class Call:
 
     ``kind`` is tool, digest or skill; ``arguments`` is JSON, cut when it is long; ``reply`` is
     what the agent was told, of a digest all of it. ``memory_ids`` are those it was given, or,
-    when it ``wrote``, those it stored or ``deleted``. ``explanation`` is for ``answer``.
+    when it ``wrote``, those it stored or ``deleted``; a write that ``waits`` for a person has done
+    nothing yet. ``explanation`` is for ``answer``.
     """
 
     number: int
@@ -33,6 +34,7 @@ class Call:
     memory_ids: tuple[str, ...] = ()
     wrote: bool = False
     deleted: bool = False
+    waits: bool = False
     explanation: str = ""
 
 

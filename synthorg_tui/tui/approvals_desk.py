@@ -14,8 +14,10 @@ from synthorg_tui.tui.approvals_ports import (
     Bulk,
     Flag,
     Neighbour,
+    Note,
     Occurrence,
     ReviewSheet,
+    Reworded,
     StaleReview,
     Status,
     TrailEvent,
@@ -65,14 +67,16 @@ class EngineApprovals:
         """An item with everything a decision stands on."""
         return await self._sheet(await self._engine.reviews.review(item_id))
 
-    async def approve(self, item_id: str, shown: str, edited: Wording | None = None) -> str:
+    async def approve(self, item_id: str, shown: str, edited: Reworded | None = None) -> str:
         """Approve what was shown."""
         from synthorg_tui.memory.procedural.review_models import ReviewChangedError
 
         reviews = self._engine.reviews
         try:
-            if edited is None:
-                decision = await reviews.approve(item_id, shown=shown, person=person())
+            if edited is None or isinstance(edited, str):
+                decision = await reviews.approve(
+                    item_id, shown=shown, person=person(), edited=edited
+                )
             else:
                 lesson = (await reviews.review(item_id)).entry.subject
                 proposal, authors = _edited(lesson, edited)
@@ -140,6 +144,7 @@ class EngineApprovals:
             diff=review.diff,
             replaces=tuple(_gone(each, subject) for each in review.replaces),
             agents=review.agents,
+            note=_note(subject),
             ours=subject.ours if both and isinstance(subject, FileChangePayload) else "",
             problem=review.problem,
             description=review.item.description,
@@ -210,6 +215,27 @@ def review_row(entry: "InboxEntry", flags: int) -> ApprovalRow:
         decided_at=item.decided_at,
         decided_by=item.decided_by or "",
         reason=item.decision_reason or "",
+    )
+
+
+def _note(subject: object) -> Note | None:
+    """What an agent wants kept; ``None`` for anything else."""
+    from synthorg_tui.core.redaction import marks_in
+    from synthorg_tui.memory.procedural.agent_writes import WritePayload
+    from synthorg_tui.memory.traits import traits_of
+
+    if not isinstance(subject, WritePayload):
+        return None
+    draft, request = subject.draft, subject.draft.request
+    return Note(
+        text=request.content,
+        category=request.category.value,
+        source=request.metadata.source or "",
+        project=draft.project or "",
+        sensitivity=traits_of(request.metadata.tags).sensitivity.value,
+        tags=request.metadata.tags,
+        written_at=draft.created_at,
+        redactions=tuple(marks_in(request.content).items()),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from synthorg_tui.core.errors import DomainError
 
@@ -14,13 +14,15 @@ FIELDS = ("discovery", "condition", "action", "rationale")
 STEPS = "execution_steps"
 LIMITS = {"discovery": 600, "condition": 2000, "action": 2000, "rationale": 2000, STEPS: 50}
 """Most characters of a field, and most steps."""
+LONGEST_NOTE = 50_000
+"""Most characters of what an agent wants kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRow:
     """An item of the queue as listed.
 
-    ``kind`` is lesson, promotion, conflict, file_change, prune or
+    ``kind`` is lesson, promotion, conflict, file_change, prune, write, delete or
     unreadable. ``recurrence`` counts the runs that
     taught it. ``flags`` counts what looks dangerous in its text.
     """
@@ -56,6 +58,28 @@ class Wording:
     def text(self, name: str) -> str:
         """A field by name; the steps as lines."""
         return "\n".join(self.steps) if name == STEPS else str(getattr(self, name))
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A memory that an agent wants kept: exactly its text, and what goes with it.
+
+    ``source`` names the program it came through, ``written_at`` is when. ``redactions`` are the
+    secrets taken out of it, by kind.
+    """
+
+    text: str
+    category: str
+    source: str = ""
+    project: str = ""
+    sensitivity: str = "private"
+    tags: tuple[str, ...] = ()
+    written_at: datetime | None = None
+    redactions: tuple[tuple[str, int], ...] = ()
+
+
+Reworded: TypeAlias = Wording | str
+"""What a person made of a lesson, or of the text of a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +137,8 @@ class ReviewSheet:
     person); ``grounded`` is the draft made of the evidence. ``text`` is the file that would be
     written at ``path``, ``diff`` the lines of a unified diff against what it would replace.
     ``replaces`` says what memories would go, ``agents`` who would get a copy. ``ours`` is our text
-    when both sides changed a file. ``problem`` says why it can only be rejected.
+    when both sides changed a file. ``note`` is what an agent wants kept. ``problem`` says why it
+    can only be rejected.
     """
 
     row: ApprovalRow
@@ -130,6 +155,7 @@ class ReviewSheet:
     replaces: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     ours: str = ""
+    note: Note | None = None
     problem: str = ""
     description: str = ""
     requested_by: str = ""
@@ -140,6 +166,11 @@ class ReviewSheet:
         """Whether something in it asks for a decision of its own, never one among many."""
         contradicts = any(each.verdict == "conflict" for each in self.neighbours)
         return bool(self.flags or self.ours or self.problem or contradicts)
+
+    @property
+    def rewordable(self) -> Reworded | None:
+        """What of it a person can reword: a lesson, or the text of a note."""
+        return self.note.text if self.note is not None else self.proposed
 
     def author(self, name: str) -> str:
         """Who wrote a field."""
@@ -177,7 +208,7 @@ class ApprovalsDesk(Protocol):
         """An item with everything a decision stands on."""
         ...
 
-    async def approve(self, item_id: str, shown: str, edited: Wording | None = None) -> str:
+    async def approve(self, item_id: str, shown: str, edited: Reworded | None = None) -> str:
         """Approve what was shown, with the person's wording if there is one.
 
         Raises:

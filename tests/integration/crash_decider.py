@@ -62,7 +62,7 @@ async def _decide(data_dir: Path, action: str, fuse: Fuse) -> None:
 
 
 async def _prepared(desk: Office, action: str) -> Callable[[], Any]:
-    if action in ("undo", "undo a bulk"):
+    if action.startswith("undo"):
         return functools.partial(desk.desk.undo, PERSON)
     if action == "purge":
         (record,) = await desk.ledger.active()

@@ -17,6 +17,7 @@ from synthorg_tui.agents.session import ACTIVITY, AgentSession
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.enums import Sensitivity
+from synthorg_tui.memory.errors import WriteRefusedError
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.traits import traits_of
@@ -177,11 +178,11 @@ class TestWrites:
         allowance = WriteAllowance(60, monotonic=lambda: now[0])
         for _ in range(60):
             allowance.take()
-        with pytest.raises(AgentRefusedError, match="60 a minute"):
+        with pytest.raises(WriteRefusedError, match="60 a minute"):
             allowance.take()
         now[0] = 1.0
         allowance.take()
-        with pytest.raises(AgentRefusedError):
+        with pytest.raises(WriteRefusedError):
             allowance.take()
 
     async def test_only_own_writings_can_be_deleted(self, tmp_path: Path) -> None:

@@ -12,28 +12,35 @@ import pytest
 from review_kit import item_of, lesson
 
 from synthorg_tui import __version__
+from synthorg_tui.agents.guarded import ORIGIN_TAG
 from synthorg_tui.agents.models import AgentIdentity
+from synthorg_tui.approvals.models import ApprovalStatus
+from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.engine import Engine
 from synthorg_tui.host import endpoint
 from synthorg_tui.host.owner import Owner
-from synthorg_tui.memory.models import MemoryQuery
+from synthorg_tui.memory.extensions import BrowseFilter
+from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.settings.config import RootConfig
 from synthorg_tui.skills.config import SkillsConfig
 
 STRATEGIES = ("context", "tool_based", "self_editing")
 
 
-def config(strategy: str) -> RootConfig:
+def config(strategy: str, writes: str) -> RootConfig:
     memory = {"level": "persistent", "retrieval": {"strategy": strategy}}
-    given = {"memory": memory, "agent_access": {"writes_per_minute": 10_000}}
+    access = {"writes": writes, "writes_per_minute": 10_000}
+    given = {"memory": memory, "agent_access": access}
     quiet = SkillsConfig(project_roots=(), user_roots=())
     return RootConfig.model_validate(given).model_copy(update={"skills": quiet})
 
 
 @asynccontextmanager
-async def desk(data_dir: Path, strategy: str) -> AsyncIterator[tuple[Engine, str]]:
+async def desk(
+    data_dir: Path, strategy: str, writes: str = "direct"
+) -> AsyncIterator[tuple[Engine, str]]:
     """An engine with one proposal waiting; its id."""
-    async with Engine.open(config(strategy), data_dir=data_dir) as engine:
+    async with Engine.open(config(strategy, writes), data_dir=data_dir) as engine:
         await engine.gateway.open()
         item = item_of(lesson())
         await engine.approvals.add(item)
@@ -96,6 +103,43 @@ async def test_every_tool_leaves_decisions_and_rights_alone(tmp_path: Path, stra
         assert await untouchable(engine, item_id) == before
         calls = await engine.gateway.calls(limit=1000)
     assert {each.name for each in calls} == {tool.name for tool in offered}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+async def test_where_writes_wait_no_tool_lets_any_of_them_count(
+    tmp_path: Path, strategy: str
+) -> None:
+    """Twice each: neither repeating a write nor naming the items that wait moves them."""
+    random_ = random.Random(strategy)
+    async with desk(tmp_path, strategy, "approval") as (engine, item_id):
+        memory_id = await engine.memory.store("ada", _own_writing())
+        session = engine.gateway.connect(AgentIdentity("ada", client="test"))
+        before, waiting = await untouchable(engine, item_id), {item_id}
+        for tool in await session.tools():
+            for arguments in tries(dict(tool.parameters), item_id, random_):
+                for named in (arguments, {**arguments, "memory_id": memory_id}):
+                    waiting |= {*(await session.call(tool.name, named)).waiting}
+        for tool in await session.tools():
+            known = tries(dict(tool.parameters), sorted(waiting)[0], random_)[0]
+            for waits in sorted(waiting):
+                reply = await session.call(tool.name, {**known, "memory_id": waits})
+                assert set(reply.waiting) <= waiting
+        entries = await engine.reviews.inbox(status=None)
+        assert await untouchable(engine, item_id) == before
+        assert [each.id for each in (await engine.desk.browse(BrowseFilter())).entries] == [
+            memory_id
+        ]
+    writes = {"write"} if strategy == "self_editing" else set()
+    assert {"delete", *writes} <= {each.kind.value for each in entries}
+    assert {each.item.status for each in entries} == {ApprovalStatus.PENDING}
+    assert {each.item.id for each in entries if each.kind != "lesson"} == waiting - {item_id}
+
+
+def _own_writing() -> MemoryStoreRequest:
+    tags = MemoryMetadata(tags=(ORIGIN_TAG,))
+    return MemoryStoreRequest(
+        category=MemoryCategory.SEMANTIC, content="I wrote this.", metadata=tags
+    )
 
 
 async def test_a_thousand_fuzzed_messages_leave_the_owner_alive_and_nothing_changed(

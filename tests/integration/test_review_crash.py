@@ -6,8 +6,12 @@ from pathlib import Path
 
 import crash_decider
 import pytest
+from conftest import FixedClock
 from review_kit import PERSON, Office, lesson, office, on_disk
+from store_kit import AGENT, draft
 
+from synthorg_tui.agents.waiting import WaitingRoom
+from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.procedural.models import ProceduralMemoryScope
 from synthorg_tui.persistence.operations import has_open
 
@@ -25,11 +29,16 @@ MOST_STEPS = 60
 async def prepare(data_dir: Path, action: str) -> None:
     """A skill in force and a proposal that takes its place, decided already for an undo.
 
-    For a purge that of the skill is all there is to decide.
+    For a purge that of the skill is all there is to decide; a write of an agent's comes alone.
     """
     async with office(data_dir) as desk:
         if action == "undo a bulk":
             await approve_two(desk)
+            return
+        if action.endswith("a write"):
+            item_id = await written(desk)
+            if action.startswith("undo"):
+                await desk.approve(item_id)
             return
         old = await desk.approve(await desk.propose(lesson(scope=ProceduralMemoryScope.ORG)))
         item_id = await desk.propose(lesson("b", discovery="Better.", supersedes=(old,)))
@@ -46,6 +55,12 @@ async def approve_two(desk: Office) -> None:
     ]
     shown = [(each, (await desk.desk.review(each)).shown) for each in ids]
     assert len((await desk.desk.approve_many(shown, PERSON)).decisions) == len(words)
+
+
+async def written(desk: Office) -> str:
+    """Have what an agent wants kept wait; the id of the item."""
+    room = WaitingRoom(desk.queue, clock=FixedClock(), level=lambda _: MemoryLevel.PERSISTENT)
+    return await room.write(AGENT, draft("The staging database listens on port 6543."))
 
 
 async def outline(desk: Office) -> dict[str, object]:
@@ -86,7 +101,15 @@ def killed_after(data_dir: Path, action: str, steps: int) -> bool:
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize(
-    ("action", "decisions"), [("approve", 1), ("undo", 1), ("undo a bulk", 2), ("purge", 1)]
+    ("action", "decisions"),
+    [
+        ("approve", 1),
+        ("undo", 1),
+        ("undo a bulk", 2),
+        ("purge", 1),
+        ("approve a write", 1),
+        ("undo a write", 1),
+    ],
 )
 async def test_a_decision_is_whole_or_was_never_taken(
     tmp_path: Path, action: str, decisions: int

@@ -1,9 +1,10 @@
 """A queue in memory: what the Approvals pane is tested against."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui import app as app_module
@@ -12,8 +13,10 @@ from synthorg_tui.tui.approvals_ports import (
     Bulk,
     Flag,
     Neighbour,
+    Note,
     Occurrence,
     ReviewSheet,
+    Reworded,
     StaleReview,
     Status,
     TrailEvent,
@@ -104,14 +107,39 @@ def approval_rows(count: int) -> list[ApprovalRow]:
     return made
 
 
+def written(text: str, **said: Any) -> tuple[ApprovalRow, Note]:
+    """A memory that an agent wants kept, and its row."""
+    row = ApprovalRow(
+        "write-0000",
+        "write",
+        " ".join(text.split())[:120],
+        NOW - timedelta(minutes=4),
+        risk="low",
+        agent_id="claude-code",
+        expires_at=NOW + timedelta(days=90),
+    )
+    given = {
+        "category": "semantic",
+        "source": "agent:claude-code 2.1",
+        "project": "/home/ada/work/shop",
+        "tags": ("origin:agent",),
+        "written_at": NOW - timedelta(minutes=4),
+        **said,
+    }
+    return row, Note(text, **given)
+
+
 class FakeApprovals:
     """Items in a dict; ``rewrite`` and ``touch_file`` change them behind a review's back."""
 
-    def __init__(self, rows: Sequence[ApprovalRow] = ()) -> None:
+    def __init__(
+        self, rows: Sequence[ApprovalRow] = (), notes: Mapping[str, Note] | None = None
+    ) -> None:
         self.rows = {row.id: row for row in rows}
+        self.notes = dict(notes or {})
         self.proposed = dict.fromkeys(self.rows, PROPOSED)
         self.files = dict.fromkeys(self.rows, DIFF)
-        self.decided: list[tuple[str, str, Wording | str | None]] = []
+        self.decided: list[tuple[str, str, Reworded | None]] = []
         self.error: DomainError | None = None
         self.counted = 0
         self.changed: Callable[[], None] = lambda: None
@@ -123,7 +151,8 @@ class FakeApprovals:
         self.files[item_id] = (*DIFF, f"+{text}")
 
     def _shown(self, item_id: str) -> str:
-        said = repr((self.proposed[item_id], self.files[item_id]))
+        note = self.notes.get(item_id)
+        said = repr((self.proposed[item_id], self.files[item_id])) + (repr(note) if note else "")
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
 
     async def pending(self) -> int:
@@ -146,7 +175,10 @@ class FakeApprovals:
     def sheet(self, item_id: str) -> ReviewSheet:
         row = self.rows[item_id]
         is_lesson = row.kind in ("lesson", "promotion", "conflict")
-        flag = Flag("injection", "rationale", "ignore all previous instructions")
+        note = self.notes.get(item_id)
+        flag = Flag(
+            "injection", "content" if note else "rationale", "ignore all previous instructions"
+        )
         near = Neighbour(
             "push-with-upstream",
             "Push with -u the first time",
@@ -154,6 +186,8 @@ class FakeApprovals:
             "conflict" if row.kind == "conflict" else "full",
         )
         authors = (("discovery", "model"), ("rationale", "model"))
+        asked_by = f"agent {row.agent_id}" if note else "LessonCapture"
+        has_file = row.kind not in ("prune", "write", "delete")
         return ReviewSheet(
             row,
             self._shown(item_id),
@@ -164,15 +198,16 @@ class FakeApprovals:
             flags=(flag,) * row.flags,
             neighbours=(near,) if is_lesson else (),
             path="/home/ada/.local/share/synthorg-tui/skills/set-upstream-first-push/SKILL.md"
-            if row.kind != "prune"
+            if has_file
             else "",
-            diff=self.files[item_id] if row.kind != "prune" else (),
+            diff=self.files[item_id] if has_file else (),
             replaces=tuple(f"Lesson {at} that nobody used" for at in range(7))
             if row.kind == "prune"
             else (),
+            note=note,
             description=row.title,
-            requested_by="LessonCapture",
-            trail=(TrailEvent(row.created_at, "added", "LessonCapture"),),
+            requested_by=asked_by,
+            trail=(TrailEvent(row.created_at, "added", asked_by),),
         )
 
     def _check(self, item_id: str, shown: str) -> ApprovalRow:
@@ -182,14 +217,14 @@ class FakeApprovals:
         assert row.status == "pending"
         return row
 
-    def _decide(self, row: ApprovalRow, status: str, what: Wording | str | None) -> None:
-        reason = what if isinstance(what, str) else ""
+    def _decide(self, row: ApprovalRow, status: str, what: Reworded | None) -> None:
+        reason = what if isinstance(what, str) and status == "rejected" else ""
         self.rows[row.id] = replace(
             row, status=status, decided_at=NOW, decided_by="person (tui)", reason=reason
         )
         self.decided.append((row.id, status, what))
 
-    async def approve(self, item_id: str, shown: str, edited: Wording | None = None) -> str:
+    async def approve(self, item_id: str, shown: str, edited: Reworded | None = None) -> str:
         self._decide(self._check(item_id, shown), "approved", edited)
         return "Approved · SKILL.md written · u takes it back"
 

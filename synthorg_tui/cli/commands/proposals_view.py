@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.approvals.models import ApprovalEvent, ApprovalStatus
 from synthorg_tui.cli.console import Console, local_time, plural
-from synthorg_tui.cli.proposal_shapes import short_hash
+from synthorg_tui.cli.proposal_shapes import memory_of, short_hash
 from synthorg_tui.core.paths import short_path
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ def _head(console: Console, review: "Review") -> None:
         ("seen in", seen),
         ("confidence", "" if entry.confidence is None else f"{entry.confidence:.2f}"),
         ("from", item.requested_by),
+        *_written(entry),
         ("snoozed", f"until {local_time(item.snoozed_until)}" if item.snoozed_until else ""),
         ("expires", local_time(item.expires_at)),
         (
@@ -121,6 +122,21 @@ def _head(console: Console, review: "Review") -> None:
     ):
         if value:
             console.parts([(f"{label:<11}", "dim"), (value,)])
+
+
+def _written(entry: "InboxEntry") -> Iterator[tuple[str, str]]:
+    """What goes with the text that an agent wants kept."""
+    found = memory_of(entry)
+    if found is not None:
+        taken = found["redactions"]
+        yield "project", found["project"] or "none"
+        yield "category", found["category"]
+        yield "through", found["source"] or ""
+        yield "tags", ", ".join(found["tags"])
+        yield (
+            "redacted",
+            ", ".join(f"{kind} ×{times}" for kind, times in taken.items()) or "nothing",
+        )
 
 
 def _evidence(console: Console, evidence: "Evidence", excerpt: "Excerpt | None") -> None:

@@ -6,8 +6,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.redaction import RedactionTally, redact_text
-from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, NewMemory
+from synthorg_tui.memory.enums import SourceKind
+from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, MemoryDraft, NewMemory
 from synthorg_tui.memory.models import MemoryEntry, MemoryStoreRequest
 from synthorg_tui.memory.procedural import ledger
 from synthorg_tui.memory.procedural.disk import IRREGULAR, FileState, sha256_of
@@ -269,11 +271,18 @@ def new_memories(
 ) -> tuple[NewMemory, ...]:
     """The memory of a skill and its copies; what is for everybody is published instead."""
     if record.proposal.scope is ProceduralMemoryScope.ORG:
-        return (NewMemory(record.agent_id, request, shared=True),)
+        return (NewMemory(record.agent_id, _for_good(request), shared=True),)
     copied = copy_for_others(request, record.agent_id)
     return (
-        NewMemory(record.agent_id, request),
-        *(NewMemory(agent, copied) for agent in agents),
+        NewMemory(record.agent_id, _for_good(request)),
+        *(NewMemory(agent, _for_good(copied)) for agent in agents),
+    )
+
+
+def _for_good(request: MemoryStoreRequest) -> MemoryDraft:
+    """A memory that outlasts every session and comes from the person who decides."""
+    return MemoryDraft(
+        request=request, level=MemoryLevel.PERSISTENT, source_kind=SourceKind.OPERATOR
     )
 
 

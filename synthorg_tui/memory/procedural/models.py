@@ -95,11 +95,12 @@ class SuccessAnalysisPayload(FrozenModel):
 
 
 class Author(StrEnum):
-    """Who wrote a field: code from what is recorded, the model, or a person."""
+    """Who wrote a field: code from what is recorded, the model, a person, or an agent."""
 
     EVIDENCE = "evidence"
     MODEL = "model"
     PERSON = "person"
+    AGENT = "agent"
 
 
 WORDED_FIELDS = ("discovery", "condition", "action", "rationale", "execution_steps")
@@ -185,7 +186,7 @@ class FileChangePayload(FrozenModel):
 
 
 class PrunePayload(FrozenModel):
-    """Lessons of one owner that are proposed for removal.
+    """Memories of one owner that are proposed for removal.
 
     ``agent_id`` owns them, or is the reserved owner of what is shared. ``reasons`` says for each
     id what it is about and why it can go.

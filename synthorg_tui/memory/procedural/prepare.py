@@ -11,10 +11,11 @@ from typing import Protocol
 
 from synthorg_tui.approvals.queue import payload_hash
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.memory.extensions import BundleStore, Desk, MemoryBundle
+from synthorg_tui.memory.extensions import BundleStore, Desk, MemoryBundle, NewMemory
 from synthorg_tui.memory.models import MemoryEntry
 from synthorg_tui.memory.procedural import adoption
 from synthorg_tui.memory.procedural.adoption import Place, Plan
+from synthorg_tui.memory.procedural.agent_writes import WritePayload
 from synthorg_tui.memory.procedural.config import PropagationConfig
 from synthorg_tui.memory.procedural.disk import FileState, state_of
 from synthorg_tui.memory.procedural.ledger import SkillLedger, SkillRecord, SkillStatus
@@ -27,7 +28,7 @@ from synthorg_tui.memory.procedural.models import (
 )
 from synthorg_tui.memory.procedural.near import replaced_fully
 from synthorg_tui.memory.procedural.propagation.strategies import KnownAgent, propagation_for
-from synthorg_tui.memory.procedural.review_models import InboxEntry
+from synthorg_tui.memory.procedural.review_models import InboxEntry, SubjectKind
 from synthorg_tui.memory.procedural.stored_text import agent_of, proposal_of
 from synthorg_tui.skills.library import Survey
 from synthorg_tui.skills.models import SkillFile
@@ -137,6 +138,8 @@ class Preparer:
                 return await self._file_change(entry, change)
             case PrunePayload() as prune:
                 return await self._prune(entry, prune)
+            case WritePayload() as write:
+                return self.write(entry, write)
             case _:
                 return Prepared(entry, Plan(), problem="It can't be read: it can only be rejected.")
 
@@ -178,6 +181,11 @@ class Preparer:
                 *((r.path, state.sha256) for r, state in zip(replaced, states, strict=True)),
             ),
         )
+
+    def write(self, entry: InboxEntry, write: WritePayload) -> Prepared:
+        """What an agent wrote becomes its memory."""
+        memory = NewMemory(write.agent_id, write.draft)
+        return Prepared(entry, Plan(bundle=MemoryBundle(add=(memory,))))
 
     async def record_and_state(self, path: str) -> tuple[SkillRecord | None, FileState]:
         """A skill in the ledger and its file as it is now."""
@@ -244,12 +252,14 @@ class Preparer:
             )
             plan = plan.also(leaving)
         entries = await self._entries(plan.bundle.remove)
+        is_gone = entry.kind is SubjectKind.DELETE and not entries
         return Prepared(
             entry=entry,
             plan=plan,
             before="\n\n".join(each.content for each in entries),
             replaces=entries,
             touched=tuple((r.path, s.sha256) for r, s in zip(gone, states, strict=True)),
+            problem="What it would delete is gone already." if is_gone else "",
         )
 
     def _accepted(

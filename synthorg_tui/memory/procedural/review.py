@@ -25,6 +25,7 @@ from synthorg_tui.memory.procedural import adoption
 from synthorg_tui.memory.procedural.adoption import Plan, same_memories
 from synthorg_tui.memory.procedural.deciding import Cause, Decider
 from synthorg_tui.memory.procedural.disk import IRREGULAR, FileState
+from synthorg_tui.memory.procedural.editing import edited_lesson, reworded_write
 from synthorg_tui.memory.procedural.ledger import (
     SkillLedger,
     SkillRecord,
@@ -32,7 +33,6 @@ from synthorg_tui.memory.procedural.ledger import (
     SkillVersion,
 )
 from synthorg_tui.memory.procedural.models import (
-    WORDED_FIELDS,
     Author,
     Evidence,
     Lesson,
@@ -124,7 +124,7 @@ class ReviewDesk:
         *,
         shown: str,
         person: Person,
-        edited: ProceduralMemoryProposal | None = None,
+        edited: ProceduralMemoryProposal | str | None = None,
         authors: Mapping[str, Author] | None = None,
     ) -> Decision:
         """Let a proposal count.
@@ -133,7 +133,8 @@ class ReviewDesk:
             item_id: Which item.
             shown: ``Review.shown`` of what the person read.
             person: Who decides.
-            edited: What the person made of a lesson; it replaces no more than was shown.
+            edited: What the person made of a lesson, which replaces no more than was shown, or
+                of what an agent wrote.
             authors: Who wrote fields of ``edited``, where it wasn't the person.
 
         Raises:
@@ -148,7 +149,11 @@ class ReviewDesk:
             prepared = await self._approvable(item_id, shown)
             if edited is None:
                 return await self._approve(prepared, person)
-            lesson = _edited(prepared.entry, edited, authors or {})
+            if isinstance(edited, str):
+                write = reworded_write(prepared.entry, edited)
+                changed = self._preparer.write(prepared.entry, write)
+                return await self._approve(changed, person, payload=write.model_dump_json())
+            lesson = edited_lesson(prepared.entry, edited, authors or {})
             at_most = frozenset(each.id for each in prepared.replaces)
             changed = await self._preparer.lesson(prepared.entry, lesson, at_most=at_most)
             return await self._approve(changed, person, payload=lesson.model_dump_json())
@@ -358,24 +363,6 @@ class ReviewDesk:
             return await self._decider.commit(plan, cause, person, also=also)
         except StaleReviewError as error:
             raise ReviewChangedError(await self.review(prepared.entry.item.id)) from error
-
-
-def _edited(
-    entry: InboxEntry, edited: ProceduralMemoryProposal, authors: Mapping[str, Author]
-) -> Lesson:
-    """The lesson as the person made it; raises ``DecisionRefusedError`` when it is none."""
-    lesson = entry.subject
-    if not isinstance(lesson, Lesson):
-        raise DecisionRefusedError("only a lesson can be edited before it is approved")
-    edited = adoption.redacted(edited)
-    wrote = {
-        name: authors.get(name, Author.PERSON)
-        for name in WORDED_FIELDS
-        if getattr(edited, name) != getattr(lesson.proposal, name)
-    }
-    return lesson.model_copy(
-        update={"proposal": edited, "authors": {**lesson.authors, **authors, **wrote}}
-    )
 
 
 def _texts(prepared: Prepared) -> dict[str, str]:

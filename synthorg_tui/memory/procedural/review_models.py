@@ -9,6 +9,7 @@ from typing import TypeAlias
 from synthorg_tui.approvals.errors import StaleReviewError
 from synthorg_tui.approvals.models import ApprovalItem, Flag
 from synthorg_tui.memory.models import MemoryEntry
+from synthorg_tui.memory.procedural.agent_writes import WritePayload
 from synthorg_tui.memory.procedural.models import (
     Author,
     Evidence,
@@ -17,24 +18,29 @@ from synthorg_tui.memory.procedural.models import (
     PrunePayload,
 )
 
-Subject: TypeAlias = Lesson | FileChangePayload | PrunePayload
+Subject: TypeAlias = Lesson | FileChangePayload | PrunePayload | WritePayload
 """What an item can be about."""
 
 
 class SubjectKind(StrEnum):
-    """What an item is about; ``UNREADABLE`` ones can only be rejected."""
+    """What an item is about; ``UNREADABLE`` ones can only be rejected.
+
+    ``WRITE`` and ``DELETE`` are asked for by agents whose writes wait for a person.
+    """
 
     LESSON = "lesson"
     PROMOTION = "promotion"
     CONFLICT = "conflict"
     FILE_CHANGE = "file_change"
     PRUNE = "prune"
+    WRITE = "write"
+    DELETE = "delete"
     UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True, slots=True)
 class FieldText:
-    """One worded field of a proposal and who wrote it; steps are lines."""
+    """One text of a proposal that can be edited and who wrote it; steps are lines."""
 
     text: str
     author: Author

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from pydantic import Field, TypeAdapter, ValidationError
 
 from synthorg_tui.approvals.models import ApprovalItem
+from synthorg_tui.memory.procedural.agent_writes import WritePayload
 from synthorg_tui.memory.procedural.models import (
     WORDED_FIELDS,
     Author,
@@ -22,6 +23,8 @@ from synthorg_tui.memory.procedural.review_models import (
 
 LESSON_ACTION: Final = "procedural:lesson"
 FILE_CHANGE_ACTION: Final = "skills:file_change"
+WRITE_ACTION: Final = "agents:write"
+DELETE_ACTION: Final = "agents:delete"
 
 _KINDS: Final = {
     LESSON_ACTION: SubjectKind.LESSON,
@@ -29,13 +32,17 @@ _KINDS: Final = {
     "skill_evolver:conflict": SubjectKind.CONFLICT,
     FILE_CHANGE_ACTION: SubjectKind.FILE_CHANGE,
     "procedural:prune": SubjectKind.PRUNE,
+    WRITE_ACTION: SubjectKind.WRITE,
+    DELETE_ACTION: SubjectKind.DELETE,
 }
 _EXPECTED: Final = {
     SubjectKind.FILE_CHANGE: FileChangePayload,
     SubjectKind.PRUNE: PrunePayload,
+    SubjectKind.WRITE: WritePayload,
+    SubjectKind.DELETE: PrunePayload,
 }
 _SUBJECTS: TypeAdapter[Subject] = TypeAdapter(
-    Annotated[Lesson | FileChangePayload | PrunePayload, Field(discriminator="type")]
+    Annotated[Lesson | FileChangePayload | PrunePayload | WritePayload, Field(discriminator="type")]
 )
 
 
@@ -48,6 +55,9 @@ def entry_of(item: ApprovalItem) -> InboxEntry:
         subject = None
     if subject is None or kind is None or not isinstance(subject, _EXPECTED.get(kind, Lesson)):
         return InboxEntry(item, SubjectKind.UNREADABLE, None)
+    if isinstance(subject, WritePayload):
+        content = FieldText(subject.draft.request.content, Author.AGENT)
+        return InboxEntry(item, kind, subject, fields={"content": content})
     if not isinstance(subject, Lesson):
         return InboxEntry(item, kind, subject)
     return InboxEntry(

@@ -1,6 +1,7 @@
 """Small questions of a review: until when, and how a lesson is to read."""
 
 from datetime import datetime
+from typing import Final
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -11,11 +12,19 @@ from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.approvals_ports import FIELDS, STEPS, Wording
 from synthorg_tui.tui.view_models.approvals import snooze_choices
 from synthorg_tui.tui.view_models.approvals_review import TITLES
-from synthorg_tui.tui.view_models.approvals_wording import problems, shown, steps_of, steps_text
+from synthorg_tui.tui.view_models.approvals_wording import (
+    note_text,
+    problems,
+    shown,
+    steps_of,
+    steps_text,
+)
 from synthorg_tui.tui.view_models.ink import Line, beside, line
 from synthorg_tui.tui.widgets.inked import LineBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.rows import FixedList
+
+NOT_TAKEN: Final = "Not taken over. esc again gives it up, ^s takes it."
 
 
 class SnoozeDialog(ModalScreen[datetime | None]):
@@ -116,8 +125,54 @@ class LessonForm(ModalScreen[Wording | None]):
         """Leave; what was written is only given up at the second press."""
         if self.wording != self._before and not self._warned:
             self._warned = True
-            told = "Not taken over. esc again gives it up, ^s takes it."
-            self._tell(line(("! ", "warn"), (told, "text")))
+            self._tell(line(("! ", "warn"), (NOT_TAKEN, "text")))
+            return
+        self.dismiss(None)
+
+    def _tell(self, note: Line) -> None:
+        self.query_one("#note", LineBar).show(note)
+
+
+class NoteForm(ModalScreen[str | None]):
+    """The text of a note to reword; left alone it stays exactly as it was."""
+
+    CSS_PATH = "approvals.tcss"
+    BINDINGS = bindings("lesson")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._before = text
+        self._warned = False
+
+    def compose(self) -> ComposeResult:
+        """One entry."""
+        with Vertical(classes="dialog", id="reworded") as box:
+            box.border_title = "Reword what would be kept"
+            box.border_subtitle = "^s takes it over · esc cancels"
+            yield TextArea(shown(self._before), id="text", tab_behavior="focus", compact=True)
+            yield LineBar(id="note")
+
+    def on_mount(self) -> None:
+        """Start in the text."""
+        self.query_one("#text", TextArea).focus()
+
+    @property
+    def text(self) -> str:
+        """What the entry holds."""
+        return note_text(self.query_one("#text", TextArea).text, self._before)
+
+    def action_save(self) -> None:
+        """Give back the text, when it does."""
+        if found := problems(self.text):
+            self._tell(line(("! ", "bad"), (f"{found[0]}.", "warn")))
+            return
+        self.dismiss(self.text)
+
+    def action_close(self) -> None:
+        """Leave; what was written is only given up at the second press."""
+        if self.text != self._before and not self._warned:
+            self._warned = True
+            self._tell(line(("! ", "warn"), (NOT_TAKEN, "text")))
             return
         self.dismiss(None)
 

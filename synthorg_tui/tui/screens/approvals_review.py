@@ -6,13 +6,19 @@ from functools import partial
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings
-from synthorg_tui.tui.approvals_ports import ReviewSheet, StaleReview, Wording
+from synthorg_tui.tui.approvals_ports import ReviewSheet, Reworded, StaleReview, Wording
 from synthorg_tui.tui.editor import EditorError, edit_text
 from synthorg_tui.tui.jobs import say, start
 from synthorg_tui.tui.panes import Recount
 from synthorg_tui.tui.screens.approvals_sheet import ReviewView
 from synthorg_tui.tui.view_models.approvals_review import doubt_lines
-from synthorg_tui.tui.view_models.approvals_wording import from_document, problems, to_document
+from synthorg_tui.tui.view_models.approvals_wording import (
+    from_document,
+    note_text,
+    problems,
+    shown,
+    to_document,
+)
 
 
 class ReviewScreen(ReviewView):
@@ -31,13 +37,14 @@ class ReviewScreen(ReviewView):
             return None
         return sheet
 
-    def _lesson(self) -> tuple[ReviewSheet, Wording] | None:
+    def _said(self) -> tuple[ReviewSheet, Reworded] | None:
         """The item and its wording, when it has one; says so when not."""
         sheet = self._pending()
-        wording = self.draft or (sheet.proposed if sheet else None)
-        if sheet is not None and wording is None:
-            say(self, "Only a lesson can be reworded", severity="warning")
-        return (sheet, wording) if sheet and wording else None
+        said = self.draft or (sheet.rewordable if sheet else None)
+        if sheet is not None and said is None:
+            told = "Only a lesson and what an agent wrote can be reworded"
+            say(self, told, severity="warning")
+        return (sheet, said) if sheet and said else None
 
     def _decide(self, act: Callable[[ReviewSheet], Awaitable[str]]) -> None:
         """Decide on what is shown and leave; when it is another by now, show it anew."""
@@ -128,29 +135,41 @@ class ReviewScreen(ReviewView):
 
     def action_reword(self) -> None:
         """Reword it in a form, then approve."""
-        from synthorg_tui.tui.screens.approvals_dialogs import LessonForm
+        from synthorg_tui.tui.screens.approvals_dialogs import LessonForm, NoteForm
 
-        if found := self._lesson():
+        found = self._said()
+        if found is None:
+            return
+        if isinstance(found[1], Wording):
             self.app.push_screen(LessonForm(found[1]), self._take)
+        else:
+            self.app.push_screen(NoteForm(found[1]), self._take)
 
     def action_parts(self) -> None:
         """Take a part of it: whose text for each field, which steps."""
         from synthorg_tui.tui.screens.approvals_parts import PartsScreen
 
-        if found := self._lesson():
-            self.app.push_screen(PartsScreen(*found), self._take)
+        found = self._said()
+        if found is None:
+            return
+        if isinstance(found[1], Wording):
+            self.app.push_screen(PartsScreen(found[0], found[1]), self._take)
+        else:
+            say(self, "What an agent wrote is one part: e rewords it", severity="warning")
 
     def action_reword_outside(self) -> None:
         """Reword it in $EDITOR; a text that doesn't do is kept for the next try."""
-        found = self._lesson()
+        found = self._said()
         if found is None:
             return
+        _, said = found
+        before = to_document(said) if isinstance(said, Wording) else shown(said)
         try:
-            text = edit_text(self.app, self._unparsed or to_document(found[1]))
+            text = edit_text(self.app, self._unparsed or before)
         except EditorError as error:
             say(self, str(error), severity="error")
             return
-        wording = from_document(text, found[1])
+        wording = from_document(text, said) if isinstance(said, Wording) else note_text(text, said)
         if wrong := problems(wording):
             self._unparsed = text
             say(self, f"{wrong[0]}. E goes on where you were.", severity="warning")
@@ -158,11 +177,11 @@ class ReviewScreen(ReviewView):
         self._unparsed = ""
         self._take(wording)
 
-    def _take(self, wording: Wording | None) -> None:
+    def _take(self, wording: Reworded | None) -> None:
         """Show a wording in place of the proposed one; it is approved by another key press."""
         if wording is None or self.sheet is None:
             return
-        self.draft = wording if wording != self.sheet.proposed else None
+        self.draft = wording if wording != self.sheet.rewordable else None
         self._close_guard()
         self._draw()
 

@@ -9,7 +9,7 @@ from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import of
-from synthorg_tui.tui.approvals_ports import ReviewSheet, Wording
+from synthorg_tui.tui.approvals_ports import ReviewSheet, Reworded, Wording
 from synthorg_tui.tui.jobs import copy, say, start
 from synthorg_tui.tui.panes import APPROVALS, Panes
 from synthorg_tui.tui.ports import MemoryDesk
@@ -54,7 +54,7 @@ class ReviewView(Screen[None]):
         self._seen = seen
         self._guard = InertGuard(monotonic)
         self.sheet: ReviewSheet | None = None
-        self.draft: Wording | None = None
+        self.draft: Reworded | None = None
         self._unparsed = ""
         self._chosen = 0
         self._stale: tuple[ReviewSheet, ReviewSheet] | None = None
@@ -229,8 +229,9 @@ class ReviewView(Screen[None]):
     def action_copy(self) -> None:
         """Copy what would be kept, as it stands."""
         sheet = self.sheet
-        wording = self.draft or (sheet.proposed if sheet else None)
-        text = to_document(wording) if wording else (sheet.text if sheet else "")
+        said = self.draft or (sheet.rewordable if sheet else None)
+        text = to_document(said) if isinstance(said, Wording) else said
+        text = text or (sheet.text if sheet else "")
         if text:
             copy(self, text)
             say(self, "Copied what would be kept")

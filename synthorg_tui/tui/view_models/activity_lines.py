@@ -33,6 +33,8 @@ def call_mark(call: Call) -> tuple[str, str, str]:
         return ("-", "deleted", "warn")
     if call.wrote:
         return ("+", "wrote", "warn")
+    if call.waits:
+        return ("◷", "waits", "warn")
     return KINDS.get(call.kind, ("?", call.kind, "muted"))
 
 

@@ -14,6 +14,8 @@ KINDS = {
     "conflict": ("↯", "conflict", "bad"),
     "file_change": ("≠", "file", "warn"),
     "prune": ("∅", "prune", "muted"),
+    "write": ("+", "write", "accent"),
+    "delete": ("-", "delete", "warn"),
     "unreadable": ("▪", "unreadable", "bad"),
 }
 """Glyph, word and role of each kind of item: the colour is never the only sign."""

@@ -7,8 +7,10 @@ from synthorg_tui.tui.approvals_ports import (
     FIELDS,
     STEPS,
     ApprovalRow,
+    Note,
     Occurrence,
     ReviewSheet,
+    Reworded,
     Wording,
 )
 from synthorg_tui.tui.view_models.approvals_lines import RISKS, kind_mark
@@ -205,6 +207,8 @@ def about_lines(sheet: ReviewSheet, now: datetime) -> list[Line]:
     """Where it comes from, until when it waits, and every event of its trail."""
     row = sheet.row
     made = [fact("asked by", one_line(sheet.requested_by))] if sheet.requested_by else []
+    if sheet.note is not None and sheet.note.written_at is not None:
+        made.append(fact("written", moment(sheet.note.written_at, now)))
     made.append(fact("since", moment(row.created_at, now)))
     if row.expires_at is not None:
         made.append(fact("expires", moment(row.expires_at, now).partition(" · ")[0]))
@@ -245,13 +249,13 @@ def around_lines(sheet: ReviewSheet, now: datetime) -> list[Line]:
 
 
 def whole_lines(
-    sheet: ReviewSheet, now: datetime, draft: Wording | None = None, chosen: int = -1
+    sheet: ReviewSheet, now: datetime, draft: Reworded | None = None, chosen: int = -1
 ) -> list[Line]:
     """All of a review in one column."""
     return [
         *ground_lines(sheet, now, chosen),
         Line(),
-        *([rule(KEPT)] if sheet.proposed else []),
+        *([rule(KEPT)] if sheet.rewordable is not None else []),
         *kept_lines(sheet, draft),
         Line(),
         *around_lines(sheet, now),
@@ -276,25 +280,46 @@ def changed_lines(before: ReviewSheet, after: ReviewSheet) -> list[Line]:
 def _as_text(sheet: ReviewSheet) -> str:
     said = sheet.proposed
     parts = [said.text(name) for name in (*FIELDS, STEPS)] if said else []
+    parts += [sheet.note.text] if sheet.note else []
     return "\n".join([*parts, *sheet.diff, *sheet.replaces, *(flag.says for flag in sheet.flags)])
 
 
-def kept_lines(sheet: ReviewSheet, draft: Wording | None) -> list[Line]:
+def kept_lines(sheet: ReviewSheet, draft: Reworded | None) -> list[Line]:
     """What approving would do: what would be said, what would go, the change of the file."""
     parts: list[list[Line]] = []
-    if sheet.description and sheet.proposed is None:
+    if sheet.description and sheet.rewordable is None:
         parts.append(text_lines(sheet.description))
     if draft is not None:
         parts.append([line(("✎ ", "accent"), ("Your wording; not approved yet", "strong"))])
+    if sheet.note is not None:
+        parts.append(note_lines(sheet.note, draft if isinstance(draft, str) else None))
     wording = draft or sheet.proposed
-    if wording is not None:
+    if isinstance(wording, Wording):
         parts.append(wording_lines(wording, sheet, draft=draft is not None))
     if sheet.replaces:
         gone = [_hung(line(("- ", "bad"), (one_line(each), "text")), 2) for each in sheet.replaces]
         parts.append([rule("Removes", counted(len(gone), "memory", "memories")), *gone])
     if sheet.path:
         parts.append(_file_lines(sheet))
+    elif sheet.row.kind == "delete":
+        parts.append([rule("In full"), *unified_lines(sheet.diff)])
     return [each for part in parts for each in (*part, Line())][:-1]
+
+
+def note_lines(note: Note, draft: str | None = None) -> list[Line]:
+    """What an agent wants kept, to the letter, with what a draft changes and what goes with it."""
+    if draft is None:
+        made = text_lines(note.text)
+    else:
+        made = [_hung(each, 4) for each in diff_lines(note.text, draft)]
+    taken = ", ".join(f"{one_line(kind)} ×{times}" for kind, times in note.redactions)
+    made += [Line(), fact("as", f"{note.category}, {note.sensitivity}")]
+    made.append(fact("project", one_line(note.project) or "none"))
+    made.append(fact("through", one_line(note.source), "muted"))
+    if note.tags:
+        made.append(fact("tags", " ".join(f"#{one_line(tag)}" for tag in note.tags), "muted"))
+    made.append(fact("redacted", taken or "nothing", "warn" if taken else "muted"))
+    return made
 
 
 def _file_lines(sheet: ReviewSheet) -> list[Line]:

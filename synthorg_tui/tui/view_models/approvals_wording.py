@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from synthorg_tui.core.text import safe_text
-from synthorg_tui.tui.approvals_ports import FIELDS, LIMITS, STEPS, ReviewSheet, Wording
+from synthorg_tui.tui.approvals_ports import (
+    FIELDS,
+    LIMITS,
+    LONGEST_NOTE,
+    STEPS,
+    ReviewSheet,
+    Reworded,
+    Wording,
+)
 from synthorg_tui.tui.view_models.approvals_review import AUTHORS, TITLES, author_of
 from synthorg_tui.tui.view_models.ink import Line, line, one_line
 
@@ -24,8 +32,15 @@ def shown(text: str) -> str:
     return safe_text(text, multiline=True)
 
 
-def problems(wording: Wording) -> tuple[str, ...]:
+def note_text(text: str, before: str) -> str:
+    """The text of a note that was edited as it is shown; left alone it comes back exactly."""
+    return before if text.strip() == shown(before).strip() else text.strip()
+
+
+def problems(wording: Reworded) -> tuple[str, ...]:
     """What keeps a wording from being approved."""
+    if isinstance(wording, str):
+        return _note_problems(wording)
     made = []
     for name in FIELDS:
         text = wording.text(name)
@@ -36,6 +51,14 @@ def problems(wording: Wording) -> tuple[str, ...]:
     if len(wording.steps) > LIMITS[STEPS]:
         made.append(f"{len(wording.steps)} steps; {LIMITS[STEPS]} fit")
     return tuple(made)
+
+
+def _note_problems(text: str) -> tuple[str, ...]:
+    if not text.strip():
+        return ("The text is empty",)
+    if len(text) > LONGEST_NOTE:
+        return (f"The text has {len(text):,} characters; {LONGEST_NOTE:,} fit",)
+    return ()
 
 
 def steps_of(text: str, before: Sequence[str] = ()) -> tuple[str, ...]:

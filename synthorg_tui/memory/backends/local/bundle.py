@@ -30,7 +30,7 @@ async def change_together(
 
     Raises ``MemoryStoreError`` when an agent may keep nothing, or nothing more.
     """
-    rows = keeper.rows_for_good(bundle.add)
+    rows = keeper.rows_of(bundle.add)
     vectors = await core.embed([row.content for row in rows])
 
     def work(changes: Changes) -> T:

@@ -75,9 +75,9 @@ class Keeper:
         await self._core.change(work)
         return row.id
 
-    def rows_for_good(self, memories: Sequence[NewMemory]) -> list[MemoryRow]:
-        """Rows of memories that outlast every session; raises ``MemoryStoreError``."""
-        _advise(*(memory.request for memory in memories))
+    def rows_of(self, memories: Sequence[NewMemory]) -> list[MemoryRow]:
+        """Rows of memories that a person decided on; raises ``MemoryStoreError``."""
+        _advise(*(memory.draft.request for memory in memories))
         now = self._core.clock.now()
         for memory in memories:
             if self._core.policy.level(memory.agent_id) is MemoryLevel.NONE:
@@ -85,16 +85,7 @@ class Keeper:
                     f"agent {memory.agent_id} has memory level none: nothing is stored"
                 )
         return [
-            self._row(
-                memory.agent_id,
-                MemoryDraft(
-                    request=memory.request,
-                    level=MemoryLevel.PERSISTENT,
-                    source_kind=SourceKind.OPERATOR,
-                ),
-                now,
-                shared=memory.shared,
-            )
+            self._row(memory.agent_id, memory.draft, now, shared=memory.shared)
             for memory in memories
         ]
 

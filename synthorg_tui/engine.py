@@ -22,7 +22,7 @@ from synthorg_tui.memory.factory import BackendContext, create_memory_backend
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.executions import DuckDBExecutionStore, ExecutionStore
-from synthorg_tui.persistence.operations import has_open
+from synthorg_tui.persistence.operations import former_roots, has_open
 from synthorg_tui.persistence.owning import own_database
 from synthorg_tui.persistence.scenarios import DuckDBScenarioStore
 from synthorg_tui.providers.embedding.factory import create_embedder
@@ -445,8 +445,19 @@ class Engine:
         return tuple(self._summary(agent_id, counts.get(agent_id, 0)) for agent_id in ids)
 
     async def _finish_decisions(self) -> None:
-        """Finish what was decided when the program was last stopped in the middle of it."""
-        if await self._database.read(has_open):
+        """Finish what was decided when the program was last stopped in the middle of it.
+
+        Where the directory was moved, the files are looked for in the new place.
+        """
+        own = self._own_skills
+        is_open, was_elsewhere = await self._database.read(
+            lambda db: (has_open(db), former_roots(db, str(own)))
+        )
+        if was_elsewhere:
+            from synthorg_tui.memory.procedural.moving import follow
+
+            await follow(self._database, own)
+        if is_open:
             from synthorg_tui.memory.procedural.journal import Journal
 
             await Journal(self._database, self.approvals).roll_forward()

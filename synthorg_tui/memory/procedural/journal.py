@@ -132,7 +132,7 @@ class Journal:
 
     async def all(self) -> tuple[Operation, ...]:
         """Every decision, in order."""
-        return await self._database.read(lambda db: _select(db, "ORDER BY number"))
+        return await self._database.read(every)
 
     async def last_undoable(self) -> tuple[Operation, ...]:
         """The last decision that can be taken back; with it, last first, those taken as one."""
@@ -255,6 +255,11 @@ def trim_in(
         "WHERE number = ?",
         [effects.model_dump_json(), title, by, by is not None, operation.number],
     )
+
+
+def every(db: "Connection") -> tuple[Operation, ...]:
+    """Every decision, in order."""
+    return _select(db, "ORDER BY number")
 
 
 def open_operations(db: "Connection") -> tuple[Operation, ...]:

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.geometry import Size
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
@@ -28,11 +30,17 @@ class Inked(Widget):
         super().notify_style_update()
 
     def set_titles(self, *, top: str | None = None, bottom: str | None = None) -> None:
-        """Set the titles of the border; one that is set draws the whole widget again."""
+        """Set the titles of the border, which are no markup; only the edge is drawn again."""
         if top is not None and top != (self.border_title or ""):
-            self.border_title = top
+            self._border_title = Content(top)
+            self._redraw_edge(0)
         if bottom is not None and bottom != (self.border_subtitle or ""):
-            self.border_subtitle = bottom
+            self._border_subtitle = Content(bottom)
+            self._redraw_edge(self.outer_size.height - 1)
+
+    def _redraw_edge(self, y: int) -> None:
+        left, above = self.content_offset
+        self.refresh(Region(-left, y - above, self.outer_size.width, 1))
 
     def strip(self, line: Line, width: int, background: Style | None = None) -> Strip:
         """The line in exactly ``width`` cells; ``background`` goes over the widget's own."""
@@ -82,6 +90,7 @@ class LineView(Inked, ScrollView, can_focus=True):
 
     BINDINGS = bindings("view")
     DEFAULT_CSS = "LineView { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }"
+    virtual_size = Reactive(Size(0, 0), layout=True, repaint=False)
 
     def __init__(self, lines: Iterable[Line] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -95,11 +104,15 @@ class LineView(Inked, ScrollView, can_focus=True):
         return self._source
 
     def show(self, lines: Iterable[Line], *, top: bool = True) -> None:
-        """Show these lines, from the top unless told to stay."""
+        """Show these lines, from the top unless told to stay; rows that stay aren't drawn again."""
         lines = list(lines)
         if lines != self._source:
-            self._source = lines
+            self._source, before = lines, self._rows
             self._wrap()
+            first = self.scroll_offset.y
+            for y in range(first, first + self.size.height):
+                if before[y : y + 1] != self._rows[y : y + 1]:
+                    self.refresh_lines(y)
         if top:
             self.scroll_to(y=0, animate=False)
 
@@ -111,10 +124,11 @@ class LineView(Inked, ScrollView, can_focus=True):
     def on_resize(self) -> None:
         """Wrap again when the width changed."""
         self._wrap()
+        self.refresh()
 
     def watch_show_vertical_scrollbar(self) -> None:
         """A scrollbar takes a column: wrap again once it is there or gone."""
-        self.call_after_refresh(self._wrap)
+        self.call_after_refresh(self.on_resize)
 
     def _wrap(self) -> None:
         width = self.scrollable_content_region.width
@@ -123,7 +137,6 @@ class LineView(Inked, ScrollView, can_focus=True):
             self._starts.append(len(self._rows))
             self._rows.extend(wrap(line, width) if width > 0 else [line])
         self.virtual_size = Size(width, len(self._rows))
-        self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """One row of the part in view."""

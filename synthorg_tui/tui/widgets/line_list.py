@@ -7,7 +7,7 @@ from rich.style import Style
 from textual import events
 from textual.geometry import Size
 from textual.message import Message
-from textual.reactive import reactive
+from textual.reactive import Reactive, reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -37,6 +37,7 @@ class LineList(Inked, ScrollView, can_focus=True):
     }
     """
     row_height = 1
+    virtual_size = Reactive(Size(0, 0), layout=True, repaint=False)
     cursor: reactive[int] = reactive(0)
     hovered: reactive[int] = reactive(-1)
 
@@ -86,10 +87,14 @@ class LineList(Inked, ScrollView, can_focus=True):
 
     def changed(self) -> None:
         """Draw again after rows came, went or changed; the cursor stays where it can."""
+        self.recount()
+        self.refresh()
+
+    def recount(self) -> None:
+        """Take note that rows came or went, without drawing any again."""
         rows = max(self.row_count, 0)
         self.virtual_size = Size(self.scrollable_content_region.width, rows * self.row_height)
         self.cursor = min(self.cursor, max(rows - 1, 0))
-        self.refresh()
 
     def on_resize(self) -> None:
         """Keep the cursor in view."""
@@ -130,14 +135,14 @@ class LineList(Inked, ScrollView, can_focus=True):
 
     def watch_cursor(self, old: int, new: int) -> None:
         """Tell of the move."""
-        self._redraw_row(old)
-        self._redraw_row(new)
+        self.redraw_row(old)
+        self.redraw_row(new)
         self.post_message(self.Moved(self, new))
 
     def watch_hovered(self, old: int, new: int) -> None:
         """Redraw the rows concerned."""
-        self._redraw_row(old)
-        self._redraw_row(new)
+        self.redraw_row(old)
+        self.redraw_row(new)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Tell which part is in view."""
@@ -148,9 +153,10 @@ class LineList(Inked, ScrollView, can_focus=True):
     def watch_has_focus(self, has_focus: bool) -> None:
         """Draw the cursor as focused or not."""
         super().watch_has_focus(has_focus)
-        self._redraw_row(self.cursor)
+        self.redraw_row(self.cursor)
 
-    def _redraw_row(self, index: int) -> None:
+    def redraw_row(self, index: int) -> None:
+        """Draw one row again."""
         if index >= 0 and self.is_mounted:
             self.refresh_lines(index * self.row_height, self.row_height)
 

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from synthorg_tui.connect.call import BriefConnection, CallFailedError
 from synthorg_tui.connect.names import DIGEST_EVENTS, IMPORT_EVENTS
+from synthorg_tui.host.endpoint import LOG_FILE as OWNER_LOG
 
 if TYPE_CHECKING:
     import subprocess
@@ -114,7 +115,7 @@ def _import(call: HookCall) -> str:
     if not transcript:
         raise CallFailedError("the event names no transcript")
     _require_store(call.data_dir)
-    _start(call, ["import", str(Path(transcript).expanduser())])
+    _start(call, ["import", str(Path(transcript).expanduser())], log=LOG_FILE)
     return ""
 
 
@@ -145,7 +146,7 @@ def _connection(call: HookCall) -> BriefConnection:
                 raise CallFailedError("no owner listened in time") from None
         if started is None:
             _require_store(call.data_dir)
-            started = _start(call, ["serve", "--until-idle", str(OWNER_SECONDS)])
+            started = _start(call, ["serve", "--until-idle", str(OWNER_SECONDS)], log=OWNER_LOG)
         elif started.poll() in _EXIT_REASONS and started.returncode != 3:
             raise CallFailedError(_EXIT_REASONS[started.returncode])
         time.sleep(_POLL)
@@ -156,16 +157,16 @@ def _require_store(data_dir: Path) -> None:
         raise CallFailedError(f"there is no store in {data_dir}")
 
 
-def _start(call: HookCall, command: list[str]) -> "subprocess.Popen[bytes]":
-    """Run one of our commands on its own; what it says goes to the log."""
+def _start(call: HookCall, command: list[str], *, log: str) -> "subprocess.Popen[bytes]":
+    """Run one of our commands on its own; what it says goes to the file ``log``."""
     import subprocess  # here: a hook that finds an owner needs none
 
-    with _log_file(call.data_dir) as log:
+    with _opened_log(call.data_dir / log) as messages:
         return subprocess.Popen(
             [sys.executable, "-m", "synthorg_tui", *call.options, *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=log,
+            stderr=messages,
             start_new_session=True,
         )
 
@@ -209,15 +210,14 @@ def _log(data_dir: Path | None, event: str, message: str) -> None:
         return
     try:
         line = f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {event}: {' '.join(message.split())}\n"
-        with _log_file(data_dir) as log:
+        with _opened_log(data_dir / LOG_FILE) as log:
             log.write(line.encode(errors="replace"))
     except OSError:
         return
 
 
-def _log_file(data_dir: Path) -> IO[bytes]:
-    path = data_dir / LOG_FILE
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+def _opened_log(path: Path) -> IO[bytes]:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     too_long = path.exists() and path.stat().st_size > _LOG_LIMIT
     flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if too_long else os.O_APPEND)
     return os.fdopen(os.open(path, flags, 0o600), "ab")

@@ -10,6 +10,8 @@ from synthorg_tui.host.errors import NoOwnerError, RefusedError
 from synthorg_tui.persistence.layout import ensure_private_dir
 
 SOCKET_FILE: Final = "owner.sock"
+LOG_FILE: Final = "owner.log"
+"""What an owner without a screen has to say."""
 _MAX_PATH: Final = 100
 """Socket paths are cut off by the system at 104 to 108 bytes."""
 

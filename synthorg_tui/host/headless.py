@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
+from synthorg_tui.host.endpoint import LOG_FILE
 from synthorg_tui.host.owner import Owner
 from synthorg_tui.persistence.layout import PRIVATE_FILE, ensure_private_dir
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from synthorg_tui.providers.embedding.protocol import Embedder
     from synthorg_tui.settings.config import RootConfig
 
-LOG_FILE: Final = "owner.log"
 _LOG_LIMIT: Final = 1024 * 1024
 
 

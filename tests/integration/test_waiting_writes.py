@@ -386,6 +386,27 @@ class TestAtTheDesk:
         assert sum(found["redactions"].values()) == 1
 
 
+class TestForgetting:
+    async def test_purged_it_leaves_no_word_in_what_was_asked_and_decided(
+        self, tmp_path: Path
+    ) -> None:
+        async with desk(tmp_path) as engine:
+            item_id = await asked(engine)
+            decision = await approve(engine, item_id, edited="Port 6543 is staging's.")
+            (memory_id,) = decision.memory_ids
+            delete = {"memory_id": memory_id, **SURE}
+            (deletion,) = (await ada(engine).call(tools.DELETE_ENTRY, delete)).waiting
+            await engine.erasure.purge([memory_id], actor="person")
+            tables = ("approvals", "approval_events", "operations")
+            left = await engine._database.read(
+                lambda db: repr([db.execute(f"FROM {name}").fetchall() for name in tables])
+            )
+            assert "6543" not in left
+            assert await engine.reviews.undo(PERSON) is None
+            statuses = [(await engine.approvals.get(each)) for each in (item_id, deletion)]
+        assert [each.status.value for each in statuses if each] == ["approved", "rejected"]
+
+
 class TestReports:
     async def test_the_run_is_on_record_and_its_memories_wait(self, tmp_path: Path) -> None:
         async with desk(tmp_path) as engine:

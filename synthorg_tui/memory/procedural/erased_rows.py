@@ -60,7 +60,8 @@ def erase_operations(
     """
     paths = {trace.path for trace in skills}
     for operation in operations:
-        effects = _without(operation, paths)
+        is_asked = operation.item_id in items and not operation.effects.records_before
+        effects = Effects() if is_asked else _without(operation, paths)
         is_named = operation.item_id in items or effects == Effects() != operation.effects
         title = ERASED if is_named else operation.title
         if (effects, title) != (operation.effects, operation.title):

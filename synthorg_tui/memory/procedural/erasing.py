@@ -23,7 +23,7 @@ from synthorg_tui.memory.procedural.models import PrunePayload
 from synthorg_tui.memory.procedural.prepare import SkillStore
 from synthorg_tui.memory.procedural.review_models import DecisionKind
 from synthorg_tui.memory.procedural.subjects import FILE_CHANGE_ACTION
-from synthorg_tui.memory.procedural.tracing import Trace, pasts, traces
+from synthorg_tui.memory.procedural.tracing import Trace, asked_for, pasts, traces
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
@@ -129,7 +129,7 @@ class Erasure:
             await self._decider.settle()
             plan = await self._plan(memory_ids)
             bundle = MemoryBundle(purge=tuple(memory_ids))
-            if not plan.skills and not plan.review.copied:
+            if not plan.skills and not plan.review.copied and not plan.items:
                 return Erased(
                     await self._store.change_together(
                         bundle, lambda _, outcome: len(outcome.purged), actor=actor
@@ -178,6 +178,8 @@ class Erasure:
     async def _plan(self, memory_ids: Sequence[str]) -> _Plan:
         records = await self._ledger.all()
         operations = await self._journal.all()
+        items = await self._queue.list(snoozed=True)
+        asked = asked_for(items, operations, memory_ids)
         known = pasts(records, operations)
         concerned = {
             memory_id
@@ -187,10 +189,9 @@ class Erasure:
             for memory_id in text
         }
         if not concerned:
-            return _Plan()
+            return _Plan(items=asked, operations=operations if asked else ())
         existing = [each for each in concerned if await self._store.lookup(each, deleted=True)]
         skills, copied = traces(known, records, memory_ids, existing)
-        items = await self._queue.list(snoozed=True)
         erased, prunes = _items_of(items, skills)
         ours = {record.path: record for record in records}
         files = [
@@ -207,7 +208,7 @@ class Erasure:
             skills=tuple(skills),
             steps=tuple(each.step for each in files if each.step),
             marks=tuple(found.mark(each.path, each.state.sha256) for each in files if each.stays),
-            items=erased,
+            items=erased | asked,
             prunes=prunes,
             operations=operations,
         )

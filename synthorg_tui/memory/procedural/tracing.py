@@ -3,9 +3,11 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from synthorg_tui.approvals.models import ApprovalItem
 from synthorg_tui.memory.procedural.journal import Operation
 from synthorg_tui.memory.procedural.ledger import SkillRecord, SkillStatus
 from synthorg_tui.memory.procedural.lesson_items import item_id
+from synthorg_tui.memory.procedural.subjects import DELETE_ACTION, WRITE_ACTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,24 @@ def pasts(records: Iterable[SkillRecord], operations: Iterable[Operation]) -> di
     for record in records:
         found.setdefault(record.path, Past()).take(record)
     return found
+
+
+def asked_for(
+    items: Iterable[ApprovalItem], operations: Iterable[Operation], memory_ids: Collection[str]
+) -> frozenset[str]:
+    """The items by which agents asked to keep or delete one of these memories."""
+    gone = frozenset(memory_ids)
+    decided = {
+        operation.item_id
+        for operation in operations
+        if not gone.isdisjoint((*operation.effects.added, *operation.effects.removed))
+    }
+    return frozenset(
+        item.id
+        for item in items
+        if (item.action_type in (WRITE_ACTION, DELETE_ACTION) and item.id in decided)
+        or (item.action_type == DELETE_ACTION and any(each in item.payload for each in gone))
+    )
 
 
 def traces(

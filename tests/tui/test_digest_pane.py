@@ -5,7 +5,7 @@ import asyncio
 from textual.pilot import Pilot
 from textual.widgets import Input
 from tui_fakes import FakeDesk, fake_app, rows
-from tui_helpers import screen_text, settle, type_text
+from tui_helpers import screen_text, settle, toasts, type_text
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.app import MemoryDeskApp
@@ -271,6 +271,17 @@ async def test_another_agent_is_chosen_from_a_list() -> None:
         await settle(pilot)
         assert screen.digest.agent_id == "reviewer"
         assert desk_of(app).digests.asked[-1].agent_id == "reviewer"
+
+
+async def test_the_list_of_agents_waits_until_they_are_read() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        screen = await ask(pilot)
+        screen.agents = None
+        await pilot.press("a")
+        await settle(pilot)
+        assert app.screen is screen
+        assert "still being read" in toasts(app)
 
 
 async def test_a_scenario_is_saved_run_accepted_opened_and_deleted() -> None:

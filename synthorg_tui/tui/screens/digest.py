@@ -61,13 +61,16 @@ class DigestScreen(DigestView):
 
         if self._ready() is None:
             return
+        if self.agents is None:
+            say(self, "The agents are still being read", severity="warning")
+            return
 
         def chosen(agent_id: str | None) -> None:
             if agent_id is not None:
                 self.digest.agent_id = agent_id
                 self.ask_soon()
 
-        self.app.push_screen(AgentDialog(self.agents or (), self.digest.agent_id), chosen)
+        self.app.push_screen(AgentDialog(self.agents, self.digest.agent_id), chosen)
 
     def action_budget(self) -> None:
         """Set how many tokens the memories may take."""

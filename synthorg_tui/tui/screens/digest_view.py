@@ -35,6 +35,7 @@ TEXT_TITLE = "What the agent reads"
 class DigestView(Screen[None]):
     """Asks what an agent would be given and shows the answer; the desk comes once it is open."""
 
+    AUTO_FOCUS = "#candidates"  # a key that comes early is no text of the task
     CSS_PATH = "digest.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
 

@@ -24,8 +24,8 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """For ``-n auto``: more workers than cores, since many tests wait for other processes."""
-    return (os.cpu_count() or 1) * 3 // 2
+    """For ``-n auto``: a worker more than cores, since many tests wait for other processes."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,34 +8,18 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_kit import SAMPLE, Cli, documented, move_home, runner
+from conftest import REPO
 
 from synthorg_tui.cli import main
 from synthorg_tui.persistence.lock import DataDirLock
 
-REPO = Path(__file__).resolve().parents[2]
-SAMPLE = REPO / "synthorg_tui" / "ingest" / "sample"
-DOCS = REPO / "docs" / "cli.md"
 RUN = [sys.executable, "-c", "import sys; from synthorg_tui.cli import main; sys.exit(main())"]
-
-
-@dataclass(frozen=True)
-class Result:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Cli = Callable[..., Result]
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +27,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A data directory with the bundled sample; the user's own settings are out of reach."""
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith("SYNTHORG_")]:
-            patch.delenv(name)
-        patch.setenv("HOME", str(home))
+        move_home(patch, home)
         patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
         patch.setenv("XDG_DATA_HOME", str(home / "data"))
         patch.setenv("CLAUDE_CONFIG_DIR", str(home / "claude"))
@@ -58,25 +40,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def cli(store: Path, capsys: pytest.CaptureFixture[str]) -> Cli:
-    def run(*args: str, data_dir: Path = store) -> Result:
-        code = main(["--data-dir", str(data_dir), *args])
-        captured = capsys.readouterr()
-        return Result(code, captured.out, captured.err)
-
-    return run
+    return runner(store, capsys)
 
 
 def add(cli: Cli, text: str, *more: str) -> str:
     memory_id: str = cli("memories", "add", "--agent", "tester", text, *more, "--json").json["id"]
     return memory_id
-
-
-def documented(section: str) -> Any:
-    """The example of a command's JSON in the documentation."""
-    text = DOCS.read_text(encoding="utf-8").split(f"\n### {section}\n")[1].split("\n### ")[0]
-    found = re.search(r"```json\n(.*?)```", text, re.DOTALL)
-    assert found, f"no JSON in the section {section}"
-    return json.loads(found[1])
 
 
 def shape(value: Any) -> Any:

@@ -1,69 +1,33 @@
 """``digest`` and ``scenarios`` on a real store: the same bytes for CLI, JSON and pane."""
 
 import io
-import json
-import os
-import re
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from cli_kit import SAMPLE, Cli, documented, move_home, runner
 
 from synthorg_tui.cli import main
 from synthorg_tui.tui.desk import EngineHost
 from synthorg_tui.tui.digest_ports import Ask
 
-REPO = Path(__file__).resolve().parents[2]
-SAMPLE = REPO / "synthorg_tui" / "ingest" / "sample"
-DOCS = REPO / "docs" / "cli.md"
 TASK = "push a branch that has no upstream"
 ASK = ("--agent", "claude-code", "--token-budget", "300")
-
-
-@dataclass(frozen=True)
-class Result:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Cli = Callable[..., Result]
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith("SYNTHORG_")]:
-            patch.delenv(name)
-        for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
-            patch.setenv(name, str(home))
+        move_home(patch, home)
         assert main(["import", str(SAMPLE), "--data-dir", str(home / "desk")]) == 0
         yield home / "desk"
 
 
 @pytest.fixture
 def cli(store: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
-    def run(*args: str) -> Result:
-        code = main(["--data-dir", str(store), *args])
-        captured = capfd.readouterr()
-        return Result(code, captured.out, captured.err)
-
-    return run
-
-
-def documented(section: str) -> Any:
-    text = DOCS.read_text(encoding="utf-8").split(f"\n### {section}\n")[1].split("\n### ")[0]
-    found = re.search(r"```json\n(.*?)```", text, re.DOTALL)
-    assert found
-    return json.loads(found[1])
+    return runner(store, capfd)
 
 
 async def pane_answer(store: Path, ask: Ask) -> str:

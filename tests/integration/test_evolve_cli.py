@@ -1,33 +1,11 @@
 """``evolve``, ``prune`` and ``models`` on the command line."""
 
-import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import REPO
+from cli_kit import SAMPLE, Cli, documented, runner
 
-from synthorg_tui.cli import main
-
-SAMPLE = REPO / "synthorg_tui" / "ingest" / "sample"
-DOCS = REPO / "docs" / "cli.md"
 ON = "SYNTHORG__MEMORY__PROCEDURAL__EVOLVER__"
-
-
-@dataclass(frozen=True)
-class Result:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Cli = Callable[..., Result]
 
 
 @pytest.fixture
@@ -36,18 +14,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("SYNTHORG__PROVIDERS__COMPLETION__TYPE", "none")
 
-    def run(*args: str) -> Result:
-        code = main(["--data-dir", str(tmp_path / "desk"), *args])
-        captured = capsys.readouterr()
-        return Result(code, captured.out, captured.err)
-
-    return run
-
-
-def documented(section: str) -> Any:
-    """The JSON example of a command's section."""
-    text = DOCS.read_text(encoding="utf-8").split(f"\n### {section}\n")[1].split("\n### ")[0]
-    return json.loads(text.split("```json\n")[1].split("```")[0])
+    return runner(tmp_path / "desk", capsys)
 
 
 def test_the_evolver_is_off_unless_switched_on(cli: Cli) -> None:

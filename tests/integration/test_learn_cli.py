@@ -1,17 +1,13 @@
 """``learn`` on a real store: what an import proposed, and what learning says of it later."""
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from cli_kit import DOCS, SAMPLE, move_home
 
 from synthorg_tui.cli import main
-
-REPO = Path(__file__).resolve().parents[2]
-SAMPLE = REPO / "synthorg_tui" / "ingest" / "sample"
-DOCS = REPO / "docs" / "cli.md"
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -20,10 +16,7 @@ Cli = Callable[..., tuple[int, str, str]]
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith("SYNTHORG_")]:
-            patch.delenv(name)
-        for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
-            patch.setenv(name, str(home))
+        move_home(patch, home)
         assert main(["import", str(SAMPLE), "--data-dir", str(home / "desk")]) == 0
         yield home / "desk"
 

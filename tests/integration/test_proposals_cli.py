@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import re
 import subprocess
 import sys
@@ -10,9 +9,10 @@ import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
+from cli_kit import documented, move_home
 from pty_kit import Ran, at_terminal, without_terminal
 
 from synthorg_tui.approvals.models import ApprovalEventKind, ApprovalItem, ApprovalStatus
@@ -36,7 +36,6 @@ from synthorg_tui.settings.config import RootConfig
 
 T = TypeVar("T")
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
 PROGRAM = ("-c", "import sys; from synthorg_tui.cli import main; sys.exit(main())")
 ID = "lesson-0123456789ab"
 ERROR = "fatal: The current branch fix has no upstream branch."
@@ -146,18 +145,8 @@ class Desk:
 def desk(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Desk:
-    for name in [name for name in os.environ if name.startswith("SYNTHORG_")]:
-        monkeypatch.delenv(name)
-    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
-        monkeypatch.setenv(name, str(tmp_path))
+    move_home(monkeypatch, tmp_path)
     return Desk(tmp_path / "desk", capfd)
-
-
-def documented(section: str) -> Any:
-    text = DOCS.read_text(encoding="utf-8").split(f"\n### {section}\n")[1].split("\n### ")[0]
-    found = re.search(r"```json\n(.*?)```", text, re.DOTALL)
-    assert found
-    return json.loads(found[1])
 
 
 class TestReading:

@@ -2,34 +2,19 @@
 
 import asyncio
 import json
-import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_kit import Result, documented, move_home, runner
 from review_kit import PERSON, item_of, lesson
 
-from synthorg_tui.cli import main
 from synthorg_tui.engine import Engine
 from synthorg_tui.settings.loader import shipped_settings
 
-REPO = Path(__file__).resolve().parents[2]
-DOCS = REPO / "docs" / "cli.md"
 TEXT = '---\nname: {name}\ndescription: "Use when {name} is asked for."\n---\n\nDo it.\n'
-
-
-@dataclass(frozen=True)
-class Result:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
 
 
 @dataclass(frozen=True)
@@ -71,24 +56,9 @@ async def _adopt(data_dir: Path) -> None:
 def home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Home:
-    for name in [name for name in os.environ if name.startswith("SYNTHORG_")]:
-        monkeypatch.delenv(name)
-    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
-        monkeypatch.setenv(name, str(tmp_path))
+    move_home(monkeypatch, tmp_path)
 
-    def run(*args: str) -> Result:
-        code = main(["--data-dir", str(tmp_path / "desk"), *args])
-        captured = capfd.readouterr()
-        return Result(code, captured.out, captured.err)
-
-    return Home(tmp_path, run)
-
-
-def documented(section: str) -> Any:
-    text = DOCS.read_text(encoding="utf-8").split(f"\n### {section}\n")[1].split("\n### ")[0]
-    found = re.search(r"```json\n(.*?)```", text, re.DOTALL)
-    assert found
-    return json.loads(found[1])
+    return Home(tmp_path, runner(tmp_path / "desk", capfd))
 
 
 class TestList:

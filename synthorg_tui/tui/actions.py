@@ -222,6 +222,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("view.half_up", "ctrl+u,pageup", "^u", "Half up", "Half a page up", palette=False),
     Action("source.close", "escape,p", "esc", "Back", "Back to where you were", True),
     Action("source.more", "plus,equals_sign", "+", "More", "Show more lines around", True),
+    Action("source.raw", "v", "v", "As is", "Show the lines as they are in the file, or read out again", True),
     Action("source.jump", "n", "n", "To lines", "Back to the lines referred to", True),
     Action("source.copy", "y", "y", "Copy", "Copy the lines referred to", True),
     Action("deleted.restore", "u,enter", "u", "Restore", "Bring this memory back", True),

@@ -18,7 +18,7 @@ _MORE_CONTEXT = 40
 
 
 class SourceScreen(Screen[None]):
-    """Redacted lines with their numbers; the referenced ones stand out."""
+    """Redacted lines with their numbers, read out or as they are; the referenced ones stand out."""
 
     BINDINGS = bindings("source")
     HELP_CONTEXTS = ("source", "view", "app")
@@ -28,6 +28,7 @@ class SourceScreen(Screen[None]):
         self._desk = desk
         self._source = source
         self._around = _FIRST_CONTEXT
+        self._raw = False
         self._referenced = ""
         self._first = 0
 
@@ -60,11 +61,16 @@ class SourceScreen(Screen[None]):
         where.show(line((f" {span} ", "title"), (f" {path}", "muted")))
         named = [text for n, text in excerpt.lines if excerpt.first_line <= n <= excerpt.last_line]
         self._referenced = "\n".join(named)
-        shown = excerpt_lines(excerpt)
+        shown = excerpt_lines(excerpt, raw=self._raw)
         marks = [at for at, each in enumerate(shown) if each.plain.startswith("▌")]
         self._first = marks[0] if marks else 0
         view.show(shown)
         view.call_after_refresh(view.reveal, self._first)
+
+    def action_raw(self) -> None:
+        """The lines as they are in the file, or read out."""
+        self._raw = not self._raw
+        self.on_mount()
 
     def action_more(self) -> None:
         """Show more lines around."""

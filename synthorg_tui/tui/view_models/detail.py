@@ -7,6 +7,7 @@ from synthorg_tui.tui.ports import Excerpt, MemoryRow, Revision
 from synthorg_tui.tui.view_models.clockwork import ago, moment
 from synthorg_tui.tui.view_models.ink import Line, line, one_line, text_lines
 from synthorg_tui.tui.view_models.rows import bar, category_mark
+from synthorg_tui.tui.view_models.transcript import read_out
 
 _LABEL = 11
 _KIND_MARKS = {"added": "+", "edited": "~", "deleted": "×", "restored": "↺", "purged": "∅"}
@@ -131,13 +132,17 @@ def _shown(value: object) -> str:
     return one_line(str(value)) if value not in (None, "") else "none"
 
 
-def excerpt_lines(excerpt: Excerpt) -> list[Line]:
-    """Transcript lines with their numbers; those referred to carry a bar at the left."""
+def excerpt_lines(excerpt: Excerpt, *, raw: bool = True) -> list[Line]:
+    """Transcript lines with their numbers; those referred to carry a bar at the left.
+
+    They are as in the file, or else read out where they are records.
+    """
     width = len(str(excerpt.lines[-1][0])) if excerpt.lines else 1
     made: list[Line] = []
     for number, text in excerpt.lines:
         named = excerpt.first_line <= number <= excerpt.last_line
-        for at, part in enumerate(text_lines(text, "text" if named else "faint")):
+        told = text if raw else "\n".join(read_out(text) or [text])
+        for at, part in enumerate(text_lines(told, "text" if named else "faint")):
             label = str(number).rjust(width) if at == 0 else " " * width
             head = line(("▌" if named else " ", "accent"), (f"{label}  ", "muted"))
             head.hang = width + 3

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.agents.models import AgentRights, CallKind, CallRecord
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.persistence.call_log import ERASED
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.times import aware, naive_utc
 
@@ -146,7 +147,9 @@ def _aware(moment: datetime) -> datetime:
 def _record(row: tuple[Any, ...]) -> CallRecord:
     import zstandard
 
-    reply, explanation = json.loads(zstandard.ZstdDecompressor().decompress(row[13]))
+    reply, explanation = "(erased)", ""  # with a memory that was purged
+    if row[13] != ERASED:
+        reply, explanation = json.loads(zstandard.ZstdDecompressor().decompress(row[13]))
     return CallRecord(
         number=row[0],
         at=_aware(row[1]),

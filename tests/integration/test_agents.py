@@ -386,3 +386,18 @@ class TestRecord:
             gateway.disconnect(session)
             gateway.disconnect(session)
         assert heard == [SESSIONS, ACTIVITY, SESSIONS]
+
+    async def test_a_purged_memory_is_erased_from_what_was_said(self, tmp_path: Path) -> None:
+        async with desk(tmp_path, settings(strategy="self_editing")) as (engine, gateway):
+            session = gateway.connect(AgentIdentity("ada"))
+            await write(session, PORT)
+            await session.call("archival_memory_search", {"query": "which port"})
+            await write(session, "Deployments happen on Mondays, never on Fridays.")
+            await gateway.calls()
+            (entry,) = (await engine.desk.browse(BrowseFilter(words=("6543",)))).entries
+            await engine.erasure.purge([entry.id], actor="person")
+            other, searched, written = await gateway.calls()
+            assert "6543" not in written.arguments + written.reply
+            assert "6543" not in searched.reply
+            assert (written.name, searched.reply) == ("archival_memory_write", "(erased)")
+            assert "Mondays" in other.arguments

@@ -13,6 +13,7 @@ from synthorg_tui.memory.backends.local.rows import (
     to_json,
 )
 from synthorg_tui.memory.extensions import ChangeKind
+from synthorg_tui.persistence.call_log import erase_from_calls
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ class Changes:
             (r.id, r.revision, r.agent_id, r.import_key, r.content_hash, self.now) for r in numbered
         ]
         insert(self.db, "tombstones", erased)
+        erase_from_calls(self.db, ids, [row.content for row in rows])
         self.db.execute(f"DELETE FROM vectors WHERE memory_id IN {listed}", [ids])
         self.db.execute(f"DELETE FROM memories WHERE id IN {listed}", [ids])
         self.touched.extend(ids)

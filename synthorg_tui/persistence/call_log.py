@@ -1,0 +1,50 @@
+"""Erasing memories from the record of agents' calls; run inside a transaction."""
+
+import json
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import duckdb
+
+ERASED: Final = b""
+"""Stands for a call's texts where there were some."""
+_TELLING: Final = 12
+_COMPARED: Final = 200
+
+
+def erase_from_calls(
+    db: "duckdb.DuckDBPyConnection", memory_ids: Collection[str], contents: Collection[str]
+) -> None:
+    """Take what was said out of calls that gave, wrote or proposed these memories.
+
+    That there was a call stays, with its time, its sizes and whom it was by. Not every call names
+    the memories that it was about, so their words are looked for, too; a few letters tell nothing.
+    """
+    words = [content[:_COMPARED] for content in contents if len(content) >= _TELLING]
+    listed = "SELECT number FROM agent_calls WHERE list_has_any(memory_ids, ?)"
+    about = {number for (number,) in db.execute(listed, [list(memory_ids)]).fetchall()}
+    about.update(_saying(db, words))
+    db.execute(
+        "UPDATE agent_calls SET arguments = '{}', texts = ? WHERE number IN (SELECT unnest(?))",
+        [ERASED, sorted(about)],
+    )
+
+
+def _saying(db: "duckdb.DuckDBPyConnection", words: Sequence[str]) -> list[int]:
+    """The calls whose arguments, reply or explanation have any of these words in them."""
+    import zstandard
+
+    decompressor = zstandard.ZstdDecompressor()
+    # As they stand in JSON, where a reply is JSON of its own.
+    once = [json.dumps(each, ensure_ascii=False)[1:-1] for each in words]
+    twice = [json.dumps(each)[1:-1] for each in (*words, *once)]
+    found = []
+    calls = (
+        db.execute("SELECT number, arguments, texts FROM agent_calls").fetchall() if words else []
+    )
+    for number, arguments, texts in calls:
+        kept = decompressor.decompress(texts).decode() if texts != ERASED else ""
+        if any(each in arguments for each in once) or any(each in kept for each in twice):
+            found.append(number)
+    return found

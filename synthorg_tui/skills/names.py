@@ -16,6 +16,8 @@ _RESERVED = {"con", "prn", "aux", "nul"} | {
 }
 _NO_CONDITION = "the situation in the Condition section of this skill comes up"
 _PLACEHOLDER = re.compile(r"<([a-z][a-z_-]{0,20})>")
+_BOUND = re.compile(r"([<>])=\s*")
+_BOUNDS = {">": "at least ", "<": "at most "}
 _WHEN = re.compile(
     r"\s*(?:(?:use|apply)\s+(?:this\s+)?)?(?:when(?:ever)?|if)\b[\s,:]*", re.IGNORECASE
 )
@@ -88,6 +90,7 @@ def _ascii(text: str) -> str:
 
 def _line(text: str) -> str:
     """The text on one line, without anything that isn't printable ASCII; ``<name>`` is NAME."""
+    text = _BOUND.sub(lambda found: _BOUNDS[found[1]], text)  # else the opposite may be left
     spaced = _PLACEHOLDER.sub(
         lambda found: found[1].upper(), re.sub(r"[\s\x00-\x1f\x7f]+", " ", text)
     )

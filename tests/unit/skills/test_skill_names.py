@@ -83,6 +83,12 @@ def test_names_in_capitals_stay_capitals() -> None:
     assert describe("", "CI fails") == "Use when CI fails"
 
 
+def test_bounds_are_put_into_words_since_descriptions_have_no_angle_brackets() -> None:
+    assert describe("", 'it needs {:lazy, ">= 0.1"} and pip <=3') == (
+        'Use when it needs {:lazy, "at least 0.1"} and pip at most 3'
+    )
+
+
 def test_without_a_condition_the_body_is_pointed_at() -> None:
     assert describe("", "测试").startswith("Use when the situation in the Condition section")
 

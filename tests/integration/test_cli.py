@@ -113,6 +113,11 @@ class TestSearch:
         result = cli("search", "zeppelin bromide xylophone")
         assert (result.code, result.out) == (0, "No memory matches.\n")
 
+    def test_an_agent_without_memories_is_named(self, cli: Cli) -> None:
+        result = cli("search", "tests", "--agent", "nobody")
+        assert (result.code, result.out) == (0, "No memory matches.\n")
+        assert "nobody has no memories" in result.err
+
     def test_a_blank_query_is_a_usage_error(self, cli: Cli) -> None:
         result = cli("search", "  ")
         assert result.code == 2

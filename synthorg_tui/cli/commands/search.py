@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from synthorg_tui.cli import shapes
 from synthorg_tui.cli.console import Console, local_time, plural
 from synthorg_tui.cli.context import Context, UsageError
+from synthorg_tui.core.text import safe_text
 from synthorg_tui.memory.extensions import SearchHit, SearchResult
 from synthorg_tui.memory.models import MemoryQuery
 
@@ -23,9 +24,9 @@ async def run_search(context: Context) -> int:
         took_ms = round((time.perf_counter() - started) * 1000, 1)
         resolver = shapes.SourceResolver(engine.executions)
         sources = [await resolver.resolve(hit.entry.metadata.source) for hit in result.hits]
-        is_empty = not result.hits and not (await engine.desk.facets()).agents
-    if is_empty:
-        context.console.note("the store is empty; `synthorg-tui import` fills it")
+        agents = None if result.hits else dict((await engine.desk.facets()).agents)
+    if agents is not None:
+        _explain_nothing(context, agents)
     if result.degraded:
         context.console.warning(result.degraded)
     if context.wants_json:
@@ -41,6 +42,18 @@ async def run_search(context: Context) -> int:
     else:
         show_results(context.console, result, sources, took_ms)
     return 0
+
+
+def _explain_nothing(context: Context, agents: dict[str, int]) -> None:
+    """Why nothing can be found: nothing is there, or nobody of that name."""
+    if not agents:
+        context.console.note("the store is empty; `synthorg-tui import` fills it")
+        return
+    for agent in context.args.agent:
+        if agent not in agents:
+            context.console.note(
+                f"{safe_text(agent)} has no memories; `synthorg-tui agents` lists who has"
+            )
 
 
 def show_results(

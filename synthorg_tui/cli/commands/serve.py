@@ -18,4 +18,6 @@ async def run_serve(context: Context) -> int:
             until_idle=context.args.until_idle,
             on_ready=tell,
         )
+        if cancellation.stop.is_set() and not cancellation.requested.is_set():
+            context.console.note("the app asked for the store and has it now")
     return 0

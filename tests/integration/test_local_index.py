@@ -8,6 +8,7 @@ import pytest
 from hash_embedder import HashEmbedder
 from store_kit import AGENT, FlakyIndex, draft, opened, query, request
 
+from synthorg_tui.memory.backends.local import projection
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.backends.local.maintenance import Maintenance
 from synthorg_tui.persistence.layout import INDEX_DIR
@@ -65,6 +66,28 @@ async def test_a_deleted_index_is_rebuilt_on_opening(tmp_path: Path) -> None:
     async with opened(tmp_path) as backend:
         await assert_found(backend, ids)
         assert (await Maintenance(backend, data_dir=tmp_path).doctor()).ok
+
+
+async def test_a_long_rebuild_goes_on_beside_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening waits for a part of it; nobody has to ask for the rest."""
+    async with opened(tmp_path) as backend:
+        ids = await fill(backend)
+    shutil.rmtree(tmp_path / INDEX_DIR)
+    monkeypatch.setattr(projection, "REPLAY_BATCH", 2)
+    monkeypatch.setattr(projection, "OPENING_BATCHES", 1)
+    async with opened(tmp_path) as backend:
+        index = await backend.core.indexed()
+        assert index.is_behind
+        ids["india"] = await backend.store(AGENT, request("india"))
+        await asyncio.wait_for(caught_up(index), 20)
+        await assert_found(backend, ids)
+
+
+async def caught_up(index: projection.Projection) -> None:
+    while index.is_behind:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
 
 
 async def test_a_corrupt_index_is_rebuilt_on_opening(tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ class Core:
         self._opening = asyncio.Lock()
         self._opened_database = False
         self._revision = 0
+        self._catching_up: asyncio.Task[None] | None = None
         self._unembedded: int | None = None
         self._has_purged = False
         # A commit and its index update form one step, so that the index gets revisions in order.
@@ -92,12 +93,17 @@ class Core:
                     revision=self._revision,
                 )
                 self._index_open = True
+                self._catching_up = asyncio.create_task(self._catch_up_beside())
         return self._projection
 
     async def close(self) -> None:
         """Close the index, and the database if it was opened here."""
         if not self.is_open:
             return
+        if self._catching_up is not None:
+            self._catching_up.cancel()
+            await asyncio.gather(self._catching_up, return_exceptions=True)
+            self._catching_up = None
         async with self._order, self._opening:
             self.is_open = False
             try:
@@ -144,6 +150,13 @@ class Core:
     async def catch_up(self) -> None:
         """Replay some of what the index has missed, unless somebody else is at it."""
         if not self._order.locked():
+            await self.with_index(lambda projection: projection.catch_up(batches=1))
+
+    async def _catch_up_beside(self) -> None:
+        """Replay what the opening left; searches meanwhile say that something may be missing."""
+        projection, before = self._projection, -1
+        while projection.is_behind and projection.applied > before:
+            before = projection.applied
             await self.with_index(lambda projection: projection.catch_up(batches=1))
 
     async def pack(self) -> None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 REPLAY_BATCH = 500
+OPENING_BATCHES = 10
+"""Batches that opening waits for, a second or two; an index that is built anew takes a minute."""
 
 
 class Projection:
@@ -42,6 +44,8 @@ class Projection:
     async def open(self, *, epoch: str, fingerprint: str, dims: int, revision: int) -> None:
         """Open the index and replay what it has missed; raises ``VectorIndexError``.
 
+        Where that is a lot it is behind afterwards.
+
         The epoch is part of what the index is opened for: one that was built from another
         database, such as that before a restored backup, must not be used.
         """
@@ -51,7 +55,7 @@ class Projection:
             await self.index.clear()
             self._applied = 0
         self.is_behind = self._applied < revision
-        await self.catch_up()
+        await self.catch_up(batches=OPENING_BATCHES)
 
     async def close(self) -> None:
         """Close the index."""
@@ -80,6 +84,11 @@ class Projection:
             logger.warning("index is behind and will be replayed: %s", error)
             return
         self._applied, self.is_behind = revision, False
+
+    @property
+    def applied(self) -> int:
+        """The last revision that the index has."""
+        return self._applied
 
     async def catch_up(self, *, batches: int | None = None) -> None:
         """Replay newer revisions, at most so many batches; a failure leaves the rest for later."""

@@ -21,6 +21,7 @@ from synthorg_tui.tui.panes import PANES, Panes
 from synthorg_tui.tui.ports import DeskHost, MemoryDesk, MemoryRow
 from synthorg_tui.tui.screens.memories import MemoriesScreen
 from synthorg_tui.tui.state import FILE_NAME, load_state, save_state
+from synthorg_tui.tui.terminal import is_gone
 from synthorg_tui.tui.themes import DARK, THEMES
 from synthorg_tui.tui.view_models.clockwork import counted
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     LaterPane: TypeAlias = ActivityScreen | ApprovalsScreen | DigestScreen | SkillsScreen
 
 
+TERMINAL_LOOKED_AT = 2.0
+TERMINAL_LOOKED_AT_EVERY = 2.0
 COUNT_AFTER = 0.3
 """Seconds until what waits is counted: what was asked for is on the screen first."""
 
@@ -165,6 +168,12 @@ class MemoryDeskApp(App[None]):
         self._host.listen(partial(tell, self))
         self.switch_mode(PANES[0][0])
         self.call_after_refresh(self.action_reopen)
+        if not self.is_headless:
+            self.set_interval(TERMINAL_LOOKED_AT_EVERY, self._leave_when_alone)
+
+    def _leave_when_alone(self) -> None:
+        if is_gone():
+            self.exit()
 
     def action_reopen(self) -> None:
         """Open the store, also after an error."""

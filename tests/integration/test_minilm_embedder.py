@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib.util
+import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -149,3 +150,16 @@ def test_batches_hold_every_text_once_and_stay_small(lengths: list[int]) -> None
     for batch in batches:
         assert len(batch) <= 16
         assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) <= 1024
+
+
+def test_the_runtime_keeps_and_reports_nothing_of_its_use(tmp_path: Path) -> None:
+    """It does unless told not to: a file below the home directory, sent to its makers."""
+    program = (
+        "import asyncio; from synthorg_tui.providers.embedding.onnx import MiniLMEmbedder; "
+        "from synthorg_tui.providers.embedding.config import MiniLMConfig; "
+        "asyncio.run(MiniLMEmbedder(MiniLMConfig()).embed(['a']))"
+    )
+    home = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")}
+    unset = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    subprocess.run([sys.executable, "-c", program], check=True, env=unset | home)
+    assert list(tmp_path.rglob("*")) == []

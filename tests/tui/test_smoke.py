@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from synthorg_tui.host.endpoint import socket_path
+from synthorg_tui.persistence.lock import DataDirLock
 
 LEAVES_THE_SCREEN = b"\x1b[?1049l"
 
@@ -28,19 +29,39 @@ def read_for(descriptor: int, seconds: float) -> bytes:
     return written
 
 
-def test_the_app_opens_answers_and_leaves_a_clean_terminal(tmp_path: Path) -> None:
-    """Nothing is printed after the screen is given back; the socket is gone."""
+def started(data_dir: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """The app on a terminal of its own, which no hang-up is sent from, and our end of it."""
     main, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     app = subprocess.Popen(
-        [sys.executable, "-m", "synthorg_tui", "--data-dir", str(tmp_path)],
+        [sys.executable, "-m", "synthorg_tui", "--data-dir", str(data_dir)],
         stdin=terminal,
         stdout=terminal,
         stderr=terminal,
-        env={**os.environ, "TERM": "xterm-256color", "HOME": str(tmp_path)},
+        env={**os.environ, "TERM": "xterm-256color", "HOME": str(data_dir)},
         start_new_session=True,
     )
     os.close(terminal)
+    return app, main
+
+
+def test_the_app_leaves_when_its_terminal_is_gone(tmp_path: Path) -> None:
+    """It ends in order: the socket goes, and the next owner finds the store free."""
+    app, main = started(tmp_path)
+    for _ in range(300):
+        read_for(main, 0.1)
+        if socket_path(tmp_path).exists():
+            break
+    os.close(main)
+    app.wait(20)
+    assert not socket_path(tmp_path).exists()
+    with DataDirLock(tmp_path) as lock:
+        assert lock.is_held
+
+
+def test_the_app_opens_answers_and_leaves_a_clean_terminal(tmp_path: Path) -> None:
+    """Nothing is printed after the screen is given back; the socket is gone."""
+    app, main = started(tmp_path)
     written = b""
     for _ in range(300):
         written += read_for(main, 0.1)

@@ -1,6 +1,7 @@
 """The bundled sentence embedding model, run by ONNX Runtime."""
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -83,6 +84,8 @@ class MiniLMEmbedder(LocalEmbedder):
         return tokenizer
 
     def _load_session(self) -> "InferenceSession":
+        # The runtime reports its use to its makers unless it is told not to before it is loaded.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime
 
         options = onnxruntime.SessionOptions()

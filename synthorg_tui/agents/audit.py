@@ -32,7 +32,8 @@ class AuditTrail:
         self._database = database
         self._keep = keep
         self._waiting: deque[CallRecord] = deque()
-        self._numbers: asyncio.Lock = asyncio.Lock()
+        self._numbers = asyncio.Lock()
+        self._writing = asyncio.Lock()
         self._last: int | None = None
         self._flushing: asyncio.Task[None] | None = None
 
@@ -51,19 +52,22 @@ class AuditTrail:
         return numbered
 
     async def flush(self) -> None:
-        """Write what waits."""
-        records = list(self._waiting)
-        self._waiting.clear()
-        if not records:
-            return
-        rows = await asyncio.to_thread(lambda: [_row(record) for record in records])
+        """Write what waits; what somebody else is writing has been written, too, by then."""
+        async with self._writing:
+            records = list(self._waiting)
+            if not records:
+                return
+            rows = await asyncio.to_thread(lambda: [_row(record) for record in records])
+            await self._database.write(lambda db: self._insert(db, rows))
+            for _ in records:
+                self._waiting.popleft()
+
+    def _insert(self, db: "duckdb.DuckDBPyConnection", rows: list[tuple[Any, ...]]) -> None:
         places = ", ".join("?" * len(rows[0]))
-
-        def work(db: "duckdb.DuckDBPyConnection") -> None:
-            db.executemany(f"INSERT INTO agent_calls ({_COLUMNS}) VALUES ({places})", rows)
-            db.execute("DELETE FROM agent_calls WHERE number <= ?", [rows[-1][0] - self._keep])
-
-        await self._database.write(work)
+        # Who was cancelled while it wrote has written, and left the calls among those that wait.
+        insert = f"INSERT OR IGNORE INTO agent_calls ({_COLUMNS}) VALUES ({places})"
+        db.executemany(insert, rows)
+        db.execute("DELETE FROM agent_calls WHERE number <= ?", [rows[-1][0] - self._keep])
 
     async def close(self) -> None:
         """Write what waits, for the last time."""

@@ -1,5 +1,6 @@
 """What a connected agent can do, on the real store, and what is kept of it."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -401,3 +402,15 @@ class TestRecord:
             assert "6543" not in searched.reply
             assert (written.name, searched.reply) == ("archival_memory_write", "(erased)")
             assert "Mondays" in other.arguments
+
+    async def test_the_record_is_whole_while_it_is_being_written(self, tmp_path: Path) -> None:
+        async with desk(tmp_path) as (_, gateway):
+            session = gateway.connect(AgentIdentity("ada"))
+            for number in range(5):
+                await session.call("search_memory", {"query": f"port {number}"})
+            audit = gateway._services.audit
+            writing = asyncio.create_task(audit.flush())
+            await asyncio.sleep(0)
+            assert len(await gateway.calls()) == 5
+            await writing
+            assert len(await gateway.calls()) == 5

@@ -87,7 +87,7 @@ def test_the_filter_lists(text: str, numbers: list[int]) -> None:
 def test_a_filter_that_makes_no_sense_is_told() -> None:
     activity = Activity()
     activity.filter_text = "is:odd"
-    assert "is: takes error, write, read" in activity.sifter.problem
+    assert "is: takes one of error, write, read" in activity.sifter.problem
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from synthorg_tui.persistence.lock import DataDirLock
 
 COLD = 7
 WARM = 30
+SETTLED = 3
 HOOK = (sys.executable, "-m", "synthorg_tui", "hook", "claude-code", "UserPromptSubmit")
 
 
@@ -69,6 +70,7 @@ def measure(data_dir: Path, memories: int) -> list[Row]:
         end_owner(data_dir)
         time.sleep(1)
     hook(data_dir, next(prompts))
+    time.sleep(SETTLED)
     warm = [hook(data_dir, next(prompts)) for _ in range(WARM)]
     end_owner(data_dir)
     late = given_up(data_dir) - before

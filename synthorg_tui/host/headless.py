@@ -93,8 +93,10 @@ async def _loaded(embedder: "Embedder") -> None:
 
 
 async def _settle(engine: "Engine") -> None:
-    await engine.warm_up()
-    gc.enable()
+    try:
+        await engine.warm_up()
+    finally:
+        gc.enable()
     await engine.pack()
 
 

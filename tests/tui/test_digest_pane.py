@@ -5,7 +5,7 @@ import asyncio
 from textual.pilot import Pilot
 from textual.widgets import Input
 from tui_fakes import FakeDesk, fake_app, rows
-from tui_helpers import screen_text, settle, toasts, type_text
+from tui_helpers import screen_text, settle, toasts, type_text, until
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.app import MemoryDeskApp
@@ -99,8 +99,7 @@ async def test_a_slow_answer_is_told_and_the_old_text_is_not_copied_meanwhile() 
         await ask(pilot, "git push")
         gate = desk.digests.gate["git push 2"] = asyncio.Event()
         await pilot.press("slash", "space", "2", "enter")
-        await settle(pilot, rounds=20)
-        assert "asking …" in screen_text(app)
+        await until(pilot, lambda: "asking …" in screen_text(app))
         app.copy_to_clipboard("before")
         await pilot.press("y")
         assert app.clipboard == "before"

@@ -1,10 +1,25 @@
 """Driving the app in tests: wait for what is under way, read what is on the screen."""
 
+from collections.abc import Callable
+from time import monotonic
+
 from textual.app import App
 from textual.pilot import Pilot
 
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.screens.memories import MemoriesScreen
+
+PATIENCE = 30.0
+"""Seconds a slow machine is given for what takes a moment."""
+
+
+async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
+    """Wait for what a test says must come, however slow the machine is."""
+    end = monotonic() + PATIENCE
+    while not condition():
+        shown = screen_text(pilot.app)
+        assert monotonic() < end, f"it did not come within {PATIENCE:.0f} s:\n{shown}"
+        await pilot.pause(0.01)
 
 
 async def settle(pilot: Pilot[None], *, rounds: int = 200) -> None:

@@ -424,14 +424,18 @@ class Engine:
         return Maintenance(self._local(), data_dir=self.data_dir)
 
     async def warm_up(self) -> None:
-        """Open the index and load the embedding model now, so that the first search is quick.
+        """Do now what the first search would wait for: index, embedding model, what lacks vectors.
 
         What fails here fails again, and is told, when it is needed.
         """
         local = self._local()
         with suppress(DomainError):
             # The model loads outside the interpreter's lock for most of its time, the index inside.
-            await asyncio.gather(local.core.embedder.embed_query("warm up"), local.core.indexed())
+            await asyncio.gather(
+                local.core.embedder.embed_query("warm up"),
+                local.core.indexed(),
+                local.core.unembedded(),
+            )
 
     async def pack(self) -> None:
         """After a while, have the index packed for the next time when much has changed."""

@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from synthorg_tui.cli.console import Console
 from synthorg_tui.core.errors import DomainError
@@ -30,13 +30,13 @@ ACTOR = "person"
 class UsageError(DomainError):
     """The command was not given what it needs."""
 
-    exit_code: ClassVar[int] = 2
+    exit_code = 2
 
 
 class DeclinedError(DomainError):
     """The person said no; nothing was changed."""
 
-    exit_code: ClassVar[int] = 130
+    exit_code = 130
 
 
 class Context:

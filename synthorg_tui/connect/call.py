@@ -6,8 +6,6 @@ The messages are those of ``host.wire``; errors are told as text.
 import json
 import socket
 import time
-from pathlib import Path
-from typing import Any
 
 from synthorg_tui import __version__
 from synthorg_tui.host import endpoint
@@ -25,7 +23,7 @@ class BriefConnection:
         RefusedError: The socket isn't this user's.
     """
 
-    def __init__(self, data_dir: Path, *, deadline: float, hello: dict[str, Any]) -> None:
+    def __init__(self, data_dir: str, *, deadline: float, hello: dict[str, object]) -> None:
         path = endpoint.socket_path(data_dir)
         endpoint.require_own_socket(path)
         self._deadline = deadline
@@ -34,13 +32,13 @@ class BriefConnection:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self._socket.settimeout(self._left())
-            self._socket.connect(str(path))
+            self._socket.connect(path)
             self.call("host.hello", {"version": __version__, **hello})
         except BaseException:
             self._socket.close()
             raise
 
-    def call(self, method: str, params: dict[str, Any]) -> Any:
+    def call(self, method: str, params: dict[str, object]) -> object:
         """The result of a call; raises ``CallFailedError`` and ``OSError``."""
         self._number += 1
         message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}

@@ -1,7 +1,10 @@
 """Claude Code's hooks: hands out the digest, and has imported what is new.
 
 A hook is never in the agent's way: what fails or is late gives empty output and exit code 0, and a
-line in ``hooks.log`` in the data directory. Nothing heavy is imported here.
+line in ``hooks.log`` in the data directory.
+
+A person waits for it at every prompt, so it loads little: paths are text, since to load pathlib and
+typing takes as long as the owner takes to answer.
 """
 
 import json
@@ -9,54 +12,62 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from synthorg_tui.connect.call import BriefConnection, CallFailedError
 from synthorg_tui.connect.names import DIGEST_EVENTS, IMPORT_EVENTS
 from synthorg_tui.host.endpoint import LOG_FILE as OWNER_LOG
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
+    from typing import IO
 
-LOG_FILE: Final = "hooks.log"
-DATABASE_FILE: Final = "memory.duckdb"
-TIME_LIMIT: Final = 1.4
+LOG_FILE = "hooks.log"
+DATABASE_FILE = "memory.duckdb"
+TIME_LIMIT = 1.4
 """Seconds from the start of the hook until it gives up."""
-OWNER_SECONDS: Final = 600
+OWNER_SECONDS = 600
 """How long an owner that a hook started waits for the next one: a person thinks between prompts."""
-MAX_INPUT: Final = 1024 * 1024
-MAX_QUERY: Final = 8_000
-_LOG_LIMIT: Final = 256 * 1024
-_POLL: Final = 0.02
-_EXIT_REASONS: Final = {3: "the store is in use by another process", 4: "the store is corrupt"}
+MAX_INPUT = 1024 * 1024
+MAX_QUERY = 8_000
+_LOG_LIMIT = 256 * 1024
+_POLL = 0.02
+_EXIT_REASONS = {3: "the store is in use by another process", 4: "the store is corrupt"}
 
 
-class HookCall(NamedTuple):
+class HookCall:
     """What the agent's program told the hook, and as whom it acts."""
 
-    event: str
-    data_dir: Path
-    config: Path | None
-    agent_id: str
-    token_budget: int | None
-    payload: Mapping[str, Any]
-    deadline: float
+    def __init__(
+        self,
+        event: str,
+        data_dir: str,
+        options: Mapping[str, str],
+        payload: Mapping[str, object],
+        deadline: float,
+    ) -> None:
+        self.event = event
+        self.data_dir = data_dir
+        self.agent_id = options.get("--agent", "claude-code")
+        self.token_budget = int(options["--token-budget"]) if "--token-budget" in options else None
+        self.deadline = deadline
+        self._config = options.get("--config")
+        self._payload = payload
 
     def text(self, key: str) -> str:
         """A text of the payload, else empty."""
-        value = self.payload.get(key)
+        value = self._payload.get(key)
         return value if isinstance(value, str) else ""
 
     @property
     def options(self) -> list[str]:
         """What other commands are told to act on the same store."""
-        found = ["--data-dir", str(self.data_dir)]
-        return [*found, "--config", str(self.config)] if self.config else found
+        found = ["--data-dir", self.data_dir]
+        return [*found, "--config", self._config] if self._config else found
 
 
 def main(
-    arguments: Sequence[str], *, stdin: IO[bytes] | None = None, stdout: IO[str] | None = None
+    arguments: Sequence[str], *, stdin: "IO[bytes] | None" = None, stdout: "IO[str] | None" = None
 ) -> int:
     """Run one hook; 0 whatever happens, but 2 when it is called in a way it can't know."""
     deadline = time.monotonic() + TIME_LIMIT
@@ -65,18 +76,11 @@ def main(
         sys.stderr.write(f"{parsed}\n")
         return 2
     event, options = parsed
-    data_dir = Path(options["--data-dir"]) if "--data-dir" in options else None
+    data_dir = options.get("--data-dir")
     try:
         data_dir = data_dir or _configured_data_dir(options)
-        call = HookCall(
-            event=event,
-            data_dir=data_dir,
-            config=Path(options["--config"]) if "--config" in options else None,
-            agent_id=options.get("--agent", "claude-code"),
-            token_budget=int(options["--token-budget"]) if "--token-budget" in options else None,
-            payload=_payload(stdin or sys.stdin.buffer),
-            deadline=deadline,
-        )
+        payload = _payload(stdin or sys.stdin.buffer)
+        call = HookCall(event, data_dir, options, payload, deadline)
         output = _HANDLERS[event](call)
     except Exception as error:  # the agent goes on whatever is wrong here
         _log(data_dir, event, f"{type(error).__name__}: {error}")
@@ -90,7 +94,7 @@ def _digest(call: HookCall) -> str:
     """The digest as the event's additional context; empty when there is nothing to tell."""
     connection = _connection(call)
     try:
-        params = {"query": _query(call), "token_budget": call.token_budget}
+        params: dict[str, object] = {"query": _query(call), "token_budget": call.token_budget}
         served = connection.call("agent.digest", params)
     finally:
         connection.close()
@@ -105,7 +109,7 @@ def _query(call: HookCall) -> str:
     prompt = call.text("prompt").strip()
     if prompt:
         return prompt[:MAX_QUERY]
-    name = Path(call.text("cwd") or ".").resolve().name
+    name = os.path.basename(os.path.realpath(call.text("cwd") or "."))
     return f"Starting to work on {name}: decisions, conventions, lessons, what was done last"
 
 
@@ -115,15 +119,15 @@ def _import(call: HookCall) -> str:
     if not transcript:
         raise CallFailedError("the event names no transcript")
     _require_store(call.data_dir)
-    _start(call, ["import", str(Path(transcript).expanduser())], log=LOG_FILE)
+    _start(call, ["import", os.path.expanduser(transcript)], log=LOG_FILE)
     return ""
 
 
-_HANDLERS: Final[dict[str, Callable[[HookCall], str]]] = {
+_HANDLERS: dict[str, Callable[[HookCall], str]] = {
     **dict.fromkeys(DIGEST_EVENTS, _digest),
     **dict.fromkeys(IMPORT_EVENTS, _import),
 }
-_OPTIONS: Final = ("--data-dir", "--config", "--agent", "--token-budget")
+_OPTIONS = ("--data-dir", "--config", "--agent", "--token-budget")
 
 
 def _connection(call: HookCall) -> BriefConnection:
@@ -152,8 +156,8 @@ def _connection(call: HookCall) -> BriefConnection:
         time.sleep(_POLL)
 
 
-def _require_store(data_dir: Path) -> None:
-    if not (data_dir / DATABASE_FILE).exists():
+def _require_store(data_dir: str) -> None:
+    if not os.path.exists(os.path.join(data_dir, DATABASE_FILE)):
         raise CallFailedError(f"there is no store in {data_dir}")
 
 
@@ -161,7 +165,7 @@ def _start(call: HookCall, command: list[str], *, log: str) -> "subprocess.Popen
     """Run one of our commands on its own; what it says goes to the file ``log``."""
     import subprocess  # here: a hook that finds an owner needs none
 
-    with _opened_log(call.data_dir / log) as messages:
+    with _opened_log(os.path.join(call.data_dir, log)) as messages:
         return subprocess.Popen(
             [sys.executable, "-m", "synthorg_tui", *call.options, *command],
             stdin=subprocess.DEVNULL,
@@ -171,7 +175,7 @@ def _start(call: HookCall, command: list[str], *, log: str) -> "subprocess.Popen
         )
 
 
-def _payload(stream: IO[bytes]) -> Mapping[str, Any]:
+def _payload(stream: "IO[bytes]") -> Mapping[str, object]:
     payload = json.loads(stream.read(MAX_INPUT + 1)[: MAX_INPUT + 1])
     if not isinstance(payload, dict):
         raise CallFailedError("the event is no JSON object")
@@ -196,28 +200,30 @@ def _parse(arguments: Sequence[str]) -> tuple[str, dict[str, str]] | str:
     return event, options
 
 
-def _configured_data_dir(options: Mapping[str, str]) -> Path:
+def _configured_data_dir(options: Mapping[str, str]) -> str:
     """Where the settings say the store is; reading them costs time, so hooks name it."""
+    from pathlib import Path
+
     from synthorg_tui.settings.loader import load_settings
 
     config = Path(options["--config"]) if "--config" in options else None
-    return Path(load_settings(config).memory.storage.data_dir)
+    return load_settings(config).memory.storage.data_dir
 
 
-def _log(data_dir: Path | None, event: str, message: str) -> None:
+def _log(data_dir: str | None, event: str, message: str) -> None:
     """Add a line to the log; where that can't be done either, nothing is said."""
     if data_dir is None:
         return
     try:
         line = f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {event}: {' '.join(message.split())}\n"
-        with _opened_log(data_dir / LOG_FILE) as log:
+        with _opened_log(os.path.join(data_dir, LOG_FILE)) as log:
             log.write(line.encode(errors="replace"))
     except OSError:
         return
 
 
-def _opened_log(path: Path) -> IO[bytes]:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    too_long = path.exists() and path.stat().st_size > _LOG_LIMIT
+def _opened_log(path: str) -> "IO[bytes]":
+    os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
+    too_long = os.path.exists(path) and os.path.getsize(path) > _LOG_LIMIT
     flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if too_long else os.O_APPEND)
     return os.fdopen(os.open(path, flags, 0o600), "ab")

@@ -1,7 +1,5 @@
 """The root of every error this application raises on purpose."""
 
-from typing import ClassVar
-
 
 class DomainError(Exception):
     """An expected failure, told to a person as what happened and what to do.
@@ -11,7 +9,7 @@ class DomainError(Exception):
         remedy: What the person can do about it; empty when there is nothing.
     """
 
-    exit_code: ClassVar[int] = 1
+    exit_code = 1
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)

@@ -1,7 +1,5 @@
 """What can go wrong between a client and the owner, and how errors cross the wire."""
 
-from typing import Any
-
 from synthorg_tui.core.errors import DomainError
 
 
@@ -29,10 +27,9 @@ class UnexpectedRemoteError(DomainError):
     """The owner met an error that it can't explain; it went on."""
 
 
-def to_data(error: DomainError) -> dict[str, Any]:
+def to_data(error: DomainError) -> dict[str, str]:
     """The error as data: its type's name, message, remedy and exit code."""
-    data: dict[str, Any] = {"type": type(error).__name__, "remedy": error.remedy}
-    return data
+    return {"type": type(error).__name__, "remedy": error.remedy}
 
 
 def from_data(message: str, data: object) -> DomainError:

@@ -53,6 +53,7 @@ async def serve(
                 await asyncio.gather(warming, return_exceptions=True)
                 await owner.stop()
     finally:
+        gc.unfreeze()
         gc.enable()
 
 
@@ -96,6 +97,7 @@ async def _settle(engine: "Engine") -> None:
     try:
         await engine.warm_up()
     finally:
+        gc.freeze()
         gc.enable()
     await engine.pack()
 

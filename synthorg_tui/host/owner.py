@@ -112,8 +112,7 @@ class Owner:
         self._server.close()
         self._server = None
         self._unsubscribe()
-        with suppress(OSError):
-            self._path.unlink(missing_ok=True)
+        endpoint.withdraw(self._path)
         await asyncio.gather(*(client.peer.close() for client in tuple(self._clients.values())))
         await asyncio.gather(*self._tasks, return_exceptions=True)
 

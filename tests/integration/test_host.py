@@ -157,7 +157,7 @@ async def ask(
 class TestWhoMayTalk:
     async def test_the_socket_is_for_this_user_only(self, tmp_path: Path) -> None:
         async with owned(tmp_path):
-            assert endpoint.socket_path(tmp_path).stat().st_mode & 0o777 == 0o600
+            assert Path(endpoint.socket_path(tmp_path)).stat().st_mode & 0o777 == 0o600
 
     async def test_who_does_not_say_who_it_is_gets_nothing(self, tmp_path: Path) -> None:
         async with owned(tmp_path):
@@ -175,7 +175,7 @@ class TestWhoMayTalk:
                 await connect(tmp_path, role="test")
 
     async def test_a_file_in_place_of_the_socket_is_not_talked_to(self, tmp_path: Path) -> None:
-        endpoint.socket_path(tmp_path).write_text("")
+        Path(endpoint.socket_path(tmp_path)).write_text("")
         with pytest.raises(RefusedError):
             await connect(tmp_path, role="test")
 
@@ -202,7 +202,7 @@ class TestWhoMayTalk:
             monkeypatch.setenv("XDG_RUNTIME_DIR", short)
             async with owned(deep), client(deep) as remote:
                 assert (await remote.desk.facets()).agents == ()
-            assert endpoint.socket_path(deep).is_relative_to(short)
+            assert Path(endpoint.socket_path(deep)).is_relative_to(short)
 
     async def test_who_says_nothing_is_hung_up_on(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -232,7 +232,7 @@ class TestOwnership:
 
     async def test_a_socket_left_by_a_dead_owner_is_no_owner(self, tmp_path: Path) -> None:
         left = socket.socket(socket.AF_UNIX)
-        left.bind(str(endpoint.socket_path(tmp_path)))
+        left.bind(endpoint.socket_path(tmp_path))
         left.close()
         async with engine_or_owner(SETTINGS, data_dir=tmp_path, role="test") as engine:
             assert isinstance(engine, Engine)

@@ -367,7 +367,7 @@ class TestWhileSomebodyElseHasTheStore:
         command = [sys.executable, "-m", "synthorg_tui", *desk.options, "serve"]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as serving:
             try:
-                while not endpoint.socket_path(desk.directory).exists():
+                while not Path(endpoint.socket_path(desk.directory)).exists():
                     assert serving.poll() is None
                     time.sleep(0.05)
                 ran = at_terminal(

@@ -50,11 +50,11 @@ def test_the_app_leaves_when_its_terminal_is_gone(tmp_path: Path) -> None:
     app, main = started(tmp_path)
     for _ in range(300):
         read_for(main, 0.1)
-        if socket_path(tmp_path).exists():
+        if Path(socket_path(tmp_path)).exists():
             break
     os.close(main)
     app.wait(20)
-    assert not socket_path(tmp_path).exists()
+    assert not Path(socket_path(tmp_path)).exists()
     with DataDirLock(tmp_path) as lock:
         assert lock.is_held
 
@@ -65,7 +65,7 @@ def test_the_app_opens_answers_and_leaves_a_clean_terminal(tmp_path: Path) -> No
     written = b""
     for _ in range(300):
         written += read_for(main, 0.1)
-        if socket_path(tmp_path).exists():
+        if Path(socket_path(tmp_path)).exists():
             break
     written += read_for(main, 2.0)  # it settles in: searches are made ready
     os.write(main, b"\x1b")
@@ -82,4 +82,4 @@ def test_the_app_opens_answers_and_leaves_a_clean_terminal(tmp_path: Path) -> No
     last = written.rpartition(LEAVES_THE_SCREEN)[2]
     assert b"leaked" not in last
     assert b"Traceback" not in last
-    assert not socket_path(tmp_path).exists()
+    assert not Path(socket_path(tmp_path)).exists()

@@ -59,6 +59,7 @@ class Core:
         self._revision = 0
         self._catching_up: asyncio.Task[None] | None = None
         self._unembedded: int | None = None
+        self._counting = asyncio.Lock()
         self._has_purged = False
         # A commit and its index update form one step, so that the index gets revisions in order.
         self._order = asyncio.Lock()
@@ -181,10 +182,14 @@ class Core:
 
     async def unembedded(self) -> int:
         """How many live memories have no vector of the current embedder."""
-        if self._unembedded is None:
-            fingerprint = self.embedder.fingerprint
-            self._unembedded = await self.read(lambda db: queries.count_unembedded(db, fingerprint))
-        return self._unembedded
+        async with self._counting:  # it looks at every memory: who asks meanwhile waits for it
+            if self._unembedded is not None:
+                return self._unembedded
+            fingerprint, revision = self.embedder.fingerprint, self._revision
+            count = await self.read(lambda db: queries.count_unembedded(db, fingerprint))
+            if revision == self._revision:
+                self._unembedded = count
+            return count
 
     async def _change(self, work: Callable[[Changes], T]) -> T:
         async with self._order:

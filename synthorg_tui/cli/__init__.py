@@ -5,6 +5,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
+from synthorg_tui.core.garbage import collect_seldom
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # hooks have no time for typing
     from typing import NoReturn
@@ -22,6 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if argv is None:
             _leave(code)
         return code
+    if argv is None:
+        collect_seldom()
     from synthorg_tui.cli.running import run
 
     return run(arguments)

@@ -1,7 +1,6 @@
 """An owner without a screen: in this process, or started as one of its own."""
 
 import asyncio
-import gc
 import os
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.garbage import collect_again, let_go
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.host.endpoint import LOG_FILE
 from synthorg_tui.host.owner import Owner
@@ -38,7 +38,6 @@ async def serve(
     With ``until_idle`` also until nobody has been connected for so many seconds. Raises as
     ``Engine.open`` does.
     """
-    gc.disable()  # what start-up makes is there to stay; looking through it costs a client time
     try:
         async with _opened(settings, data_dir) as engine:
             warming = asyncio.create_task(_settle(engine))
@@ -53,8 +52,7 @@ async def serve(
                 await asyncio.gather(warming, return_exceptions=True)
                 await owner.stop()
     finally:
-        gc.unfreeze()
-        gc.enable()
+        let_go()
 
 
 @asynccontextmanager
@@ -97,8 +95,7 @@ async def _settle(engine: "Engine") -> None:
     try:
         await engine.warm_up()
     finally:
-        gc.freeze()
-        gc.enable()
+        collect_again()
     await engine.pack()
 
 

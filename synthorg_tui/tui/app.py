@@ -1,7 +1,6 @@
 """The terminal app: panes as modes, actions, themes; painted before the engine opens."""
 
 import asyncio
-import gc
 import time
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -14,6 +13,7 @@ from textual.app import App, SystemCommand
 from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.garbage import collect_again, collect_seldom
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.tui.actions import bindings, of
 from synthorg_tui.tui.jobs import say, start, tell
@@ -203,7 +203,7 @@ class MemoryDeskApp(App[None]):
                 self._tell(pane)
             self.on_recount()
         finally:
-            _collect_again()
+            collect_again()
 
     async def _drawn(self) -> None:
         """Wait until what has changed is on the screen."""
@@ -272,18 +272,9 @@ def run(
 
     # The screen belongs to the app: a message that nobody handles would be printed across it.
     logging.getLogger("synthorg_tui").addHandler(logging.NullHandler())
-    # Start-up makes many objects that live as long as the app: looking through them for garbage
-    # over and over is a tenth of the CPU until the first rows. Once the store is open it is on
-    # again, for what is made from then on.
-    gc.disable()
+    collect_seldom()
     host = EngineHost(data_dir=data_dir, config_path=config_path)
     app_type(host, data_dir=data_dir or user_data_dir()).run()
-
-
-def _collect_again() -> None:
-    if not gc.isenabled():
-        gc.freeze()
-        gc.enable()
 
 
 def _runner(owner: App[None] | Screen[Any], method: str) -> Callable[[], None]:

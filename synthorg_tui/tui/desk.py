@@ -1,7 +1,6 @@
 """The engine behind the desk port: with the other desks, all of the app that knows the engine."""
 
 import asyncio
-import gc
 import importlib
 import threading
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.errors import DomainError, StoreLockedError
+from synthorg_tui.core.garbage import collect_again, let_go
 from synthorg_tui.tui.digest_desk import EngineDigests
 from synthorg_tui.tui.ports import (
     Change,
@@ -124,9 +124,7 @@ class EngineHost:
             if self._desk is not None:
                 self._desk.activity.open(owner)
         await engine.warm_up()
-        # What is there by now stays: looking through it for garbage takes a tenth of a second or
-        # more, in the middle of a key.
-        gc.freeze()
+        collect_again()
         await engine.pack()
 
     def _local_dir(self) -> Path | None:
@@ -152,8 +150,7 @@ class EngineHost:
         if self._desk is not None:
             await self._desk.close()
         await self._stack.aclose()
-        # What was frozen is given back, or DuckDB's bindings complain of leaks at the very end.
-        gc.unfreeze()
+        let_go()
 
 
 class EngineDesk(StoreShelf):

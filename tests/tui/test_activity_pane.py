@@ -307,9 +307,9 @@ async def test_loading_and_errors_are_told() -> None:
     desk.activity.gate = asyncio.Event()
     app = fake_app(desk)
     async with app.run_test(size=WIDE) as pilot:
-        await settle(pilot, rounds=10)
+        await settle(pilot)
         await pilot.press("5")
-        await settle(pilot, rounds=10)
+        await settle(pilot, held=1)
         assert "Reading the calls …" in screen_text(app)
         desk.activity.gate.set()
         desk.activity.error = DomainError("The record can't be read.", remedy="Try doctor.")

@@ -21,10 +21,10 @@ def compare(snap_compare: Compare, count: int, size: Size, *keys: str) -> bool:
     desk.activity = FakeActivity(calls(count), SEATS if count > 1 else SEATS[:count])
 
     async def before(pilot: Pilot[None]) -> None:
-        await settle(pilot, rounds=25)
+        await settle(pilot)
         for key in ("5", *keys):
             await pilot.press(key)
-            await settle(pilot, rounds=25)
+            await settle(pilot)
 
     app = fake_app(desk)
     app.set_reactive(MemoryDeskApp.app_focus, True)

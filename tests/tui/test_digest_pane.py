@@ -80,9 +80,9 @@ async def test_a_late_answer_to_an_older_question_is_dropped() -> None:
         screen = await ask(pilot, "git push")
         desk.digests.gate["git push x"] = asyncio.Event()
         await pilot.press("slash", "space", "x")
-        await settle(pilot, rounds=10)
+        await settle(pilot, held=1)
         await pilot.press("y")
-        await settle(pilot, rounds=20)
+        await settle(pilot)
         newest = screen.digest.answer
         desk.digests.gate["git push x"].set()
         await settle(pilot)

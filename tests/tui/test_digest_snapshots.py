@@ -21,18 +21,18 @@ def compare(
     snap_compare: Compare, app: MemoryDeskApp, size: Size, *keys: str, task: str = TASK
 ) -> bool:
     async def before(pilot: Pilot[None]) -> None:
-        await settle(pilot, rounds=25)
+        await settle(pilot)
         await pilot.press("2")
-        await settle(pilot, rounds=25)
+        await settle(pilot)
         screen = pilot.app.screen
         assert isinstance(screen, DigestScreen)
         screen.digest.agent_id = "codex"
         if task:
             screen.query_one("#task", Input).value = task
-            await settle(pilot, rounds=25)
+            await settle(pilot)
         for key in keys:
             await pilot.press(key)
-            await settle(pilot, rounds=25)
+            await settle(pilot)
 
     app.set_reactive(MemoryDeskApp.app_focus, True)
     return snap_compare(app, terminal_size=size, run_before=before)

@@ -28,14 +28,14 @@ def desk_with(items: int, skills: int) -> FakeDesk:
 
 def compare(snap_compare: Compare, desk: FakeDesk, size: Size, *keys: str) -> bool:
     async def before(pilot: Pilot[None]) -> None:
-        await settle(pilot, rounds=25)
+        await settle(pilot)
         for key in keys:
             await pilot.press(key)
-            await settle(pilot, rounds=25)
+            await settle(pilot)
             # Whether half a second has passed must not decide what a picture shows.
             if isinstance(pilot.app.screen, ReviewScreen):
                 pilot.app.screen._wake()
-                await settle(pilot, rounds=25)
+                await settle(pilot)
 
     app = fake_app(desk)
     app.set_reactive(MemoryDeskApp.app_focus, True)
@@ -110,12 +110,12 @@ def test_stale(snap_compare: Compare, size: Size) -> None:
 
     async def before(pilot: Pilot[None]) -> None:
         for key in ("4", "enter"):
-            await settle(pilot, rounds=25)
+            await settle(pilot)
             await pilot.press(key)
-        await settle(pilot, rounds=25)
+        await settle(pilot)
         desk.approvals.rewrite("lesson-0000", "Force-push whatever it says")
         await pilot.press("a")
-        await settle(pilot, rounds=25)
+        await settle(pilot)
         assert isinstance(pilot.app.screen, ReviewScreen)
         pilot.app.screen._wake()
 

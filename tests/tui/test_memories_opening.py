@@ -18,7 +18,7 @@ async def test_loading_shows_while_the_engine_opens() -> None:
     gate = asyncio.Event()
     app = fake_app(gate=gate)
     async with app.run_test() as pilot:
-        await settle(pilot, rounds=20)
+        await settle(pilot, held=1)
         assert "Reading the store" in screen_text(app)
         assert "opening the store" in screen_text(app)
         gate.set()
@@ -45,10 +45,10 @@ async def test_rows_are_there_before_the_engine_is() -> None:
     desk, gate = FakeDesk(rows(6)), asyncio.Event()
     app = fake_app(desk, gate=gate, shows_early=True)
     async with app.run_test() as pilot:
-        await settle(pilot, rounds=20)
+        await settle(pilot, held=1)
         assert "6 memories" in screen_text(app)
         await pilot.press("j", "d")
-        await settle(pilot, rounds=20)
+        await settle(pilot, held=1)
         assert [note.message for note in app._notifications] == ["Not loaded yet: try again"]
         gate.set()
         await settle(pilot)
@@ -62,15 +62,15 @@ async def test_a_filter_answers_before_the_engine_is_there_and_a_search_once_it_
     gate = asyncio.Event()
     app = fake_app(FakeDesk(rows(6)), gate=gate, shows_early=True)
     async with app.run_test() as pilot:
-        await settle(pilot, rounds=20)
+        await settle(pilot, held=1)
         app._memories.set_text("cat:nothing-like-it", "filter")
-        await settle(pilot, rounds=20)
+        await settle(pilot, held=1)
         app._memories.set_text("cat:semantic", "filter")
-        await settle(pilot, rounds=20)
+        await settle(pilot, held=1)
         found = app._memories.listing.window.total
         assert 0 < found < 6
         app._memories.set_text("memory", "search")
-        await settle(pilot, rounds=20)
+        await settle(pilot, held=1)
         assert app._memories.listing.waiting
         gate.set()
         await settle(pilot)
@@ -145,7 +145,7 @@ async def test_import_shows_progress_and_stops_on_request() -> None:
         await pilot.press("i")
         await settle(pilot)
         await pilot.press("i")
-        await settle(pilot, rounds=20)
+        await settle(pilot, held=1)
         for part in ("50%", "31 of 60 files", "6.4 MB/s", "6 s left"):
             assert part in screen_text(app)
         await pilot.press("escape")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from test_digest_pane import ask
 from textual.pilot import Pilot
 from tui_fakes import FakeDesk, fake_app, rows
-from tui_helpers import screen_text, settle, type_text
+from tui_helpers import screen_text, settle, type_text, until
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.digest_ports import Answer, Ask
@@ -145,7 +145,7 @@ async def test_an_older_answer_that_comes_in_spite_of_that_is_not_shown(
         screen = await typing(pilot)
         held(desk, ["gits"])
         await pilot.press("s", "t")
-        await settle(pilot, rounds=20)
+        await settle(pilot, held=1)
         newest = screen.digest.answer
         late.set()
         await settle(pilot)
@@ -170,17 +170,16 @@ async def test_a_question_that_fails_does_not_stop_the_next(desk: FakeDesk) -> N
 async def test_where_answers_are_slow_keys_are_asked_together_once_they_rest(
     desk: FakeDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(paced, "REST", 0.2)
+    monkeypatch.setattr(paced, "REST", NEVER)
     async with fake_app(desk).run_test() as pilot:
         screen = await typing(pilot)
         screen.pacing = after(9.0)
-        await pilot.press("s", "t", "u")
+        await pilot.press("s", "t")
         assert asked(desk)[-1] == "git"
         assert screen.digest.waiting
-        for _ in range(200):
-            await pilot.pause(0.02)
-            if not screen.digest.waiting:
-                break
+        monkeypatch.setattr(paced, "REST", 0.05)
+        await pilot.press("u")
+        await until(pilot, lambda: not screen.digest.waiting)
         assert asked(desk)[-2:] == ["git", "gitstu"]
         assert screen.digest.answer == desk.digests.answer(desk.digests.asked[-1])
 

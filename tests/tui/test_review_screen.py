@@ -66,7 +66,7 @@ class TestInert:
             assert shown is not None
             for key in INERT:
                 await pilot.press(*key.split(","))
-                await settle(pilot, rounds=3)
+                await settle(pilot)
                 assert app.screen is screen, key
             assert screen.sheet is shown
             assert not desk.approvals.decided

@@ -17,16 +17,21 @@ Size = tuple[int, int]
 
 
 def compare(
-    snap_compare: Compare, app: MemoryDeskApp, size: Size, *keys: str, text: str = ""
+    snap_compare: Compare,
+    app: MemoryDeskApp,
+    size: Size,
+    *keys: str,
+    text: str = "",
+    held: int = 0,
 ) -> bool:
     async def before(pilot: Pilot[None]) -> None:
-        await settle(pilot, rounds=25)
+        await settle(pilot, held=held)
         for key in keys:
             await pilot.press(key)
-            await settle(pilot, rounds=25)
+            await settle(pilot, held=held)
         if text:
             await type_text(pilot, text)
-            await settle(pilot, rounds=25)
+            await settle(pilot, held=held)
 
     app.set_reactive(MemoryDeskApp.app_focus, True)
     return snap_compare(app, terminal_size=size, run_before=before)
@@ -49,7 +54,7 @@ def test_empty(snap_compare: Compare, size: Size) -> None:
 @SIZES
 def test_loading(snap_compare: Compare, size: Size) -> None:
     """'Reading the store' in the list, 'opening the store' at the top, all keys below."""
-    assert compare(snap_compare, fake_app(gate=asyncio.Event()), size)
+    assert compare(snap_compare, fake_app(gate=asyncio.Event()), size, held=1)
 
 
 @SIZES
@@ -117,7 +122,7 @@ def test_import_progress(snap_compare: Compare, size: Size) -> None:
     """A half-filled bar, counts, rate and what is left."""
     desk = FakeDesk(rows(6))
     desk.import_gate = asyncio.Event()
-    assert compare(snap_compare, fake_app(desk), size, "i", "i")
+    assert compare(snap_compare, fake_app(desk), size, "i", "i", held=1)
 
 
 @SIZES

@@ -10,7 +10,9 @@ from activity_fakes import FakeActivity
 from approvals_fakes import FakeApprovals
 from digest_fakes import FakeDigests
 from skills_fakes import FakeSkills
-from textual import _wait
+from textual import app as textual_app
+from textual import pilot as textual_pilot
+from tui_helpers import AFTER_A_KEY, at_rest
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
@@ -35,11 +37,16 @@ from synthorg_tui.tui.ports import (
 from synthorg_tui.tui.screens import browse
 from synthorg_tui.tui.view_models.query import matches
 
-# Nothing waits for a debounce in these tests, and twice a key Textual looks every 4 ms, not every
-# 20, whether the process rests.
+# Nothing waits for a debounce in these tests.
 browse.DEBOUNCE = browse.LOADING_AFTER = 0.001
-_wait.SLEEP_GRANULARITY /= 5
-_wait.SLEEP_IDLE /= 5
+
+
+async def _at_rest(min_sleep: float = 0, max_sleep: float = 0) -> None:
+    await at_rest(AFTER_A_KEY)
+
+
+# After each key Textual looks how busy the processor is, which says nothing where others are busy.
+textual_app.wait_for_idle = textual_pilot.wait_for_idle = _at_rest  # type: ignore[attr-defined]
 
 NOW = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
 

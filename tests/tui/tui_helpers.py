@@ -1,5 +1,7 @@
 """Driving the app in tests: wait for what is under way, read what is on the screen."""
 
+import asyncio
+from asyncio import BaseEventLoop
 from collections.abc import Callable
 from time import monotonic
 
@@ -9,28 +11,52 @@ from textual.pilot import Pilot
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.screens.memories import MemoriesScreen
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds a slow machine is given for what takes a moment."""
+AFTER_A_KEY = 0.02
+"""Seconds of which timers are waited for after each key: what was typed is drawn after one."""
+SOON = 0.06
+"""Seconds of which timers are waited for before a test looks: what happens soon has happened."""
+
+
+async def at_rest(within: float) -> None:
+    """Wait until nothing is left to run, nor begins by a timer ``within`` so many seconds.
+
+    This goes by what the event loop has before it and not by time, so it is right on any machine:
+    messages, tasks and timers all end up there. Work in threads doesn't.
+    """
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, BaseEventLoop)
+    end, quiet = monotonic() + PATIENCE, 0
+    while quiet < 2:  # a round lies between in which the loop looks at timers and pipes
+        await asyncio.sleep(0)
+        ready, scheduled = loop._ready, loop._scheduled  # type: ignore[attr-defined]
+        due = min((each.when() for each in scheduled if not each.cancelled()), default=None)
+        quiet = 0 if ready else quiet + 1
+        if quiet and due is not None and due - loop.time() <= within:
+            await asyncio.sleep(max(due - loop.time(), 0))
+            quiet = 0
+        assert monotonic() < end, f"after {PATIENCE:.0f} s there still is {[*ready, *scheduled]}"
+
+
+async def settle(pilot: Pilot[None], *, held: int = 0) -> None:
+    """Wait until nothing is under way but so many workers, which the test holds back."""
+    end = monotonic() + PATIENCE
+    while True:
+        await at_rest(SOON)
+        working = [each for each in pilot.app.workers if each.is_running]
+        if len(working) <= held:
+            return
+        assert monotonic() < end, f"after {PATIENCE:.0f} s there still is {working}"
+        await asyncio.sleep(0.005)
 
 
 async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
-    """Wait for what a test says must come, however slow the machine is."""
+    """Wait for what must come; it fails with what is shown instead."""
     end = monotonic() + PATIENCE
     while not condition():
-        shown = screen_text(pilot.app)
-        assert monotonic() < end, f"it did not come within {PATIENCE:.0f} s:\n{shown}"
-        await pilot.pause(0.01)
-
-
-async def settle(pilot: Pilot[None], *, rounds: int = 200) -> None:
-    """Wait until nothing is under way: no worker, no message, no timer about to start one."""
-    quiet = 0
-    for _ in range(rounds):
-        await pilot.pause(0.01)
-        working = any(worker.is_running for worker in pilot.app.workers)
-        quiet = 0 if working else quiet + 1
-        if quiet == 3:
-            return
+        assert monotonic() < end, f"not within {PATIENCE:.0f} s:\n{screen_text(pilot.app)}"
+        await asyncio.sleep(0.005)
 
 
 def screen_text(app: App[None]) -> str:

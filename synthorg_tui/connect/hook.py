@@ -51,7 +51,7 @@ class HookCall:
         self.agent_id = options.get("--agent", "claude-code")
         self.token_budget = int(options["--token-budget"]) if "--token-budget" in options else None
         self.deadline = deadline
-        self._config = options.get("--config")
+        self.config = options.get("--config")
         self._payload = payload
 
     def text(self, key: str) -> str:
@@ -59,11 +59,9 @@ class HookCall:
         value = self._payload.get(key)
         return value if isinstance(value, str) else ""
 
-    @property
-    def options(self) -> list[str]:
-        """What other commands are told to act on the same store."""
-        found = ["--data-dir", self.data_dir]
-        return [*found, "--config", self._config] if self._config else found
+    def file(self, name: str) -> str:
+        """The path of a file in the data directory."""
+        return os.path.join(self.data_dir, name)
 
 
 def main(
@@ -118,8 +116,10 @@ def _import(call: HookCall) -> str:
     transcript = call.text("transcript_path")
     if not transcript:
         raise CallFailedError("the event names no transcript")
-    _require_store(call.data_dir)
-    _start(call, ["import", os.path.expanduser(transcript)], log=LOG_FILE)
+    _require_store(call)
+    command = ["synthorg_tui", "--data-dir", call.data_dir]
+    command += ["--config", call.config] if call.config else []
+    _start([*command, "import", os.path.expanduser(transcript)], call.file(LOG_FILE))
     return ""
 
 
@@ -149,25 +149,27 @@ def _connection(call: HookCall) -> BriefConnection:
             if time.monotonic() > call.deadline:
                 raise CallFailedError("no owner listened in time") from None
         if started is None:
-            _require_store(call.data_dir)
-            started = _start(call, ["serve", "--until-idle", str(OWNER_SECONDS)], log=OWNER_LOG)
+            _require_store(call)
+            owner = ["synthorg_tui.host", call.data_dir, str(OWNER_SECONDS)]
+            owner += [call.config] if call.config else []
+            started = _start(owner, call.file(OWNER_LOG))
         elif started.poll() in _EXIT_REASONS and started.returncode != 3:
             raise CallFailedError(_EXIT_REASONS[started.returncode])
         time.sleep(_POLL)
 
 
-def _require_store(data_dir: str) -> None:
-    if not os.path.exists(os.path.join(data_dir, DATABASE_FILE)):
-        raise CallFailedError(f"there is no store in {data_dir}")
+def _require_store(call: HookCall) -> None:
+    if not os.path.exists(call.file(DATABASE_FILE)):
+        raise CallFailedError(f"there is no store in {call.data_dir}")
 
 
-def _start(call: HookCall, command: list[str], *, log: str) -> "subprocess.Popen[bytes]":
-    """Run one of our commands on its own; what it says goes to the file ``log``."""
+def _start(module: list[str], log: str) -> "subprocess.Popen[bytes]":
+    """Run one of our modules on its own; what it says goes to the file ``log``."""
     import subprocess  # here: a hook that finds an owner needs none
 
-    with _opened_log(os.path.join(call.data_dir, log)) as messages:
+    with _opened_log(log) as messages:
         return subprocess.Popen(
-            [sys.executable, "-m", "synthorg_tui", *call.options, *command],
+            [sys.executable, "-m", *module],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=messages,

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from synthorg_tui.settings.config import RootConfig
 
 _LOG_LIMIT: Final = 1024 * 1024
+_LINGER: Final = 5
+"""Seconds that an owner which a program started for itself waits for the next client."""
 
 
 async def serve(
@@ -105,12 +107,11 @@ def spawn(data_dir: Path, config_path: Path | None = None) -> "subprocess.Popen[
     What it has to say goes to ``owner.log`` in the data directory.
     """
     ensure_private_dir(data_dir)
-    command = [sys.executable, "-m", "synthorg_tui", "--data-dir", str(data_dir.absolute())]
-    if config_path is not None:
-        command += ["--config", str(config_path.absolute())]
+    paths = [data_dir, *([config_path] if config_path is not None else [])]
+    directory, *config = (str(path.absolute()) for path in paths)
     with _log(data_dir / LOG_FILE) as log:
         return subprocess.Popen(
-            [*command, "serve", "--until-idle"],
+            [sys.executable, "-m", "synthorg_tui.host", directory, str(_LINGER), *config],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

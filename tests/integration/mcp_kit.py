@@ -1,9 +1,8 @@
 """An owner, and a bridge to it, for tests of the MCP server."""
 
-import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -69,9 +68,3 @@ async def approve_skill(engine: Engine, **fields: object) -> str:
     (card,) = await session.skills()
     engine.gateway.disconnect(session)
     return card.description
-
-
-async def until(reached: Callable[[], object], seconds: float = 10.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not reached():  # noqa: ASYNC110 - what is waited for happens in another process
-            await asyncio.sleep(0.02)

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from synthorg_tui.agents.models import AgentIdentity
 from synthorg_tui.core.enums import MemoryCategory
@@ -26,7 +27,7 @@ async def until(desk: EngineDesk, is_so: Callable[[], bool]) -> None:
     """Wait for something that the desk tells of."""
     told = asyncio.Event()
     desk.activity.listen(lambda _: told.set())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not is_so():
             await told.wait()
             told.clear()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE, until
 
 from synthorg_tui import __version__
 from synthorg_tui.agents.errors import AgentRefusedError, SkillNotFoundError
@@ -49,7 +50,7 @@ async def hello(data_dir: Path, agent: Any) -> dict[str, Any]:
     params = {"version": __version__, "role": "test", "agent": agent}
     message = {"jsonrpc": "2.0", "id": 1, "method": "host.hello", "params": params}
     writer.write(json.dumps(message).encode() + b"\n")
-    answer: dict[str, Any] = json.loads(await asyncio.wait_for(reader.readline(), 10))
+    answer: dict[str, Any] = json.loads(await asyncio.wait_for(reader.readline(), PATIENCE))
     writer.close()
     return answer
 
@@ -74,7 +75,7 @@ async def test_a_client_that_leaves_takes_its_session_along(tmp_path: Path) -> N
         agent = AgentConnection(tmp_path, ADA)
         await agent.tools()
         await agent.close()
-        await asyncio.wait_for(owner.idle.wait(), 5)
+        await asyncio.wait_for(owner.idle.wait(), PATIENCE)
         assert engine.gateway.sessions == ()
 
 
@@ -89,7 +90,7 @@ async def test_an_agent_can_make_no_call_of_a_person(tmp_path: Path) -> None:
         ):
             message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
             writer.write(json.dumps(message).encode() + b"\n")
-            answer = json.loads(await asyncio.wait_for(reader.readline(), 10))
+            answer = json.loads(await asyncio.wait_for(reader.readline(), PATIENCE))
             if method != "host.hello":
                 codes.add(answer["error"]["code"])
         writer.close()
@@ -103,7 +104,7 @@ async def test_an_agent_can_not_become_somebody_else_on_its_connection(tmp_path:
             params = {"version": __version__, "agent": agent}
             message = {"jsonrpc": "2.0", "id": number, "method": "host.hello", "params": params}
             writer.write(json.dumps(message).encode() + b"\n")
-            await asyncio.wait_for(reader.readline(), 10)
+            await asyncio.wait_for(reader.readline(), PATIENCE)
         assert [each.identity.agent_id for each in engine.gateway.sessions] == ["ada"]
         writer.close()
 
@@ -169,10 +170,7 @@ async def test_agents_hear_that_the_skills_changed_and_of_nothing_else(tmp_path:
         agent = AgentConnection(tmp_path, ADA, on_event=lambda topic, _: heard.append(topic))
         await remember(agent, "a thought")
         engine.events.emit(SKILLS)
-        for _ in range(100):
-            if heard:
-                break
-            await asyncio.sleep(0.02)
+        await until(lambda: heard)
         await agent.close()
     assert heard == [SKILLS]
 
@@ -181,7 +179,7 @@ async def test_an_agent_goes_on_with_the_next_owner(tmp_path: Path) -> None:
     """The owner is killed; the next call starts another, which has all that was acknowledged."""
     config = tmp_path / "company.yaml"
     config.write_text(json.dumps(SETTINGS_DATA))
-    agent = AgentConnection(tmp_path / "data", ADA, config_path=config, patience=20)
+    agent = AgentConnection(tmp_path / "data", ADA, config_path=config, patience=PATIENCE)
     written = [await remember(agent, f"thought number {number}") for number in range(5)]
     first = agent.owner_pid
     assert first is not None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE
 from review_kit import item_of, lesson
 
 from synthorg_tui import __version__
@@ -161,7 +162,7 @@ async def test_a_thousand_fuzzed_messages_leave_the_owner_alive_and_nothing_chan
         before = await untouchable(engine, item_id)
         for _ in range(20):
             await _fuzz(tmp_path, random_, methods, item_id)
-        await asyncio.wait_for(owner.idle.wait(), 20)
+        await asyncio.wait_for(owner.idle.wait(), PATIENCE)
         assert await untouchable(engine, item_id) == before
         assert await _greets(tmp_path)
         await owner.stop()
@@ -204,6 +205,6 @@ async def _greets(data_dir: Path) -> bool:
     reader, writer = await asyncio.open_unix_connection(endpoint.socket_path(data_dir))
     message = {"id": 1, "method": "host.hello", "params": {"version": __version__}}
     writer.write(json.dumps(message).encode() + b"\n")
-    answer = json.loads(await asyncio.wait_for(reader.readline(), 5))
+    answer = json.loads(await asyncio.wait_for(reader.readline(), PATIENCE))
     writer.close()
     return "result" in answer

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from cli_kit import SAMPLE, Cli, documented, move_home, runner
 from conftest import REPO
+from patience import PATIENCE
 
 from synthorg_tui.cli import main
 from synthorg_tui.persistence.lock import DataDirLock
@@ -354,7 +355,7 @@ class TestProcess:
                 [*RUN, "search", "x", "--data-dir", str(store)],
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=PATIENCE,
                 check=False,
             )
         assert done.returncode == 3
@@ -368,11 +369,16 @@ class TestProcess:
             assert process.stderr is not None
             process.stdout.close()
             assert process.stderr.read() == b""
-            assert process.wait(60) == 0
+            assert process.wait(PATIENCE) == 0
 
     def test_the_app_needs_a_terminal(self) -> None:
         done = subprocess.run(
-            RUN, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False
+            RUN,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
         assert done.returncode == 2
         assert "needs a terminal" in done.stderr
@@ -393,6 +399,6 @@ class TestProcess:
             (tmp_path / "in" / source.name).write_bytes(source.read_bytes())
             report = json.loads(process.stdout.readline())
             process.send_signal(signal.SIGINT)
-            assert process.wait(60) == 130
+            assert process.wait(PATIENCE) == 130
         assert shape(report) == shape(documented("import"))
         assert report["memories_added"] > 0

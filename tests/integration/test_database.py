@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from patience import PATIENCE
 
 from synthorg_tui.core.errors import DomainError, StoreCorruptError, StoreLockedError
 from synthorg_tui.persistence import database as database_module
@@ -66,11 +67,11 @@ async def test_a_read_does_not_wait_for_a_long_write_and_sees_the_state_before_i
     def slow(db: duckdb.DuckDBPyConnection) -> None:
         Insert("slow")(db)
         started.set()
-        go_on.wait(10)
+        go_on.wait(PATIENCE)
 
     write = asyncio.create_task(database.write(slow))
-    await asyncio.to_thread(started.wait, 10)
-    assert "slow" not in await asyncio.wait_for(database.read(names), 5)
+    await asyncio.to_thread(started.wait, PATIENCE)
+    assert "slow" not in await asyncio.wait_for(database.read(names), PATIENCE)
     go_on.set()
     await write
     assert "slow" in await database.read(names)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE, until
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import StoreLockedError
@@ -150,7 +151,7 @@ async def ask(
 ) -> dict[str, Any]:
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     writer.write(json.dumps(message).encode() + b"\n")
-    answer: dict[str, Any] = json.loads(await asyncio.wait_for(reader.readline(), 10))
+    answer: dict[str, Any] = json.loads(await asyncio.wait_for(reader.readline(), PATIENCE))
     return answer
 
 
@@ -210,7 +211,7 @@ class TestWhoMayTalk:
         monkeypatch.setattr("synthorg_tui.host.owner.HELLO_TIMEOUT", 0.05)
         async with owned(tmp_path):
             reader, writer = await asyncio.open_unix_connection(endpoint.socket_path(tmp_path))
-            assert await asyncio.wait_for(reader.read(), 5) == b""
+            assert await asyncio.wait_for(reader.read(), PATIENCE) == b""
             writer.close()
 
 
@@ -244,44 +245,42 @@ class TestOwnership:
                     pass
 
     async def test_a_headless_owner_makes_room_for_the_app(self, tmp_path: Path) -> None:
-        connection = await reach(tmp_path, role="test", patience=20)
+        connection = await reach(tmp_path, role="test", patience=PATIENCE)
         assert connection.owner.kind == "headless"
         async with engine_for_app(SETTINGS, data_dir=tmp_path):
-            assert connection.is_closed or await ends(connection)
+            await until(lambda: connection.is_closed)
         await connection.close()
 
     async def test_an_owner_that_was_killed_is_replaced_with_all_it_acknowledged(
         self, tmp_path: Path
     ) -> None:
-        first = await reach(tmp_path, role="test", patience=20)
+        first = await reach(tmp_path, role="test", patience=PATIENCE)
         stored = await RemoteEngine(first, SETTINGS).memory.store("builder", FACT)
         os.kill(first.owner.pid, signal.SIGKILL)
-        assert await ends(first)
-        second = await reach(tmp_path, role="test", patience=20)
+        await until(lambda: first.is_closed)
+        second = await reach(tmp_path, role="test", patience=PATIENCE)
         assert second.owner.pid != first.owner.pid
         assert await RemoteEngine(second, SETTINGS).memory.get("builder", stored) is not None
         for connection in (first, second):
             await connection.close()
 
     async def test_a_call_under_way_when_the_owner_dies_fails_at_once(self, tmp_path: Path) -> None:
-        connection = await reach(tmp_path, role="test", patience=20)
+        connection = await reach(tmp_path, role="test", patience=PATIENCE)
+        os.kill(connection.owner.pid, signal.SIGSTOP)  # lest it answers before
         call = asyncio.create_task(
             RemoteEngine(connection, SETTINGS).desk.find(MemoryQuery(text="x"))
         )
         await asyncio.sleep(0.01)
         os.kill(connection.owner.pid, signal.SIGKILL)
         with pytest.raises(OwnerGoneError):
-            await asyncio.wait_for(call, 5)
+            await asyncio.wait_for(call, PATIENCE)
         await connection.close()
 
     async def test_a_started_owner_leaves_after_its_last_client(self, tmp_path: Path) -> None:
-        connection = await reach(tmp_path, role="test", patience=20)
+        connection = await reach(tmp_path, role="test", patience=PATIENCE)
         pid = connection.owner.pid
         await connection.close()
-        deadline = time.monotonic() + 20
-        while is_alive(pid) and time.monotonic() < deadline:  # noqa: ASYNC110
-            await asyncio.sleep(0.1)
-        assert not is_alive(pid)
+        await until(lambda: not is_alive(pid))
 
     async def test_of_owners_started_together_exactly_one_stays(self, tmp_path: Path) -> None:
         """Several times, since it is a race; the others end with exit code 3."""
@@ -290,21 +289,20 @@ class TestOwnership:
             command = [sys.executable, "-m", "synthorg_tui", "--data-dir", str(data_dir), "serve"]
             started = [start(command) for _ in range(2)]
             connection = await reach_only(data_dir)
-            while sum(each.poll() is None for each in started) > 1:  # noqa: ASYNC110
+            while len(alive := [each for each in started if each.poll() is None]) > 1:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
-            alive = [each for each in started if each.poll() is None]
             assert [each.pid for each in alive] == [connection.owner.pid]
             assert [each.returncode for each in started if each not in alive] == [3]
             await connection.close()
             alive[0].send_signal(signal.SIGINT)
-            alive[0].wait(10)
+            alive[0].wait(PATIENCE)
 
     async def test_a_client_that_dies_leaves_nothing_behind(self, tmp_path: Path) -> None:
         async with owned(tmp_path) as (_, owner):
             connection = await connect(tmp_path, role="test")
             assert len(owner.clients) == 1
             connection._peer._writer.transport.abort()  # what the kernel does for a dead process
-            await asyncio.wait_for(owner.idle.wait(), 5)
+            await asyncio.wait_for(owner.idle.wait(), PATIENCE)
             assert not owner.clients
             await connection.close()
 
@@ -315,22 +313,13 @@ def start(command: list[str]) -> "subprocess.Popen[bytes]":
 
 async def reach_only(data_dir: Path) -> Connection:
     """A connection to an owner that somebody else starts."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
             return await connect(data_dir, role="test")
         except (NoOwnerError, OwnerGoneError):
             assert time.monotonic() < deadline
             await asyncio.sleep(0.05)
-
-
-async def ends(connection: Connection) -> bool:
-    """Whether the connection ends soon."""
-    for _ in range(200):
-        if connection.is_closed:
-            return True
-        await asyncio.sleep(0.05)
-    return False
 
 
 def is_alive(pid: int) -> bool:
@@ -357,11 +346,11 @@ class TestTheApp:
             await host.close()
 
     async def test_the_app_takes_over_from_an_owner_without_a_screen(self, tmp_path: Path) -> None:
-        headless = await reach(tmp_path, role="test", patience=20)
+        headless = await reach(tmp_path, role="test", patience=PATIENCE)
         host = EngineHost(data_dir=tmp_path)
         try:
             assert (await (await host.open()).facets()).total == 0
-            assert await ends(headless)
+            await until(lambda: headless.is_closed)
         finally:
             await host.close()
             await headless.close()

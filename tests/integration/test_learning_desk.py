@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 from review_kit import item_of, lesson
 
 from synthorg_tui.approvals.person import Person
@@ -160,5 +161,5 @@ async def test_the_folders_are_watched_until_the_store_closes(
         desk.skills.watch(told.put_nowait)
         await asyncio.sleep(0.3)
         Path(sheet.path).write_text(sheet.text + "\nOne more line.\n", encoding="utf-8")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             assert await told.get() == 1

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE, until
 
 from synthorg_tui.memory.injection import TokenEstimator
 from synthorg_tui.providers.completion.config import (
@@ -136,9 +137,9 @@ async def test_cancelling_stops_the_model_and_the_next_question_is_answered(
             ),
             0.2,
         )
-    started = time.perf_counter()
+    started = time.process_time()  # of a processor: what else the machine does doesn't count
     await model.complete(user("Hi"), CompletionOptions(max_tokens=1))
-    assert time.perf_counter() - started < 8  # the whole story takes longer
+    assert time.process_time() - started < 8  # the whole story takes longer
 
 
 async def test_closing_stops_what_runs(model: LlamaCompletion) -> None:
@@ -164,19 +165,22 @@ async def test_loading_is_told_and_can_be_stopped(model_file: Path) -> None:
     assert shares[-1] == 1.0
     assert shares == sorted(shares)
 
-    begun = threading.Event()
+    begun, go_on, told = threading.Event(), threading.Event(), list[float]()
 
-    def slowly(_share: float) -> None:
+    def slowly(share: float) -> None:
+        told.append(share)
         begun.set()
-        time.sleep(0.05)
+        go_on.wait(PATIENCE)
 
     slow = LlamaCompletion(config, on_load=slowly)
     running = asyncio.ensure_future(slow.complete(user("Hi"), CompletionOptions(max_tokens=1)))
     await asyncio.to_thread(begun.wait)
     running.cancel()
-    started = time.perf_counter()
-    await slow.close()
-    assert time.perf_counter() - started < 3  # all of it takes longer
+    closing = asyncio.ensure_future(slow.close())
+    await asyncio.sleep(0)
+    go_on.set()
+    await closing
+    assert len(told) == 1 < len(shares)
     assert slow._chat is None
 
 
@@ -187,11 +191,7 @@ async def test_an_idle_model_is_unloaded_and_loaded_again_when_asked(model_file:
     model = LlamaCompletion(config)
     await model.complete(user("Hi"), CompletionOptions(max_tokens=1))
     assert model._chat is not None
-    for _ in range(50):
-        if model._chat is None:
-            break
-        await asyncio.sleep(0.1)
-    assert model._chat is None
+    await until(lambda: model._chat is None)
     assert (await model.complete(user("Hi"), CompletionOptions(max_tokens=1))).text
     await model.close()
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hash_embedder import HashEmbedder
+from patience import PATIENCE
 from store_kit import AGENT, FlakyIndex, draft, opened, query, request
 
 from synthorg_tui.memory.backends.local import projection
@@ -81,7 +82,7 @@ async def test_a_long_rebuild_goes_on_beside_the_work(
         index = await backend.core.indexed()
         assert index.is_behind
         ids["india"] = await backend.store(AGENT, request("india"))
-        await asyncio.wait_for(caught_up(index), 20)
+        await asyncio.wait_for(caught_up(index), PATIENCE)
         await assert_found(backend, ids)
 
 

@@ -17,7 +17,8 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
-from mcp_kit import acting, approve_skill, bridge, owned, text_of, until
+from mcp_kit import acting, approve_skill, bridge, owned, text_of
+from patience import PATIENCE, until
 
 from synthorg_tui.agents.session import AgentSession
 from synthorg_tui.engine import Engine
@@ -59,7 +60,7 @@ async def listening(data_dir: Path) -> AsyncIterator[tuple[Engine, str]]:
             yield engine, url.result()
         finally:
             stop.set()
-            await asyncio.wait_for(serving, 20)
+            await asyncio.wait_for(serving, PATIENCE)
 
 
 @asynccontextmanager
@@ -111,7 +112,7 @@ class TestClient:
         ):
             await client.list_tools()
             if era == "legacy":
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(PATIENCE):
                     while not heard:  # its stream for notifications opens in its own time
                         engine.events.emit(SKILLS)
                         await asyncio.sleep(0.1)
@@ -119,7 +120,7 @@ class TestClient:
             else:
                 async with client.listen(resources_list_changed=True) as changes:
                     engine.events.emit(SKILLS)
-                    async with asyncio.timeout(10):
+                    async with asyncio.timeout(PATIENCE):
                         await anext(aiter(changes))
 
     @ERAS
@@ -148,9 +149,9 @@ class TestClient:
                     group.start_soon(
                         lambda: client.call_tool("core_memory_read", progress_callback=hear)
                     )
-                    await asyncio.wait_for(heard.wait(), 10)
+                    await asyncio.wait_for(heard.wait(), PATIENCE)
                     group.cancel_scope.cancel()
-                await asyncio.wait_for(ended.wait(), 10)
+                await asyncio.wait_for(ended.wait(), PATIENCE)
             assert not (await client.call_tool("core_memory_read")).is_error
 
 
@@ -226,15 +227,15 @@ class TestCommand:
             parameters.command, *parameters.args, cwd=parameters.cwd, stderr=subprocess.PIPE
         )
         assert process.stderr is not None
-        told = (await asyncio.wait_for(process.stderr.readline(), 30)).decode()
-        hint = (await asyncio.wait_for(process.stderr.readline(), 30)).decode()
+        told = (await asyncio.wait_for(process.stderr.readline(), PATIENCE)).decode()
+        hint = (await asyncio.wait_for(process.stderr.readline(), PATIENCE)).decode()
         url = next(word for word in told.split() if word.startswith("http://127.0.0.1:"))
         assert str(data_dir / TOKEN_FILE) in hint
         assert require_token(data_dir) not in told + hint
         async with client_of(url.rstrip(";"), require_token(data_dir)) as client:
             assert not (await client.call_tool("core_memory_read")).is_error
             process.send_signal(signal.SIGINT)
-            assert await asyncio.wait_for(process.wait(), 20) == 0
+            assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
 
     @pytest.mark.parametrize(
         ("options", "why"),

@@ -12,14 +12,15 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from mcp_kit import acting, approve_skill, owned, text_of, until
+from mcp_kit import acting, approve_skill, owned, text_of
 from mcp_types import TextResourceContents
+from patience import PATIENCE, until
 from review_kit import PERSON
 
 from synthorg_tui.agents.tools import WRITING
 from synthorg_tui.engine import Engine
 from synthorg_tui.host.owner import SKILLS
-from synthorg_tui.mcp.connections import MAX_PROGRAMS, Connections
+from synthorg_tui.mcp.connections import MAX_PROGRAMS, AgentPort, Connections
 from synthorg_tui.mcp.server import MemoryServer
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.models import MemoryStoreRequest
@@ -187,7 +188,7 @@ class TestNotifications:
                 else:
                     async with client.listen(resources_list_changed=True) as changes:
                         engine.events.emit(SKILLS)
-                        async with asyncio.timeout(10):
+                        async with asyncio.timeout(PATIENCE):
                             assert type(await anext(aiter(changes))).__name__ == (
                                 "ResourcesListChanged"
                             )
@@ -199,12 +200,12 @@ class TestNotifications:
             assert (await client.list_resources()).resources == []
             async with client.listen(resources_list_changed=True) as changes:
                 await approve_skill(engine)
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(PATIENCE):
                     await anext(aiter(changes))
                 (skill,) = (await client.list_resources()).resources
                 assert "<skill>" in content_of(await client.read_resource(skill.uri))
                 await engine.reviews.undo(PERSON)
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(PATIENCE):
                     await anext(aiter(changes))
                 assert (await client.list_resources()).resources == []
                 with pytest.raises(MCPError):
@@ -214,12 +215,19 @@ class TestNotifications:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("synthorg_tui.mcp.connections.LOOK_SECONDS", 0.05)
+        looked, look = asyncio.Event(), Connections._look
+
+        async def looking(connections: Connections, label: str, connection: AgentPort) -> None:
+            await look(connections, label, connection)
+            looked.set()
+
+        monkeypatch.setattr(Connections, "_look", looking)
         async with desk(tmp_path) as (engine, client):
             await client.list_tools()
             async with client.listen(tools_list_changed=True) as changes:
-                await asyncio.sleep(0.2)  # it has seen what tools there are
+                await looked.wait()  # it has seen what tools there are
                 await engine.gateway.set_read_only("ada", True)
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(PATIENCE):
                     await anext(aiter(changes))
             names = {tool.name for tool in (await client.list_tools()).tools}
         assert not names & WRITING

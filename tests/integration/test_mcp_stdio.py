@@ -13,8 +13,9 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client
-from mcp_kit import approve_skill, bridge, owned, text_of, until
+from mcp_kit import approve_skill, bridge, owned, text_of
 from mcp_types import CallToolResult
+from patience import PATIENCE, until
 
 from synthorg_tui.host.client import connect
 from synthorg_tui.host.owner import SKILLS
@@ -72,7 +73,7 @@ class TestClient:
                 )
                 with anyio.move_on_after(0.3) as scope:
                     await client.call_tool("core_memory_read")
-                await asyncio.wait_for(heard.wait(), 10)
+                await asyncio.wait_for(heard.wait(), PATIENCE)
             finally:
                 os.kill(pid, signal.SIGCONT)
             assert scope.cancelled_caught
@@ -116,7 +117,7 @@ class TestClient:
             async with owned(data_dir) as (engine, _):
                 await until(lambda: engine.gateway.sessions)
                 engine.events.emit(SKILLS)
-                await asyncio.wait_for(heard.wait(), 10)
+                await asyncio.wait_for(heard.wait(), PATIENCE)
         finally:
             await client.__aexit__(None, None, None)
 
@@ -142,7 +143,7 @@ async def raw(data_dir: Path) -> AsyncIterator[asyncio.subprocess.Process]:
     finally:
         assert process.stdin is not None
         process.stdin.close()
-        await asyncio.wait_for(process.wait(), 20)
+        await asyncio.wait_for(process.wait(), PATIENCE)
 
 
 def heeding_ctrl_c() -> None:
@@ -168,7 +169,7 @@ async def ask(
 
 async def answer(process: asyncio.subprocess.Process, number: int | None) -> dict[str, Any]:
     assert process.stdout is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while line := await process.stdout.readline():
             message: dict[str, Any] = json.loads(line)
             if "method" not in message and message.get("id", "") == number:
@@ -271,14 +272,14 @@ class TestEnd:
         await send(
             process, {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": INITIALIZE}
         )
-        assert await asyncio.wait_for(process.wait(), 20) == 0
+        assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
         assert process.stderr is not None
         assert await process.stderr.read() == b""
 
     async def test_ctrl_c_ends_it_while_it_waits_for_the_client(self, tmp_path: Path) -> None:
         async with owned(tmp_path / "data"), raw(tmp_path / "data") as process:
             process.send_signal(signal.SIGINT)
-            assert await asyncio.wait_for(process.wait(), 20) == 130
+            assert await asyncio.wait_for(process.wait(), PATIENCE) == 130
 
     async def test_without_a_client_it_says_so(self, tmp_path: Path) -> None:
         parameters = bridge(tmp_path / "data")
@@ -292,5 +293,5 @@ class TestEnd:
             cwd=parameters.cwd,
         )
         assert process.stderr is not None
-        assert b"standard input" in await asyncio.wait_for(process.stderr.read(), 20)
+        assert b"standard input" in await asyncio.wait_for(process.stderr.read(), PATIENCE)
         assert await process.wait() == 1

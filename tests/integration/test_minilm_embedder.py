@@ -69,7 +69,7 @@ async def test_text_beyond_the_limit_does_not_count(embedder: MiniLMEmbedder) ->
 
 async def test_a_query_gets_in_between_the_batches_of_a_long_job(embedder: MiniLMEmbedder) -> None:
     await embedder.embed_query("load the model")
-    job = asyncio.create_task(embedder.embed(["many words of text here " * 8] * 160))
+    job = asyncio.create_task(embedder.embed(["many words of text here " * 8] * 2000))
     await asyncio.sleep(0.05)
     await embedder.embed_query("quick")
     assert not job.done()

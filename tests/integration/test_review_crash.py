@@ -7,6 +7,7 @@ from pathlib import Path
 import crash_decider
 import pytest
 from conftest import FixedClock
+from patience import PATIENCE
 from review_kit import PERSON, Office, lesson, office, on_disk
 from store_kit import AGENT, draft
 
@@ -93,7 +94,7 @@ def killed_after(data_dir: Path, action: str, steps: int) -> bool:
     context.set_forkserver_preload(PRELOADED)
     process = context.Process(target=crash_decider.run, args=(str(data_dir), action, steps))
     process.start()
-    process.join(60)
+    process.join(PATIENCE)
     assert process.exitcode in (-9, crash_decider.ALIVE), process.exitcode
     return process.exitcode == -9
 

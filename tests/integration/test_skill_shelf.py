@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 from review_kit import OWN, PERSON, USER, Office, lesson, office, write_skill_file
 
 from synthorg_tui.core.execution import Execution
@@ -22,7 +23,6 @@ from synthorg_tui.skills.config import SkillsConfig
 from synthorg_tui.skills.library import SkillLibrary, skill_roots
 
 TEXT = '---\nname: {name}\ndescription: "Use when {why}."\n---\n\nDo it.\n'
-PATIENCE = 20.0
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from synthorg_tui.skills import watcher as watching
 from synthorg_tui.skills.library import SkillLibrary
@@ -16,7 +17,6 @@ from synthorg_tui.skills.watcher import SkillWatcher
 from synthorg_tui.skills.writer import remove_skill, write_skill
 
 TEXT = '---\nname: {name}\ndescription: "Use when {why}."\n---\n\nDo it.\n'
-PATIENCE = 20.0
 
 
 class Seen:
@@ -144,7 +144,7 @@ async def test_a_file_replaced_by_a_rename_is_told(tmp_path: Path) -> None:
 async def test_a_half_written_save_is_told_once_and_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "QUIET_SECONDS", 1.0)
+    monkeypatch.setattr(watching, "QUIET_SECONDS", 2.0)
     whole = TEXT.format(name="push", why="saved whole") + "x\n" * 50
     async with watched(tmp_path) as seen:
         path = tmp_path / "push" / "SKILL.md"
@@ -162,13 +162,11 @@ async def test_a_save_that_never_ends_is_told_as_it_is(tmp_path: Path) -> None:
     async with watched(tmp_path) as seen:
         path = put(tmp_path, "log")
         with path.open("a") as file:
-            for _ in range(400):
-                file.write("more\n")
-                file.flush()
-                await asyncio.sleep(0.02)
-                if seen.changes:
-                    break
-    assert seen.changes
+            async with asyncio.timeout(PATIENCE):
+                while not seen.changes:
+                    file.write("more\n")
+                    file.flush()
+                    await asyncio.sleep(0.02)
 
 
 async def test_a_root_that_appears_later_is_seen(

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from patience import PATIENCE
 
 import synthorg_tui
 from synthorg_tui.core.errors import DomainError, StoreLockedError
@@ -60,7 +61,7 @@ async def echo(request: Request) -> Any:
 async def ask(streams: Any, line: bytes) -> dict[str, Any]:
     reader, writer = streams
     writer.write(line + b"\n")
-    answer: dict[str, Any] = json.loads(await asyncio.wait_for(reader.readline(), 5))
+    answer: dict[str, Any] = json.loads(await asyncio.wait_for(reader.readline(), PATIENCE))
     return answer
 
 
@@ -128,9 +129,10 @@ class TestCalls:
 
 class TestCancelling:
     async def test_cancelling_the_caller_cancels_the_call(self) -> None:
-        ended = asyncio.Event()
+        begun, ended = asyncio.Event(), asyncio.Event()
 
         async def handler(request: Request) -> Any:
+            begun.set()
             try:
                 await asyncio.sleep(60)
             except asyncio.CancelledError:
@@ -139,28 +141,32 @@ class TestCancelling:
 
         async with pair(handler) as peer:
             call = asyncio.create_task(peer.request("sleep", {}))
-            await asyncio.sleep(0.05)
+            await begun.wait()
             call.cancel()
-            await asyncio.wait_for(ended.wait(), 5)
+            await asyncio.wait_for(ended.wait(), PATIENCE)
 
     async def test_a_call_that_can_stop_early_still_answers(self) -> None:
+        begun = asyncio.Event()
+
         async def handler(request: Request) -> Any:
             stopped = asyncio.Event()
             request.on_cancel.stop = stopped.set
+            begun.set()
             await stopped.wait()
             return "half"
 
         stop = threading.Event()
         async with pair(handler) as peer:
             call = asyncio.create_task(peer.request("work", {}, stop=stop))
-            await asyncio.sleep(0.05)
+            await begun.wait()
             stop.set()
-            assert await asyncio.wait_for(call, 5) == "half"
+            assert await asyncio.wait_for(call, PATIENCE) == "half"
 
     async def test_a_lost_connection_ends_the_calls_of_both_sides(self) -> None:
-        ended = asyncio.Event()
+        begun, ended = asyncio.Event(), asyncio.Event()
 
         async def handler(request: Request) -> Any:
+            begun.set()
             try:
                 await asyncio.sleep(60)
             finally:
@@ -168,11 +174,11 @@ class TestCancelling:
 
         async with pair(handler) as peer:
             call = asyncio.create_task(peer.request("sleep", {}))
-            await asyncio.sleep(0.05)
+            await begun.wait()
             await peer.close()
             with pytest.raises(OwnerGoneError):
                 await call
-            await asyncio.wait_for(ended.wait(), 5)
+            await asyncio.wait_for(ended.wait(), PATIENCE)
             with pytest.raises(OwnerGoneError):
                 await peer.request("again", {})
 
@@ -252,7 +258,7 @@ class TestHostileInput:
                     writer.write(line + b"\n")
                 writer.write(b'{"id": "last one", "method": "x", "params": {"ok": true}}\n')
                 while True:
-                    answer = json.loads(await asyncio.wait_for(reader.readline(), 5))
+                    answer = json.loads(await asyncio.wait_for(reader.readline(), PATIENCE))
                     if answer.get("id") == "last one":
                         break
                 assert answer["result"] == {"ok": True}

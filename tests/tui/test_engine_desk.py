@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import ConfigError, DomainError, StoreLockedError
@@ -125,7 +126,7 @@ async def test_that_nobody_can_connect_is_told_and_the_desk_works_on(
     host.listen(told.put_nowait)
     try:
         desk = await host.open()
-        error = await asyncio.wait_for(told.get(), 10)
+        error = await asyncio.wait_for(told.get(), PATIENCE)
         assert (await desk.facets()).total == 0
         assert not desk.activity.is_open
     finally:

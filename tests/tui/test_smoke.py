@@ -9,7 +9,10 @@ import subprocess
 import sys
 import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
+
+from patience import PATIENCE
 
 from synthorg_tui.host.endpoint import socket_path
 from synthorg_tui.persistence.lock import DataDirLock
@@ -45,15 +48,21 @@ def started(data_dir: Path) -> tuple[subprocess.Popen[bytes], int]:
     return app, main
 
 
+def read_until(descriptor: int, is_so: Callable[[bytes], bool]) -> bytes:
+    """What is written until it is so, or the other end is closed."""
+    end, written = time.monotonic() + PATIENCE, b""
+    while not is_so(written):
+        assert time.monotonic() < end, written[-2000:]
+        written += read_for(descriptor, 0.05)
+    return written
+
+
 def test_the_app_leaves_when_its_terminal_is_gone(tmp_path: Path) -> None:
     """It ends in order: the socket goes, and the next owner finds the store free."""
     app, main = started(tmp_path)
-    for _ in range(300):
-        read_for(main, 0.1)
-        if Path(socket_path(tmp_path)).exists():
-            break
+    read_until(main, lambda _: Path(socket_path(tmp_path)).exists())
     os.close(main)
-    app.wait(20)
+    app.wait(PATIENCE)
     assert not Path(socket_path(tmp_path)).exists()
     with DataDirLock(tmp_path) as lock:
         assert lock.is_held
@@ -62,22 +71,16 @@ def test_the_app_leaves_when_its_terminal_is_gone(tmp_path: Path) -> None:
 def test_the_app_opens_answers_and_leaves_a_clean_terminal(tmp_path: Path) -> None:
     """Nothing is printed after the screen is given back; the socket is gone."""
     app, main = started(tmp_path)
-    written = b""
-    for _ in range(300):
-        written += read_for(main, 0.1)
-        if Path(socket_path(tmp_path)).exists():
-            break
+    written = read_until(main, lambda shown: b"Start empty" in shown)
+    written += read_until(main, lambda _: Path(socket_path(tmp_path)).exists())
     written += read_for(main, 2.0)  # it settles in: searches are made ready
     os.write(main, b"\x1b")
-    written += read_for(main, 0.5)
+    written += read_until(main, lambda shown: b"No memories yet" in shown)
     os.write(main, b"q")
-    for _ in range(150):
-        written += read_for(main, 0.1)
-        if app.poll() is not None:
-            break
+    written += read_until(main, lambda _: app.poll() is not None)
     written += read_for(main, 0.2)
     os.close(main)
-    assert app.wait(1) == 0
+    assert app.returncode == 0
     assert b"synthorg" in written
     last = written.rpartition(LEAVES_THE_SCREEN)[2]
     assert b"leaked" not in last

@@ -5,14 +5,14 @@ from asyncio import BaseEventLoop
 from collections.abc import Callable
 from time import monotonic
 
+import patience
+from patience import PATIENCE
 from textual.app import App
 from textual.pilot import Pilot
 
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.screens.memories import MemoriesScreen
 
-PATIENCE = 60.0
-"""Seconds a slow machine is given for what takes a moment."""
 AFTER_A_KEY = 0.02
 """Seconds of which timers are waited for after each key: what was typed is drawn after one."""
 SOON = 0.06
@@ -53,10 +53,7 @@ async def settle(pilot: Pilot[None], *, held: int = 0) -> None:
 
 async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
     """Wait for what must come; it fails with what is shown instead."""
-    end = monotonic() + PATIENCE
-    while not condition():
-        assert monotonic() < end, f"not within {PATIENCE:.0f} s:\n{screen_text(pilot.app)}"
-        await asyncio.sleep(0.005)
+    await patience.until(condition, lambda: f"on this screen:\n{screen_text(pilot.app)}")
 
 
 def screen_text(app: App[None]) -> str:

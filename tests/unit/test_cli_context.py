@@ -8,6 +8,7 @@ import sys
 from argparse import Namespace
 
 import pytest
+from patience import PATIENCE
 
 from synthorg_tui.cli import context as cli_context
 from synthorg_tui.cli.console import Console
@@ -55,7 +56,7 @@ async def test_the_first_signal_asks_the_job_to_stop(number: signal.Signals) -> 
     before = signal.getsignal(number)
     with cancelled_by_signal(Console(io.StringIO(), io.StringIO())) as cancellation:
         os.kill(os.getpid(), number)
-        await asyncio.wait_for(cancellation.stop.wait(), 5)
+        await asyncio.wait_for(cancellation.stop.wait(), PATIENCE)
         assert cancellation.requested.is_set()
     assert signal.getsignal(number) is before
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import FixedClock
 from ingest_fakes import FakeBackend, FakeExecutions
+from patience import PATIENCE
 from transcript_kit import SESSION, ClaudeTranscript, CodexTranscript
 
 import synthorg_tui.ingest
@@ -233,7 +234,7 @@ async def test_watching_imports_what_is_there_and_what_comes(bench: Bench, tmp_p
     path = session().write(tmp_path / "t" / "a.jsonl")
     stop = asyncio.Event()
     reports = []
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         async for report in bench.service.watch([tmp_path / "t"], stop=stop):
             reports.append(report)
             if len(reports) == 1:

@@ -3,13 +3,13 @@
 import asyncio
 import json
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from patience import PATIENCE
 
 from synthorg_tui.providers import server as server_module
 from synthorg_tui.providers.completion.config import OpenAIModelConfig
@@ -34,7 +34,7 @@ def said(text: str | None, reason: str | None = "stop") -> dict[str, Any]:
 @dataclass
 class Server:
     url: str = ""
-    delay: float = 0.0
+    goes_on: threading.Event = field(default_factory=threading.Event)
     answers: list[tuple[int, object]] = field(default_factory=list)
     requests: list[tuple[str, dict[str, Any], str | None]] = field(default_factory=list)
 
@@ -62,12 +62,13 @@ class Server:
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setattr(server_module, "FIRST_WAIT_SECONDS", 0.0)
     server = Server()
+    server.goes_on.set()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             server.requests.append((self.path, body, self.headers["Authorization"]))
-            time.sleep(server.delay)
+            server.goes_on.wait(PATIENCE)
             status, content = server.answers.pop(0) if server.answers else (200, said("So."))
             raw = content if isinstance(content, bytes) else json.dumps(content).encode()
             self.send_response(status)
@@ -170,8 +171,9 @@ async def test_what_is_no_completion_is_a_permanent_error(server: Server, conten
 
 
 async def test_a_slow_server_is_a_retryable_error(server: Server) -> None:
-    server.delay = 0.3
+    server.goes_on.clear()
     error = await server.refusal(timeout_seconds=0.05, max_retries=0)
+    server.goes_on.set()
     assert error.retryable
     assert "within 0.05 seconds" in error.message
 
@@ -245,6 +247,7 @@ async def test_a_closed_client_refuses_and_closes_again(server: Server) -> None:
 
 
 async def test_a_caller_can_stop_waiting(server: Server) -> None:
-    server.delay = 0.3
+    server.goes_on.clear()
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(server.ask(), 0.05)
+    server.goes_on.set()

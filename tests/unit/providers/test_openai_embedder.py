@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 
 from synthorg_tui.providers import server as server_module
 from synthorg_tui.providers.embedding.config import OpenAIConfig
@@ -150,7 +151,7 @@ async def test_a_server_that_does_not_answer_in_time_is_an_error(server: Server)
     release = threading.Event()
 
     def slow(body: dict[str, Any]) -> tuple[int, object]:
-        release.wait(5)
+        release.wait(PATIENCE)
         return letters(body)
 
     server.answers = [slow]

@@ -113,7 +113,7 @@ class Execution(FrozenModel):
     calls: tuple[ToolCall, ...] = ()
     recoveries: tuple[Recovery, ...] = ()
     files_touched: tuple[str, ...] = ()
-    tokens: TokenUsage = TokenUsage()
+    tokens: TokenUsage = TokenUsage.model_construct()
     source_path: str = ""
     line_count: int = 0
 

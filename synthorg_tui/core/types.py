@@ -19,7 +19,11 @@ NotBlankStr = Annotated[str, StringConstraints(min_length=1), AfterValidator(_re
 
 
 class FrozenModel(BaseModel):
-    """Immutable model that refuses unknown fields, NaN and infinities."""
+    """Immutable model that refuses unknown fields, NaN and infinities.
+
+    A field that is a model by default gets it by ``model_construct``: that builds no validator of
+    its own, which the one around it contains anyway. Nothing validates defaults but the tests.
+    """
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False, extra="forbid", defer_build=True)
 

@@ -128,14 +128,14 @@ class CompanyMemoryConfig(FrozenModel):
 
     backend: NotBlankStr = "local"
     level: MemoryLevel = MemoryLevel.SESSION
-    storage: MemoryStorageConfig = Field(default_factory=MemoryStorageConfig)
-    options: MemoryOptionsConfig = MemoryOptionsConfig()
-    retrieval: MemoryRetrievalConfig = MemoryRetrievalConfig()
-    self_editing: SelfEditingMemoryConfig = SelfEditingMemoryConfig()
+    storage: MemoryStorageConfig = Field(default_factory=MemoryStorageConfig.model_construct)
+    options: MemoryOptionsConfig = MemoryOptionsConfig.model_construct()
+    retrieval: MemoryRetrievalConfig = MemoryRetrievalConfig.model_construct()
+    self_editing: SelfEditingMemoryConfig = SelfEditingMemoryConfig.model_construct()
     # On only where somebody asks for it: it would take the place of the retrieval above.
-    v1: MemoryV1Config = MemoryV1Config(enabled=False)
-    consolidation: ConsolidationConfig = ConsolidationConfig()
-    procedural: ProceduralMemoryConfig = ProceduralMemoryConfig()
+    v1: MemoryV1Config = MemoryV1Config.model_construct(enabled=False)
+    consolidation: ConsolidationConfig = ConsolidationConfig.model_construct()
+    procedural: ProceduralMemoryConfig = ProceduralMemoryConfig.model_construct()
     embedder: EmbedderOverrideConfig | None = None
     composite: CompositeBackendConfig | None = None
 

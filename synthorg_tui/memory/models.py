@@ -34,7 +34,7 @@ class MemoryStoreRequest(FrozenModel):
     category: MemoryCategory
     namespace: NotBlankStr = DEFAULT_NAMESPACE
     content: NotBlankStr
-    metadata: MemoryMetadata = MemoryMetadata()
+    metadata: MemoryMetadata = MemoryMetadata.model_construct()
     expires_at: AwareDatetime | None = None
 
 
@@ -46,7 +46,7 @@ class MemoryEntry(FrozenModel):
     namespace: NotBlankStr = DEFAULT_NAMESPACE
     category: MemoryCategory
     content: NotBlankStr
-    metadata: MemoryMetadata = MemoryMetadata()
+    metadata: MemoryMetadata = MemoryMetadata.model_construct()
     created_at: AwareDatetime
     updated_at: AwareDatetime | None = None
     expires_at: AwareDatetime | None = None

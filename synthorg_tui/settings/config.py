@@ -60,20 +60,20 @@ class AgentConfig(FrozenModel):
 class ProvidersConfig(FrozenModel):
     """Which models do the work."""
 
-    embedding: EmbeddingConfig = MiniLMConfig()
-    completion: CompletionConfig = AutoModelConfig()
+    embedding: EmbeddingConfig = MiniLMConfig.model_construct()
+    completion: CompletionConfig = AutoModelConfig.model_construct()
 
 
 class RootConfig(FrozenModel):
     """All settings of one company, that is, of one data directory."""
 
-    memory: CompanyMemoryConfig = Field(default_factory=CompanyMemoryConfig)
-    org_memory: OrgMemoryConfig = Field(default_factory=OrgMemoryConfig)
+    memory: CompanyMemoryConfig = Field(default_factory=CompanyMemoryConfig.model_construct)
+    org_memory: OrgMemoryConfig = Field(default_factory=OrgMemoryConfig.model_construct)
     agents: tuple[AgentConfig, ...] = ()
-    providers: ProvidersConfig = ProvidersConfig()
-    skills: SkillsConfig = SkillsConfig()
-    approvals: ApprovalsConfig = ApprovalsConfig()
-    agent_access: AgentAccessConfig = AgentAccessConfig()
+    providers: ProvidersConfig = ProvidersConfig.model_construct()
+    skills: SkillsConfig = SkillsConfig.model_construct()
+    approvals: ApprovalsConfig = ApprovalsConfig.model_construct()
+    agent_access: AgentAccessConfig = AgentAccessConfig.model_construct()
 
     @field_validator("agents")
     @classmethod

@@ -55,6 +55,18 @@ def problems(path: Path | None = None, **environ: str) -> list[str]:
     return [line.replace(f"{path}", "FILE") for line in caught.value.message.splitlines()]
 
 
+class TestDefaults:
+    def test_they_pass_their_own_validation(self) -> None:
+        """They are made without it."""
+        assert RootConfig.model_validate(RootConfig().model_dump()) == RootConfig()
+
+    def test_they_say_of_no_setting_that_somebody_set_it(self) -> None:
+        sections = dict(RootConfig().memory)
+        given = {n: s.model_fields_set for n, s in sections.items() if isinstance(s, BaseModel)}
+        assert given.pop("v1") == {"enabled"}
+        assert not any(given.values())
+
+
 class TestWhereSettingsComeFrom:
     def test_without_a_file_the_shipped_defaults_hold(self) -> None:
         assert load() == shipped_settings()

@@ -54,7 +54,7 @@ class ArchivalConfig(FrozenModel):
 
     enabled: bool = False
     age_threshold_days: int = Field(default=90, ge=1)
-    dual_mode: DualModeConfig = DualModeConfig()
+    dual_mode: DualModeConfig = DualModeConfig.model_construct()
 
 
 class ConsolidationConfig(FrozenModel):
@@ -63,5 +63,5 @@ class ConsolidationConfig(FrozenModel):
     enabled: bool = True
     interval: ConsolidationInterval = ConsolidationInterval.DAILY
     max_memories_per_agent: int = Field(default=10_000, ge=1)
-    retention: RetentionConfig = RetentionConfig()
-    archival: ArchivalConfig = ArchivalConfig()
+    retention: RetentionConfig = RetentionConfig.model_construct()
+    archival: ArchivalConfig = ArchivalConfig.model_construct()

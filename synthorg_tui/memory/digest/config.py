@@ -42,10 +42,10 @@ class KindBudget(FrozenModel):
 class KindBudgets(FrozenModel):
     """A budget for each kind of item; what one doesn't say is as by default."""
 
-    fact: KindBudget = KindBudget(max_items=6, max_chars=800)
-    note: KindBudget = KindBudget(max_items=4, max_chars=1200)
-    procedure: KindBudget = KindBudget(max_items=3, max_chars=1200)
-    episode: KindBudget = KindBudget(max_items=2, max_chars=800)
+    fact: KindBudget = KindBudget.model_construct(max_items=6, max_chars=800)
+    note: KindBudget = KindBudget.model_construct(max_items=4, max_chars=1200)
+    procedure: KindBudget = KindBudget.model_construct(max_items=3, max_chars=1200)
+    episode: KindBudget = KindBudget.model_construct(max_items=2, max_chars=800)
 
     @model_validator(mode="before")
     @classmethod
@@ -67,7 +67,7 @@ class BudgetsConfig(FrozenModel):
     max_total_items: int = Field(default=12, ge=0, le=_MOST_ITEMS)
     max_total_chars: int = Field(default=2400, ge=0, le=_MOST_CHARS)
     max_total_tokens: int | None = Field(default=None, ge=0, le=_MOST_TOKENS)
-    per_kind: KindBudgets = KindBudgets()
+    per_kind: KindBudgets = KindBudgets.model_construct()
 
 
 class MemoryV1Config(FrozenModel):
@@ -75,7 +75,7 @@ class MemoryV1Config(FrozenModel):
 
     enabled: bool = True
     allow_sensitivities: tuple[Sensitivity, ...] = GIVEN_BY_DEFAULT
-    structured: StructuredConfig = StructuredConfig()
-    keyword: KeywordConfig = KeywordConfig()
-    semantic: SemanticConfig = SemanticConfig()
-    budgets: BudgetsConfig = BudgetsConfig()
+    structured: StructuredConfig = StructuredConfig.model_construct()
+    keyword: KeywordConfig = KeywordConfig.model_construct()
+    semantic: SemanticConfig = SemanticConfig.model_construct()
+    budgets: BudgetsConfig = BudgetsConfig.model_construct()

@@ -30,9 +30,9 @@ class CategoryWriteRule(FrozenModel):
 
 
 def _default_rules() -> Mapping[OrgFactCategory, CategoryWriteRule]:
-    senior = CategoryWriteRule(allowed_seniority=SeniorityLevel.SENIOR)
+    senior = CategoryWriteRule.model_construct(allowed_seniority=SeniorityLevel.SENIOR)
     rules = dict.fromkeys(OrgFactCategory, senior)
-    rules[OrgFactCategory.CORE_POLICY] = CategoryWriteRule()
+    rules[OrgFactCategory.CORE_POLICY] = CategoryWriteRule.model_construct()
     return MappingProxyType(rules)
 
 

@@ -20,5 +20,5 @@ class OrgMemoryConfig(FrozenModel):
 
     backend: Literal["hybrid_prompt_retrieval"] = "hybrid_prompt_retrieval"
     core_policies: tuple[NotBlankStr, ...] = ()
-    extended_store: ExtendedStoreConfig = ExtendedStoreConfig()
-    write_access: WriteAccessConfig = Field(default_factory=WriteAccessConfig)
+    extended_store: ExtendedStoreConfig = ExtendedStoreConfig.model_construct()
+    write_access: WriteAccessConfig = Field(default_factory=WriteAccessConfig.model_construct)

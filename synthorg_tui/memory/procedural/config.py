@@ -66,7 +66,7 @@ class ProceduralMemoryConfig(FrozenModel):
     min_confidence: float = Field(default=0.5, ge=0.0, le=1.0)
     skill_md_directory: Path | None = None
     require_approval: bool = True
-    capture: CaptureConfig = CaptureConfig()
-    pruning: PruningConfig = PruningConfig()
-    propagation: PropagationConfig = PropagationConfig()
-    evolver: EvolverConfig = EvolverConfig()
+    capture: CaptureConfig = CaptureConfig.model_construct()
+    pruning: PruningConfig = PruningConfig.model_construct()
+    propagation: PropagationConfig = PropagationConfig.model_construct()
+    evolver: EvolverConfig = EvolverConfig.model_construct()

@@ -1,14 +1,16 @@
 """Takes secrets out of text before it is hashed, compared or stored.
 
 Every rule is guarded by a cheap substring test and matches in linear time, so that a line of
-megabytes costs little. A secret becomes ``[REDACTED:<kind>]``; redacting twice changes nothing.
+megabytes costs little; it is compiled for the first text that passes the test. A secret becomes
+``[REDACTED:<kind>]``; redacting twice changes nothing.
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
+from synthorg_tui.core.patterns import compiled
 from synthorg_tui.core.redaction_names import (
     AFTER_ESCAPE,
     redact_assignments,
@@ -17,17 +19,14 @@ from synthorg_tui.core.redaction_names import (
 )
 
 _MARK = "[REDACTED:"
-_MARKS = re.compile(r"\[REDACTED:([a-z0-9-]{1,40})\]")
+_MARKS = r"\[REDACTED:([a-z0-9-]{1,40})\]"
 
 
-@dataclass(slots=True)
 class RedactionTally:
     """Counts what was taken out, by kind."""
 
-    kinds: dict[str, int]
-
     def __init__(self) -> None:
-        self.kinds = {}
+        self.kinds: dict[str, int] = {}
 
     @property
     def total(self) -> int:
@@ -42,21 +41,16 @@ class RedactionTally:
 
 def marks_in(text: str) -> dict[str, int]:
     """How many secrets of each kind were taken out of a text."""
-    return dict(Counter(_MARKS.findall(text)))
+    return dict(Counter(compiled(_MARKS).findall(text)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(NamedTuple):
     """A secret of known shape: ``group`` is replaced, one of ``anchors`` is always in it."""
 
     kind: str
     anchors: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: str
     group: int = 0
-
-
-def _rule(kind: str, anchors: tuple[str, ...], pattern: str, group: int = 0) -> _Rule:
-    return _Rule(kind, anchors, re.compile(pattern), group)
 
 
 _EDGE = rf"(?:(?<![A-Za-z0-9])|{AFTER_ESCAPE})"
@@ -65,124 +59,124 @@ _DSN = r"(?i:host|server|data source|user id|uid|user|dbname|database)\s?="
 """A word of a connection string; next to it even a plain word is a password."""
 
 _RULES: tuple[_Rule, ...] = (
-    _rule(
+    _Rule(
         "aws-secret-key",
         ("AKIA", "ASIA"),
         r"(?:AKIA|ASIA)[A-Z0-9]{16}[\s,:;\"'=|]{1,4}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
         1,
     ),
-    _rule("aws-access-key", ("AKIA", "ASIA"), _EDGE + r"(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    _rule(
+    _Rule("aws-access-key", ("AKIA", "ASIA"), _EDGE + r"(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _Rule(
         "aws-secret-key",
         ("ecret_access_key", "ECRET_ACCESS_KEY", "ecretAccessKey"),
         r"(?i:secret_?access_?key)[\s\"'=:,]{1,6}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
         1,
     ),
-    _rule("google-api-key", ("AIza",), _EDGE + r"AIza[A-Za-z0-9_-]{35}"),
-    _rule("google-oauth", ("GOCSPX-", "ya29."), _EDGE + r"(?:GOCSPX-|ya29\.)[A-Za-z0-9_-]{20,}+"),
-    _rule(
+    _Rule("google-api-key", ("AIza",), _EDGE + r"AIza[A-Za-z0-9_-]{35}"),
+    _Rule("google-oauth", ("GOCSPX-", "ya29."), _EDGE + r"(?:GOCSPX-|ya29\.)[A-Za-z0-9_-]{20,}+"),
+    _Rule(
         "azure-key",
         ("AccountKey=", "SharedAccessKey=", "accountkey=", "sharedaccesskey="),
         r"(?i:AccountKey|SharedAccessKey)=([A-Za-z0-9+/%]{20,}+=*+)",
         1,
     ),
-    _rule("azure-sas", ("sig=",), r"[?&;]sig=([A-Za-z0-9%+/=_-]{20,}+)", 1),
-    _rule("azure-secret", ("8Q~",), r"(?<![\w~.-])[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{31,34}"),
-    _rule(
+    _Rule("azure-sas", ("sig=",), r"[?&;]sig=([A-Za-z0-9%+/=_-]{20,}+)", 1),
+    _Rule("azure-secret", ("8Q~",), r"(?<![\w~.-])[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{31,34}"),
+    _Rule(
         "github-token",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
         _EDGE + r"(?:gh[pousr]_[A-Za-z0-9]{20,}+|github_pat_[A-Za-z0-9_]{20,}+)",
     ),
-    _rule(
+    _Rule(
         "gitlab-token",
         ("glpat-", "gldt-", "glrt-", "glptt-", "glcbt-"),
         _EDGE + r"gl(?:pat|dt|rt|ptt|cbt)-[A-Za-z0-9_.-]{16,}+",
     ),
-    _rule(
+    _Rule(
         "slack-token",
         ("xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe", "xapp-"),
         _EDGE + r"(?:xox[abprs]-|xoxe[.-]|xapp-)[A-Za-z0-9.-]{10,}+",
     ),
-    _rule(
+    _Rule(
         "slack-webhook",
         ("hooks.slack.com/",),
         r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{10,}+)",
         1,
     ),
-    _rule("npm-token", ("npm_",), _EDGE + r"npm_[A-Za-z0-9]{30,}+"),
-    _rule("npm-token", ("_authToken",), r"_authToken\s{0,4}=\s{0,4}[\"']?([^\s\"'\[$]{8,}+)", 1),
-    _rule("pypi-token", ("pypi-",), _EDGE + r"pypi-[A-Za-z0-9_-]{40,}+"),
-    _rule(
+    _Rule("npm-token", ("npm_",), _EDGE + r"npm_[A-Za-z0-9]{30,}+"),
+    _Rule("npm-token", ("_authToken",), r"_authToken\s{0,4}=\s{0,4}[\"']?([^\s\"'\[$]{8,}+)", 1),
+    _Rule("pypi-token", ("pypi-",), _EDGE + r"pypi-[A-Za-z0-9_-]{40,}+"),
+    _Rule(
         "stripe-key",
         ("sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"),
         _EDGE + r"(?:(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}+|whsec_[A-Za-z0-9+/=]{24,}+)",
     ),
-    _rule("anthropic-key", ("sk-ant-",), _EDGE + r"sk-ant-[A-Za-z0-9_-]{16,}+"),
-    _rule(
+    _Rule("anthropic-key", ("sk-ant-",), _EDGE + r"sk-ant-[A-Za-z0-9_-]{16,}+"),
+    _Rule(
         "openai-key",
         ("sk-",),
         _EDGE + r"sk-(?:(?:proj|svcacct|admin|or-v1)-[A-Za-z0-9_-]{20,}+|[A-Za-z0-9]{32,}+)",
     ),
-    _rule("huggingface-token", ("hf_",), _EDGE + r"hf_[A-Za-z0-9]{30,}+"),
-    _rule("sendgrid-key", ("SG.",), _EDGE + r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,}+"),
-    _rule("digitalocean-token", ("dop_v1_", "doo_v1_"), _EDGE + r"do[op]_v1_[a-f0-9]{64}"),
-    _rule(
+    _Rule("huggingface-token", ("hf_",), _EDGE + r"hf_[A-Za-z0-9]{30,}+"),
+    _Rule("sendgrid-key", ("SG.",), _EDGE + r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,}+"),
+    _Rule("digitalocean-token", ("dop_v1_", "doo_v1_"), _EDGE + r"do[op]_v1_[a-f0-9]{64}"),
+    _Rule(
         "jwt",
         ("eyJ",),
         _EDGE + r"eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+){1,3}",
     ),
-    _rule(
+    _Rule(
         "auth-header",
         ("earer ", "EARER "),
         r"(?i:bearer) {1,4}((?=[^\s\d]{0,200}\d)[A-Za-z0-9._~+/-]{16,}+=*+)",
         1,
     ),
-    _rule(
+    _Rule(
         "auth-header",
         ("asic ", "ASIC "),
         r"(?i:authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?basic) {1,4}([A-Za-z0-9+/]{6,}+=*+)",
         1,
     ),
-    _rule(
+    _Rule(
         "auth-header",
         ("uthorization",),
         r"(?i:authorization)[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:(?i:token|apikey|bearer) {1,4})?"
         r"((?=[^\s\d\"']{0,200}\d)[A-Za-z0-9._~+/-]{16,}+=*+)",
         1,
     ),
-    _rule(
+    _Rule(
         "url-password",
         ("://",),
         r"(?<=[a-zA-Z0-9])://[^\s:/@\"'<>\[\]]{0,128}:"
         r"((?!\[REDACTED:)(?!\$|\*{3}|<|\{)[^\s@/\"'<>]{1,256}(?:/[^\s@/\"'<>]{0,128})?)@",
         1,
     ),
-    _rule("url-password", ("://",), r"(?<=[a-zA-Z0-9])://([A-Za-z0-9_-]{24,}+)@", 1),
-    _rule(
+    _Rule("url-password", ("://",), r"(?<=[a-zA-Z0-9])://([A-Za-z0-9_-]{24,}+)@", 1),
+    _Rule(
         "password",
         ("assword=", "PASSWORD=", "wd=", "PWD="),
         _DSN + r"[^\n]{0,80}?[;\s](?i:password|pwd)=([^\s;\"',()&\[$]{3,128})(?=[;\s\"']|$)",
         1,
     ),
-    _rule(
+    _Rule(
         "password",
         ("assword=", "PASSWORD=", "wd=", "PWD="),
         r"(?i:password|pwd)=([^\s;\"',()&\[$]{3,128})(?=[;\s][^\n]{0,80}?" + _DSN + ")",
         1,
     ),
-    _rule(
+    _Rule(
         "password",
         ("login ",),
         r"\blogin\s{1,4}\S{1,80}\s{1,4}password\s{1,4}([^\s\[]\S{2,127})",
         1,
     ),
-    _rule(
+    _Rule(
         "password",
         ("mysql", "mariadb"),
         r"(?:mysql|mariadb)\w{0,10}\b[^\n|;&]{0,80}?\s-p([^\s\"'\[$-][^\s\"']{2,64})",
         1,
     ),
-    _rule(
+    _Rule(
         "password",
         ("-u", "--user"),
         r"curl\b[^\n|;&]{0,200}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"'$]{1,64}:([^\s\"'\[$]{3,200})",
@@ -231,7 +225,7 @@ def _redact(text: str, tally: RedactionTally, rules: _Rules) -> str:
         text = _redact_private_keys(text, tally)
     for rule in rules:
         if _anchored(rule, text):
-            text = rule.pattern.sub(_replacer(rule, tally), text)
+            text = compiled(rule.pattern).sub(_replacer(rule, tally), text)
     return redact_assignments(text, tally.mark)
 
 
@@ -244,11 +238,11 @@ def _replacer(rule: _Rule, tally: RedactionTally) -> Callable[[re.Match[str]], s
     return replace
 
 
-_KEY_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_END = re.compile(r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_REST = re.compile(r"(?:[A-Za-z0-9+/=:,.→\t -]|\s|\\[nrt]|\\)*+")
-_LINE_END = re.compile(r"(\r?\n|\\+[nr])")
-_KEY_LINE = re.compile(r"\s*(?:\d{1,6}→)?[+-]?[A-Za-z0-9+/]{12,}=*\s*|\s*|\\+[nr]")
+_KEY_BEGIN = r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_KEY_END = r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_KEY_REST = r"(?:[A-Za-z0-9+/=:,.→\t -]|\s|\\[nrt]|\\)*+"
+_LINE_END = r"(\r?\n|\\+[nr])"
+_KEY_LINE = r"\s*(?:\d{1,6}→)?[+-]?[A-Za-z0-9+/]{12,}=*\s*|\s*|\\+[nr]"
 _KEY_SPAN = 40_000
 
 
@@ -256,14 +250,14 @@ def _redact_private_keys(text: str, tally: RedactionTally) -> str:
     """Cut key blocks: whole ones, ones without an end, and tails without a beginning."""
     parts: list[str] = []
     position = 0
-    for begin in _KEY_BEGIN.finditer(text):
+    for begin in compiled(_KEY_BEGIN).finditer(text):
         if begin.start() < position:
             continue
-        end = _KEY_END.search(text, begin.end(), begin.end() + _KEY_SPAN)
+        end = compiled(_KEY_END).search(text, begin.end(), begin.end() + _KEY_SPAN)
         if end is not None:
             stop = end.end()
         else:
-            rest = _KEY_REST.match(text, begin.end())
+            rest = compiled(_KEY_REST).match(text, begin.end())
             stop = rest.end() if rest else begin.end()
         parts += [text[position : begin.start()], tally.mark("private-key")]
         position = stop
@@ -271,12 +265,12 @@ def _redact_private_keys(text: str, tally: RedactionTally) -> str:
 
 
 def _redact_key_tail(text: str, tally: RedactionTally) -> str:
-    end = _KEY_END.search(text)
+    end = compiled(_KEY_END).search(text)
     if end is None:
         return text
-    pieces = _LINE_END.split(text[: end.start()])
+    pieces = compiled(_LINE_END).split(text[: end.start()])
     keep = len(pieces)
-    while keep and _KEY_LINE.fullmatch(pieces[keep - 1]):
+    while keep and compiled(_KEY_LINE).fullmatch(pieces[keep - 1]):
         keep -= 1
     return "".join(pieces[:keep]) + tally.mark("private-key") + text[end.end() :]
 

@@ -4,23 +4,25 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from synthorg_tui.core.patterns import compiled
+
 AFTER_ESCAPE = r"(?<=\\[nrtbfv])|(?<=[\[;]\dm)|(?<=[\[;]\d\dm)|(?<=%[0-9A-Fa-f]{2})"
 """Letters that end an escape don't belong to the next word: ``\\n``, colour codes, ``%3D``."""
 
 PASSWORD = "password"
 NAMED_SECRET = "secret"
 
-_PASSWORD_NAME = re.compile(r"(?i)(?:^|[_.-])(?:passwd|password|passphrase|pwd|pass)$|password$")
-_SECRET_NAME = re.compile(
+_PASSWORD_NAME = r"(?i)(?:^|[_.-])(?:passwd|password|passphrase|pwd|pass)$|password$"
+_SECRET_NAME = (
     r"(?i)(?:secret|token|api[_-]?key|apikey|access[_-]?key|secret[_-]?key|private[_-]?key"
     r"|auth[_-]?key|encryption[_-]?key|signing[_-]?key|account[_-]?key|credentials?|client[_-]?secret)"
     r"(?:[_-]?(?:base|value|id|b64|base64))?$"
 )
-_ENV_SECRET_NAME = re.compile(
+_ENV_SECRET_NAME = (
     r"(?:[A-Z0-9_]*_)?(?:[A-Z0-9]*(?:SECRET|TOKEN|PASSWORD|PASSWD|PWD|CREDENTIALS)"
     r"|(?:API|APP|AUTH|ACCESS|SECRET|PRIVATE|SIGNING|ENCRYPTION)?KEY|PASS)"
 )
-_NOT_SECRET_NAME = re.compile(
+_NOT_SECRET_NAME = (
     r"(?i)(?:max|min|num|next|page|continuation|input|output|total|count|csrf[_-]?param|primary|"
     r"foreign|public|sort|partition|cache|idempotency|stop|pad|eos|bos|mask|special)[_-]?[a-z]*"
     r"(?:token|key)s?$|(?:token|key)[_-]?id$"
@@ -30,16 +32,16 @@ _NOT_SECRET_NAME = re.compile(
 @lru_cache(maxsize=4096)
 def secret_name(name: str) -> str | None:
     """The kind of secret that ``name`` announces, or ``None``."""
-    if len(name) > 80 or _NOT_SECRET_NAME.search(name):
+    if len(name) > 80 or compiled(_NOT_SECRET_NAME).search(name):
         return None
-    if _PASSWORD_NAME.search(name):
+    if compiled(_PASSWORD_NAME).search(name):
         return PASSWORD
-    if _SECRET_NAME.search(name):
+    if compiled(_SECRET_NAME).search(name):
         return NAMED_SECRET
-    return NAMED_SECRET if _ENV_SECRET_NAME.fullmatch(name) else None
+    return NAMED_SECRET if compiled(_ENV_SECRET_NAME).fullmatch(name) else None
 
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = (
     r"(?i)\[REDACTED:.*|\$.*|[<{%].*|\*+|x+|\.+|-+|(?:your|my|the|change|example|dummy|fake|test|replace)"
     r"[-_ ]?[a-z_-]*|null|none|nil|true|false|undefined|string|str|text|bytes|optional|required|"
     r"password|secret|token|self|todo|redacted|env|int|any|key"
@@ -49,7 +51,7 @@ _RANDOM_ENOUGH = 10
 
 def worth_hiding(value: str, kind: str) -> bool:
     """Whether a value under a secret's name is a secret, rather than a word or a placeholder."""
-    if len(value) < 4 or len(value) > 4096 or _PLACEHOLDER.fullmatch(value):
+    if len(value) < 4 or len(value) > 4096 or compiled(_PLACEHOLDER).fullmatch(value):
         return False
     if any(char.isspace() for char in value) or value.startswith(("/", "./", "../", "~/")):
         return False
@@ -61,22 +63,22 @@ def worth_hiding(value: str, kind: str) -> bool:
 _TRIGGERS = ("secret", "token", "pass", "pwd", "key", "credential")
 
 _LIKELY = r"(?=[A-Za-z0-9_.-]{0,60}?(?i:secret|token|pass|pwd|key|credential))"
-_ENV = re.compile(
+_ENV = (
     rf"(?:(?<![A-Za-z0-9_$.{{])|{AFTER_ESCAPE})(?P<name>{_LIKELY}[A-Z][A-Z0-9_]{{0,60}}+)"
     r"(?P<sep>[ \t]{0,4}=[ \t]{0,4}(?:\\?[\"'])?)"
     r"(?P<value>[^\s\"'\\;&|,`<>()\[\]{}]{4,4096}+)"
 )
-_QUOTED = re.compile(
+_QUOTED = (
     rf"(?:(?<![A-Za-z0-9_.-])|{AFTER_ESCAPE})(?P<name>{_LIKELY}[A-Za-z][A-Za-z0-9_.-]{{1,60}}+)"
     r"(?P<sep>(?:\\*[\"'])?[ \t]{0,4}(?::=|=>|[:=])[ \t]{0,4}\\*[\"'])"
     r"(?P<value>[^\s\"'\\]{4,4096}+)(?=\\*[\"'])"
 )
-_PLAIN = re.compile(
+_PLAIN = (
     rf"(?:(?<![A-Za-z0-9_.$-])|{AFTER_ESCAPE})(?P<name>{_LIKELY}[A-Za-z][A-Za-z0-9_.-]{{1,60}}+)"
     r"(?P<sep>[ \t]{0,4}[:=][ \t]{0,4})"
     r"(?P<value>[^\s\"'`\\;,(){}\[\]<>|&]{6,4096}+)(?![(\[{`])"
 )
-_FLAG = re.compile(
+_FLAG = (
     rf"(?P<sep>--(?P<name>{_LIKELY}[a-z][a-z0-9-]{{1,40}}+)[ =][\"']?)"
     r"(?P<value>[^\s\"'\\;&|`<>()\[\]{}$-][^\s\"'\\;&|`<>()\[\]{}]{3,4096}+)"
 )
@@ -113,7 +115,7 @@ def _redact_line(text: str, mark: Callable[[str], str]) -> str:
         (_PLAIN, _accept_plain),
         (_FLAG, _accept_named),
     ):
-        text = pattern.sub(_replacer(accept, mark), text)
+        text = compiled(pattern).sub(_replacer(accept, mark), text)
     return text
 
 
@@ -132,9 +134,10 @@ def _replacer(
 
 
 def _accept_env(name: str, value: str) -> str | None:
-    if _ENV_SECRET_NAME.fullmatch(name) is None or _NOT_SECRET_NAME.search(name):
+    is_named = compiled(_ENV_SECRET_NAME).fullmatch(name) is not None
+    if not is_named or compiled(_NOT_SECRET_NAME).search(name):
         return None
-    if _PLACEHOLDER.fullmatch(value) or value.startswith(("/", "./", "../", "~/")):
+    if compiled(_PLACEHOLDER).fullmatch(value) or value.startswith(("/", "./", "../", "~/")):
         return None
     return PASSWORD if "PASS" in name or "PWD" in name else NAMED_SECRET
 

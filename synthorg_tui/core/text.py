@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from synthorg_tui.core.patterns import compiled
+
 # Every character that steers a terminal, reorders a line, or takes no room: C0, DEL, C1, format
 # characters (bidi, zero-width, tags), fillers that look like nothing, separators that break a
 # line, variation selectors, lone surrogates and noncharacters.
@@ -18,10 +20,9 @@ _UNSAFE = (
 _SUSPECT = re.compile(
     f"[{_UNSAFE}\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 )
-_CRLF = re.compile(r"\r\n")
 _EMOJI_STYLE = "\ufe0e\ufe0f"
 _MAX_STACKED_MARKS = 3
-_UNSAFE_CHARACTER = re.compile(f"[{_UNSAFE}]")
+_UNSAFE_CHARACTER = f"[{_UNSAFE}]"
 
 
 def safe_text(text: str, *, multiline: bool = False) -> str:
@@ -35,7 +36,7 @@ def safe_text(text: str, *, multiline: bool = False) -> str:
     if not _SUSPECT.search(text):
         return text
     if multiline:
-        text = _CRLF.sub("\n", text)
+        text = text.replace("\r\n", "\n")
     shown: list[str] = []
     previous = ""
     marks = 0
@@ -65,7 +66,7 @@ def _visible(character: str, previous: str, marks: int, multiline: bool) -> str:
         return "\u2421"
     if character in _EMOJI_STYLE and _takes_emoji_style(previous):
         return ""
-    if marks and marks <= _MAX_STACKED_MARKS and not _UNSAFE_CHARACTER.match(character):
+    if marks and marks <= _MAX_STACKED_MARKS and not compiled(_UNSAFE_CHARACTER).match(character):
         return character
     return f"‹U+{code:04X}›"
 

@@ -36,13 +36,13 @@ _DASH = "\\-\u2010-\u2015\u2212\ufe58\ufe63\uff0d"
 @lru_cache(maxsize=32)
 def _closing(tag: str) -> re.Pattern[str]:
     letters = _GAP.join(f"[{_DASH}]" if letter == "-" else _alike(letter) for letter in tag)
-    after = f"{_GAP}[{_SLASH}]{_GAP}{letters}(?![a-z0-9-])"
-    return re.compile(f"[{_OPENING}](?={after})", re.IGNORECASE)
+    return re.compile(f"[{_OPENING}](?={_GAP}[{_SLASH}]{_GAP}{letters}(?i:(?![a-z0-9-])))")
 
 
 def _alike(letter: str) -> str:
     full_width = chr(ord(letter) + 0xFEE0)
-    return f"[{letter}{full_width}{LOOK_ALIKES.get(letter, '')}]"
+    # Case is ignored here alone: in the gaps it would make the expression slow to compile.
+    return f"(?i:[{letter}{full_width}{LOOK_ALIKES.get(letter, '')}])"
 
 
 def wrap_untrusted(tag: str, text: str) -> str:
@@ -57,7 +57,9 @@ def wrap_untrusted(tag: str, text: str) -> str:
     """
     if _TAG.fullmatch(tag) is None:
         raise ValueError(f"invalid fence tag {tag!r}: a lower-case letter, then a-z, 0-9 or -")
-    return f"<{tag}>\n{_closing(tag).sub(_escape, text)}\n</{tag}>"
+    if any(opening in text for opening in _OPENING):
+        text = _closing(tag).sub(_escape, text)
+    return f"<{tag}>\n{text}\n</{tag}>"
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -32,6 +32,7 @@ from synthorg_tui.settings.loader import load_settings
 
 if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.agents.gateway import AgentGateway
+    from synthorg_tui.agents.toolbox import ToolServices
     from synthorg_tui.approvals.queue import ApprovalQueue
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.memory.backends.local.maintenance import Maintenance
@@ -246,8 +247,9 @@ class Engine:
         """Prepares what agents are given, and explains it."""
         from synthorg_tui.memory.injection import DefaultTokenEstimator
         from synthorg_tui.memory.injection_service import InjectionService
-        from synthorg_tui.memory.retrieval.rerank import RerankCache
-        from synthorg_tui.providers.completion import factory
+        from synthorg_tui.memory.procedural.applying import Applications
+        from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
+        from synthorg_tui.providers.completion.factory import create_token_estimator
 
         memory, completion = self.settings.memory, self.settings.providers.completion
         return InjectionService(
@@ -256,13 +258,13 @@ class Engine:
             digest=memory.v1,
             shares=memory.options.shared_knowledge_base,
             self_editing=memory.self_editing,
-            estimator=factory.create_token_estimator(completion) or DefaultTokenEstimator(),
+            estimator=create_token_estimator(completion) or DefaultTokenEstimator(),
             clock=self._clock,
-            provider=self.model,
+            model=lambda: self.model,
             rerank_cache=RerankCache(
                 ttl_seconds=memory.retrieval.rerank_cache_ttl_seconds, clock=self._clock
             ),
-            applications=self.ledger,
+            applications=Applications(self._database),
         )
 
     @cached_property
@@ -270,31 +272,38 @@ class Engine:
         """Where agents connect; who lets them in opens it first."""
         from synthorg_tui.agents.audit import AuditTrail
         from synthorg_tui.agents.gateway import AgentGateway
-        from synthorg_tui.agents.reports import Reports
         from synthorg_tui.agents.session import Services
-        from synthorg_tui.agents.shelf import LedgerShelf
-        from synthorg_tui.agents.waiting import WaitingRoom, WaitingStore
 
-        config, memory = self.settings.agent_access, self.memory
-        waiting: WaitingRoom | None = None
-        store: Callable[[], BatchStore] = self._local
-        if config.writes == "approval":
-            waiting = WaitingRoom(self.approvals, clock=self._clock, level=self.settings.level)
-            store = partial(WaitingStore, waiting, memory)
+        config = self.settings.agent_access
         return AgentGateway(
             Services(
                 config=config,
-                injection=self.injection,
                 prepare=self.injection.serve,
-                reports=Reports(
-                    store, self._imports_into, data_dir=self.data_dir, clock=self._clock
-                ),
-                waiting=waiting,
-                shelf=LedgerShelf(self.ledger),
+                tools=lambda: self._tool_services,
                 audit=AuditTrail(self._database, keep=config.audit_calls),
                 events=self.events,
                 clock=self._clock,
             )
+        )
+
+    @cached_property
+    def _tool_services(self) -> "ToolServices":
+        """What the tools of agents work with; who is only given a digest calls none."""
+        from synthorg_tui.agents.reports import Reports
+        from synthorg_tui.agents.shelf import LedgerShelf
+        from synthorg_tui.agents.toolbox import ToolServices
+        from synthorg_tui.agents.waiting import WaitingRoom, WaitingStore
+
+        waiting: WaitingRoom | None = None
+        store: Callable[[], BatchStore] = self._local
+        if self.settings.agent_access.writes == "approval":
+            waiting = WaitingRoom(self.approvals, clock=self._clock, level=self.settings.level)
+            store = partial(WaitingStore, waiting, self.memory)
+        return ToolServices(
+            injection=self.injection,
+            reports=Reports(store, self._imports_into, data_dir=self.data_dir, clock=self._clock),
+            shelf=LedgerShelf(self.ledger),
+            waiting=waiting,
         )
 
     @cached_property

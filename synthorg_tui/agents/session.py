@@ -3,21 +3,19 @@
 import asyncio
 import json
 import logging
-import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import TypeAdapter
+from pydantic_core import to_json
 
-from synthorg_tui.agents import envelopes, tools
 from synthorg_tui.agents.audit import AuditTrail
 from synthorg_tui.agents.config import AgentAccessConfig
-from synthorg_tui.agents.envelopes import ErrorCode
-from synthorg_tui.agents.errors import AgentRefusedError, SkillNotFoundError
-from synthorg_tui.agents.guarded import ORIGIN_TAG, GuardedMemory, WriteAllowance
+from synthorg_tui.agents.errors import AgentRefusedError
+from synthorg_tui.agents.guarded import WriteAllowance
 from synthorg_tui.agents.models import (
     AgentIdentity,
     AgentRights,
@@ -27,35 +25,19 @@ from synthorg_tui.agents.models import (
     SkillCard,
     ToolReply,
 )
-from synthorg_tui.agents.reports import Reports
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.events import Events
 from synthorg_tui.core.redaction import RedactionTally, redact_text
-from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.tokens import estimate_tokens
-from synthorg_tui.core.untrusted import wrap_untrusted
 from synthorg_tui.memory import tool_replies
-from synthorg_tui.memory.enums import InjectionStrategy, SourceKind
-from synthorg_tui.memory.errors import WriteRefusedError
-from synthorg_tui.memory.explanation import Explanation
-from synthorg_tui.memory.extensions import MemoryDraft, ScopedViews
 from synthorg_tui.memory.index.protocol import Visibility
-from synthorg_tui.memory.injection_service import Injection, InjectionRequest, InjectionService
-from synthorg_tui.memory.models import MemoryEntry, MemoryStoreRequest
-from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.injection_service import Injection, InjectionRequest
 from synthorg_tui.memory.retrieval.safety import raise_fatal
-from synthorg_tui.memory.self_editing import SelfEditingMemoryStrategy
-from synthorg_tui.memory.tool_retriever import (
-    RECALL_MEMORY,
-    SEARCH_MEMORY,
-    Found,
-    ToolBasedInjectionStrategy,
-)
 from synthorg_tui.providers.models import ToolDefinition
 
-if TYPE_CHECKING:  # it isn't needed unless writes wait
-    from synthorg_tui.agents.waiting import WaitingRoom
+if TYPE_CHECKING:
+    from synthorg_tui.agents.toolbox import Toolbox, ToolServices
 
 _LOG = logging.getLogger(__name__)
 
@@ -65,39 +47,21 @@ WROTE: Final = "changed"
 MAX_ARGUMENTS: Final = 2_000
 MAX_REPLY: Final = 8_000
 MAX_QUERY: Final = 8_000
-TAG_SKILL: Final = "skill"
-_STORED_ID: Final = re.compile(r"\(id=([0-9a-f-]{36})[,)]")
-_WAITING_ID: Final = re.compile(r"\(item=([a-z]+-[0-9a-f]{12})\)")
-
-
-class SkillShelf(Protocol):
-    """The skills that agents may read: those a person approved."""
-
-    async def cards(self, agent_id: str) -> tuple[SkillCard, ...]:
-        """What there is for the agent, by name."""
-        ...
-
-    async def text(self, agent_id: str, name: str) -> str:
-        """The SKILL.md of that name; raises ``SkillNotFoundError``."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
     """What sessions work with; ``prepare`` gives a digest and counts what it applied.
 
-    With ``waiting`` nothing that agents write counts before a person approved it there.
+    ``tools`` are asked for with the first tool that is called.
     """
 
     config: AgentAccessConfig
-    injection: InjectionService
     prepare: Callable[[InjectionRequest], Awaitable[Injection]]
-    reports: Reports
-    shelf: SkillShelf
+    tools: "Callable[[], ToolServices]"
     audit: AuditTrail
     events: Events
     clock: Clock
-    waiting: "WaitingRoom | None" = None
     rights: Callable[[str], AgentRights] = field(default=lambda _: AgentRights())
 
 
@@ -111,31 +75,32 @@ class AgentSession:
         self._services = services
         self._visibility = Visibility(identity.session_id, identity.project)
         self._allowance = allowance
-        ask = self._ask if services.waiting is not None else None
-        self._guarded = GuardedMemory(self._scoped(), allowance, identity.client, ask=ask)
         self.connected_at = services.clock.now()
 
     async def tools(self) -> tuple[ToolDefinition, ...]:
         """Those of the configured memory strategy, and what every agent has."""
-        strategy = self._strategy()
-        offered = (*strategy.get_tool_definitions(), *tools.definitions())
+        from synthorg_tui.agents.tools import WRITING
+
+        offered = self._toolbox.definitions()
         if self._may_write():
             return offered
-        return tuple(each for each in offered if each.name not in tools.WRITING)
+        return tuple(each for each in offered if each.name not in WRITING)
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolReply:
         """What the tool replies; whatever goes wrong is a reply, too."""
+        from synthorg_tui.agents.tools import WRITING
+
         started = time.perf_counter()
         try:
-            self._require(writing=name in tools.WRITING)
-            reply = await self._answer(name, arguments)
+            self._require(writing=name in WRITING)
+            reply = await self._toolbox.answer(name, arguments)
         except DomainError as error:
             reply = _refusal(error)
         except Exception as error:  # an agent's run must survive whatever it asked for
             raise_fatal(error)
             _LOG.exception("the tool %s failed", name[:64])
             reply = ToolReply(tool_replies.error("unexpected error"), is_error=True)
-        accepted = name in tools.WRITING and not reply.is_error
+        accepted = name in WRITING and not reply.is_error
         wrote = accepted and not reply.waiting
         await self._record(CallKind.TOOL, name, arguments, reply, started, wrote=wrote)
         if accepted:
@@ -167,7 +132,8 @@ class AgentSession:
             included=tuple(each.entry.id for each in explanation.included),
             degraded=explanation.degraded,
         )
-        told = await asyncio.to_thread(_EXPLANATION.dump_json, explanation)
+        # As an adapter would write it, which takes longer to build than to do without.
+        told = await asyncio.to_thread(to_json, explanation, inf_nan_mode="null")
         await self._record(
             CallKind.DIGEST,
             "digest",
@@ -181,7 +147,7 @@ class AgentSession:
     async def skills(self) -> tuple[SkillCard, ...]:
         """The skills a person approved; raises ``AgentRefusedError`` while paused."""
         self._require(writing=False)
-        return await self._services.shelf.cards(self.identity.agent_id)
+        return await self._toolbox.skill_cards()
 
     async def read_skill(self, name: str) -> str:
         """A skill's text, fenced; raises ``SkillNotFoundError`` and ``AgentRefusedError``."""
@@ -189,102 +155,15 @@ class AgentSession:
         asked = {"name": name}
         async with self._recording_refusal(CallKind.SKILL, "read_skill", asked, started):
             self._require(writing=False)
-            text = wrap_untrusted(
-                TAG_SKILL, await self._services.shelf.text(self.identity.agent_id, name)
-            )
+            text = await self._toolbox.skill_text(name)
         await self._record(CallKind.SKILL, "read_skill", asked, ToolReply(text), started)
         return text
 
-    async def _answer(self, name: str, arguments: dict[str, Any]) -> ToolReply:
-        if name == tools.REPORT_OUTCOME:
-            self._allowance.take()
-            return await self._services.reports.take(self.identity, arguments)
-        if name == tools.LIST_SKILLS:
-            cards = await self._services.shelf.cards(self.identity.agent_id)
-            listed = [{"name": each.name, "description": each.description} for each in cards]
-            return envelopes.ok({"skills": listed})
-        if name == tools.READ_SKILL:
-            return await self._skill(arguments.get("name"))
-        if name == tools.DELETE_ENTRY:
-            return await self._delete(arguments)
-        strategy = self._strategy()
-        known = {each.name for each in strategy.get_tool_definitions()}
-        if name not in known:
-            raise AgentRefusedError(f"there is no tool {name[:64]!r}")
-        if isinstance(strategy, ToolBasedInjectionStrategy) and name == SEARCH_MEMORY:
-            return _with_ids(await strategy.search(arguments, self.identity.agent_id))
-        said = await strategy.handle_tool_call(name, arguments, self.identity.agent_id)
-        writes = name in tools.WRITING  # then all that is said are words of ours
-        return ToolReply(
-            tool_replies.fenced(said),
-            tool_replies.is_error(said),
-            memory_ids=tuple(_STORED_ID.findall(said)) if writes else (),
-            waiting=tuple(_WAITING_ID.findall(said)) if writes else (),
-        )
+    @cached_property
+    def _toolbox(self) -> "Toolbox":
+        from synthorg_tui.agents.toolbox import Toolbox
 
-    async def _skill(self, name: object) -> ToolReply:
-        if not isinstance(name, str) or not 0 < len(name) <= tools.MAX_SKILL_NAME:
-            told = f"name must be a text of 1 to {tools.MAX_SKILL_NAME} characters"
-            return envelopes.error("InvalidArgument", told, ErrorCode.INVALID_ARGUMENT)
-        try:
-            return ToolReply(
-                wrap_untrusted(
-                    TAG_SKILL, await self._services.shelf.text(self.identity.agent_id, name)
-                )
-            )
-        except SkillNotFoundError as error:
-            return envelopes.error("SkillNotFound", error.message, ErrorCode.NOT_FOUND)
-
-    async def _delete(self, arguments: Mapping[str, Any]) -> ToolReply:
-        refused = envelopes.guardrail(arguments, actor=self.identity.agent_id)
-        if refused is not None:
-            return refused
-        memory_id = arguments.get("memory_id")
-        entry = (
-            await self._guarded.get(self.identity.agent_id, memory_id)
-            if isinstance(memory_id, str) and memory_id
-            else None
-        )
-        if entry is None or ORIGIN_TAG not in entry.metadata.tags:
-            told = "no memory that you wrote has this id"
-            return envelopes.error("MemoryNotFound", told, ErrorCode.NOT_FOUND)
-        if self._services.waiting is not None:
-            return await self._ask_to_delete(entry, str(arguments["reason"]))
-        await self._guarded.delete(self.identity.agent_id, entry.id)
-        return replace(envelopes.ok({"deleted": entry.id}), memory_ids=(entry.id,))
-
-    async def _ask_to_delete(self, entry: MemoryEntry, reason: str) -> ToolReply:
-        assert self._services.waiting is not None
-        try:
-            return envelopes.waits(await self._services.waiting.delete(entry, reason))
-        except WriteRefusedError as error:
-            return envelopes.error("WriteRefused", error.message, ErrorCode.CONFLICT)
-
-    async def _ask(self, agent_id: str, request: MemoryStoreRequest) -> str:
-        """Have a person asked whether this is to be kept."""
-        assert self._services.waiting is not None
-        draft = MemoryDraft(
-            request=request,
-            session_id=self.identity.session_id,
-            project=self.identity.project,
-            source_kind=SourceKind.TOOL,
-        )
-        return await self._services.waiting.write(agent_id, draft)
-
-    def _strategy(self) -> ToolBasedInjectionStrategy | SelfEditingMemoryStrategy:
-        """The strategy whose tools the agent has; who is only given memories may search, too."""
-        configured = self._services.injection.retrieval.strategy
-        edits = configured is InjectionStrategy.SELF_EDITING
-        wanted = InjectionStrategy.SELF_EDITING if edits else InjectionStrategy.TOOL_BASED
-        memory: MemoryBackend = self._guarded if edits else self._scoped()
-        request = InjectionRequest(self.identity.agent_id, "-", 0, strategy=wanted, digest_v1=False)
-        strategy = replace(self._services.injection, memory=memory).strategy(request)
-        assert isinstance(strategy, ToolBasedInjectionStrategy | SelfEditingMemoryStrategy)
-        return strategy
-
-    def _scoped(self) -> MemoryBackend:
-        memory = self._services.injection.memory
-        return memory.scoped(self._visibility) if isinstance(memory, ScopedViews) else memory
+        return Toolbox(self.identity, self._services.tools(), self._allowance, self._visibility)
 
     def _may_write(self) -> bool:
         rights = self._services.rights(self.identity.agent_id)
@@ -338,18 +217,6 @@ class AgentSession:
             explanation=explanation,
         )
         self._services.events.emit(ACTIVITY, await self._services.audit.add(record))
-
-
-_EXPLANATION: Final[TypeAdapter[Explanation]] = TypeAdapter(Explanation)
-
-
-def _with_ids(found: Found) -> ToolReply:
-    """A search's reply with the ids that reading one takes, outside of what memories say."""
-    content = tool_replies.fenced(found.reply)
-    if found.memory_ids:
-        ids = ", ".join(map(safe_text, found.memory_ids))
-        content += f"\nIn this order, for {RECALL_MEMORY}: {ids}"
-    return ToolReply(content, tool_replies.is_error(found.reply), memory_ids=found.memory_ids)
 
 
 def _refusal(error: DomainError) -> ToolReply:

@@ -1,14 +1,13 @@
 """What an agent is given: the one place that programs, command line and screens ask."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.memory.digest.config import MemoryV1Config
-from synthorg_tui.memory.digest.strategy import DigestInjection
 from synthorg_tui.memory.enums import InjectionStrategy
 from synthorg_tui.memory.explanation import Explanation, text_of
 from synthorg_tui.memory.extensions import ScopedViews
@@ -20,13 +19,15 @@ from synthorg_tui.memory.injection import (
 )
 from synthorg_tui.memory.injection_strategies import STRATEGIES, StrategyParts
 from synthorg_tui.memory.protocol import MemoryBackend
-from synthorg_tui.memory.retrieval.rerank import RerankCache
+from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
 from synthorg_tui.memory.retrieval.safety import FATAL, raise_fatal
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.self_editing_config import SelfEditingMemoryConfig
 from synthorg_tui.memory.shared import SharedKnowledgeStore
-from synthorg_tui.providers.completion.protocol import CompletionProvider
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
+
+if TYPE_CHECKING:
+    from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 _LOG = logging.getLogger(__name__)
 
@@ -82,7 +83,7 @@ class InjectionService:
     ``shares`` tells whether agents see each other's publications, where the backend can.
     While ``digest`` is enabled, it takes the place of every strategy; how sensitive a memory may
     be to be given is what it says in any case.
-    ``provider`` is a model for what the configuration lets one do; each such step does without
+    ``model`` gives a model for what the configuration lets one do; each such step does without
     when there is none, and says so. ``applications`` is told what agents were really given.
     """
 
@@ -93,7 +94,7 @@ class InjectionService:
     self_editing: SelfEditingMemoryConfig = field(default_factory=SelfEditingMemoryConfig)
     estimator: TokenEstimator = field(default_factory=DefaultTokenEstimator)
     clock: Clock = field(default_factory=SystemClock)
-    provider: CompletionProvider | None = None
+    model: "Callable[[], CompletionProvider | None]" = field(default=lambda: None)
     rerank_cache: RerankCache = field(default_factory=RerankCache)
     applications: ApplicationLog | None = None
 
@@ -138,6 +139,8 @@ class InjectionService:
             memory = memory.scoped(request.visibility)
         digest = request.digest or self.digest
         if digest.enabled if request.digest_v1 is None else request.digest_v1:
+            from synthorg_tui.memory.digest.strategy import DigestInjection
+
             digest = digest.model_copy(update={"enabled": True})
             return DigestInjection(memory, digest, config.injection_point, self.estimator)
         wanted = request.strategy or config.strategy
@@ -149,7 +152,7 @@ class InjectionService:
             self_editing=self.self_editing,
             estimator=self.estimator,
             clock=self.clock,
-            provider=self.provider,
+            model=self.model,
             rerank_cache=self.rerank_cache,
             sensitivities=digest.allow_sensitivities,
         )

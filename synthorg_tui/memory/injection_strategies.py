@@ -1,31 +1,27 @@
-"""The injection strategies by name, and how each one is made for a request."""
+"""The injection strategies by name, and how each one is made for a request.
+
+Each loads what it is made of when it is first asked for: an agent that waits for its memories
+needs neither the tools nor the model of the others.
+"""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.memory.enums import InjectionStrategy, Sensitivity
-from synthorg_tui.memory.injection import (
-    ExplainingStrategy,
-    TokenEstimator,
-)
+from synthorg_tui.memory.injection import ExplainingStrategy, TokenEstimator
 from synthorg_tui.memory.protocol import MemoryBackend
-from synthorg_tui.memory.reformulation import LLMQueryReformulator, LLMSufficiencyChecker
-from synthorg_tui.memory.retrieval.hierarchical.retriever import SupervisedRetriever
-from synthorg_tui.memory.retrieval.rerank import LLMReranker, RerankCache
+from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
-from synthorg_tui.memory.retriever import ContextInjectionStrategy
-from synthorg_tui.memory.self_editing import SelfEditingMemoryStrategy
 from synthorg_tui.memory.self_editing_config import SelfEditingMemoryConfig
 from synthorg_tui.memory.shared import SharedKnowledgeStore
-from synthorg_tui.memory.tool_retriever import ToolBasedInjectionStrategy
-from synthorg_tui.providers.completion.protocol import CompletionProvider
+
+if TYPE_CHECKING:
+    from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 
-@dataclass(frozen=True, slots=True)
-class StrategyParts:
-    """What strategies are made of, for one request; ``provider`` is a model, if there is one.
+class StrategyParts(NamedTuple):
+    """What strategies are made of, for one request; ``model`` gives a model, if there is one.
 
     ``sensitivities`` are those of memories that may be given to the agent or to a model.
     """
@@ -36,37 +32,51 @@ class StrategyParts:
     self_editing: SelfEditingMemoryConfig
     estimator: TokenEstimator
     clock: Clock
-    provider: CompletionProvider | None
+    model: "Callable[[], CompletionProvider | None]"
     rerank_cache: RerankCache
     sensitivities: Collection[Sensitivity]
 
 
-def context_strategy(parts: StrategyParts) -> ContextInjectionStrategy:
+def context_strategy(parts: StrategyParts) -> ExplainingStrategy:
     """Memories put into the messages."""
-    retriever = SupervisedRetriever(
-        backend=parts.backend,
-        config=parts.config,
-        provider=parts.provider,
-        shared_store=parts.shared_store,
-        clock=parts.clock,
-        sensitivities=parts.sensitivities,
-    )
+    from synthorg_tui.memory.retriever import ContextInjectionStrategy
+
+    retriever = reranker = None
+    if parts.config.retriever == "hierarchical":
+        from synthorg_tui.memory.retrieval.hierarchical.retriever import SupervisedRetriever
+
+        retriever = SupervisedRetriever(
+            backend=parts.backend,
+            config=parts.config,
+            provider=parts.model(),
+            shared_store=parts.shared_store,
+            clock=parts.clock,
+            sensitivities=parts.sensitivities,
+        )
+    if parts.config.query_specific_rerank_enabled:
+        from synthorg_tui.memory.retrieval.rerank import LLMReranker
+
+        reranker = LLMReranker(parts.model(), cache=parts.rerank_cache)
     return ContextInjectionStrategy(
         backend=parts.backend,
         config=parts.config,
         shared_store=parts.shared_store,
         token_estimator=parts.estimator,
         hierarchical_retriever=retriever,
-        reranker=LLMReranker(parts.provider, cache=parts.rerank_cache),
+        reranker=reranker,
         clock=parts.clock,
         sensitivities=parts.sensitivities,
     )
 
 
-def tool_strategy(parts: StrategyParts) -> ToolBasedInjectionStrategy:
+def tool_strategy(parts: StrategyParts) -> ExplainingStrategy:
     """Memories that the agent searches itself; without a model it searches once each time."""
-    if parts.provider is None:
-        wanted = parts.config.query_reformulation_enabled
+    from synthorg_tui.memory.reformulation import LLMQueryReformulator, LLMSufficiencyChecker
+    from synthorg_tui.memory.tool_retriever import ToolBasedInjectionStrategy
+
+    wanted = parts.config.query_reformulation_enabled
+    provider = parts.model() if wanted else None
+    if provider is None:
         return ToolBasedInjectionStrategy(
             backend=parts.backend,
             config=parts.config.model_copy(update={"query_reformulation_enabled": False}),
@@ -76,14 +86,16 @@ def tool_strategy(parts: StrategyParts) -> ToolBasedInjectionStrategy:
     return ToolBasedInjectionStrategy(
         backend=parts.backend,
         config=parts.config,
-        reformulator=LLMQueryReformulator(parts.provider),
-        sufficiency_checker=LLMSufficiencyChecker(parts.provider),
+        reformulator=LLMQueryReformulator(provider),
+        sufficiency_checker=LLMSufficiencyChecker(provider),
         sensitivities=parts.sensitivities,
     )
 
 
-def self_editing_strategy(parts: StrategyParts) -> SelfEditingMemoryStrategy:
+def self_editing_strategy(parts: StrategyParts) -> ExplainingStrategy:
     """Memories that the agent keeps itself."""
+    from synthorg_tui.memory.self_editing import SelfEditingMemoryStrategy
+
     return SelfEditingMemoryStrategy(
         backend=parts.backend,
         config=parts.self_editing,

@@ -9,6 +9,7 @@ from conftest import FixedClock
 from review_kit import PERSON, Office, lesson, office
 
 from synthorg_tui.approvals.models import ApprovalItem
+from synthorg_tui.memory.procedural.applying import Applications
 from synthorg_tui.memory.procedural.config import ProceduralMemoryConfig
 from synthorg_tui.memory.procedural.models import PrunePayload
 from synthorg_tui.memory.procedural.pruning.service import PRUNE, PruneReport, PruneService
@@ -55,7 +56,7 @@ async def test_a_skill_unused_for_too_long_is_proposed_with_the_reason(
 async def test_what_agents_were_given_lately_is_fresh(desk: Office, clock: FixedClock) -> None:
     used = await learnt(desk, "Compile headers")
     clock.advance(days=60)
-    await desk.ledger.applied([used], clock.now())
+    await Applications(desk.backend.core.database).applied([used], clock.now())
     clock.advance(days=60)
     assert (await prune(desk, clock)).chosen == 0
     clock.advance(days=31)
@@ -114,7 +115,7 @@ async def test_beyond_the_bound_the_least_useful_go(desk: Office, clock: FixedCl
     assert (await prune(desk, clock, **config)).chosen == 0
     clock.advance(days=1)
     await learnt(desk, "Tag releases", confidence=0.55)
-    await desk.ledger.applied([strong], clock.now())
+    await Applications(desk.backend.core.database).applied([strong], clock.now())
     await prune(desk, clock, **config)
     ((_, payload),) = await waiting(desk)
     assert payload.memory_ids == (weak,)

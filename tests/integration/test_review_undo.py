@@ -19,6 +19,7 @@ from review_kit import (
 from synthorg_tui.approvals.errors import ApprovalConflictError, ApprovalNotFoundError
 from synthorg_tui.approvals.models import ApprovalEventKind, ApprovalItem
 from synthorg_tui.memory.extensions import BrowseFilter
+from synthorg_tui.memory.procedural.applying import Applications
 from synthorg_tui.memory.procedural.ledger import SkillStatus
 from synthorg_tui.memory.procedural.models import Lesson, PrunePayload
 from synthorg_tui.memory.procedural.review_models import BulkOutcome, DecisionKind
@@ -307,7 +308,7 @@ async def test_what_a_skill_gained_meanwhile_is_not_lost_by_an_undo(
         path.write_text(HAND_WRITTEN.replace("make deploy", "make release"))
         await accept(desk)
         (record,) = await desk.ledger.active()
-        await desk.ledger.applied(record.memory_ids, clock.now())
+        await Applications(desk.backend.core.database).applied(record.memory_ids, clock.now())
         await desk.desk.undo(PERSON)
         (record,) = await desk.ledger.active()
     assert (record.version, record.application_count) == (1, 1)

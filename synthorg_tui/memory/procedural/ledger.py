@@ -1,7 +1,7 @@
 """The skills that a person let count: what they say, where they are, how often they served."""
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -118,7 +118,7 @@ _EVIDENCE = TypeAdapter(tuple[Evidence, ...])
 
 
 class SkillLedger:
-    """Reads the ledger and counts applications; what decisions change is written with them."""
+    """Reads the ledger; what decisions change is written with them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -142,26 +142,6 @@ class SkillLedger:
     async def content(self, sha256: str) -> bytes:
         """Kept bytes by their SHA-256; none when there are none."""
         return await self._database.read(lambda db: bytes_of(db, sha256)) or b""
-
-    async def applied(self, memory_ids: Collection[str], at: datetime) -> int:
-        """Count that an agent was given these memories; returns how many skills that were."""
-        if not memory_ids:
-            return 0
-        wanted = frozenset(memory_ids)
-        if not _using(await self.active(), wanted):
-            return 0
-
-        def work(db: "Connection") -> int:
-            served = _using(select(db, "WHERE status = 'active'", []), wanted)
-            for record in served:
-                db.execute(
-                    "UPDATE skills SET application_count = application_count + 1, "
-                    "last_applied_at = ? WHERE path = ?",
-                    [naive_utc(at), record.path],
-                )
-            return len(served)
-
-        return await self._database.write(work)
 
     async def change(self, work: "Callable[[Connection], None]") -> None:
         """Run ``work`` in a transaction of its own."""
@@ -247,10 +227,6 @@ def next_version(db: "Connection", path: str) -> int:
         "SELECT coalesce(max(version), 0) + 1 FROM skill_versions WHERE path = ?", [path]
     ).fetchone()
     return int(row[0]) if row else 1
-
-
-def _using(records: Sequence[SkillRecord], memory_ids: frozenset[str]) -> list[SkillRecord]:
-    return [record for record in records if not memory_ids.isdisjoint(record.memory_ids)]
 
 
 def _values(record: SkillRecord) -> list[object]:

@@ -1,67 +1,23 @@
 """Lets a model put found memories into an order made for the query."""
 
 import hashlib
-from collections import OrderedDict
-from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
-from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.ranking import ScoredMemory
 from synthorg_tui.memory.retrieval.asking import ask_for_json
 from synthorg_tui.memory.retrieval.hooks import RankedMemories
+from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
 from synthorg_tui.memory.retrieval.safety import safely
 from synthorg_tui.providers.completion.protocol import CompletionProvider
 
-DEFAULT_TTL_SECONDS: Final = 3600
-DEFAULT_CACHE_SIZE: Final = 1000
 _SHOWN_CHARS = 500
 _TOKENS_PER_PLACE = 6
 _INSTRUCTION = (
     "Order the memories by how well they help with the question, the best first. Answer with "
     'their numbers, each exactly once, as JSON: {"ranking": [2, 0, 1]}'
 )
-
-
-class RerankCache:
-    """Remembers orders by query and ids for some time; the least recently used ones go first.
-
-    Raises:
-        ValueError: ``ttl_seconds`` or ``size`` isn't positive.
-    """
-
-    def __init__(
-        self,
-        *,
-        ttl_seconds: float = DEFAULT_TTL_SECONDS,
-        size: int = DEFAULT_CACHE_SIZE,
-        clock: Clock | None = None,
-    ) -> None:
-        if ttl_seconds <= 0 or size <= 0:
-            raise ValueError(f"ttl_seconds {ttl_seconds} and size {size} must be positive")
-        self._ttl = timedelta(seconds=ttl_seconds)
-        self._size = size
-        self._clock = clock or SystemClock()
-        self._orders: OrderedDict[str, tuple[datetime, tuple[str, ...]]] = OrderedDict()
-
-    def get(self, key: str) -> tuple[str, ...] | None:
-        """The ids in order, unless they are unknown or too old."""
-        until, order = self._orders.get(key, (None, ()))
-        if until is None:
-            return None
-        if until <= self._clock.now():
-            del self._orders[key]
-            return None
-        self._orders.move_to_end(key)
-        return order
-
-    def put(self, key: str, order: tuple[str, ...]) -> None:
-        """Remember an order from now on."""
-        self._orders[key] = (self._clock.now() + self._ttl, order)
-        self._orders.move_to_end(key)
-        while len(self._orders) > self._size:
-            self._orders.popitem(last=False)
 
 
 class LLMReranker:

@@ -45,7 +45,7 @@ async def given(
         memory=backend,
         retrieval=retrieval or MemoryRetrievalConfig(),
         clock=FixedClock(NOW),
-        provider=provider,
+        model=lambda: provider,
     )
     request = InjectionRequest("ada", query, budget, strategy=strategy)
     injection = await service.prepare(request)

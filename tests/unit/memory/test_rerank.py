@@ -10,7 +10,8 @@ from scripted import BUSY, REFUSED, ScriptedProvider
 
 from synthorg_tui.memory.ranking import ScoredMemory
 from synthorg_tui.memory.retrieval.hooks import QuerySpecificReranker, RankedMemories
-from synthorg_tui.memory.retrieval.rerank import LLMReranker, RerankCache
+from synthorg_tui.memory.retrieval.rerank import LLMReranker
+from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
 
 FOUND = (scored("a", score=0.9), scored("b", score=0.5), scored("c", score=0.1))
 

@@ -28,7 +28,7 @@ def service(
     return InjectionService(
         memory=backend,
         retrieval=MemoryRetrievalConfig(**settings),
-        provider=provider,
+        model=lambda: provider,
         self_editing=SelfEditingMemoryConfig(),
         clock=FixedClock(NOW),
     )

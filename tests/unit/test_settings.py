@@ -56,9 +56,12 @@ def problems(path: Path | None = None, **environ: str) -> list[str]:
 
 
 class TestDefaults:
-    def test_they_pass_their_own_validation(self) -> None:
-        """They are made without it."""
-        assert RootConfig.model_validate(RootConfig().model_dump()) == RootConfig()
+    @pytest.mark.parametrize("settings", [RootConfig(), shipped_settings()])
+    def test_they_pass_the_validation_that_they_are_made_without(
+        self, settings: RootConfig
+    ) -> None:
+        assert RootConfig.model_validate(settings.model_dump()) == settings
+        assert RootConfig.model_validate_json(settings.model_dump_json()) == settings
 
     def test_they_say_of_no_setting_that_somebody_set_it(self) -> None:
         sections = dict(RootConfig().memory)

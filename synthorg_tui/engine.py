@@ -15,16 +15,12 @@ from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.events import Events
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
-from synthorg_tui.memory.backends.local.reader import StoreReader
 from synthorg_tui.memory.errors import MemoryCapabilityError
-from synthorg_tui.memory.extensions import BatchStore, Desk
 from synthorg_tui.memory.factory import BackendContext, create_memory_backend
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.executions import DuckDBExecutionStore, ExecutionStore
 from synthorg_tui.persistence.operations import former_roots, has_open
 from synthorg_tui.persistence.owning import own_database
-from synthorg_tui.persistence.scenarios import DuckDBScenarioStore
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
 from synthorg_tui.settings.config import RootConfig
@@ -36,6 +32,8 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.approvals.queue import ApprovalQueue
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.memory.backends.local.maintenance import Maintenance
+    from synthorg_tui.memory.backends.local.reader import StoreReader
+    from synthorg_tui.memory.extensions import BatchStore, Desk
     from synthorg_tui.memory.injection_service import InjectionService
     from synthorg_tui.memory.procedural.assembly import Office
     from synthorg_tui.memory.procedural.erasing import Erasure
@@ -46,6 +44,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.procedural.review import ReviewDesk
     from synthorg_tui.memory.procedural.shelf import SkillShelf
     from synthorg_tui.memory.scenarios import ScenarioService
+    from synthorg_tui.persistence.executions import ExecutionStore
     from synthorg_tui.persistence.usage import DuckDBUsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.skills.library import SkillLibrary
@@ -103,17 +102,13 @@ class Engine:
         settings: RootConfig,
         data_dir: Path,
         memory: MemoryBackend,
-        executions: ExecutionStore,
-        saved: DuckDBScenarioStore,
         database: Database,
         clock: Clock,
     ) -> None:
         self.settings = settings
         self.data_dir = data_dir
         self.memory = memory
-        self.executions = executions
         self.events = Events()
-        self._saved = saved
         self._database = database
         self._clock = clock
 
@@ -166,8 +161,6 @@ class Engine:
                 settings=settings,
                 data_dir=directory,
                 memory=memory,
-                executions=DuckDBExecutionStore(database),
-                saved=DuckDBScenarioStore(database),
                 database=database,
                 clock=clock,
             )
@@ -176,12 +169,12 @@ class Engine:
             yield engine
 
     @property
-    def reader(self) -> StoreReader:
+    def reader(self) -> "StoreReader":
         """Looks through the memories of all agents without their models."""
         return self._local().reader
 
     @property
-    def desk(self) -> Desk:
+    def desk(self) -> "Desk":
         """What a person does with the memories of all agents."""
         return self._local()
 
@@ -192,6 +185,13 @@ class Engine:
 
         completion = self.settings.providers.completion
         return create_metered_provider(completion, log=self.usage, clock=self._clock)
+
+    @cached_property
+    def executions(self) -> "ExecutionStore":
+        """The sessions that were imported."""
+        from synthorg_tui.persistence.executions import DuckDBExecutionStore
+
+        return DuckDBExecutionStore(self._database)
 
     @cached_property
     def usage(self) -> "DuckDBUsageStore":
@@ -368,16 +368,17 @@ class Engine:
     def scenarios(self) -> "ScenarioService":
         """Saved questions, to be asked again after a change."""
         from synthorg_tui.memory.scenarios import ScenarioService
+        from synthorg_tui.persistence.scenarios import DuckDBScenarioStore
 
-        memory = self.settings.memory
-        return ScenarioService(self._saved, self.injection, memory.retrieval, memory.v1)
+        memory, saved = self.settings.memory, DuckDBScenarioStore(self._database)
+        return ScenarioService(saved, self.injection, memory.retrieval, memory.v1)
 
     @property
     def imports(self) -> "ImportService":
         """Brings transcripts in."""
         return self._imports_into(self._local())
 
-    def _imports_into(self, store: BatchStore) -> "ImportService":
+    def _imports_into(self, store: "BatchStore") -> "ImportService":
         from synthorg_tui.ingest.service import ImportService
 
         learns = self.settings.memory.procedural.enabled

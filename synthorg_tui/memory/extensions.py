@@ -4,56 +4,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
-from pydantic import AwareDatetime
-
-from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
+from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
-from synthorg_tui.memory.enums import Sensitivity, SourceKind
+from synthorg_tui.memory.drafts import BatchOutcome as BatchOutcome
+from synthorg_tui.memory.drafts import MemoryDraft as MemoryDraft
+from synthorg_tui.memory.enums import Sensitivity
 from synthorg_tui.memory.listing import BrowseFilter as BrowseFilter
 from synthorg_tui.memory.listing import ChangeKind as ChangeKind
 from synthorg_tui.memory.listing import Facets as Facets
 from synthorg_tui.memory.listing import MemoryRevision as MemoryRevision
 from synthorg_tui.memory.listing import SortOrder as SortOrder
-from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest, Tags
+from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, Tags
+from synthorg_tui.memory.searching import CandidateSource as CandidateSource
+from synthorg_tui.memory.searching import ScopedViews as ScopedViews
+from synthorg_tui.memory.searching import SearchHit as SearchHit
+from synthorg_tui.memory.searching import SearchResult as SearchResult
+from synthorg_tui.memory.searching import SparseSearch as SparseSearch
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from synthorg_tui.memory.index.protocol import Visibility
-    from synthorg_tui.memory.protocol import MemoryBackend
-
 T = TypeVar("T")
-
-
-class MemoryDraft(FrozenModel):
-    """A memory on its way in from an import.
-
-    ``key`` names the same piece of experience across imports: storing it again is skipped
-    when nothing changed, updates the memory when the content did, and is refused when a person
-    deleted it. ``created_at`` is when it happened; now when missing. ``level`` is the agent's
-    when missing. ``project`` is a canonical path. ``source_kind`` is who it comes from.
-    """
-
-    request: MemoryStoreRequest
-    key: NotBlankStr | None = None
-    created_at: AwareDatetime | None = None
-    level: MemoryLevel | None = None
-    session_id: NotBlankStr | None = None
-    project: NotBlankStr | None = None
-    source_kind: SourceKind = SourceKind.IMPORT
-
-
-@dataclass(frozen=True, slots=True)
-class BatchOutcome:
-    """What became of each draft of a batch; ``skipped`` pairs the key with the reason.
-
-    ``waiting`` are ids of approval items: what waits there isn't stored.
-    """
-
-    added: tuple[str, ...] = ()
-    updated: tuple[str, ...] = ()
-    skipped: tuple[tuple[str | None, str], ...] = ()
-    waiting: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,71 +76,12 @@ class MemoryEdit(FrozenModel):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchHit:
-    """A found memory with its raw and fused scores.
-
-    ``dense`` is the cosine similarity, ``sparse`` the raw BM25 dot product; ``None`` when that
-    index didn't return the memory. ``fused`` is in [0, 1] and orders the hits.
-    """
-
-    entry: MemoryEntry
-    dense: float | None
-    sparse: float | None
-    fused: float
-    is_shared: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """Hits, best first; ``degraded`` says in words which source was missing, else empty."""
-
-    hits: tuple[SearchHit, ...]
-    degraded: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class MemoryPage:
     """A window on a listing: ``entries`` from ``offset`` on, of ``total`` that match."""
 
     entries: tuple[MemoryEntry, ...]
     offset: int
     total: int
-
-
-@runtime_checkable
-class SparseSearch(Protocol):
-    """Keyword search on its own."""
-
-    async def retrieve_sparse(
-        self, agent_id: NotBlankStr, query: MemoryQuery
-    ) -> tuple[MemoryEntry, ...]:
-        """The agent's memories by BM25, best first; raises ``MemoryRetrievalError``."""
-        ...
-
-
-@runtime_checkable
-class CandidateSource(Protocol):
-    """Everything a query brings up, before anybody has judged it."""
-
-    async def candidates(
-        self, agent_id: NotBlankStr, query: MemoryQuery, *, include_shared: bool
-    ) -> SearchResult:
-        """The agent's own memories and, if wanted, those that others share; best first.
-
-        One search of each index: hits have their raw scores, and none is left out for lack of
-        relevance. At least the first ``query.limit`` of the dense, the sparse and the fused
-        ranking are there; ``query.text`` is required. Raises ``MemoryRetrievalError``.
-        """
-        ...
-
-
-@runtime_checkable
-class ScopedViews(Protocol):
-    """A store whose memories can be limited to a session and a project."""
-
-    def scoped(self, visibility: "Visibility") -> "MemoryBackend":
-        """The store as seen from there."""
-        ...
 
 
 @runtime_checkable

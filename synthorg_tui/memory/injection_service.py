@@ -10,7 +10,6 @@ from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.enums import InjectionStrategy
 from synthorg_tui.memory.explanation import Explanation, text_of
-from synthorg_tui.memory.extensions import ScopedViews
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.injection import (
     DefaultTokenEstimator,
@@ -22,6 +21,7 @@ from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
 from synthorg_tui.memory.retrieval.safety import FATAL, raise_fatal
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.searching import ScopedViews
 from synthorg_tui.memory.self_editing_config import SelfEditingMemoryConfig
 from synthorg_tui.memory.shared import SharedKnowledgeStore
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition

@@ -9,7 +9,6 @@ from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.clearance import Clearance
 from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
 from synthorg_tui.memory.explanation import Candidate, Explanation, Prepared, text_of
-from synthorg_tui.memory.extensions import SearchHit
 from synthorg_tui.memory.filter import MemoryFilterStrategy, TagBasedMemoryFilter
 from synthorg_tui.memory.formatter import Packing, messages_for, pack_memories
 from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
@@ -25,6 +24,7 @@ from synthorg_tui.memory.retrieval.scoring import pool_size, rank_hits
 from synthorg_tui.memory.retrieval.selection import Selection
 from synthorg_tui.memory.retrieval.stopwatch import Stopwatch
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.searching import SearchHit
 from synthorg_tui.memory.shared import SharedKnowledgeStore
 from synthorg_tui.memory.sparse import BM25Tokenizer
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition

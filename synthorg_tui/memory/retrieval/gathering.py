@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from synthorg_tui.memory.enums import FusionStrategy
-from synthorg_tui.memory.extensions import CandidateSource, SearchHit, SparseSearch
 from synthorg_tui.memory.index.protocol import IndexHit, IndexHits
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.hybrid import fuse_hits
 from synthorg_tui.memory.retrieval.safety import safely, together
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.searching import CandidateSource, SearchHit, SparseSearch
 from synthorg_tui.memory.shared import SharedKnowledgeStore
 
 

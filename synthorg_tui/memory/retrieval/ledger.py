@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from synthorg_tui.memory.enums import FusionStrategy
 from synthorg_tui.memory.explanation import Candidate, Verdict
-from synthorg_tui.memory.extensions import SearchHit
 from synthorg_tui.memory.ranking import DiversePick, ScoredMemory
+from synthorg_tui.memory.searching import SearchHit
 
 
 @dataclass(slots=True)

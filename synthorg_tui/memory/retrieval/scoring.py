@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from synthorg_tui.memory.enums import FusionStrategy
-from synthorg_tui.memory.extensions import SearchHit
 from synthorg_tui.memory.models import MemoryEntry
 from synthorg_tui.memory.ranking import (
     ScoredMemory,
@@ -14,6 +13,7 @@ from synthorg_tui.memory.ranking import (
     rank_memories,
 )
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.searching import SearchHit
 
 
 def rank_hits(

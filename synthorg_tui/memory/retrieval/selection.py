@@ -5,13 +5,13 @@ from collections.abc import Collection, Sequence
 from synthorg_tui.memory.clearance import Clearance
 from synthorg_tui.memory.enums import FusionStrategy
 from synthorg_tui.memory.explanation import Verdict
-from synthorg_tui.memory.extensions import SearchHit
 from synthorg_tui.memory.formatter import Packing
 from synthorg_tui.memory.ranking import DiversePick, ScoredMemory, pick_diverse
 from synthorg_tui.memory.retrieval.hybrid import Judgement
 from synthorg_tui.memory.retrieval.ledger import Ledger
 from synthorg_tui.memory.retrieval.scoring import pool_size
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.searching import SearchHit
 
 
 class Selection:

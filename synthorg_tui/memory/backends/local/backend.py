@@ -2,17 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.backends.local import queries
-from synthorg_tui.memory.backends.local.bundle import change_together
 from synthorg_tui.memory.backends.local.core import Core, refuse_reserved
 from synthorg_tui.memory.backends.local.entries import entry_from_row
 from synthorg_tui.memory.backends.local.failing import failing_as
 from synthorg_tui.memory.backends.local.policy import StorePolicy, UniformPolicy
-from synthorg_tui.memory.backends.local.reader import StoreReader
 from synthorg_tui.memory.backends.local.rows import (
     MemoryRow,
     canonical_project,
@@ -21,29 +20,30 @@ from synthorg_tui.memory.backends.local.rows import (
 )
 from synthorg_tui.memory.backends.local.scoped import ScopedMemory
 from synthorg_tui.memory.backends.local.search import Scope
-from synthorg_tui.memory.backends.local.writes import Changes
+from synthorg_tui.memory.drafts import BatchOutcome, MemoryDraft
 from synthorg_tui.memory.errors import MemoryNotFoundError, MemoryRetrievalError, MemoryStoreError
-from synthorg_tui.memory.extensions import (
-    BatchOutcome,
-    BrowseFilter,
-    BundleOutcome,
-    Facets,
-    MemoryBundle,
-    MemoryDraft,
-    MemoryEdit,
-    MemoryPage,
-    MemoryRevision,
-    SearchResult,
-    SortOrder,
-)
 from synthorg_tui.memory.index.protocol import VectorIndex, Visibility
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
+from synthorg_tui.memory.searching import SearchResult
 from synthorg_tui.memory.traits import FACT_CATEGORIES, retagged, tags_with
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.providers.embedding.protocol import Embedder
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # loaded by those who use it; searching needs none of it
     from duckdb import DuckDBPyConnection
+
+    from synthorg_tui.memory.backends.local.reader import StoreReader
+    from synthorg_tui.memory.backends.local.writes import Changes
+    from synthorg_tui.memory.extensions import (
+        BrowseFilter,
+        BundleOutcome,
+        Facets,
+        MemoryBundle,
+        MemoryEdit,
+        MemoryPage,
+        MemoryRevision,
+        SortOrder,
+    )
 
 T = TypeVar("T")
 
@@ -81,7 +81,13 @@ class LocalMemoryBackend(ScopedMemory):
         )
         super().__init__(core, None)
         self.core = core
-        self.reader = StoreReader(core, core.clock)
+
+    @cached_property
+    def reader(self) -> "StoreReader":
+        """Looks through the memories of all agents."""
+        from synthorg_tui.memory.backends.local.reader import StoreReader
+
+        return StoreReader(self.core, self.core.clock)
 
     def scoped(self, visibility: Visibility) -> ScopedMemory:
         """What an agent in that session and project sees; what it stores belongs to them."""
@@ -98,12 +104,14 @@ class LocalMemoryBackend(ScopedMemory):
 
     async def change_together(
         self,
-        bundle: MemoryBundle,
+        bundle: "MemoryBundle",
         within: "Callable[[DuckDBPyConnection, BundleOutcome], T]",
         *,
         actor: str,
     ) -> T:
         """Memories that come and go in one transaction with what ``within`` writes."""
+        from synthorg_tui.memory.backends.local.bundle import change_together
+
         for memory in bundle.add:
             refuse_reserved(memory.agent_id, MemoryStoreError)
         with failing_as(MemoryStoreError, "storing"):
@@ -117,9 +125,16 @@ class LocalMemoryBackend(ScopedMemory):
             return await self._search.hybrid(query, Scope(agents=agents))
 
     async def browse(
-        self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
-    ) -> MemoryPage:
+        self,
+        what: "BrowseFilter",
+        *,
+        sort: "SortOrder" = "newest",
+        offset: int = 0,
+        limit: int = 300,
+    ) -> "MemoryPage":
         """A window on the memories that match; ties come by id."""
+        from synthorg_tui.memory.extensions import MemoryPage
+
         found = await self.reader.page(what, sort=sort, offset=offset, limit=limit)
         entries = tuple(map(entry_from_row, found.rows))
         return MemoryPage(entries=entries, offset=offset, total=found.total)
@@ -136,18 +151,20 @@ class LocalMemoryBackend(ScopedMemory):
             )
         return tuple(map(entry_from_row, rows))
 
-    async def facets(self) -> Facets:
+    async def facets(self) -> "Facets":
         """Live counts, agents with most memories first, categories in their own order."""
         return await self.reader.facets()
 
-    async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> MemoryEntry:
+    async def edit(
+        self, memory_id: NotBlankStr, change: "MemoryEdit", *, actor: str
+    ) -> MemoryEntry:
         """Change a live memory; what the same import brings later doesn't undo it."""
         vector = None
         with failing_as(MemoryStoreError, "editing"):
             if change.content is not None:
                 (vector,) = await self.core.embed([change.content])
 
-            def work(changes: Changes) -> MemoryRow:
+            def work(changes: "Changes") -> MemoryRow:
                 before = queries.row_by_id(changes.db, memory_id)
                 if before is None or before.deleted_at is not None:
                     raise MemoryNotFoundError(f"there is no memory {memory_id}")
@@ -172,7 +189,7 @@ class LocalMemoryBackend(ScopedMemory):
         The memories alone: what was made of them goes by ``Erasure``.
         """
 
-        def work(changes: Changes) -> int:
+        def work(changes: "Changes") -> int:
             rows = queries.rows_by_id(changes.db, memory_ids)
             if rows:
                 changes.purge(list(rows.values()), actor=actor)
@@ -181,12 +198,12 @@ class LocalMemoryBackend(ScopedMemory):
         with failing_as(MemoryStoreError, "purging"):
             return await self.core.change(work)
 
-    async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
+    async def history(self, memory_id: NotBlankStr) -> "tuple[MemoryRevision, ...]":
         """Every change, newest first; of a purged memory only who did what, and when."""
         return await self.reader.history(memory_id)
 
     async def _mark(self, memory_ids: Sequence[str], *, deleted: bool, actor: str) -> int:
-        def work(changes: Changes) -> int:
+        def work(changes: "Changes") -> int:
             rows = queries.rows_by_id(changes.db, memory_ids).values()
             concerned = [row for row in rows if (row.deleted_at is None) == deleted]
             if concerned:
@@ -196,7 +213,7 @@ class LocalMemoryBackend(ScopedMemory):
         with failing_as(MemoryStoreError, "deleting" if deleted else "restoring"):
             return await self.core.change(work)
 
-    def _edited(self, before: MemoryRow, change: MemoryEdit, changes: Changes) -> MemoryRow:
+    def _edited(self, before: MemoryRow, change: "MemoryEdit", changes: "Changes") -> MemoryRow:
         after = before
         if change.content is not None:
             digest = content_hash(change.content, self.core.salt)
@@ -218,6 +235,6 @@ class LocalMemoryBackend(ScopedMemory):
         return replace(after, edited=True, updated_at=max(changes.now, before.created_at))
 
 
-def _edited_tags(before: MemoryRow, change: MemoryEdit) -> tuple[str, ...]:
+def _edited_tags(before: MemoryRow, change: "MemoryEdit") -> tuple[str, ...]:
     tags = before.tags if change.tags is None else retagged(before.tags, change.tags)
     return tags_with(tags, fact_key=change.fact_key, sensitivity=change.sensitivity)

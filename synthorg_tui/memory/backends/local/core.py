@@ -11,7 +11,6 @@ from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.failing import duckdb_error
 from synthorg_tui.memory.backends.local.policy import StorePolicy
 from synthorg_tui.memory.backends.local.projection import Projection
-from synthorg_tui.memory.backends.local.writes import HAS_PURGED, Changes
 from synthorg_tui.memory.errors import MemoryConnectionError, MemoryError, VectorIndexError
 from synthorg_tui.memory.index.protocol import VectorIndex
 from synthorg_tui.memory.shared import SHARED_OWNER
@@ -23,6 +22,8 @@ from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
+
+    from synthorg_tui.memory.backends.local.writes import Changes
 
 T = TypeVar("T")
 
@@ -134,7 +135,7 @@ class Core:
         self.check_open()
         return await self.database.read(work)
 
-    async def change(self, work: Callable[[Changes], T]) -> T:
+    async def change(self, work: "Callable[[Changes], T]") -> T:
         """Run ``work`` in a transaction, then bring the index up to date.
 
         Once begun it runs to its end even when the caller is cancelled.
@@ -191,13 +192,15 @@ class Core:
                 self._unembedded = count
             return count
 
-    async def _change(self, work: Callable[[Changes], T]) -> T:
+    async def _change(self, work: "Callable[[Changes], T]") -> T:
+        from synthorg_tui.memory.backends.local.writes import Changes
+
         async with self._order:
             self.check_open()
             now, fingerprint = naive_utc(self.clock.now()), self.embedder.fingerprint
             started = self._revision
 
-            def transaction(db: "Connection") -> tuple[T, Changes]:
+            def transaction(db: "Connection") -> "tuple[T, Changes]":
                 changes = Changes(db, started, now, fingerprint)
                 result = work(changes)
                 changes.finish()
@@ -212,7 +215,7 @@ class Core:
                 await self._project(changes)
             return result
 
-    async def _project(self, changes: Changes) -> None:
+    async def _project(self, changes: "Changes") -> None:
         """What is committed is kept, whatever becomes of the index: it catches up later."""
         try:
             projection = await self.indexed()
@@ -225,14 +228,14 @@ class Core:
         self._revision = queries.last_revision(db)
         self.salt = queries.meta(db, "salt")
         self._epoch = queries.meta(db, "epoch")
-        self._has_purged = bool(queries.meta(db, HAS_PURGED))
+        self._has_purged = bool(queries.meta(db, queries.HAS_PURGED))
 
     async def rewrite(self) -> None:
         """Write the database anew; nothing that was purged is left in the file."""
         await self.database.rewrite()
         self._has_purged = False
         await self.database.write(
-            lambda db: db.execute("DELETE FROM meta WHERE name = ?", [HAS_PURGED])
+            lambda db: db.execute("DELETE FROM meta WHERE name = ?", [queries.HAS_PURGED])
         )
 
     async def _leave_nothing_purged(self) -> None:

@@ -18,9 +18,10 @@ from synthorg_tui.memory.backends.local.rows import (
     draft_hash,
 )
 from synthorg_tui.memory.backends.local.writes import Changes
+from synthorg_tui.memory.drafts import BatchOutcome, MemoryDraft
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.errors import MemoryStoreError
-from synthorg_tui.memory.extensions import BatchOutcome, MemoryDraft, NewMemory
+from synthorg_tui.memory.extensions import NewMemory
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.memory.traits import traits_of

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.backends.local.rows import SELECTED, MemoryRow, row_from_sql
-from synthorg_tui.memory.listing import BrowseFilter, SortOrder
 from synthorg_tui.persistence.times import naive_utc
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
     from synthorg_tui.memory.index.protocol import Visibility
+    from synthorg_tui.memory.listing import BrowseFilter, SortOrder
     from synthorg_tui.memory.models import MemoryQuery
 
-ORDERS: dict[SortOrder, str] = {
+ORDERS: "dict[SortOrder, str]" = {
     "newest": "m.created_at DESC, m.id",
     "oldest": "m.created_at, m.id",
     "agent": "m.agent_id, m.created_at DESC, m.id",
@@ -25,6 +25,9 @@ ORDERS: dict[SortOrder, str] = {
 }
 
 LIVE = "m.deleted_at IS NULL"
+
+HAS_PURGED = "has_purged"
+"""Name of the fact that the file may hold what was purged; it outlives a crash."""
 
 
 class Where:
@@ -80,7 +83,7 @@ def add_query(where: Where, query: "MemoryQuery") -> None:
     _add_common(where, query.tags, query.since, query.until)
 
 
-def browse_where(what: BrowseFilter, now: datetime) -> Where:
+def browse_where(what: "BrowseFilter", now: datetime) -> Where:
     """The filter of a person's listing."""
     where = Where("m.deleted_at IS NOT NULL") if what.deleted else live_where(now=now)
     if what.agents:

@@ -1,6 +1,7 @@
 """The store as one agent's programs see it: with or without a session and a project."""
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.enums import MemoryCategory
@@ -9,17 +10,17 @@ from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.core import Core, refuse_reserved
 from synthorg_tui.memory.backends.local.entries import entry_from_row
 from synthorg_tui.memory.backends.local.failing import failing_as
-from synthorg_tui.memory.backends.local.keeping import Keeper
 from synthorg_tui.memory.backends.local.queries import Where
 from synthorg_tui.memory.backends.local.rows import MemoryRow
 from synthorg_tui.memory.backends.local.search import Scope, Search
-from synthorg_tui.memory.backends.local.writes import Changes
 from synthorg_tui.memory.errors import MemoryConnectionError, MemoryRetrievalError, MemoryStoreError
-from synthorg_tui.memory.extensions import SearchResult
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.searching import SearchResult
 
 if TYPE_CHECKING:
+    from synthorg_tui.memory.backends.local.keeping import Keeper
+    from synthorg_tui.memory.backends.local.writes import Changes
     from synthorg_tui.memory.digest.models import DigestSource
 
 
@@ -33,7 +34,12 @@ class ScopedMemory:
         self._core = core
         self._visibility = visibility
         self._search = Search(core)
-        self._keeper = Keeper(core)
+
+    @cached_property
+    def _keeper(self) -> "Keeper":
+        from synthorg_tui.memory.backends.local.keeping import Keeper
+
+        return Keeper(self._core)
 
     async def connect(self) -> None:
         """Open the store and bring its index up to date; raises ``MemoryConnectionError``.
@@ -191,7 +197,7 @@ class ScopedMemory:
 
     def _drop(
         self,
-        changes: Changes,
+        changes: "Changes",
         agent_id: str,
         memory_id: str,
         check: Callable[[MemoryRow], None],

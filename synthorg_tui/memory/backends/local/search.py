@@ -9,7 +9,6 @@ from synthorg_tui.memory.backends.local.core import Core
 from synthorg_tui.memory.backends.local.entries import entry_from_row
 from synthorg_tui.memory.backends.local.rows import MemoryRow
 from synthorg_tui.memory.errors import MemoryRetrievalError
-from synthorg_tui.memory.extensions import SearchHit, SearchResult
 from synthorg_tui.memory.index.protocol import (
     IndexFilter,
     IndexHit,
@@ -26,6 +25,7 @@ from synthorg_tui.memory.retrieval.hybrid import (
     relevant_hits,
 )
 from synthorg_tui.memory.retrieval.query import meaning_of
+from synthorg_tui.memory.searching import SearchHit, SearchResult
 from synthorg_tui.persistence.times import aware
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors

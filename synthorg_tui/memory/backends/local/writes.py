@@ -5,14 +5,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from synthorg_tui.memory.backends.local.queries import rows_by_id
+from synthorg_tui.memory.backends.local.queries import HAS_PURGED, rows_by_id
 from synthorg_tui.memory.backends.local.rows import (
     COLUMNS,
     MemoryRow,
     history_fields,
     to_json,
 )
-from synthorg_tui.memory.extensions import ChangeKind
+from synthorg_tui.memory.listing import ChangeKind
 from synthorg_tui.persistence.call_log import erase_from_calls
 from synthorg_tui.providers.embedding.protocol import Vectors
 
@@ -54,10 +54,6 @@ def insert(db: "Connection", table: str, rows: Sequence[Sequence[object]]) -> No
         return
     lists = ", ".join(f"unnest(?::{kind}[])" for kind in types)
     db.execute(f"INSERT INTO {table} SELECT {lists}", [list(c) for c in zip(*rows, strict=True)])
-
-
-HAS_PURGED = "has_purged"
-"""Name of the fact that the file may hold what was purged; it outlives a crash."""
 
 
 @dataclass(slots=True)

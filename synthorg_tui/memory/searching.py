@@ -1,0 +1,70 @@
+"""What a search gives, and how a backend may offer to be searched; probe with ``isinstance``."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
+
+if TYPE_CHECKING:
+    from synthorg_tui.memory.index.protocol import Visibility
+    from synthorg_tui.memory.protocol import MemoryBackend
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A found memory with its raw and fused scores.
+
+    ``dense`` is the cosine similarity, ``sparse`` the raw BM25 dot product; ``None`` when that
+    index didn't return the memory. ``fused`` is in [0, 1] and orders the hits.
+    """
+
+    entry: MemoryEntry
+    dense: float | None
+    sparse: float | None
+    fused: float
+    is_shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Hits, best first; ``degraded`` says in words which source was missing, else empty."""
+
+    hits: tuple[SearchHit, ...]
+    degraded: str = ""
+
+
+@runtime_checkable
+class SparseSearch(Protocol):
+    """Keyword search on its own."""
+
+    async def retrieve_sparse(
+        self, agent_id: NotBlankStr, query: MemoryQuery
+    ) -> tuple[MemoryEntry, ...]:
+        """The agent's memories by BM25, best first; raises ``MemoryRetrievalError``."""
+        ...
+
+
+@runtime_checkable
+class CandidateSource(Protocol):
+    """Everything a query brings up, before anybody has judged it."""
+
+    async def candidates(
+        self, agent_id: NotBlankStr, query: MemoryQuery, *, include_shared: bool
+    ) -> SearchResult:
+        """The agent's own memories and, if wanted, those that others share; best first.
+
+        One search of each index: hits have their raw scores, and none is left out for lack of
+        relevance. At least the first ``query.limit`` of the dense, the sparse and the fused
+        ranking are there; ``query.text`` is required. Raises ``MemoryRetrievalError``.
+        """
+        ...
+
+
+@runtime_checkable
+class ScopedViews(Protocol):
+    """A store whose memories can be limited to a session and a project."""
+
+    def scoped(self, visibility: "Visibility") -> "MemoryBackend":
+        """The store as seen from there."""
+        ...

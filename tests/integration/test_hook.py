@@ -1,6 +1,7 @@
 """Claude Code's hooks: the digest in time, or nothing at all; never in the agent's way."""
 
 import asyncio
+import functools
 import io
 import json
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from patience import PATIENCE
 
+from synthorg_tui.agents.session import AgentSession
 from synthorg_tui.connect import hook
 from synthorg_tui.connect.names import DIGEST_EVENTS, IMPORT_EVENTS
 from synthorg_tui.core.enums import MemoryCategory
@@ -84,11 +86,12 @@ async def test_nothing_to_tell_is_no_output(tmp_path: Path) -> None:
 async def test_an_owner_that_is_late_gives_no_output_and_a_line_in_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def late(*_: Any) -> None:
+    @functools.wraps(AgentSession.digest)  # what a call is like is read when it is first made
+    async def late(*_: Any, **__: Any) -> None:
         await asyncio.sleep(LATE)
 
     monkeypatch.setattr(hook, "TIME_LIMIT", 0.3)
-    monkeypatch.setattr("synthorg_tui.agents.session.AgentSession.digest", late)
+    monkeypatch.setattr(AgentSession, "digest", late)
     async with owned(tmp_path):
         started = time.monotonic()
         assert await asyncio.to_thread(run, "UserPromptSubmit", tmp_path, PROMPT) == (0, "")
@@ -122,10 +125,20 @@ def test_an_absent_store_gives_no_output_and_a_line_in_the_log(tmp_path: Path) -
     assert not (data_dir / "memory.duckdb").exists()
 
 
-def test_a_store_that_somebody_holds_gives_no_output_and_a_line_in_the_log(tmp_path: Path) -> None:
+def test_a_store_that_somebody_holds_gives_no_output_and_a_line_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owners, start = list[subprocess.Popen[bytes]](), hook._start
+
+    def starting(module: list[str], log: str) -> subprocess.Popen[bytes]:
+        owners.append(start(module, log))
+        return owners[-1]
+
+    monkeypatch.setattr(hook, "_start", starting)
     (tmp_path / "memory.duckdb").write_bytes(b"")
     with DataDirLock(tmp_path):
         assert run("SessionStart", tmp_path, PROMPT) == (0, "")
+        assert [each.wait(PATIENCE) for each in owners] == [3]
     assert "no owner listened in time" in logged(tmp_path)
 
 

@@ -18,7 +18,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -253,7 +253,7 @@ def cutoff_table(real: Sequence[Searched], nonsense: dict[str, list[Searched]]) 
     """The share of real questions answered and of nonsense not answered, by threshold."""
     rows = []
     for threshold in THRESHOLDS:
-        cutoff = replace(DEFAULT_CUTOFF, convincing=threshold)
+        cutoff = DEFAULT_CUTOFF._replace(convincing=threshold)
         rejected = [1 - _answered(results, cutoff) for results in nonsense.values()]
         everything = [result for results in nonsense.values() for result in results]
         shares = [_answered(real, cutoff), 1 - _answered(everything, cutoff), *rejected]

@@ -1,6 +1,5 @@
 """Where agents connect: gives out sessions, and lets a person slow or stop an agent."""
 
-from dataclasses import replace
 from typing import Final
 
 from synthorg_tui.agents.errors import AgentRefusedError
@@ -18,7 +17,7 @@ class AgentGateway:
     """The sessions of one store; ``open`` comes before everything else."""
 
     def __init__(self, services: Services) -> None:
-        self._services = replace(services, rights=self.rights)
+        self._services = services._replace(rights=self.rights)
         self._rights: dict[str, AgentRights] = {}
         self._sessions: list[AgentSession] = []
         self._allowances: dict[str, WriteAllowance] = {}
@@ -64,11 +63,11 @@ class AgentGateway:
 
     async def set_paused(self, agent_id: str, paused: bool) -> None:
         """Refuse everything to an agent, or no more."""
-        await self._set(agent_id, replace(self.rights(agent_id), paused=paused))
+        await self._set(agent_id, self.rights(agent_id)._replace(paused=paused))
 
     async def set_read_only(self, agent_id: str, read_only: bool) -> None:
         """Refuse writes to an agent, or no more."""
-        await self._set(agent_id, replace(self.rights(agent_id), read_only=read_only))
+        await self._set(agent_id, self.rights(agent_id)._replace(read_only=read_only))
 
     async def calls(
         self, *, limit: int = 300, agent: str | None = None, text: str | None = None

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Final
 
 from synthorg_tui.core.enums import MemoryCategory
@@ -17,27 +16,23 @@ ORIGIN_TAG: Final = "origin:agent"
 _SAME_AMONG: Final = 5
 
 
-@dataclass(slots=True)
 class WriteAllowance:
     """A token bucket: ``per_minute`` writes a minute, and as many at once after a pause."""
 
-    per_minute: int
-    monotonic: Callable[[], float] = time.monotonic
-    _left: float = field(init=False)
-    _at: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._left, self._at = float(self.per_minute), self.monotonic()
+    def __init__(self, per_minute: int, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._per_minute = per_minute
+        self._monotonic = monotonic
+        self._left, self._at = float(per_minute), monotonic()
 
     def take(self) -> None:
         """Count one write; raises ``WriteRefusedError`` when there were too many."""
-        now = self.monotonic()
-        self._left = min(self.per_minute, self._left + (now - self._at) * self.per_minute / 60)
+        now = self._monotonic()
+        self._left = min(self._per_minute, self._left + (now - self._at) * self._per_minute / 60)
         self._at = now
         if self._left < 1:
-            seconds = (1 - self._left) * 60 / self.per_minute
+            seconds = (1 - self._left) * 60 / self._per_minute
             raise WriteRefusedError(
-                f"too many writes: {self.per_minute} a minute are allowed",
+                f"too many writes: {self._per_minute} a minute are allowed",
                 remedy=f"Try again in {seconds:.0f} s.",
             )
         self._left -= 1

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,7 @@ class CallRecord:
     explanation: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentRights:
+class AgentRights(NamedTuple):
     """What a person took from an agent: everything while paused, writing while read-only."""
 
     paused: bool = False

@@ -6,9 +6,8 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic_core import to_json
 
@@ -49,8 +48,7 @@ MAX_REPLY: Final = 8_000
 MAX_QUERY: Final = 8_000
 
 
-@dataclass(frozen=True, slots=True)
-class Services:
+class Services(NamedTuple):
     """What sessions work with; ``prepare`` gives a digest and counts what it applied.
 
     ``tools`` are asked for with the first tool that is called.
@@ -62,7 +60,7 @@ class Services:
     audit: AuditTrail
     events: Events
     clock: Clock
-    rights: Callable[[str], AgentRights] = field(default=lambda _: AgentRights())
+    rights: Callable[[str], AgentRights] = lambda _: AgentRights()
 
 
 class AgentSession:

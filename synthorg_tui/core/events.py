@@ -1,17 +1,16 @@
 """Tells whoever listens that something changed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 Listener = Callable[[str, Any], None]
 
 
-@dataclass(slots=True)
 class Events:
     """Listeners of one store; each is told a topic and what happened, on the event loop."""
 
-    _listeners: list[Listener] = field(default_factory=list)
+    def __init__(self) -> None:
+        self._listeners: list[Listener] = []
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Tell ``listener`` from now on; what is returned ends that."""

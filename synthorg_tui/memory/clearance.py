@@ -1,7 +1,7 @@
 """Which memories agents may be given, by how sensitive these are: one rule for every strategy."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
 from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryEntry, MemoryQuery
@@ -9,16 +9,14 @@ from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.traits import traits_of
 
 
-@dataclass(frozen=True, slots=True)
-class Cleared:
+class Cleared(NamedTuple):
     """What a search found: memories that may be given, and those that are withheld."""
 
     permitted: tuple[MemoryEntry, ...]
     withheld: tuple[MemoryEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Clearance:
+class Clearance(NamedTuple):
     """``allowed`` are the sensitivities of memories that may be given."""
 
     allowed: Collection[Sensitivity] = GIVEN_BY_DEFAULT

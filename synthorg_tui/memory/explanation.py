@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from synthorg_tui.memory.models import MemoryEntry
 from synthorg_tui.providers.models import ChatMessage
@@ -98,8 +99,7 @@ def text_of(messages: tuple[ChatMessage, ...]) -> str:
     return "\n\n".join(message.content for message in messages)
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """Messages for an agent, and how they came to be; ``explanation.text`` is their text."""
 
     messages: tuple[ChatMessage, ...]

@@ -5,8 +5,7 @@ data: whoever plants a memory can't speak as the system.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
 from synthorg_tui.memory.enums import InjectionPoint
@@ -23,8 +22,7 @@ _ROLES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PackedMemory:
+class PackedMemory(NamedTuple):
     """A memory's block, its tokens (fence and separator included), and whether there was room.
 
     ``room`` is how many tokens were left when its turn came.
@@ -37,8 +35,7 @@ class PackedMemory:
     room: int
 
 
-@dataclass(frozen=True, slots=True)
-class Packing:
+class Packing(NamedTuple):
     """What became of each memory, in the order in which they were offered."""
 
     packed: tuple[PackedMemory, ...]

@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pydantic import Field
 
@@ -210,8 +209,7 @@ def apply_diversity_penalty(
     return tuple(pick.memory for pick in picks) if len(scored) > 1 else scored
 
 
-@dataclass(frozen=True, slots=True)
-class DiversePick:
+class DiversePick(NamedTuple):
     """A memory, and the one most similar to it among those picked before it."""
 
     memory: ScoredMemory

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory
@@ -16,7 +17,6 @@ from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.ranking import ScoredMemory
 from synthorg_tui.memory.retrieval.gathering import Gathered, Gatherer
-from synthorg_tui.memory.retrieval.hooks import HierarchicalRetriever, QuerySpecificReranker
 from synthorg_tui.memory.retrieval.hybrid import judge_hits
 from synthorg_tui.memory.retrieval.ledger import Ledger
 from synthorg_tui.memory.retrieval.safety import FATAL, raise_fatal, safely
@@ -28,6 +28,9 @@ from synthorg_tui.memory.searching import SearchHit
 from synthorg_tui.memory.shared import SharedKnowledgeStore
 from synthorg_tui.memory.sparse import BM25Tokenizer
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
+
+if TYPE_CHECKING:
+    from synthorg_tui.memory.retrieval.hooks import HierarchicalRetriever, QuerySpecificReranker
 
 _log = logging.getLogger(__name__)
 
@@ -62,8 +65,8 @@ class ContextInjectionStrategy:
         shared_store: SharedKnowledgeStore | None = None,
         token_estimator: TokenEstimator | None = None,
         memory_filter: MemoryFilterStrategy | None = None,
-        hierarchical_retriever: HierarchicalRetriever | None = None,
-        reranker: QuerySpecificReranker | None = None,
+        hierarchical_retriever: "HierarchicalRetriever | None" = None,
+        reranker: "QuerySpecificReranker | None" = None,
         clock: Clock | None = None,
         sensitivities: Collection[Sensitivity] = GIVEN_BY_DEFAULT,
     ) -> None:

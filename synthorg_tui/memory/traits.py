@@ -4,8 +4,7 @@ Tags are what every backend keeps and every program sees; typed columns are deri
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.enums import Sensitivity
@@ -20,8 +19,7 @@ FACT_CATEGORIES: Final = frozenset(
 _STRICTNESS: Final = tuple(Sensitivity)
 
 
-@dataclass(frozen=True, slots=True)
-class Traits:
+class Traits(NamedTuple):
     """The key of a fact, ``None`` without one, and the sensitivity of a memory."""
 
     fact_key: str | None = None

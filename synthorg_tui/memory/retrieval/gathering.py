@@ -1,7 +1,7 @@
 """Asks backends for candidates: whatever they can do, and whatever fails."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from synthorg_tui.memory.enums import FusionStrategy
 from synthorg_tui.memory.index.protocol import IndexHit, IndexHits
@@ -14,8 +14,7 @@ from synthorg_tui.memory.searching import CandidateSource, SearchHit, SparseSear
 from synthorg_tui.memory.shared import SharedKnowledgeStore
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(NamedTuple):
     """Candidates, best first, and in words what is missing.
 
     ``has_raw_scores`` tells whether ``dense`` is a cosine and ``sparse`` a BM25 score, so that

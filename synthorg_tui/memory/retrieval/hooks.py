@@ -1,15 +1,13 @@
 """Where other ways of finding and ordering memories plug into the context strategy."""
 
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.ranking import ScoredMemory
 
 
-@dataclass(frozen=True, slots=True)
-class RankedMemories:
+class RankedMemories(NamedTuple):
     """Memories, best first; ``degraded`` says in words what went wrong, else empty."""
 
     memories: tuple[ScoredMemory, ...]

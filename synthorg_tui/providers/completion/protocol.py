@@ -42,7 +42,7 @@ class Completion(FrozenModel):
 
     text: str
     finish_reason: FinishReason
-    usage: TokenUsage = TokenUsage()
+    usage: TokenUsage = TokenUsage.model_construct()
 
 
 @runtime_checkable

@@ -1,8 +1,7 @@
 """What the store allows an agent to keep, and for how long."""
 
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 
@@ -24,8 +23,7 @@ class StorePolicy(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class UniformPolicy:
+class UniformPolicy(NamedTuple):
     """The same rules for every agent."""
 
     max_memories_per_agent: int | None = None

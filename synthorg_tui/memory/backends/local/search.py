@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.core import Core
@@ -37,8 +38,7 @@ MIN_CANDIDATES = 30
 """Fused hits looked at in the database at least: some may be stale or irrelevant."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """Whose memories a search looks at; the defaults are all."""
 
     agents: frozenset[str] | None = None

@@ -4,12 +4,17 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from synthorg_tui.core.patterns import compiled
+
 _TAG = re.compile(r"[a-z][a-z0-9-]{0,31}")
 
 # What a reader overlooks: white space, and characters that have no width.
 _GAP = r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]*"
 _OPENING = "<\N{FULLWIDTH LESS-THAN SIGN}\N{SMALL LESS-THAN SIGN}"
 _SLASH = "/\N{FULLWIDTH SOLIDUS}\N{DIVISION SLASH}\N{FRACTION SLASH}"
+_MAY_CLOSE = f"[{_OPENING}]{_GAP}[{_SLASH}]"
+"""How every closing tag begins; few texts hold one, and whole tags take long to compile."""
+
 LOOK_ALIKES = {  # Cyrillic and Greek
     "a": "\u0430\u03b1",
     "c": "\u0441",
@@ -57,7 +62,7 @@ def wrap_untrusted(tag: str, text: str) -> str:
     """
     if _TAG.fullmatch(tag) is None:
         raise ValueError(f"invalid fence tag {tag!r}: a lower-case letter, then a-z, 0-9 or -")
-    if any(opening in text for opening in _OPENING):
+    if any(opening in text for opening in _OPENING) and compiled(_MAY_CLOSE).search(text):
         text = _closing(tag).sub(_escape, text)
     return f"<{tag}>\n{text}\n</{tag}>"
 

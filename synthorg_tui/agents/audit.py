@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections import deque
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,7 +42,7 @@ class AuditTrail:
             if self._last is None:
                 self._last = await self._database.read(_last_number)
             self._last += 1
-            numbered = replace(record, number=self._last)
+            numbered = record._replace(number=self._last)
             self._waiting.append(numbered)
         if record.wrote:
             await self.flush()

@@ -62,8 +62,7 @@ class CallKind(StrEnum):
     SKILL = "skill"
 
 
-@dataclass(frozen=True, slots=True)
-class CallRecord:
+class CallRecord(NamedTuple):
     """One call of an agent; texts are redacted and cut to what a person wants to see.
 
     ``reply`` of a digest is complete. ``memory_ids`` are those it was given or that it wrote;

@@ -217,14 +217,14 @@ class LocalMemoryBackend(ScopedMemory):
         after = before
         if change.content is not None:
             digest = content_hash(change.content, self.core.salt)
-            after = replace(after, content=change.content, content_hash=digest)
+            after = after._replace(content=change.content, content_hash=digest)
         if change.category is not None:
-            after = replace(after, category=change.category.value)
+            after = after._replace(category=change.category.value)
         after = with_tags(after, _edited_tags(before, change))
         if change.confidence is not None:
             if not 0 <= change.confidence <= 1:
                 raise MemoryStoreError(f"confidence {change.confidence} must be from 0 to 1")
-            after = replace(after, confidence=change.confidence)
+            after = after._replace(confidence=change.confidence)
         if after == before:
             return before
         if after.fact_key not in (None, before.fact_key) and after.category not in FACT_CATEGORIES:
@@ -232,7 +232,7 @@ class LocalMemoryBackend(ScopedMemory):
                 f"{after.category} memories can't be facts",
                 remedy=f"Only {', '.join(sorted(FACT_CATEGORIES))} ones can.",
             )
-        return replace(after, edited=True, updated_at=max(changes.now, before.created_at))
+        return after._replace(edited=True, updated_at=max(changes.now, before.created_at))
 
 
 def _edited_tags(before: MemoryRow, change: "MemoryEdit") -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import logging
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -226,7 +226,7 @@ class Plan:
         changes.add([(row, vectors.get(row.content)) for row in self.added], actor=actor)
         for before, after in self.updated:
             moment = max(changes.now, after.created_at)
-            current = replace(after, updated_at=moment)
+            current = after._replace(updated_at=moment)
             changes.edit(before, current, vectors.get(after.content), actor=actor)
         return BatchOutcome(
             added=tuple(row.id for row in self.added),
@@ -252,7 +252,7 @@ def _refusal(row: MemoryRow, before: MemoryRow | None, known: _Known) -> str:
 
 
 def _updated(before: MemoryRow, row: MemoryRow) -> MemoryRow:
-    return replace(row, id=before.id, created_at=min(before.created_at, row.created_at))
+    return row._replace(id=before.id, created_at=min(before.created_at, row.created_at))
 
 
 def _room(changes: Changes, agent_id: str, core: Core) -> int:

@@ -3,10 +3,9 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from synthorg_tui.memory.traits import traits_of
 
@@ -27,8 +26,7 @@ HISTORY_FIELDS = (
 """Fields whose change a person can look up."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryRow:
+class MemoryRow(NamedTuple):
     """One row of ``memories``, columns in table order; times are UTC without a zone."""
 
     id: str
@@ -57,7 +55,7 @@ class MemoryRow:
     source_kind: str
 
 
-COLUMNS = tuple(field.name for field in fields(MemoryRow))
+COLUMNS = MemoryRow._fields
 SELECTED = ", ".join(f"m.{'id::VARCHAR' if name == 'id' else name}" for name in COLUMNS)
 
 
@@ -72,8 +70,7 @@ def row_from_sql(values: tuple[object, ...]) -> MemoryRow:
 def with_tags(row: MemoryRow, tags: Sequence[str]) -> MemoryRow:
     """The row with these tags and what they say."""
     traits = traits_of(tags)
-    return replace(
-        row,
+    return row._replace(
         tags=tuple(tags),
         fact_key=traits.fact_key,
         sensitivity=traits.sensitivity.value,
@@ -82,7 +79,7 @@ def with_tags(row: MemoryRow, tags: Sequence[str]) -> MemoryRow:
 
 def history_fields(row: MemoryRow) -> dict[str, object]:
     """What a history entry may show of a row."""
-    known = asdict(row)
+    known = row._asdict()
     shown = {name: known[name] for name in HISTORY_FIELDS}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in shown.items()}
 

@@ -1,7 +1,7 @@
 """One transaction's changes to the memories: rows, vectors, history, tombstones, revisions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -175,7 +175,7 @@ class Changes:
         self.revision += 1
         texts = (to_json(before or {}), to_json(after))
         self._history.append((self.revision, row.id, self.now, actor, kind.value, *texts))
-        return replace(row, revision=self.revision)
+        return row._replace(revision=self.revision)
 
     def _embed(self, vectors: Sequence[tuple[str, int, Vectors | None]]) -> None:
         known = [

@@ -80,6 +80,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
             pass
 
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http.daemon_threads = False  # closing waits for what they have to say
     server.url = f"http://127.0.0.1:{http.server_port}/v1"
     thread = threading.Thread(target=http.serve_forever, args=(0.02,))
     thread.start()

@@ -15,8 +15,7 @@ from tui_helpers import settle
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.screens.digest import DigestScreen
 from synthorg_tui.tui.view_models.ink import line
-from synthorg_tui.tui.widgets.digest import CandidateList
-from synthorg_tui.tui.widgets.inked import LineView
+from synthorg_tui.tui.widgets.inked import InkedScroll, LineView
 
 TASKS = (
     "git push of a branch the index",
@@ -79,7 +78,7 @@ async def test_an_error_and_what_comes_after_it() -> None:
 
 
 async def rows_drawn(
-    pilot: Pilot[None], view: LineView | CandidateList, act: Callable[[], None]
+    pilot: Pilot[None], view: InkedScroll, act: Callable[[], None]
 ) -> set[int]:
     """The rows of a view that are drawn because of an act."""
     await settle(pilot)

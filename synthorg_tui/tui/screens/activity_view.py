@@ -179,13 +179,13 @@ class ActivityView(ListPane):
         places = [at for at in range(seats.row_count) if _seat_key(seats.value_at(at)) == key]
         seats.move_to(places[0] if places else seats.cursor)
         there = sum(bool(each.number) for each in self.activity.seats)
-        seats.border_subtitle = f"{there:,} connected" if there else ""
+        seats.set_titles(bottom=f"{there:,} connected" if there else "")
 
     @on(LineList.Scrolled, "#calls")
     def _draw_caption(self) -> None:
         newer = self.log_list.newer
         above = f"↑ {newer:,} newer · " if newer else ""
-        self.log_list.border_subtitle = above + self.activity.caption
+        self.log_list.set_titles(bottom=above + self.activity.caption)
 
     def _status(self) -> str:
         if self.port is None:
@@ -218,7 +218,7 @@ class ActivityView(ListPane):
         self._shown = call.number if call else None
         kept = self._kept.get(call.number) if call else None
         view.show(drawn.call_detail(call, kept, self.now()) if call else [], top=is_new)
-        view.border_subtitle = "v says why" if answer is not None and only else ""
+        view.set_titles(bottom="v says why" if answer is not None and only else "")
         width = max(why.content_size.width - why.scrollbar_size_vertical, 20)
         why.show(drawn.why_lines(answer, width) if answer is not None else [], top=is_new)
         lacks_width = why.display and not why.content_size.width

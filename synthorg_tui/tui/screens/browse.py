@@ -259,8 +259,8 @@ class BrowseScreen(Screen[None]):
         rows.placeholder = self._placeholder()
         rows.show_marks(listing.marks)
         captions = [part for part in (listing.marked_caption, listing.caption) if part]
-        rows.border_subtitle = " · ".join(captions)
-        rows.border_title = "Results" if listing.searching else "Memories"
+        title = "Results" if listing.searching else "Memories"
+        rows.set_titles(top=title, bottom=" · ".join(captions))
 
     def _placeholder(self) -> list[Line]:
         if self._error is not None:

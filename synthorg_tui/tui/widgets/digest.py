@@ -24,17 +24,12 @@ class CandidateList(LineList):
         self._answer: Answer | None = None
         self._look: tuple[bool, list[Line]] = (False, [])
         self._rows: list[Weighed | None] = []
-        self._made: dict[tuple[int, int], list[Line]] = {}
 
     def show(self, answer: Answer | None, *, roomy: bool, follow: bool) -> None:
-        """Show an answer; the cursor starts at the top, or follows its memory when told to.
-
-        Rows that stay as they were aren't drawn again.
-        """
+        """Show an answer; the cursor starts at the top, or follows its memory when told to."""
         look = (roomy, [] if self._rows else self.placeholder)
         if follow and answer is self._answer and look == self._look:
             return
-        stays = bool(self._rows) and roomy == self._look[0]
         self._look = look
         following = self.candidate.row.id if self.candidate and follow else None
         self._answer = answer
@@ -42,12 +37,7 @@ class CandidateList(LineList):
         self._rows = []
         if answer is not None and answer.candidates:
             self._rows = [*answer.included, None, *answer.left_out]
-        made, self._made = self._made, {}
-        if self._rows and stays:
-            self.recount()
-            self._redraw_changed(made)
-        else:
-            self.changed()
+        self.changed()
         found = [at for at, each in enumerate(self._rows) if each and each.row.id == following]
         self.move_to(found[0] if found else 0)
 
@@ -65,21 +55,8 @@ class CandidateList(LineList):
         """The cut line is passed over."""
         return 0 <= index < len(self._rows) and self._rows[index] is not None
 
-    def _redraw_changed(self, before: dict[tuple[int, int], list[Line]]) -> None:
-        first, last = self.visible_rows
-        width = self.scrollable_content_region.width
-        for index in range(first, last + 1):
-            now = self.row_lines(index, width) if index < self.row_count else None
-            if before.get((index, width)) != now:
-                self.redraw_row(index)
-
     def row_lines(self, index: int, width: int) -> list[Line]:
-        """The candidate, or the cut; made once, though each of its lines is asked for."""
-        if (index, width) not in self._made:
-            self._made[index, width] = self._lines(index, width)
-        return self._made[index, width]
-
-    def _lines(self, index: int, width: int) -> list[Line]:
+        """The candidate, or the cut."""
         each = self._rows[index]
         if each is None:
             return [cut_line(self._answer, width) if self._answer else Line(), Line()]

@@ -59,6 +59,49 @@ class Inked(Widget):
         return self._inks
 
 
+class InkedScroll(Inked, ScrollView, can_focus=True):
+    """Lines of which a part is in view.
+
+    How many there are is told by the scrollbar alone: the screen is laid out again only when that
+    comes or goes, or where the height of the widget is that of its lines.
+    """
+
+    DEFAULT_CSS = """
+    InkedScroll { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }
+    """
+    virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
+
+    def line_at(self, y: int, width: int) -> tuple[Line, Style | None]:
+        """What is on a line of the part in view, and what goes over the widget's own style."""
+        raise NotImplementedError
+
+    def remake(self) -> None:
+        """Make the lines again: there may be more or less room for them."""
+        raise NotImplementedError
+
+    def on_resize(self) -> None:
+        """Make the lines for the new width."""
+        self.remake()
+
+    def watch_show_vertical_scrollbar(self) -> None:
+        """A scrollbar takes a column: make the lines again once it is there or gone."""
+        self.refresh()
+        self.call_after_refresh(self.remake)
+
+    def watch_virtual_size(self, size: Size) -> None:
+        """Tell by the scrollbar how much there is."""
+        if self.styles.auto_dimensions:
+            self.refresh(repaint=False, layout=True)
+        else:
+            self._scroll_update(size)
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the part in view."""
+        width = self.scrollable_content_region.width
+        shown, background = self.line_at(y, width)
+        return self.strip(shown, width, background)
+
+
 class LineBar(Inked):
     """A few fixed lines, such as a header, a banner or a footer."""
 
@@ -85,12 +128,10 @@ class LineBar(Inked):
         return self.strip(shown.fit(self.size.width), self.size.width)
 
 
-class LineView(Inked, ScrollView, can_focus=True):
+class LineView(InkedScroll):
     """A text of many lines, wrapped to the width, with vim keys."""
 
     BINDINGS = bindings("view")
-    DEFAULT_CSS = "LineView { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }"
-    virtual_size = Reactive(Size(0, 0), layout=True, repaint=False)
 
     def __init__(self, lines: Iterable[Line] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -121,14 +162,10 @@ class LineView(Inked, ScrollView, can_focus=True):
         if 0 <= index < len(self._starts):
             self.scroll_to(y=max(self._starts[index] - 2, 0), animate=False)
 
-    def on_resize(self) -> None:
-        """Wrap again when the width changed."""
+    def remake(self) -> None:
+        """Wrap again."""
         self._wrap()
         self.refresh()
-
-    def watch_show_vertical_scrollbar(self) -> None:
-        """A scrollbar takes a column: wrap again once it is there or gone."""
-        self.call_after_refresh(self.on_resize)
 
     def _wrap(self) -> None:
         width = self.scrollable_content_region.width
@@ -138,11 +175,10 @@ class LineView(Inked, ScrollView, can_focus=True):
             self._rows.extend(wrap(line, width) if width > 0 else [line])
         self.virtual_size = Size(width, len(self._rows))
 
-    def render_line(self, y: int) -> Strip:
+    def line_at(self, y: int, width: int) -> tuple[Line, Style | None]:
         """One row of the part in view."""
         at = y + self.scroll_offset.y
-        width = self.scrollable_content_region.width
-        return self.strip(self._rows[at] if at < len(self._rows) else Line(), width)
+        return (self._rows[at] if at < len(self._rows) else Line()), None
 
     def action_down(self) -> None:
         """One line down."""

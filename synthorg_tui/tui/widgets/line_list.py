@@ -1,25 +1,25 @@
 """A list of any length with a cursor; rows are asked for only when they are drawn."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from itertools import groupby
+from typing import ClassVar, Self
 
 from rich.style import Style
 from textual import events
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
-from textual.reactive import Reactive, reactive
-from textual.scroll_view import ScrollView
-from textual.strip import Strip
+from textual.reactive import reactive
 
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.view_models.ink import Line, wrap
-from synthorg_tui.tui.widgets.inked import Inked
+from synthorg_tui.tui.widgets.inked import InkedScroll
 
 
-class LineList(Inked, ScrollView, can_focus=True):
+class LineList(InkedScroll):
     """Draws ``row_lines`` of ``row_count`` rows, ``row_height`` lines each.
 
-    Subclasses say what the rows are. ``placeholder`` is shown when there are none.
+    Subclasses say what the rows are, and that they ``changed``. ``placeholder`` is shown when there
+    are none.
     """
 
     BINDINGS = bindings("list")
@@ -30,16 +30,14 @@ class LineList(Inked, ScrollView, can_focus=True):
     }
     DEFAULT_CSS = """
     LineList {
-        overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1;
         & > .line-list--cursor { background: $primary 28%; text-style: bold; }
         & > .line-list--blurred { background: $foreground 10%; }
         & > .line-list--hover { background: $foreground 5%; }
     }
     """
     row_height = 1
-    virtual_size = Reactive(Size(0, 0), layout=True, repaint=False)
-    cursor: reactive[int] = reactive(0)
-    hovered: reactive[int] = reactive(-1)
+    cursor: reactive[int] = reactive(0, repaint=False)
+    hovered: reactive[int] = reactive(-1, repaint=False)
 
     @dataclass
     class Moved(Message):
@@ -63,7 +61,21 @@ class LineList(Inked, ScrollView, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.placeholder: list[Line] = []
+        self._placeholder: list[Line] = []
+        self._made: dict[int, list[Line]] = {}
+        self._made_for = (0, 0, True)
+
+    @property
+    def placeholder(self) -> list[Line]:
+        """What is shown when there are no rows."""
+        return self._placeholder
+
+    @placeholder.setter
+    def placeholder(self, lines: list[Line]) -> None:
+        if lines != self._placeholder:
+            self._placeholder = lines
+            if not self.row_count:
+                self.refresh()
 
     @property
     def row_count(self) -> int:
@@ -86,17 +98,42 @@ class LineList(Inked, ScrollView, can_focus=True):
         return top // self.row_height, (top + height - 1) // self.row_height
 
     def changed(self) -> None:
-        """Draw again after rows came, went or changed; the cursor stays where it can."""
-        self.recount()
-        self.refresh()
+        """Rows came, went or changed: draw those in view that aren't as they were drawn.
 
-    def recount(self) -> None:
-        """Take note that rows came or went, without drawing any again."""
-        rows = max(self.row_count, 0)
-        self.virtual_size = Size(self.scrollable_content_region.width, rows * self.row_height)
+        The cursor stays where it can.
+        """
+        rows, width = self.row_count, self.scrollable_content_region.width
+        self.virtual_size = Size(width, rows * self.row_height)
         self.cursor = min(self.cursor, max(rows - 1, 0))
+        look = (width, self.row_height, not rows)
+        if look != self._made_for:
+            self._made_for = look
+            self.refresh()
+        elif rows:
+            self._redraw_changed(width)
 
-    def on_resize(self) -> None:
+    def _redraw_changed(self, width: int) -> None:
+        before, self._made = self._made, {}
+        first, last = self.visible_rows
+        made = {at: self._lines(at, width) for at in range(first, min(last + 1, self.row_count))}
+        changed = [at for at in range(first, last + 1) if before.get(at) != made.get(at)]
+        for _, run in groupby(enumerate(changed), lambda each: each[1] - each[0]):
+            rows = [index for _, index in run]
+            self.refresh_lines(rows[0] * self.row_height, len(rows) * self.row_height)
+
+    def refresh(
+        self,
+        *regions: Region,
+        repaint: bool = True,
+        layout: bool = False,
+        recompose: bool = False,
+    ) -> Self:
+        """Draw again; without regions all rows are made anew."""
+        if repaint and not regions:
+            self._made = {}
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def remake(self) -> None:
         """Keep the cursor in view."""
         self.changed()
         self.reveal()
@@ -160,23 +197,29 @@ class LineList(Inked, ScrollView, can_focus=True):
         if index >= 0 and self.is_mounted:
             self.refresh_lines(index * self.row_height, self.row_height)
 
-    def render_line(self, y: int) -> Strip:
+    def line_at(self, y: int, width: int) -> tuple[Line, Style | None]:
         """One line of the part in view."""
-        width = self.scrollable_content_region.width
         if not self.row_count:
-            return self._placeholder_line(y, width)
+            return self._placeholder_line(y, width), None
         index, part = divmod(y + self.scroll_offset.y, self.row_height)
         if index >= self.row_count:
-            return self.strip(Line(), width)
-        lines = self.row_lines(index, width)
-        return self.strip(lines[part].fit(width), width, self._background(index))
+            return Line(), None
+        return self._lines(index, width)[part].fit(width), self._background(index)
 
-    def _placeholder_line(self, y: int, width: int) -> Strip:
+    def _lines(self, index: int, width: int) -> list[Line]:
+        """The lines of a row, made once for each of its lines and for as long as it is so."""
+        if width != self._made_for[0]:  # a scrollbar came or went: that is told a moment later
+            return self.row_lines(index, width)
+        if index not in self._made:
+            self._made[index] = self.row_lines(index, width)
+        return self._made[index]
+
+    def _placeholder_line(self, y: int, width: int) -> Line:
         rows = [row for each in self.placeholder for row in wrap(each, max(width - 2, 1))]
         top = max((self.size.height - len(rows)) // 3, 0)
         shown = rows[y - top] if 0 <= y - top < len(rows) else Line()
         indent = max((width - shown.width) // 2, 1)
-        return self.strip(Line([(" " * indent, "text"), *shown.spans]).fit(width), width)
+        return Line([(" " * indent, "text"), *shown.spans]).fit(width)
 
     def _background(self, index: int) -> Style | None:
         if index == self.cursor and self.selectable(index):

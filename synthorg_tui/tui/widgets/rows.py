@@ -57,8 +57,9 @@ class MemoryList(LineList):
 
     def show_marks(self, marks: Marks) -> None:
         """Show which memories are marked."""
-        self.marks = marks
-        self.refresh()
+        if marks is not self.marks:
+            self.marks = marks
+            self.changed()
 
     def row_lines(self, index: int, width: int) -> list[Line]:
         """The memory on one line, its scores on the next."""
@@ -78,19 +79,20 @@ class FixedList(LineList):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._make: Callable[[int], list[tuple[object, Line]]] = lambda _width: []
-        self._made: list[tuple[object, Line]] = []
+        self._listed: list[tuple[object, Line]] = []
 
     def show(self, make: Callable[[int], list[tuple[object, Line]]]) -> None:
         """Show what ``make`` gives for a width; a heading has ``None`` as its value."""
         self._make = make
         self._rebuild()
 
-    def on_resize(self) -> None:
+    def remake(self) -> None:
         """Make the lines for the new width."""
         self._rebuild()
+        self.reveal()
 
     def _rebuild(self) -> None:
-        self._made = self._make(self.scrollable_content_region.width)
+        self._listed = self._make(self.scrollable_content_region.width)
         self.changed()
         if not self.selectable(self.cursor):
             self.move_to(self.cursor)
@@ -98,7 +100,7 @@ class FixedList(LineList):
     @property
     def row_count(self) -> int:
         """How many lines there are."""
-        return len(self._made)
+        return len(self._listed)
 
     @property
     def value(self) -> object:
@@ -107,7 +109,7 @@ class FixedList(LineList):
 
     def value_at(self, index: int) -> object:
         """What a line stands for."""
-        return self._made[index][0] if 0 <= index < len(self._made) else None
+        return self._listed[index][0] if 0 <= index < len(self._listed) else None
 
     def selectable(self, index: int) -> bool:
         """Headings are passed over."""
@@ -115,4 +117,4 @@ class FixedList(LineList):
 
     def row_lines(self, index: int, width: int) -> list[Line]:
         """The line."""
-        return [self._made[index][1].fit(width)]
+        return [self._listed[index][1].fit(width)]

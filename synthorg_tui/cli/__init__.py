@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from synthorg_tui.core.garbage import collect_seldom
+from synthorg_tui.core.starting import starting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # hooks have no time for typing
@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             _leave(code)
         return code
     if argv is None:
-        collect_seldom()
+        starting()
     from synthorg_tui.cli.running import run
 
     return run(arguments)

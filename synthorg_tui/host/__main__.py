@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.garbage import collect_seldom
+from synthorg_tui.core.starting import starting
 from synthorg_tui.core.text import safe_text
 
 
@@ -22,7 +22,7 @@ def main(arguments: Sequence[str]) -> int:
     What is there to say goes to standard error, the reason why it ended last.
     """
     data_dir, seconds, *config = arguments
-    collect_seldom()
+    starting()
     try:
         asyncio.run(_serve(Path(data_dir), float(seconds), Path(config[0]) if config else None))
     except DomainError as error:

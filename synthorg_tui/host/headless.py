@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.garbage import collect_again, let_go
+from synthorg_tui.core.starting import ending, started
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.host.endpoint import LOG_FILE
 from synthorg_tui.host.owner import Owner
@@ -54,7 +54,7 @@ async def serve(
                 await asyncio.gather(warming, return_exceptions=True)
                 await owner.stop()
     finally:
-        let_go()
+        ending()
 
 
 @asynccontextmanager
@@ -97,7 +97,7 @@ async def _settle(engine: "Engine") -> None:
     try:
         await engine.warm_up()
     finally:
-        collect_again()
+        started()
     await engine.pack()
 
 

@@ -13,7 +13,7 @@ from textual.app import App, SystemCommand
 from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.garbage import collect_again, collect_seldom
+from synthorg_tui.core.starting import started, starting
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.tui.actions import bindings, of
 from synthorg_tui.tui.jobs import say, start, tell
@@ -203,7 +203,7 @@ class MemoryDeskApp(App[None]):
                 self._tell(pane)
             self.on_recount()
         finally:
-            collect_again()
+            started()
 
     async def _drawn(self) -> None:
         """Wait until what has changed is on the screen."""
@@ -272,7 +272,7 @@ def run(
 
     # The screen belongs to the app: a message that nobody handles would be printed across it.
     logging.getLogger("synthorg_tui").addHandler(logging.NullHandler())
-    collect_seldom()
+    starting()
     host = EngineHost(data_dir=data_dir, config_path=config_path)
     app_type(host, data_dir=data_dir or user_data_dir()).run()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.errors import DomainError, StoreLockedError
-from synthorg_tui.core.garbage import collect_again, let_go
+from synthorg_tui.core.starting import ending, started
 from synthorg_tui.tui.digest_desk import EngineDigests
 from synthorg_tui.tui.ports import (
     Change,
@@ -124,7 +124,7 @@ class EngineHost:
             if self._desk is not None:
                 self._desk.activity.open(owner)
         await engine.warm_up()
-        collect_again()
+        started()
         await engine.pack()
 
     def _local_dir(self) -> Path | None:
@@ -150,7 +150,7 @@ class EngineHost:
         if self._desk is not None:
             await self._desk.close()
         await self._stack.aclose()
-        let_go()
+        ending()
 
 
 class EngineDesk(StoreShelf):

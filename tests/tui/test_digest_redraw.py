@@ -77,9 +77,7 @@ async def test_an_error_and_what_comes_after_it() -> None:
             assert shown(pilot) == await redrawn(pilot)
 
 
-async def rows_drawn(
-    pilot: Pilot[None], view: InkedScroll, act: Callable[[], None]
-) -> set[int]:
+async def rows_drawn(pilot: Pilot[None], view: InkedScroll, act: Callable[[], None]) -> set[int]:
     """The rows of a view that are drawn because of an act."""
     await settle(pilot)
     drawn: set[int] = set()

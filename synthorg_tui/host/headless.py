@@ -59,32 +59,33 @@ async def serve(
 
 @asynccontextmanager
 async def _opened(settings: "RootConfig", data_dir: Path | None) -> AsyncIterator["Engine"]:
-    """The engine; database and model load on threads while the rest of the program is imported.
+    """The engine; model and database load on threads while the rest of the program is imported.
 
-    The index loads after them and keeps the interpreter's lock: what isn't done by then waits
-    until it has, and so does whoever asks first.
+    The model first: it takes longest, and hardly needs the interpreter's lock once its library is
+    there. The index, which loads last, keeps that lock: what still needs it then waits.
     """
     from synthorg_tui.persistence.owning import own_database
-    from synthorg_tui.providers.embedding.factory import create_embedder
+    from synthorg_tui.providers.embedding.factory import create_embedder, load_library
 
     directory = data_dir or Path(settings.memory.storage.data_dir)
-    async with AsyncExitStack() as stack:
-        owning = asyncio.create_task(stack.enter_async_context(own_database(directory)))
-        await asyncio.sleep(0)
-        if owning.done():  # somebody else's, which is known at once
-            await owning
-        embedder = create_embedder(settings.embedding())
-        loading = asyncio.create_task(_loaded(embedder))
-        await asyncio.sleep(0)
-        from synthorg_tui.engine import Engine
+    load_library(settings.embedding())
+    embedder = create_embedder(settings.embedding())
+    loading = asyncio.create_task(_loaded(embedder))
+    try:
+        async with AsyncExitStack() as stack:
+            owning = asyncio.create_task(stack.enter_async_context(own_database(directory)))
+            await asyncio.sleep(0)
+            if owning.done():  # somebody else's, which is known at once
+                await owning
+            from synthorg_tui.engine import Engine
 
-        try:
             opening = Engine.open(
                 settings, data_dir=directory, database=await owning, embedder=embedder
             )
             yield await stack.enter_async_context(opening)
-        finally:
-            await loading
+    finally:
+        await loading
+        await embedder.close()
 
 
 async def _loaded(embedder: "Embedder") -> None:

@@ -10,6 +10,14 @@ def create_embedder(config: EmbeddingConfig) -> Embedder:
     return QueryCache(_create(config))
 
 
+def load_library(config: EmbeddingConfig) -> None:
+    """Load the library that runs the model in this process, if that is where it runs."""
+    if isinstance(config, MiniLMConfig):
+        from synthorg_tui.providers.embedding.onnx import load_runtime
+
+        load_runtime()
+
+
 def _create(config: EmbeddingConfig) -> Embedder:
     if isinstance(config, MiniLMConfig):
         from synthorg_tui.providers.embedding.onnx import MiniLMEmbedder

@@ -55,12 +55,12 @@ class LocalEmbedder(ABC):
         """Frees the model."""
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        import numpy as np
+        plan = await self._run(lambda: self._plan(texts)) if texts else ()
+        import numpy as np  # not before the plan, which loads it beside us
 
         vectors = np.empty((len(texts), self.dims), dtype=np.float32)
-        if texts:
-            for positions, compute in await self._run(lambda: self._plan(texts)):
-                vectors[np.asarray(positions)] = await self._run(compute)
+        for positions, compute in plan:
+            vectors[np.asarray(positions)] = await self._run(compute)
         return vectors
 
     async def embed_query(self, text: str) -> Vectors:

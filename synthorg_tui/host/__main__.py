@@ -5,6 +5,7 @@ until it listens, and the command line takes a twentieth of that time to load.
 """
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -23,6 +24,8 @@ def main(arguments: Sequence[str]) -> int:
     """
     data_dir, seconds, *config = arguments
     starting()
+    # Why it ended is what the log is for: a line for each memory that somebody wrote would hide it.
+    logging.getLogger("synthorg_tui").addHandler(logging.NullHandler())
     try:
         asyncio.run(_serve(Path(data_dir), float(seconds), Path(config[0]) if config else None))
     except DomainError as error:

@@ -127,12 +127,13 @@ class MemoryDeskApp(App[None]):
             pane.tell_error(self._open_error)
 
     def on_recount(self) -> None:
-        """Count what waits, a moment after what was asked for is shown."""
-        if self._counting is not None:
-            self._counting.stop()
-        self._counting = self.set_timer(
-            COUNT_AFTER, lambda: start(self, self._count, group="count")
-        )
+        """Count what waits, soon after what was asked for is shown; changes don't put it off."""
+        if self._counting is None:
+            self._counting = self.set_timer(COUNT_AFTER, self._count_soon)
+
+    def _count_soon(self) -> None:
+        self._counting = None
+        start(self, self._count, group="count")
 
     async def _count(self) -> None:
         if self._desk is not None:

@@ -263,6 +263,18 @@ async def test_the_unexpected_is_told_without_its_inside(
     assert str(told.value) == "unexpected RuntimeError"
 
 
+async def test_an_owner_that_was_started_keeps_a_short_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line for each memory that somebody wrote would hide why it ended."""
+    monkeypatch.setenv("SYNTHORG__MEMORY__RETRIEVAL__STRATEGY", "self_editing")
+    async with Client(MemoryServer(acting(tmp_path))) as client:
+        stored = text_of(await client.call_tool("archival_memory_write", FACT))
+    (line,) = (tmp_path / "owner.log").read_text().splitlines()
+    assert "stored" in stored.lower()
+    assert "serves" in line
+
+
 async def test_a_damaged_store_is_told_at_once_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "memory.duckdb").write_bytes(b"no database" * 1000)
     async with Client(MemoryServer(acting(tmp_path))) as client:

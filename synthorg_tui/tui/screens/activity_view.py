@@ -28,8 +28,8 @@ from synthorg_tui.tui.widgets.inked import LineBar, LineView
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.rows import FixedList
 
-KEEP_UP_AFTER = 0.15
-"""Seconds until a call that came is shown: so often at most is the pane drawn again."""
+KEEP_UP_AFTER = 0.4
+"""Seconds between two drawings while calls come; after a rest the first is shown at once."""
 _HINT = "words  -words  agent:  client:  kind:digest  tool:  is:error  is:write"
 
 

@@ -285,7 +285,7 @@ def test_view_models_give_safe_lines_of_exact_width(text: str, width: int) -> No
     place = place_line(FoundPlace(text, text, 1, 1), width, chosen=True)
     assert place.width <= width
     history = [Revision(NOW, text, "edited", {"content": text}, {"content": text * 2, text: text})]
-    detail = detail_lines(row, history, width=width, now=NOW)
+    detail = detail_lines(row, history, now=NOW)
     facets = Facets(((text, 1),), ((MemoryCategory.SOCIAL, 1),))
     groups = [each for _, each in facet_lines(facets, width, agents=(), categories=())]
     report = report_lines(ImportOutcome(1, 1, 1, 0, 0, (), 0, 0, 0, ((text, text),), False))

@@ -287,8 +287,7 @@ class BrowseScreen(Screen[None]):
 
     def _draw_detail(self, row: MemoryRow | None, history: tuple[Revision, ...] | None) -> None:
         detail = self.query_one("#detail", LineView)
-        width = detail.scrollable_content_region.width or 40
-        shown = detail_lines(row, history, width=width, now=self.now()) if row else []
+        shown = detail_lines(row, history, now=self.now()) if row else []
         detail.show(shown, top=history is None)
 
     def _load_history(self) -> None:

@@ -15,7 +15,7 @@ _MAX_CONTENT_LINES = 2000
 
 
 def detail_lines(
-    row: MemoryRow, history: Sequence[Revision] | None, *, width: int, now: datetime
+    row: MemoryRow, history: Sequence[Revision] | None, *, now: datetime
 ) -> list[Line]:
     """The detail pane, top to bottom; ``history`` is ``None`` while it is on its way."""
     glyph, role = category_mark(row.category)
@@ -25,15 +25,15 @@ def detail_lines(
     made.extend(content[:_MAX_CONTENT_LINES])
     if len(content) > _MAX_CONTENT_LINES:
         made.append(line((f"… {len(content) - _MAX_CONTENT_LINES:,} more lines", "faint")))
-    made += [Line(), _rule("About", width), *_facts(row, now)]
+    made += [Line(), _rule("About"), *_facts(row, now)]
     if row.fused is not None:
-        made += [Line(), _rule("Scores", width), *_scores(row)]
-    made += [Line(), _rule("History", width), *_history(history, width, now)]
+        made += [Line(), _rule("Scores"), *_scores(row)]
+    made += [Line(), _rule("History"), *_history(history, now)]
     return made
 
 
-def _rule(title: str, width: int) -> Line:
-    return line((title + " ", "title"), ("─" * max(width - len(title) - 1, 0), "track"))
+def _rule(title: str) -> Line:
+    return Line([(title + " ", "title")], fill="track")
 
 
 def _facts(row: MemoryRow, now: datetime) -> list[Line]:
@@ -82,7 +82,7 @@ def _scores(row: MemoryRow) -> list[Line]:
     return made
 
 
-def _history(history: Sequence[Revision] | None, width: int, now: datetime) -> list[Line]:
+def _history(history: Sequence[Revision] | None, now: datetime) -> list[Line]:
     if history is None:
         return [line(("…", "faint"))]
     made: list[Line] = []

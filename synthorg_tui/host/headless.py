@@ -68,7 +68,8 @@ async def _opened(settings: "RootConfig", data_dir: Path | None) -> AsyncIterato
     from synthorg_tui.providers.embedding.factory import create_embedder, load_library
 
     directory = data_dir or Path(settings.memory.storage.data_dir)
-    load_library(settings.embedding())
+    with suppress(ImportError, OSError):  # fails again, and is told, when a text is embedded
+        load_library(settings.embedding())
     embedder = create_embedder(settings.embedding())
     loading = asyncio.create_task(_loaded(embedder))
     try:

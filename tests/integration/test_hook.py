@@ -118,6 +118,27 @@ async def test_an_owner_stays_while_hooks_come_back_and_leaves_then(tmp_path: Pa
     await asyncio.wait_for(serving, PATIENCE)
 
 
+async def test_without_the_models_library_there_is_a_digest_by_keywords(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise ImportError("libgomp.so.1: cannot open shared object file")
+
+    async with Engine.open(SETTINGS, data_dir=tmp_path) as engine:
+        await engine.memory.store("claude-code", FACT)
+    monkeypatch.setattr(hook, "TIME_LIMIT", 20.0)
+    monkeypatch.setattr("synthorg_tui.providers.embedding.onnx.load_runtime", broken)
+    ready, stop = asyncio.Event(), asyncio.Event()
+    serving = asyncio.create_task(
+        serve(SETTINGS, data_dir=tmp_path, stop=stop, on_ready=lambda _: ready.set())
+    )
+    await asyncio.wait({serving, asyncio.create_task(ready.wait())}, return_when="FIRST_COMPLETED")
+    _, output = await asyncio.to_thread(run, "UserPromptSubmit", tmp_path, PROMPT)
+    stop.set()
+    await serving
+    assert "6543" in output
+
+
 def test_an_absent_store_gives_no_output_and_a_line_in_the_log(tmp_path: Path) -> None:
     data_dir = tmp_path / "none"
     assert run("SessionStart", data_dir, PROMPT) == (0, "")

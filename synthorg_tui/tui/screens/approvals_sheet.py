@@ -117,8 +117,8 @@ class ReviewView(Screen[None]):
 
     def _wake(self) -> None:
         """Show that the keys work, once they do; from then on the item counts as reviewed."""
-        if self._guard.is_closed:
-            self.set_timer(0.05, self._wake)
+        if left := self._guard.seconds_left:
+            self.set_timer(left, self._wake)
         elif self.sheet is not None and self.is_current:
             self.query_one(KeyBar).wake(True)
             self._seen(self.sheet)

@@ -113,13 +113,11 @@ class ReviewView(Screen[None]):
     def _close_guard(self) -> None:
         self._guard.close()
         self.query_one(KeyBar).wake(False)
-        self.set_timer(INERT_SECONDS, self._wake)
+        self.set_timer(INERT_SECONDS + 0.01, self._wake)  # by then the guard is open for certain
 
     def _wake(self) -> None:
         """Show that the keys work, once they do; from then on the item counts as reviewed."""
-        if left := self._guard.seconds_left:
-            self.set_timer(left, self._wake)
-        elif self.sheet is not None and self.is_current:
+        if not self._guard.is_closed and self.sheet is not None and self.is_current:
             self.query_one(KeyBar).wake(True)
             self._seen(self.sheet)
 

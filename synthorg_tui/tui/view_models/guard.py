@@ -17,11 +17,6 @@ class InertGuard:
         self._until = self._clock() + INERT_SECONDS
 
     @property
-    def seconds_left(self) -> float:
-        """How long keys do nothing yet; without end before the first ``close``, 0 once they work."""
-        return max(self._until - self._clock(), 0.0)
-
-    @property
     def is_closed(self) -> bool:
-        """Whether keys do nothing yet."""
-        return self.seconds_left > 0
+        """Whether keys do nothing yet; they never do before the first ``close``."""
+        return self._clock() < self._until

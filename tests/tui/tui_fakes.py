@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from activity_fakes import FakeActivity
 from approvals_fakes import FakeApprovals
 from digest_fakes import FakeDigests
+from patience import PATIENCE
 from skills_fakes import FakeSkills
 from textual import app as textual_app
 from textual import pilot as textual_pilot
@@ -39,6 +40,8 @@ from synthorg_tui.tui.view_models.query import matches
 
 # Nothing waits for a debounce in these tests.
 browse.DEBOUNCE = browse.LOADING_AFTER = 0.001
+# A toast stays for as long as a slow machine may take to the end of a test.
+MemoryDeskApp.NOTIFICATION_TIMEOUT = PATIENCE
 
 
 async def _at_rest(min_sleep: float = 0, max_sleep: float = 0) -> None:

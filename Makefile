@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint types imports pytest snapshots screenshots bench model clean
+.PHONY: help run demo test lint types imports pytest fuzz snapshots screenshots bench model clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -40,6 +40,9 @@ imports: $(VENV)/.developer
 
 pytest: $(VENV)/.developer
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+fuzz: $(VENV)/.developer ## look for new examples against the property tests, a thousand each
+	$(BIN)/python -m pytest -n auto --hypothesis-profile fuzz $(ARGS)
 
 snapshots: $(VENV)/.developer ## accept the app's present screens as the expected ones
 	$(BIN)/python -m pytest tests/tui --snapshot-update $(ARGS)

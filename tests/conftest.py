@@ -11,12 +11,17 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-# How long an example takes says how busy the machine is.
+# How long an example takes says how busy the machine is, and the same tree passes or fails the
+# same way: `make fuzz` is what looks for new examples.
 settings.register_profile(
     "any machine",
     settings.default,
     deadline=None,
+    derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "fuzz", settings.get_profile("any machine"), derandomize=False, max_examples=1_000
 )
 settings.load_profile("any machine")
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from synthorg_tui.core.starting import starting
+from synthorg_tui.core.starting import standing_streams, starting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # hooks have no time for typing
@@ -14,6 +14,8 @@ if TYPE_CHECKING:  # hooks have no time for typing
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code that ``--help`` documents."""
+    if argv is None:
+        standing_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == ["hook"] and not {"-h", "--help"} & set(
         arguments

@@ -72,7 +72,8 @@ async def _run_command(args: Namespace, console: Console) -> int:
 
 
 def _open_app(args: Namespace, console: Console) -> int:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    # Textual draws on standard error: with that in a file the screen would stay blank.
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         console.error("the app needs a terminal", "See synthorg-tui --help for commands.")
         return 2
     # The app stands above the command line; it is named, not imported.

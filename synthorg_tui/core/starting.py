@@ -2,10 +2,22 @@
 
 import gc
 import os
+import sys
 
 _OFTEN = (700, 10, 10)
 _SELDOM = (200_000, 10, 10)
 """Python's own thresholds, and those of a command, which is over soon."""
+
+
+def standing_streams() -> None:
+    """For a process that was started with standard streams closed: they lead nowhere from now on.
+
+    Else the next file to be opened, maybe the store, would get the number of such a stream, and
+    whatever a library prints would be written into it.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # in this order: the lowest free number is the missing one
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, PTH123
 
 
 def starting() -> None:

@@ -117,9 +117,12 @@ def _import(call: HookCall) -> str:
     if not transcript:
         raise CallFailedError("the event names no transcript")
     _require_store(call)
+    transcript = os.path.expanduser(transcript)
+    if not os.path.exists(transcript):  # Claude Code ends sessions that never had a prompt, too
+        return ""
     command = ["synthorg_tui", "--data-dir", call.data_dir]
     command += ["--config", call.config] if call.config else []
-    _start([*command, "import", os.path.expanduser(transcript)], call.file(LOG_FILE))
+    _start([*command, "import", transcript], call.file(LOG_FILE))
     return ""
 
 

@@ -199,6 +199,22 @@ async def test_what_is_new_of_the_session_is_imported(tmp_path: Path, event: str
         assert await engine.executions.count() == 1
 
 
+@pytest.mark.parametrize("event", IMPORT_EVENTS)
+def test_a_session_without_a_transcript_starts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, event: str
+) -> None:
+    """`claude mcp list` ends a session, too."""
+    started: list[object] = []
+    monkeypatch.setattr(hook, "_start", lambda *call: started.append(call))
+    (tmp_path / "memory.duckdb").write_bytes(b"")
+    written = tmp_path / "written.jsonl"
+    written.write_text("{}\n")
+    for name in ("nothing.jsonl", written.name):
+        assert run(event, tmp_path, {"transcript_path": str(tmp_path / name)}) == (0, "")
+    assert [str(written) in str(call) for call in started] == [True]
+    assert not (tmp_path / hook.LOG_FILE).exists()
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -60,7 +60,10 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A coding agent; ``name`` is also what its memory is kept under unless another is given."""
+    """A coding agent; ``name`` is also what its memory is kept under unless another is given.
+
+    ``notes`` say what a person should know who connects it in that scope.
+    """
 
     name: str
     title: str
@@ -68,7 +71,7 @@ class Client:
     server: Callable[[Where, Scope, Call], Target]
     skills: Callable[[Where, Scope], Path]
     has_hooks: bool = False
-    note: str = ""
+    notes: Mapping[Scope, str] = field(default_factory=dict)
 
 
 def hooks_target(where: Where, scope: Scope, call: Call) -> Target:
@@ -160,16 +163,32 @@ CLIENTS: Final[Mapping[str, Client]] = {
             _claude_code,
             _claude_skills,
             has_hooks=True,
+            notes={
+                Scope.PROJECT: "Claude Code asks once whether a project's servers may be started; "
+                "until then `claude mcp list` shows ours as pending."
+            },
         ),
-        Client("codex", "Codex CLI", Scope.USER, _codex, _agents_skills),
+        Client(
+            "codex",
+            "Codex CLI",
+            Scope.USER,
+            _codex,
+            _agents_skills,
+            notes={
+                Scope.PROJECT: "Codex reads the configuration of a project only when it was told "
+                "to trust it; until then `codex mcp list` doesn't show ours."
+            },
+        ),
         Client(
             "cursor",
             "Cursor",
             Scope.PROJECT,
             _cursor,
             _agents_skills,
-            note="Cursor doesn't tell a user's servers which project is open; use --project in "
-            "projects whose memories are to stay with them.",
+            notes={
+                Scope.USER: "Cursor doesn't tell a user's servers which project is open; use "
+                "--project in projects whose memories are to stay with them."
+            },
         ),
         Client("vscode", "VS Code", Scope.PROJECT, _vscode, _agents_skills),
         Client("gemini", "Gemini CLI", Scope.USER, _gemini, _agents_skills),

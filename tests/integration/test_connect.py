@@ -378,5 +378,24 @@ def test_the_installed_script_is_what_clients_start(
     assert own_command(str(shim)) == (str(shim),)
 
 
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("claude-code --project", "asks once"),
+        ("claude-code", ""),
+        ("codex --project", "trust"),
+        ("codex", ""),
+        ("cursor --user", "use --project"),
+        ("cursor", ""),
+    ],
+)
+def test_what_is_special_about_a_scope_is_told(
+    machine: Machine, capsys: pytest.CaptureFixture[str], command: str, told: str
+) -> None:
+    assert main(["connect", *command.split(), "--yes"]) == 0
+    said = capsys.readouterr().err
+    assert told in said if told else not said
+
+
 def test_the_names_are_those_of_the_clients() -> None:
     assert tuple(CLIENTS) == CLIENT_NAMES

@@ -57,8 +57,8 @@ async def run_connect(context: Context) -> int:
         elif backup is not None:
             context.console.line(f"Written; the file as it was: {short_path(str(backup))}")
     _tell_placed(context.console, root, placed)
-    if client.note and scope is Scope.USER:
-        context.console.note(client.note)
+    if scope in client.notes:
+        context.console.note(client.notes[scope])
     context.console.line(f"Start {client.title} again to use it.")
     return 0
 

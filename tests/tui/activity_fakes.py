@@ -14,10 +14,11 @@ from synthorg_tui.tui.activity_ports import Call, Heard, Kept, Seat
 from synthorg_tui.tui.digest_ports import Answer, Weighed
 from synthorg_tui.tui.ports import MemoryRow
 from synthorg_tui.tui.screens import activity_view, list_pane, renewing
+from synthorg_tui.tui.widgets import bars
 
 # Nothing waits for others in these tests.
 list_pane.DEBOUNCE = list_pane.LOADING_AFTER = activity_view.KEEP_UP_AFTER = 0.001
-renewing.KEEP_UP_AFTER = 0.001
+renewing.KEEP_UP_AFTER = bars.COUNTED_AGAIN_AFTER = 0.001
 
 SHOP = "/home/ada/shop"
 DIGEST = (

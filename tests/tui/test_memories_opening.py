@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 from tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
-from tui_helpers import screen_text, settle, type_text
+from tui_helpers import screen_text, settle, type_text, until
 
 from synthorg_tui.core.errors import DomainError, StoreLockedError
+from synthorg_tui.tui.activity_ports import Heard
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.screens.importing import ImportScreen
+from synthorg_tui.tui.screens.memories import MemoriesScreen
 from synthorg_tui.tui.screens.welcome import WelcomeScreen
 from synthorg_tui.tui.state import FILE_NAME, load_state
 
@@ -109,6 +111,20 @@ async def test_first_run_offers_three_ways_and_loads_the_sample() -> None:
         await pilot.press("escape")
         await settle(pilot)
         assert "6 memories" in screen_text(app)
+
+
+async def test_the_offer_goes_once_agents_or_commands_brought_memories() -> None:
+    desk = FakeDesk([])
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        desk.activity.tell(Heard("changed", 1))
+        await settle(pilot)
+        assert isinstance(app.screen, WelcomeScreen), "nothing is there yet"
+        desk.live = {row.id: row for row in rows(6)}
+        desk.activity.tell(Heard("changed", 1))
+        await until(pilot, lambda: "6 memories" in screen_text(app))
+        assert isinstance(app.screen, MemoriesScreen)
 
 
 async def test_starting_empty_says_what_to_do_next() -> None:

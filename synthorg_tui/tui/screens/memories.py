@@ -2,7 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings
@@ -17,6 +19,9 @@ from synthorg_tui.tui.view_models.clockwork import memories
 from synthorg_tui.tui.view_models.export import default_name, render
 from synthorg_tui.tui.view_models.rows import memory_line
 from synthorg_tui.tui.view_models.window import WINDOW, Marks
+
+if TYPE_CHECKING:
+    from synthorg_tui.tui.screens.welcome import WelcomeScreen
 
 MAX_MARKED = 3000
 """Most memories that one key marks."""
@@ -38,6 +43,7 @@ class MemoriesScreen(RenewingScreen):
         super().__init__(state=state, now=now, panes=panes)
         self._undo: list[Callable[[], Awaitable[str]]] = []
         self._range_from: int | None = None
+        self._offer: WelcomeScreen | None = None
 
     def _ready(self) -> MemoryDesk | None:
         if self.desk is None:
@@ -364,7 +370,20 @@ class MemoriesScreen(RenewingScreen):
         self.state.welcomed = True
 
         def chosen(beginning: str | None) -> None:
+            self._offer = None
             if beginning in ("import", "sample"):
                 self.action_importing(start=True, sample=beginning == "sample")
 
-        self.app.push_screen(WelcomeScreen(self.desk), chosen)
+        self._offer = WelcomeScreen(self.desk)
+        self.app.push_screen(self._offer, chosen)
+
+    def _renew(self) -> None:
+        if self._offer is None:
+            super()._renew()
+        elif self._offer.is_current:
+            start(self, partial(self._withdraw, self._offer), group="new")
+
+    async def _withdraw(self, offer: "WelcomeScreen") -> None:
+        """Ways to begin are of no use once something is there: agents and commands write, too."""
+        if self.shelf is not None and (await self.shelf.facets()).total:
+            offer.dismiss("empty")

@@ -4,10 +4,14 @@ from textual import events
 from textual.widgets import Input
 
 from synthorg_tui.tui.actions import ENTRY, Action, footer
+from synthorg_tui.tui.live import Soon
 from synthorg_tui.tui.panes import ACTIVITY, APPROVALS, Panes
 from synthorg_tui.tui.state import keymap_of
 from synthorg_tui.tui.view_models.ink import Line, beside, line
 from synthorg_tui.tui.widgets.inked import LineBar
+
+COUNTED_AGAIN_AFTER = 0.25
+"""Seconds in which a header tells new counts once at most: agents may write many times."""
 
 
 class KeyBar(LineBar):
@@ -77,15 +81,16 @@ class TopBar(LineBar):
         self._panes = panes
         self._current = current
         self._status = Line()
+        self._soon = Soon(self, self._draw, COUNTED_AGAIN_AFTER)
 
     def on_mount(self) -> None:
         """Show the panes."""
-        self._panes.listen(self._draw)
+        self._panes.listen(self._soon.ask)
         self._draw()
 
     def on_unmount(self) -> None:
         """Nothing more to show."""
-        self._panes.leave(self._draw)
+        self._panes.leave(self._soon.ask)
 
     def on_resize(self) -> None:
         """Lay out for the new width."""

@@ -13,7 +13,7 @@ from synthorg_tui import __version__
 from synthorg_tui.host import endpoint, wire
 from synthorg_tui.host.calls import CALLS, CANCEL, PROGRESS, Call
 from synthorg_tui.host.errors import NoOwnerError
-from synthorg_tui.host.owner import HELLO, YIELD, OwnerKind
+from synthorg_tui.host.owner import HELLO, HELLO_TIMEOUT, YIELD, OwnerKind
 from synthorg_tui.host.wire import EventSink, Peer
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ async def connect(
     """Reach the owner of a data directory, as an agent or as a person's program.
 
     Raises:
-        NoOwnerError: Nobody listens there.
+        NoOwnerError: Nobody listens there, or who does is suspended.
         RefusedError: The socket belongs to another user.
         VersionMismatchError: The owner is another version.
     """
@@ -108,12 +108,23 @@ async def connect(
         hello: dict[str, Any] = {"version": __version__, "role": role, "pid": os.getpid()}
         if agent is not None:
             hello["agent"] = dataclasses.asdict(agent)
-        answer = await peer.request(HELLO, hello)
+        answer = await _greet(peer, hello, path)
     except BaseException:
         await peer.close()
         await asyncio.gather(reading, return_exceptions=True)
         raise
     return Connection(peer, OwnerInfo(int(answer["pid"]), answer["kind"]), reading)
+
+
+async def _greet(peer: Peer, hello: dict[str, Any], path: str) -> Any:
+    try:
+        async with asyncio.timeout(HELLO_TIMEOUT):
+            return await peer.request(HELLO, hello)
+    except TimeoutError:
+        raise NoOwnerError(
+            f"the process that listens at {path} doesn't answer",
+            remedy="It may be suspended: let it go on, or end it.",
+        ) from None
 
 
 class RemoteEngine:

@@ -37,7 +37,7 @@ MAX_CLIENTS: Final = 64
 MAX_FIELD: Final = 4096
 """Longest text a client may say of itself."""
 HELLO_TIMEOUT: Final = 5.0
-"""Seconds a client has to introduce itself."""
+"""Seconds a client has to introduce itself, and the owner to answer that."""
 
 
 @dataclass(slots=True, eq=False)

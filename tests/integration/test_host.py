@@ -276,6 +276,26 @@ class TestOwnership:
             await asyncio.wait_for(call, PATIENCE)
         await connection.close()
 
+    async def test_a_suspended_owner_is_in_the_way_but_nobody_hangs(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        connection = await reach(tmp_path, role="test", patience=PATIENCE)
+        monkeypatch.setattr("synthorg_tui.host.client.HELLO_TIMEOUT", 0.05)
+        monkeypatch.setattr("synthorg_tui.host.opening.PATIENCE", 0.0)
+        os.kill(connection.owner.pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(NoOwnerError, match="doesn't answer"):
+                await connect(tmp_path, role="test")
+            for opening in (
+                engine_or_owner(SETTINGS, data_dir=tmp_path, role="test"),
+                engine_for_app(SETTINGS, data_dir=tmp_path),
+            ):
+                with pytest.raises(StoreLockedError, match=str(connection.owner.pid)):
+                    await opening.__aenter__()
+        finally:
+            os.kill(connection.owner.pid, signal.SIGCONT)
+            await connection.close()
+
     async def test_a_started_owner_leaves_after_its_last_client(self, tmp_path: Path) -> None:
         connection = await reach(tmp_path, role="test", patience=PATIENCE)
         pid = connection.owner.pid

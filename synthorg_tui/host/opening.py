@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -63,9 +63,15 @@ def _own_engine(settings: "RootConfig", data_dir: Path) -> "AbstractAsyncContext
 
 
 @asynccontextmanager
-async def engine_for_app(settings: "RootConfig", *, data_dir: Path) -> AsyncIterator["Engine"]:
+async def engine_for_app(
+    settings: "RootConfig",
+    *,
+    data_dir: Path,
+    waits: Callable[[StoreLockedError], None] = lambda _: None,
+) -> AsyncIterator["Engine"]:
     """An engine of our own; a headless owner is asked to leave, and a short one waited for.
 
+    ``waits`` is told who is waited for, at each try.
     Raises ``StoreLockedError`` when another app owns the directory.
     """
     deadline = time.monotonic() + PATIENCE
@@ -74,7 +80,8 @@ async def engine_for_app(settings: "RootConfig", *, data_dir: Path) -> AsyncIter
         while engine is None:
             try:
                 engine = await stack.enter_async_context(_own_engine(settings, data_dir))
-            except StoreLockedError:
+            except StoreLockedError as error:
+                waits(error)
                 if time.monotonic() > deadline or await _stays(data_dir):
                     raise
                 await asyncio.sleep(_RETRY)

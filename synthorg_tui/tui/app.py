@@ -166,7 +166,7 @@ class MemoryDeskApp(App[None]):
 
     def on_mount(self) -> None:
         """Paint first, then open the engine."""
-        self._host.listen(partial(tell, self))
+        self._host.listen(failed=partial(tell, self), waits=self._wait)
         self.switch_mode(PANES[0][0])
         self.call_after_refresh(self.action_reopen)
         if not self.is_headless:
@@ -211,6 +211,9 @@ class MemoryDeskApp(App[None]):
         drawn = asyncio.Event()
         self.call_after_refresh(drawn.set)
         await drawn.wait()
+
+    def _wait(self, error: DomainError) -> None:
+        self._memories.tell_waiting(error)
 
     def _fail(self, error: DomainError) -> None:
         self._open_error = error

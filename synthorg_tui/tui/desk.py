@@ -55,10 +55,13 @@ class EngineHost:
         self._warming: asyncio.Task[None] | None = None
         self._desk: EngineDesk | None = None
         self._failed: Callable[[DomainError], None] = lambda _: None
+        self._waits: Callable[[DomainError], None] = lambda _: None
 
-    def listen(self, failed: Callable[[DomainError], None]) -> None:
-        """Tell what fails after the desk is open."""
-        self._failed = failed
+    def listen(
+        self, *, failed: Callable[[DomainError], None], waits: Callable[[DomainError], None]
+    ) -> None:
+        """Tell what fails after the desk is open, and who is waited for until it is."""
+        self._failed, self._waits = failed, waits
 
     async def look(self) -> StoreShelf | None:
         """Own the store and open its database, which is all that listing needs.
@@ -106,7 +109,8 @@ class EngineHost:
         from synthorg_tui.host.opening import engine_for_app
 
         data_dir = self._data_dir or Path(settings.memory.storage.data_dir)
-        return await self._stack.enter_async_context(engine_for_app(settings, data_dir=data_dir))
+        opening = engine_for_app(settings, data_dir=data_dir, waits=self._waits)
+        return await self._stack.enter_async_context(opening)
 
     async def _settle_in(self, engine: "Engine") -> None:
         """What can wait until the list is on the screen: agents and commands, then searches."""

@@ -258,8 +258,10 @@ class MemoryDesk(MemoryShelf, Protocol):
 class DeskHost(Protocol):
     """Opens the desk once the screen is painted, and closes it at the end."""
 
-    def listen(self, failed: Callable[[DomainError], None]) -> None:
-        """Tell what fails after the desk is open."""
+    def listen(
+        self, *, failed: Callable[[DomainError], None], waits: Callable[[DomainError], None]
+    ) -> None:
+        """Tell what fails after the desk is open, and who is waited for until it is."""
         ...
 
     async def look(self) -> MemoryShelf | None:

@@ -282,16 +282,18 @@ class TestOwnership:
         connection = await reach(tmp_path, role="test", patience=PATIENCE)
         monkeypatch.setattr("synthorg_tui.host.client.HELLO_TIMEOUT", 0.05)
         monkeypatch.setattr("synthorg_tui.host.opening.PATIENCE", 0.0)
+        told: list[StoreLockedError] = []
         os.kill(connection.owner.pid, signal.SIGSTOP)
         try:
             with pytest.raises(NoOwnerError, match="doesn't answer"):
                 await connect(tmp_path, role="test")
             for opening in (
                 engine_or_owner(SETTINGS, data_dir=tmp_path, role="test"),
-                engine_for_app(SETTINGS, data_dir=tmp_path),
+                engine_for_app(SETTINGS, data_dir=tmp_path, waits=told.append),
             ):
                 with pytest.raises(StoreLockedError, match=str(connection.owner.pid)):
                     await opening.__aenter__()
+            assert {each.owner_pid for each in told} == {connection.owner.pid}
         finally:
             os.kill(connection.owner.pid, signal.SIGCONT)
             await connection.close()

@@ -104,13 +104,19 @@ async def test_settings_that_are_invalid_are_told_before_anything_opens(tmp_path
     await host.close()
 
 
-async def test_a_second_opener_is_told_who_owns_the_store(tmp_path: Path) -> None:
+async def test_a_second_opener_is_told_who_owns_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("synthorg_tui.host.opening.PATIENCE", 0.1)
     first, second = EngineHost(data_dir=tmp_path), EngineHost(data_dir=tmp_path)
+    told: list[str] = []
+    second.listen(failed=lambda _: None, waits=lambda error: told.append(error.message))
     await first.look()
     try:
         assert await second.look() is None
-        with pytest.raises(StoreLockedError):
+        with pytest.raises(StoreLockedError) as refused:
             await second.open()
+        assert set(told) == {refused.value.message}
     finally:
         await second.close()
         await first.close()
@@ -123,7 +129,7 @@ async def test_that_nobody_can_connect_is_told_and_the_desk_works_on(
     (tmp_path / "owner.sock").mkdir(parents=True)  # in the way of the socket
     told: asyncio.Queue[DomainError] = asyncio.Queue()
     host = EngineHost(data_dir=tmp_path)
-    host.listen(told.put_nowait)
+    host.listen(failed=told.put_nowait, waits=lambda _: None)
     try:
         desk = await host.open()
         error = await asyncio.wait_for(told.get(), PATIENCE)

@@ -15,6 +15,8 @@ from synthorg_tui.tui.screens.memories import MemoriesScreen
 from synthorg_tui.tui.screens.welcome import WelcomeScreen
 from synthorg_tui.tui.state import FILE_NAME, load_state
 
+LOCKED = StoreLockedError("Process 4711 owns the store.", owner_pid=4711, remedy="Close it.")
+
 
 async def test_loading_shows_while_the_engine_opens() -> None:
     gate = asyncio.Event()
@@ -31,7 +33,7 @@ async def test_loading_shows_while_the_engine_opens() -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        StoreLockedError("Process 4711 owns the store.", owner_pid=4711, remedy="Close it."),
+        LOCKED,
         DomainError("Broken.", remedy="Mend it."),
     ],
 )
@@ -41,6 +43,37 @@ async def test_an_error_shows_cause_and_remedy(error: DomainError) -> None:
         await settle(pilot)
         assert error.message in screen_text(app)
         assert error.remedy in screen_text(app)
+
+
+async def test_who_is_waited_for_is_told_until_the_store_is_free() -> None:
+    gate = asyncio.Event()
+    host = FakeHost(FakeDesk(rows(6)), gate=gate)
+    app = MemoryDeskApp(host, now=lambda: NOW)
+    async with app.run_test() as pilot:
+        await settle(pilot, held=1)
+        host.waits(LOCKED)
+        await until(pilot, lambda: "Waiting a few seconds" in screen_text(app))
+        assert LOCKED.message in screen_text(app)
+        assert LOCKED.remedy not in screen_text(app)
+        gate.set()
+        await settle(pilot)
+        assert "6 memories" in screen_text(app)
+
+
+async def test_who_stays_is_an_error_and_waiting_again_takes_its_place() -> None:
+    gate = asyncio.Event()
+    host = FakeHost(FakeDesk(rows(6)), error=LOCKED)
+    app = MemoryDeskApp(host, now=lambda: NOW)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        assert LOCKED.remedy in screen_text(app)
+        host.gate = gate
+        await pilot.press("r")
+        host.waits(LOCKED)
+        await until(pilot, lambda: "Waiting a few seconds" in screen_text(app))
+        assert LOCKED.remedy not in screen_text(app)
+        gate.set()
+        await until(pilot, lambda: LOCKED.remedy in screen_text(app))
 
 
 async def test_rows_are_there_before_the_engine_is() -> None:

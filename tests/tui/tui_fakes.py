@@ -285,9 +285,12 @@ class FakeHost:
         self.error = error
         self.closed = 0
         self.failed: Callable[[DomainError], None] = lambda _: None
+        self.waits: Callable[[DomainError], None] = lambda _: None
 
-    def listen(self, failed: Callable[[DomainError], None]) -> None:
-        self.failed = failed
+    def listen(
+        self, *, failed: Callable[[DomainError], None], waits: Callable[[DomainError], None]
+    ) -> None:
+        self.failed, self.waits = failed, waits
 
     async def look(self) -> MemoryShelf | None:
         return self.desk if self.shows_early else None

@@ -38,6 +38,8 @@ from synthorg_tui.tui.widgets.rows import FixedList, MemoryList
 
 DEBOUNCE = 0.12
 LOADING_AFTER = 0.15
+WAITING_AFTER = 0.3
+"""Seconds until who is waited for is told; most have left the store before."""
 NARROW = 100
 _HINTS = {
     "filter": ("/ filter ", "words  -words  agent:  cat:  tag:  since:7d"),
@@ -69,6 +71,7 @@ class BrowseScreen(Screen[None]):
         self._entering = "filter"
         self._narrow_facets = False
         self._error: DomainError | None = None
+        self._waits_for: DomainError | None = None
         self._slow = False
         self._timer: Timer | None = None
         self._history: tuple[str, tuple[Revision, ...]] | None = None
@@ -121,22 +124,34 @@ class BrowseScreen(Screen[None]):
     async def browse(self, shelf: MemoryShelf) -> None:
         """The store can be read: list it. Searching and changes wait for ``attach``."""
         self.shelf = shelf
-        self._error = None
+        self._error = self._waits_for = None
         await self._load(self.listing.ask(), 0, True)
 
     def attach(self, desk: MemoryDesk) -> None:
         """The engine is open: what is listed already stays."""
         self.desk = self.shelf = desk
+        self._waits_for = None
         if self._error is not None or self.listing.waiting or not self.listing.facets.total:
             self._error = None
             self.reload()
 
     def tell_error(self, error: DomainError) -> None:
         """Show cause and remedy in place of the list."""
-        self._error = error
+        self._error, self._waits_for = error, None
         self.listing.clear()
         self.rows.show(self.listing.window, scored=False, follow=None)
         self._draw()
+
+    def tell_waiting(self, error: DomainError) -> None:
+        """Say in place of the list who has the store, while they may yet leave."""
+        if self._waits_for is None:
+            self._waits_for = error
+            self.set_timer(WAITING_AFTER, self._show_waiting)
+
+    def _show_waiting(self) -> None:
+        if self._waits_for is not None:
+            self._error = None
+            self._draw()
 
     def reload(self, *, facets: bool = True, top: bool = False) -> None:
         """Ask for what the view lists; the cursor stays on its memory where it can."""
@@ -266,7 +281,8 @@ class BrowseScreen(Screen[None]):
         if self._error is not None:
             return error_lines(self._error.message, self._error.remedy)
         if self.shelf is None or self.listing.waiting:
-            return loading_lines() if self._slow else []
+            owner = self._waits_for.message if self._waits_for else ""
+            return loading_lines(owner) if self._slow else []
         return empty_lines(self.listing)
 
     # Detail

@@ -172,9 +172,15 @@ def empty_lines(listing: Listing) -> list[Line]:
     ]
 
 
-def loading_lines() -> list[Line]:
-    """The list while the store is being read."""
-    return [line(("Reading the store …", "muted"))]
+def loading_lines(owner: str = "") -> list[Line]:
+    """The list while the store is being read, or while ``owner`` has it, who may leave it."""
+    if not owner:
+        return [line(("Reading the store …", "muted"))]
+    return [
+        line((owner, "text")),
+        Line(),
+        line(("Waiting a few seconds for it to end …", "muted")),
+    ]
 
 
 def error_lines(message: str, remedy: str) -> list[Line]:

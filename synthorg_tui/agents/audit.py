@@ -11,6 +11,7 @@ from synthorg_tui.agents.models import AgentRights, CallKind, CallRecord
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.persistence.call_log import ERASED
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.inserting import insert
 from synthorg_tui.persistence.times import aware, naive_utc
 
 if TYPE_CHECKING:
@@ -18,14 +19,30 @@ if TYPE_CHECKING:
 
 FLUSH_SECONDS: Final = 0.25
 """Calls that only read are written in one go this often: a commit takes longer than a search."""
-_COLUMNS: Final = (
-    "number, called_at, agent_id, client, project, kind, name, arguments, is_error, tokens, "
-    "milliseconds, memory_ids, wrote, texts"
-)
+_TYPES: Final = {
+    "number": "BIGINT",
+    "called_at": "TIMESTAMP",
+    "agent_id": "VARCHAR",
+    "client": "VARCHAR",
+    "project": "VARCHAR",
+    "kind": "VARCHAR",
+    "name": "VARCHAR",
+    "arguments": "VARCHAR",
+    "is_error": "BOOLEAN",
+    "tokens": "BIGINT",
+    "milliseconds": "DOUBLE",
+    "memory_ids": "VARCHAR[]",
+    "wrote": "BOOLEAN",
+    "texts": "BLOB",
+}
+_COLUMNS: Final = ", ".join(_TYPES)
 
 
 class AuditTrail:
-    """Keeps calls in the store's database, append-only; the oldest beyond ``keep`` go."""
+    """Keeps calls in the store's database, append-only; the oldest beyond ``keep`` go.
+
+    They go a hundredth of ``keep`` at a time.
+    """
 
     def __init__(self, database: Database, *, keep: int) -> None:
         self._database = database
@@ -34,6 +51,7 @@ class AuditTrail:
         self._numbers = asyncio.Lock()
         self._writing = asyncio.Lock()
         self._last: int | None = None
+        self._dropped_next = 1
         self._flushing: asyncio.Task[None] | None = None
 
     async def add(self, record: CallRecord) -> CallRecord:
@@ -51,7 +69,15 @@ class AuditTrail:
         return numbered
 
     async def flush(self) -> None:
-        """Write what waits; what somebody else is writing has been written, too, by then."""
+        """Write what waits; what somebody else is writing has been written, too, by then.
+
+        Once begun it runs to its end even when the caller is cancelled: or what was written would
+        still count as waiting.
+        """
+        if self._waiting:
+            await asyncio.shield(asyncio.ensure_future(self._write()))
+
+    async def _write(self) -> None:
         async with self._writing:
             records = list(self._waiting)
             if not records:
@@ -62,11 +88,11 @@ class AuditTrail:
                 self._waiting.popleft()
 
     def _insert(self, db: "duckdb.DuckDBPyConnection", rows: list[tuple[Any, ...]]) -> None:
-        places = ", ".join("?" * len(rows[0]))
-        # Who was cancelled while it wrote has written, and left the calls among those that wait.
-        insert = f"INSERT OR IGNORE INTO agent_calls ({_COLUMNS}) VALUES ({places})"
-        db.executemany(insert, rows)
-        db.execute("DELETE FROM agent_calls WHERE number <= ?", [rows[-1][0] - self._keep])
+        insert(db, "agent_calls", tuple(_TYPES.values()), rows)
+        beyond = rows[-1][0] - self._keep
+        if beyond >= self._dropped_next:
+            db.execute("DELETE FROM agent_calls WHERE number <= ?", [beyond])
+            self._dropped_next = beyond + max(self._keep // 100, 1)
 
     async def close(self) -> None:
         """Write what waits, for the last time."""

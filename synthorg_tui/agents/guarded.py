@@ -10,6 +10,7 @@ from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.memory.errors import WriteRefusedError, WriteWaitsError
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.searching import ContentLookup
 
 ORIGIN_TAG: Final = "origin:agent"
 """Marks what an agent wrote itself; only that may it delete."""
@@ -131,7 +132,12 @@ class GuardedMemory:
 async def known_memory(
     backend: MemoryBackend, agent_id: str, request: MemoryStoreRequest
 ) -> str | None:
-    """The id of a memory of the agent that says exactly this already."""
+    """The id of a memory of the agent that says exactly this already.
+
+    A store that can't look a content up is searched for it.
+    """
+    if isinstance(backend, ContentLookup):
+        return await backend.with_content(agent_id, request)
     query = MemoryQuery(
         text=request.content,
         categories=frozenset({request.category}),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
+from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.index.protocol import Visibility
@@ -57,6 +57,21 @@ class CandidateSource(Protocol):
         One search of each index: hits have their raw scores, and none is left out for lack of
         relevance. At least the first ``query.limit`` of the dense, the sparse and the fused
         ranking are there; ``query.text`` is required. Raises ``MemoryRetrievalError``.
+        """
+        ...
+
+
+@runtime_checkable
+class ContentLookup(Protocol):
+    """Finding a memory by all that it says, which takes no model and no index."""
+
+    async def with_content(
+        self, agent_id: NotBlankStr, request: MemoryStoreRequest
+    ) -> NotBlankStr | None:
+        """The id of an own memory that the request would repeat.
+
+        It has the same content, but for spaces around it, the same category and at least the same
+        tags. Raises ``MemoryRetrievalError``.
         """
         ...
 

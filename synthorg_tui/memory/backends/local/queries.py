@@ -179,6 +179,14 @@ def _in_order(db: "Connection", ids: Sequence[str]) -> list[MemoryRow]:
     return [rows[memory_id] for memory_id in ids]
 
 
+def first_id(db: "Connection", where: Where) -> str | None:
+    """The id of one row that matches."""
+    row = db.execute(
+        f"SELECT m.id::VARCHAR FROM memories m WHERE {where} LIMIT 1", where.values
+    ).fetchone()
+    return str(row[0]) if row else None
+
+
 def total(db: "Connection", where: Where) -> int:
     """How many rows match."""
     row = db.execute(f"SELECT count(*) FROM memories m WHERE {where}", where.values).fetchone()

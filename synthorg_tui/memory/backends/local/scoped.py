@@ -11,7 +11,7 @@ from synthorg_tui.memory.backends.local.core import Core, refuse_reserved
 from synthorg_tui.memory.backends.local.entries import entry_from_row
 from synthorg_tui.memory.backends.local.failing import failing_as
 from synthorg_tui.memory.backends.local.queries import Where
-from synthorg_tui.memory.backends.local.rows import MemoryRow
+from synthorg_tui.memory.backends.local.rows import MemoryRow, content_hash
 from synthorg_tui.memory.backends.local.search import Scope, Search
 from synthorg_tui.memory.errors import MemoryConnectionError, MemoryRetrievalError, MemoryStoreError
 from synthorg_tui.memory.index.protocol import Visibility
@@ -135,6 +135,18 @@ class ScopedMemory:
         with failing_as(MemoryRetrievalError, "reading"):
             rows = await self._core.read(lambda db: queries.matching(db, where))
         return entry_from_row(rows[0]) if rows else None
+
+    async def with_content(
+        self, agent_id: NotBlankStr, request: MemoryStoreRequest
+    ) -> NotBlankStr | None:
+        """An own memory that says the same, in the same category with at least the same tags."""
+        refuse_reserved(agent_id, MemoryRetrievalError)
+        where = self._live(agent_id)
+        where.add("m.content_hash = ?", content_hash(request.content, self._core.salt))
+        where.add("m.category = ?", request.category.value)
+        where.add("list_has_all(m.tags, ?::VARCHAR[])", list(request.metadata.tags))
+        with failing_as(MemoryRetrievalError, "reading"):
+            return await self._core.read(lambda db: queries.first_id(db, where))
 
     async def delete(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
         """Soft-delete an own memory.

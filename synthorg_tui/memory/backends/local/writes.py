@@ -14,6 +14,7 @@ from synthorg_tui.memory.backends.local.rows import (
 )
 from synthorg_tui.memory.listing import ChangeKind
 from synthorg_tui.persistence.call_log import erase_from_calls
+from synthorg_tui.persistence.inserting import insert
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 if TYPE_CHECKING:
@@ -37,23 +38,6 @@ _COLUMN_TYPES = {
     "history": ("BIGINT", "UUID", "TIMESTAMP", "VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR"),
     "tombstones": ("UUID", "BIGINT", "VARCHAR", "VARCHAR", "VARCHAR", "TIMESTAMP"),
 }
-
-
-def insert(db: "Connection", table: str, rows: Sequence[Sequence[object]]) -> None:
-    """Insert rows, values in column order.
-
-    Many go in one statement with a list a column, 40 times as fast as ``executemany``; that
-    takes 7 ms to plan, so a single row goes in plainly, in under 2 ms.
-    """
-    if not rows:
-        return
-    types = _COLUMN_TYPES[table]
-    if len(rows) == 1:
-        values = ", ".join(f"?::{kind}" for kind in types)
-        db.execute(f"INSERT INTO {table} VALUES ({values})", list(rows[0]))
-        return
-    lists = ", ".join(f"unnest(?::{kind}[])" for kind in types)
-    db.execute(f"INSERT INTO {table} SELECT {lists}", [list(c) for c in zip(*rows, strict=True)])
 
 
 @dataclass(slots=True)
@@ -83,7 +67,7 @@ class Changes:
             numbered = self._changed(row, actor, ChangeKind.ADDED, None, history_fields(row))
             kept.append((numbered, vector))
         memories = [[_plain(getattr(row, name)) for name in COLUMNS] for row, _ in kept]
-        insert(self.db, "memories", memories)
+        self._insert("memories", memories)
         self._embed([(row.id, row.revision, vector) for row, vector in kept])
         self.points.extend(kept)
 
@@ -137,7 +121,7 @@ class Changes:
         erased = [
             (r.id, r.revision, r.agent_id, r.import_key, r.content_hash, self.now) for r in numbered
         ]
-        insert(self.db, "tombstones", erased)
+        self._insert("tombstones", erased)
         erase_from_calls(self.db, ids, [row.content for row in rows])
         self.db.execute(f"DELETE FROM vectors WHERE memory_id IN {listed}", [ids])
         self.db.execute(f"DELETE FROM memories WHERE id IN {listed}", [ids])
@@ -162,7 +146,7 @@ class Changes:
 
     def finish(self) -> None:
         """Write the history; the last step of the transaction."""
-        insert(self.db, "history", self._history)
+        self._insert("history", self._history)
 
     def _changed(
         self,
@@ -177,6 +161,9 @@ class Changes:
         self._history.append((self.revision, row.id, self.now, actor, kind.value, *texts))
         return row._replace(revision=self.revision)
 
+    def _insert(self, table: str, rows: Sequence[Sequence[object]]) -> None:
+        insert(self.db, table, _COLUMN_TYPES[table], rows)
+
     def _embed(self, vectors: Sequence[tuple[str, int, Vectors | None]]) -> None:
         known = [
             (memory_id, revision, self.fingerprint, vector.tobytes())
@@ -184,7 +171,7 @@ class Changes:
             if vector is not None
         ]
         self.unembedded = self.unembedded or len(known) < len(vectors)
-        insert(self.db, "vectors", known)
+        self._insert("vectors", known)
 
 
 def _plain(value: object) -> object:

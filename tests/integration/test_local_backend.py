@@ -10,6 +10,7 @@ from conftest import FixedClock
 from hash_embedder import HashEmbedder
 from store_kit import AGENT, contents, opened, query, request
 
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.backends.local.policy import UniformPolicy
 from synthorg_tui.memory.capabilities import MemoryCapabilities
@@ -24,7 +25,10 @@ from synthorg_tui.memory.extensions import (
     Desk,
     SparseSearch,
 )
+from synthorg_tui.memory.index.protocol import Visibility
+from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.searching import ContentLookup
 from synthorg_tui.memory.shared import SHARED_OWNER, SharedKnowledgeStore
 
 
@@ -40,6 +44,7 @@ async def test_it_offers_every_contract(backend: LocalMemoryBackend) -> None:
         MemoryCapabilities,
         SharedKnowledgeStore,
         SparseSearch,
+        ContentLookup,
         BatchStore,
         Desk,
     ):
@@ -173,6 +178,45 @@ async def test_deleting_tells_whether_there_was_something(backend: LocalMemoryBa
     assert await backend.get(AGENT, memory_id) is None
     assert not await backend.retrieve(AGENT, query("alpha"))
     assert not await backend.retrieve_sparse(AGENT, query("alpha"))
+
+
+class TestAMemoryIsFoundByAllThatItSays:
+    async def test_spaces_around_it_and_tags_beyond_do_not_matter(
+        self, backend: LocalMemoryBackend
+    ) -> None:
+        memory_id = await backend.store(AGENT, request("alpha", tags=("a", "b")))
+        for same in (request("alpha", tags=("a", "b")), request(" alpha\n", tags=("b",))):
+            assert await backend.with_content(AGENT, same) == memory_id
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            request("Alpha", tags=("a",)),
+            request("alpha beta", tags=("a",)),
+            request("alpha", tags=("a", "c")),
+            request("alpha", tags=("a",), category=MemoryCategory.PROCEDURAL),
+        ],
+    )
+    async def test_what_says_something_else_is_another(
+        self, backend: LocalMemoryBackend, other: MemoryStoreRequest
+    ) -> None:
+        await backend.store(AGENT, request("alpha", tags=("a",)))
+        assert await backend.with_content(AGENT, other) is None
+
+    async def test_only_a_live_own_private_one_counts(self, backend: LocalMemoryBackend) -> None:
+        await backend.store("bob", request("of another"))
+        await backend.publish(AGENT, request("shared"))
+        await backend.delete(AGENT, await backend.store(AGENT, request("deleted")))
+        for content in ("of another", "shared", "deleted"):
+            assert await backend.with_content(AGENT, request(content)) is None
+
+    async def test_it_must_be_seen_from_where_it_is_asked(self, tmp_path: Path) -> None:
+        here, there = (Visibility("s", str(tmp_path / name)) for name in ("here", "there"))
+        policy = UniformPolicy(default_level=MemoryLevel.PROJECT)
+        async with opened(tmp_path, policy=policy) as backend:
+            memory_id = await backend.scoped(here).store(AGENT, request("alpha"))
+            assert await backend.scoped(here).with_content(AGENT, request("alpha")) == memory_id
+            assert await backend.scoped(there).with_content(AGENT, request("alpha")) is None
 
 
 async def test_the_reserved_owner_is_no_agent(backend: LocalMemoryBackend) -> None:

@@ -51,9 +51,9 @@ T = TypeVar("T")
 class LocalMemoryBackend(ScopedMemory):
     """Memories in DuckDB, found through a vector index that can be rebuilt at any time.
 
-    It is ``MemoryBackend``, ``MemoryCapabilities``, ``SharedKnowledgeStore``, ``SparseSearch``,
-    ``BatchStore``, ``BundleStore`` and ``Desk``. Used directly it sees all sessions and projects;
-    ``scoped`` gives the view from inside one.
+    It is ``MemoryBackend``, ``MemoryCapabilities``, ``SharedKnowledgeStore``, ``ContentLookup``,
+    ``SparseSearch``, ``BatchStore``, ``BundleStore`` and ``Desk``. Used directly it sees all
+    sessions and projects; ``scoped`` gives the view from inside one.
 
     Args:
         database: Where memories are kept; opened with the backend unless it is open already.

@@ -1,0 +1,36 @@
+"""What an agent writes is kept once, whatever kind of store keeps it."""
+
+import pytest
+
+from synthorg_tui.agents.guarded import GuardedMemory, WriteAllowance
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.backends.inmemory import InMemoryBackend
+from synthorg_tui.memory.models import MemoryStoreRequest
+
+PORT = "The staging database listens on port 6543."
+
+
+def request(content: str, category: MemoryCategory = MemoryCategory.SEMANTIC) -> MemoryStoreRequest:
+    return MemoryStoreRequest(category=category, content=content)
+
+
+@pytest.fixture
+async def guarded() -> GuardedMemory:
+    backend = InMemoryBackend()
+    await backend.connect()
+    return GuardedMemory(backend, WriteAllowance(100), "test")
+
+
+async def test_a_store_that_is_only_searched_keeps_a_repeated_memory_once(
+    guarded: GuardedMemory,
+) -> None:
+    first = await guarded.store("ada", request(PORT))
+    assert await guarded.store("ada", request(PORT)) == first
+    assert await guarded.count("ada") == 1
+
+
+async def test_what_only_looks_like_it_is_kept_too(guarded: GuardedMemory) -> None:
+    await guarded.store("ada", request(PORT))
+    await guarded.store("ada", request(f"{PORT} Not the live one."))
+    await guarded.store("ada", request(PORT, MemoryCategory.PROCEDURAL))
+    assert await guarded.count("ada") == 3

@@ -55,6 +55,11 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
+def pytest_sessionfinish() -> None:
+    """Now it may go: DuckDB prints pages of leaks when what stayed isn't given back at the end."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session")
 def shared_dir() -> Path:
     """The folder with real transcripts and evaluation data, which is not part of the repo."""

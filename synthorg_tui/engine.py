@@ -447,6 +447,11 @@ class Engine:
                 local.core.unembedded(),
             )
 
+    @property
+    def index_progress(self) -> float | None:
+        """How far the search index has come, from 0 to 1, while it is built; else ``None``."""
+        return self._local().core.index_progress
+
     async def pack(self) -> None:
         """After a while, have the index packed for the next time when much has changed."""
         await asyncio.sleep(_PACK_AFTER)

@@ -166,7 +166,7 @@ class MemoryDeskApp(App[None]):
 
     def on_mount(self) -> None:
         """Paint first, then open the engine."""
-        self._host.listen(failed=partial(tell, self), waits=self._wait)
+        self._host.listen(failed=partial(tell, self), waits=self._wait, indexes=self._indexing)
         self.switch_mode(PANES[0][0])
         self.call_after_refresh(self.action_reopen)
         if not self.is_headless:
@@ -214,6 +214,11 @@ class MemoryDeskApp(App[None]):
 
     def _wait(self, error: DomainError) -> None:
         self._memories.tell_waiting(error)
+
+    def _indexing(self, share: float | None) -> None:
+        self._panes.work = "" if share is None else f"indexing {share:.0%}"
+        if share is None and self._memories.listing.degraded:  # what was found then isn't all
+            self._memories.reload(facets=False)
 
     def _fail(self, error: DomainError) -> None:
         self._open_error = error

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 WARM_UP_AFTER = 0.5
 """Seconds from opening until everything else gets ready: the list is on the screen first."""
+TOLD_EVERY = 0.5
+"""Seconds between two looks at how far the search index has come."""
 
 ACTOR = "person"
 """Who the history names for changes made at the desk."""
@@ -56,12 +58,19 @@ class EngineHost:
         self._desk: EngineDesk | None = None
         self._failed: Callable[[DomainError], None] = lambda _: None
         self._waits: Callable[[DomainError], None] = lambda _: None
+        self._indexes: Callable[[float | None], None] = lambda _: None
 
     def listen(
-        self, *, failed: Callable[[DomainError], None], waits: Callable[[DomainError], None]
+        self,
+        *,
+        failed: Callable[[DomainError], None],
+        waits: Callable[[DomainError], None],
+        indexes: Callable[[float | None], None],
     ) -> None:
-        """Tell what fails after the desk is open, and who is waited for until it is."""
-        self._failed, self._waits = failed, waits
+        """Tell what fails after the desk is open, who is waited for until it is, and how far the
+        search index has come while it is built: from 0 to 1, then ``None``.
+        """
+        self._failed, self._waits, self._indexes = failed, waits, indexes
 
     async def look(self) -> StoreShelf | None:
         """Own the store and open its database, which is all that listing needs.
@@ -127,9 +136,19 @@ class EngineHost:
             self._stack.push_async_callback(owner.stop)
             if self._desk is not None:
                 self._desk.activity.open(owner)
-        await engine.warm_up()
+        async with asyncio.TaskGroup() as group:
+            warming = group.create_task(engine.warm_up())
+            group.create_task(self._tell_progress(engine, warming))
         started()
         await engine.pack()
+
+    async def _tell_progress(self, engine: "Engine", warming: "asyncio.Task[None]") -> None:
+        progress: float | None = None
+        while not warming.done() or progress is not None:
+            await asyncio.sleep(TOLD_EVERY)
+            before, progress = progress, engine.index_progress
+            if progress != before:
+                self._indexes(progress)
 
     def _local_dir(self) -> Path | None:
         """The data directory when the local backend is the one that is chosen."""

@@ -1,4 +1,4 @@
-"""What every header shows: the panes by number key, what waits, and what agents do."""
+"""What every header shows: the panes by number key, what waits, what agents do, long work."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -25,13 +25,15 @@ PANES = (
 class Panes:
     """Titles of the panes by number key, the count of what waits for approval, those of agents.
 
-    Counts are 0 until the store was asked. Headers listen for as long as they are shown.
+    ``work`` says in a few words what takes a while, or is empty. Counts are 0 until the store was
+    asked. Headers listen for as long as they are shown.
     """
 
     def __init__(self, titles: tuple[tuple[str, str], ...]) -> None:
         self.titles = titles
         self._waiting = 0
         self._agents = (0, 0)
+        self._work = ""
         self._listeners: list[Callable[[], None]] = []
 
     @property
@@ -54,6 +56,17 @@ class Panes:
     def agents(self, counts: tuple[int, int]) -> None:
         if counts != self._agents:
             self._agents = counts
+            self._tell()
+
+    @property
+    def work(self) -> str:
+        """What goes on in the background and how far it has come."""
+        return self._work
+
+    @work.setter
+    def work(self, text: str) -> None:
+        if text != self._work:
+            self._work = text
             self._tell()
 
     def hear(self, heard: "Heard") -> None:

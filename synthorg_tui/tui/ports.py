@@ -259,9 +259,15 @@ class DeskHost(Protocol):
     """Opens the desk once the screen is painted, and closes it at the end."""
 
     def listen(
-        self, *, failed: Callable[[DomainError], None], waits: Callable[[DomainError], None]
+        self,
+        *,
+        failed: Callable[[DomainError], None],
+        waits: Callable[[DomainError], None],
+        indexes: Callable[[float | None], None],
     ) -> None:
-        """Tell what fails after the desk is open, and who is waited for until it is."""
+        """Tell what fails after the desk is open, who is waited for until it is, and how far the
+        search index has come while it is built: from 0 to 1, then ``None``.
+        """
         ...
 
     async def look(self) -> MemoryShelf | None:

@@ -86,6 +86,38 @@ async def test_a_long_rebuild_goes_on_beside_the_work(
         await assert_found(backend, ids)
 
 
+async def test_how_far_a_long_rebuild_has_come_is_known_while_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path) as backend:
+        await fill(backend)
+        assert backend.core.index_progress is None
+    shutil.rmtree(tmp_path / INDEX_DIR)
+    monkeypatch.setattr(projection, "REPLAY_BATCH", 2)
+    monkeypatch.setattr(projection, "OPENING_BATCHES", 1)
+    async with opened(tmp_path) as backend:
+        assert backend.core.index_progress is None
+        index = await backend.core.indexed()
+        assert backend.core.index_progress == 2 / len(WORDS)
+        await asyncio.wait_for(caught_up(index), PATIENCE)
+        assert backend.core.index_progress is None
+
+
+async def test_a_rebuild_that_got_stuck_goes_on_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = FlakyIndex(tmp_path / INDEX_DIR)
+    async with opened(tmp_path) as backend:
+        await fill(backend)
+    shutil.rmtree(tmp_path / INDEX_DIR)
+    index.broken = True
+    async with opened(tmp_path, index=index) as backend:
+        assert (await backend.core.indexed()).is_behind
+        async with asyncio.timeout(PATIENCE):
+            while backend.core.index_progress is not None:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+
 async def caught_up(index: projection.Projection) -> None:
     while index.is_behind:  # noqa: ASYNC110
         await asyncio.sleep(0.01)

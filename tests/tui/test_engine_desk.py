@@ -1,14 +1,17 @@
 """The desk over the real engine: every act of the port on a store on disk."""
 
 import asyncio
+import shutil
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE
+from patience import PATIENCE, until
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import ConfigError, DomainError, StoreLockedError
+from synthorg_tui.persistence.layout import INDEX_DIR
 from synthorg_tui.tui.desk import EngineHost
 from synthorg_tui.tui.ports import Change, Criteria, Draft, ImportStep
 
@@ -110,7 +113,11 @@ async def test_a_second_opener_is_told_who_owns_the_store(
     monkeypatch.setattr("synthorg_tui.host.opening.PATIENCE", 0.1)
     first, second = EngineHost(data_dir=tmp_path), EngineHost(data_dir=tmp_path)
     told: list[str] = []
-    second.listen(failed=lambda _: None, waits=lambda error: told.append(error.message))
+    second.listen(
+        failed=lambda _: None,
+        waits=lambda error: told.append(error.message),
+        indexes=lambda _: None,
+    )
     await first.look()
     try:
         assert await second.look() is None
@@ -129,7 +136,7 @@ async def test_that_nobody_can_connect_is_told_and_the_desk_works_on(
     (tmp_path / "owner.sock").mkdir(parents=True)  # in the way of the socket
     told: asyncio.Queue[DomainError] = asyncio.Queue()
     host = EngineHost(data_dir=tmp_path)
-    host.listen(failed=told.put_nowait, waits=lambda _: None)
+    host.listen(failed=told.put_nowait, waits=lambda _: None, indexes=lambda _: None)
     try:
         desk = await host.open()
         error = await asyncio.wait_for(told.get(), PATIENCE)
@@ -139,6 +146,33 @@ async def test_that_nobody_can_connect_is_told_and_the_desk_works_on(
         await host.close()
     assert "can't connect" in error.message
     assert error.remedy
+
+
+async def test_how_far_a_rebuilt_index_has_come_is_told_until_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filling = EngineHost(data_dir=tmp_path)
+    desk = await filling.open()
+    for number in range(8):
+        await desk.add(replace(DRAFT, content=f"Number {number} is a number."))
+    await filling.close()
+    shutil.rmtree(tmp_path / INDEX_DIR)
+    monkeypatch.setattr("synthorg_tui.tui.desk.WARM_UP_AFTER", 0)
+    monkeypatch.setattr("synthorg_tui.tui.desk.TOLD_EVERY", 0)
+    monkeypatch.setattr("synthorg_tui.memory.backends.local.projection.REPLAY_BATCH", 2)
+    monkeypatch.setattr("synthorg_tui.memory.backends.local.projection.OPENING_BATCHES", 1)
+    told: list[float | None] = []
+    host = EngineHost(data_dir=tmp_path)
+    host.listen(failed=lambda _: None, waits=lambda _: None, indexes=told.append)
+    try:
+        await host.open()
+        await until(lambda: told and told[-1] is None)
+        shares = [each for each in told if each is not None]
+        assert shares == sorted(shares)
+        assert all(0 <= each <= 1 for each in shares)
+        assert shares
+    finally:
+        await host.close()
 
 
 async def test_an_imported_memory_leads_to_its_transcript_lines(

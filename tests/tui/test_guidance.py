@@ -2,10 +2,11 @@
 
 import pytest
 from textual.widgets import Input
-from tui_fakes import FakeDesk, fake_app, rows
-from tui_helpers import screen_text, settle, toasts, type_text
+from tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
+from tui_helpers import screen_text, settle, toasts, type_text, until
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.screens.digest import DigestScreen
 from synthorg_tui.tui.screens.importing import ImportScreen
 from synthorg_tui.tui.view_models.ink import line
@@ -149,6 +150,28 @@ class TestTopBar:
             await settle(pilot)
             first = screen_text(app).splitlines()[0].rstrip()
             assert " ".join(first.split()).endswith(" ".join(shown.split()))
+
+    @pytest.mark.parametrize(
+        ("width", "shown"),
+        [(120, "indexing 43% · 40 memories · 3 agents"), (80, "5 Activity indexing 43%")],
+    )
+    async def test_what_takes_a_while_stands_first_until_it_is_over(
+        self, width: int, shown: str
+    ) -> None:
+        host = FakeHost(FakeDesk(rows(40)))
+        app = MemoryDeskApp(host, now=lambda: NOW)
+        async with app.run_test(size=(width, 24)) as pilot:
+            await settle(pilot)
+            header = first_line(app)
+            host.indexes(0.43)
+            await until(pilot, lambda: first_line(app).endswith(shown))
+            host.indexes(None)
+            await until(pilot, lambda: first_line(app) == header)
+
+
+def first_line(app: MemoryDeskApp) -> str:
+    """The header, without the room between its parts."""
+    return " ".join(screen_text(app).splitlines()[0].split())
 
 
 class TestEmptyLists:

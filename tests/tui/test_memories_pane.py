@@ -7,9 +7,10 @@ from pathlib import Path
 
 from textual import events
 from textual.widgets import Input
-from tui_fakes import FakeDesk, fake_app, rows
-from tui_helpers import pane, screen_text, settle, type_text
+from tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
+from tui_helpers import pane, screen_text, settle, type_text, until
 
+from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.screens.memories import MemoriesScreen
 from synthorg_tui.tui.screens.source import SourceScreen
 
@@ -130,6 +131,24 @@ async def test_degraded_search_carries_a_banner() -> None:
         await type_text(pilot, "git")
         await settle(pilot)
         assert "! no model: keywords only" in screen_text(app)
+
+
+async def test_a_degraded_search_is_asked_again_once_the_index_is_whole() -> None:
+    desk = FakeDesk(rows(6))
+    desk.degraded = "the index is being repaired"
+    host = FakeHost(desk)
+    app = MemoryDeskApp(host, now=lambda: NOW)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("s")
+        await type_text(pilot, "git")
+        await settle(pilot)
+        desk.degraded = ""
+        host.indexes(0.99)
+        await settle(pilot)
+        assert "being repaired" in screen_text(app)
+        host.indexes(None)
+        await until(pilot, lambda: "being repaired" not in screen_text(app))
 
 
 async def test_a_stale_search_answer_is_dropped() -> None:

@@ -286,11 +286,16 @@ class FakeHost:
         self.closed = 0
         self.failed: Callable[[DomainError], None] = lambda _: None
         self.waits: Callable[[DomainError], None] = lambda _: None
+        self.indexes: Callable[[float | None], None] = lambda _: None
 
     def listen(
-        self, *, failed: Callable[[DomainError], None], waits: Callable[[DomainError], None]
+        self,
+        *,
+        failed: Callable[[DomainError], None],
+        waits: Callable[[DomainError], None],
+        indexes: Callable[[float | None], None],
     ) -> None:
-        self.failed, self.waits = failed, waits
+        self.failed, self.waits, self.indexes = failed, waits, indexes
 
     async def look(self) -> MemoryShelf | None:
         return self.desk if self.shows_early else None

@@ -103,6 +103,8 @@ class TopBar(LineBar):
 
     def _draw(self) -> None:
         width, status = self.size.width, self._status
+        if self._panes.work:
+            status = line((" · ".join(filter(None, (self._panes.work, status.plain))), "muted"))
         left = self._left("synthorg")
         if width and left.width + status.width + 1 >= width:
             left = self._left("")

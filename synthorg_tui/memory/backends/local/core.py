@@ -149,6 +149,17 @@ class Core:
         async with self._order:
             return await work(await self.indexed())
 
+    @property
+    def index_progress(self) -> float | None:
+        """How far the index has come, from 0 to 1, while opening it replays what it has missed.
+
+        ``None`` when it has all there is, isn't open, or got stuck.
+        """
+        is_over = self._catching_up is not None and self._catching_up.done()
+        if is_over or not self._projection.is_behind:
+            return None
+        return self._projection.applied / max(self._revision, 1)
+
     async def catch_up(self) -> None:
         """Replay some of what the index has missed, unless somebody else is at it."""
         if not self._order.locked():

@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -71,10 +72,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
             server.goes_on.wait(PATIENCE)
             status, content = server.answers.pop(0) if server.answers else (200, said("So."))
             raw = content if isinstance(content, bytes) else json.dumps(content).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
+            with suppress(ConnectionError):  # who asked may have given up by now
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
 
         def log_message(self, format: str, *args: Any) -> None:
             pass

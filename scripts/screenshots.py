@@ -4,6 +4,7 @@ python -m scripts.screenshots FOLDER
 """
 
 import asyncio
+import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -46,10 +47,18 @@ async def draw(data_dir: Path, folder: Path) -> None:
         (folder / f"{name}.svg").write_text(picture, encoding="utf-8")
 
 
+def move_home(home: Path) -> None:
+    """Have paths read as in anybody's home, where nothing of whose machine it is can show."""
+    for name in [each for each in os.environ if each.startswith(("SYNTHORG_", "XDG_"))]:
+        del os.environ[name]
+    os.environ["HOME"] = str(home)
+
+
 async def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        data_dir = Path(scratch)
+    with tempfile.TemporaryDirectory() as home:
+        move_home(Path(home))
+        data_dir = Path(home, ".local", "share", "synthorg-tui")
         async with Engine.open(data_dir=data_dir) as engine:
             with as_file(files("synthorg_tui.ingest").joinpath("sample")) as sample:
                 await engine.imports.run([sample])

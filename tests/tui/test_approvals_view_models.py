@@ -256,6 +256,14 @@ class TestReview:
         lines: list[Line] = whole_lines(replace(sheet(), proposed=said), NOW, PROPOSED, 0)
         assert all(row.width <= width for each in lines for row in wrap(each, width))
 
+    def test_a_file_is_named_as_seen_from_home(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        where = sheet().path
+        assert where in plain(whole_lines(sheet(), NOW))
+        monkeypatch.setenv("HOME", "/home/ada")
+        shown = plain(whole_lines(sheet(), NOW))
+        assert where not in shown
+        assert where.replace("/home/ada", "~") in shown
+
     @pytest.mark.parametrize("width", [20, 79, 120])
     def test_the_rule_of_a_section_reaches_the_edge(self, width: int) -> None:
         rules = [each for each in whole_lines(sheet(), NOW) if each.fill]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from synthorg_tui.core.paths import short_path
 from synthorg_tui.tui.approvals_ports import (
     FIELDS,
     STEPS,
@@ -323,7 +324,7 @@ def note_lines(note: Note, draft: str | None = None) -> list[Line]:
 
 
 def _file_lines(sheet: ReviewSheet) -> list[Line]:
-    where = _hung(line(("", "text"), (one_line(sheet.path), "accent")), 2)
+    where = _hung(line(("", "text"), (one_line(short_path(sheet.path)), "accent")), 2)
     if sheet.diff:
         made = [rule("Change of the file"), where, *unified_lines(sheet.diff)]
         return [*made, *_both_lines(sheet)] if sheet.ours else made

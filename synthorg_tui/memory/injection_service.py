@@ -1,5 +1,6 @@
 """What an agent is given: the one place that programs, command line and screens ask."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -96,6 +97,7 @@ class InjectionService:
     clock: Clock = field(default_factory=SystemClock)
     model: "Callable[[], CompletionProvider | None]" = field(default=lambda: None)
     rerank_cache: RerankCache = field(default_factory=RerankCache)
+    core_writes: asyncio.Lock = field(default_factory=asyncio.Lock)
     applications: ApplicationLog | None = None
 
     async def prepare(self, request: InjectionRequest) -> Injection:
@@ -155,5 +157,6 @@ class InjectionService:
             model=self.model,
             rerank_cache=self.rerank_cache,
             sensitivities=digest.allow_sensitivities,
+            core_writes=self.core_writes,
         )
         return STRATEGIES[wanted](parts)

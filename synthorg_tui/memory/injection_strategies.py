@@ -4,6 +4,7 @@ Each loads what it is made of when it is first asked for: an agent that waits fo
 needs neither the tools nor the model of the others.
 """
 
+import asyncio
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -35,6 +36,7 @@ class StrategyParts(NamedTuple):
     model: "Callable[[], CompletionProvider | None]"
     rerank_cache: RerankCache
     sensitivities: Collection[Sensitivity]
+    core_writes: asyncio.Lock
 
 
 def context_strategy(parts: StrategyParts) -> ExplainingStrategy:
@@ -101,6 +103,7 @@ def self_editing_strategy(parts: StrategyParts) -> ExplainingStrategy:
         config=parts.self_editing,
         token_estimator=parts.estimator,
         sensitivities=parts.sensitivities,
+        core_writes=parts.core_writes,
     )
 
 

@@ -36,6 +36,8 @@ class SelfEditingMemoryStrategy:
     """Puts core memories into the prompt and answers six tools.
 
     Of memories that are not among ``sensitivities`` the agent is given none, by whichever way.
+    Where several are made for one store, they share ``core_writes``, so that writes at once stay
+    within the limit.
 
     Raises:
         TypeError: ``backend`` isn't a ``MemoryBackend``.
@@ -48,6 +50,7 @@ class SelfEditingMemoryStrategy:
         config: SelfEditingMemoryConfig,
         token_estimator: TokenEstimator | None = None,
         sensitivities: Collection[Sensitivity] = GIVEN_BY_DEFAULT,
+        core_writes: asyncio.Lock | None = None,
     ) -> None:
         if not isinstance(backend, MemoryBackend):
             raise TypeError(f"{type(backend).__name__} is no MemoryBackend")
@@ -55,7 +58,7 @@ class SelfEditingMemoryStrategy:
         self._config = config
         self._estimator = token_estimator or DefaultTokenEstimator()
         self._clearance = Clearance(sensitivities)
-        self._core_writes = asyncio.Lock()
+        self._core_writes = core_writes or asyncio.Lock()
 
     @property
     def strategy_name(self) -> str:

@@ -84,6 +84,24 @@ class TestTools:
         common = {each.name for each in tools.definitions()}
         assert names == expected | common
 
+    async def test_writes_at_once_do_not_go_over_the_limit_of_core_memory(
+        self, tmp_path: Path
+    ) -> None:
+        config = settings(strategy="self_editing")
+        few = config.memory.self_editing.model_copy(update={"core_max_entries": 2})
+        memory = config.memory.model_copy(update={"self_editing": few})
+        async with desk(tmp_path, config.model_copy(update={"memory": memory})) as (_, gateway):
+            sessions = [gateway.connect(AgentIdentity("ada")) for _ in range(2)]
+            writes = (
+                each.call("core_memory_write", {"content": f"Fact {at} of session {number}."})
+                for number, each in enumerate(sessions)
+                for at in range(3)
+            )
+            replies = await asyncio.gather(*writes)
+        refused = [each.content for each in replies if each.is_error]
+        assert len(refused) == 4
+        assert all("Core memory is full (2 entries)" in each for each in refused)
+
     async def test_a_search_finds_own_memories_in_a_fence(self, tmp_path: Path) -> None:
         async with desk(tmp_path) as (engine, gateway):
             await engine.memory.store("ada", request(PORT))

@@ -39,6 +39,12 @@ _SILENT = frozenset(
         "permission-mode",
         "tag",
         "worktree-state",
+        "api-request",
+        "api-request-blob",
+        "api-request-shape",
+        "atis-latch",
+        "cost-state",
+        "tools-used",
     }
 )
 _KNOWN = _SILENT | {"user", "assistant", "progress", "queue-operation", "attachment"}

@@ -26,6 +26,7 @@ from synthorg_tui.ingest.speech import spoken
 
 AGENT = "codex"
 _ENVELOPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
+_SILENT_ENVELOPES = frozenset({"world_state", "token_usage_record"})
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 _ITEMS = _CALLS | _OUTPUTS | {"message", "reasoning"}
@@ -69,7 +70,7 @@ class _Rollout:
     def feed(self, number: int, record: Record) -> None:
         kind, payload = text_of(record.get("type")), mapping(record.get("payload"))
         if kind not in _ENVELOPES:
-            self.unknown += 1
+            self.unknown += kind not in _SILENT_ENVELOPES
             return
         if kind != "session_meta":
             self.builder.see(timestamp(record.get("timestamp")))
@@ -190,6 +191,9 @@ def _tool_of(payload: Record) -> tuple[str, Record]:
     if kind == "web_search_call":
         return "web_search", mapping(payload.get("action"))
     name = text_of(payload.get("name")).strip() or "unknown"
+    server = text_of(payload.get("namespace")).strip()
+    if server.startswith("mcp__"):  # of old the name had it before it, as everywhere else
+        name = f"{server}__{name}"
     if kind == "custom_tool_call":
         text = text_of(payload.get("input"))
         paths = _PATCHED_FILE.findall(text)

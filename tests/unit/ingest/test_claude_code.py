@@ -234,6 +234,15 @@ def test_unknown_record_types_are_counted_and_passed_over(tmp_path: Path) -> Non
     assert (reading.unknown, len(reading.executions)) == (1, 1)
 
 
+@pytest.mark.parametrize("kind", ["api-request", "cost-state", "tools-used", "last-prompt"])
+def test_records_of_the_programs_own_accounts_are_no_unknown_ones(
+    tmp_path: Path, kind: str
+) -> None:
+    transcript = ClaudeTranscript().user("the task").add(kind, data=1).say("Done.")
+    reading = read(transcript.write(tmp_path / "x.jsonl"))
+    assert (reading.unknown, len(reading.executions)) == (0, 1)
+
+
 def test_files_are_those_that_were_written_not_read(tmp_path: Path) -> None:
     transcript = ClaudeTranscript().user("go").use("a", "Read", file_path="/srv/tidepool/a.py")
     transcript.result("a", "x").use("b", "Edit", file_path="/srv/tidepool/b.py").result("b", "ok")

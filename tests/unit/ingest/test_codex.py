@@ -52,6 +52,29 @@ def test_the_outcome_stands_before_the_output(
     assert (call.outcome, call.exit_code) == (outcome, code)
 
 
+@pytest.mark.parametrize(
+    ("namespace", "name"),
+    [
+        ("mcp__github", "mcp__github__list_issues"),
+        ("multi_agent", "list_issues"),
+        ("", "list_issues"),
+        (None, "list_issues"),
+    ],
+)
+def test_the_tool_of_a_server_is_named_with_the_server(
+    namespace: str | None, name: str, tmp_path: Path
+) -> None:
+    call = {"name": "list_issues", "namespace": namespace, "arguments": "{}", "call_id": "c"}
+    assert codex(tmp_path, asked().item("function_call", **call)).calls[0].tool == name
+
+
+def test_records_that_tell_nothing_are_no_unknown_ones(tmp_path: Path) -> None:
+    transcript = asked().run("make", "ok").add("world_state", cwd="/").add("token_usage_record")
+    path = transcript.add("something_else").write(tmp_path / "rollout-1.jsonl")
+    (file,) = [each for each in find_transcripts(path) if isinstance(each, TranscriptFile)]
+    assert read_file(file).unknown == 1
+
+
 def test_a_call_without_output_is_unknown(tmp_path: Path) -> None:
     transcript = asked().item("function_call", name="exec_command", arguments="{}", call_id="c")
     assert codex(tmp_path, transcript).calls[0].outcome is CallOutcome.UNKNOWN

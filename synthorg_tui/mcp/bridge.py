@@ -3,10 +3,12 @@
 import asyncio
 import importlib
 import logging
+import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.mcp.connections import Acting, wake
@@ -24,14 +26,18 @@ class NoClientError(DomainError):
     """Nobody is there to be served."""
 
 
+def _leads_nowhere(stream: TextIO) -> bool:
+    return os.path.samestat(os.fstat(stream.fileno()), Path(os.devnull).stat())
+
+
 async def serve_stdio(acting: Acting) -> None:
     """Serve one client over standard input and output until it hangs up.
 
-    Raises ``NoClientError`` when they are closed.
+    Raises ``NoClientError`` when they lead nowhere, as closed ones do.
     """
-    if sys.stdin is None or sys.stdout is None:
+    if any(map(_leads_nowhere, (sys.stdin, sys.stdout))):
         raise NoClientError(
-            "standard input or output is closed",
+            "standard input or output leads nowhere",
             remedy="An agent's program starts this command and talks to it; see docs/mcp.md.",
         )
     async with _prepared(acting):

@@ -281,12 +281,13 @@ class TestEnd:
             process.send_signal(signal.SIGINT)
             assert await asyncio.wait_for(process.wait(), PATIENCE) == 130
 
-    async def test_without_a_client_it_says_so(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("nobody", ["<&-", ">&-", "</dev/null"])
+    async def test_without_a_client_it_says_so(self, tmp_path: Path, nobody: str) -> None:
         parameters = bridge(tmp_path / "data")
         process = await asyncio.create_subprocess_exec(
             "/bin/sh",
             "-c",
-            'exec "$0" "$@" <&-',
+            f'exec "$0" "$@" {nobody}',
             parameters.command,
             *parameters.args,
             stderr=asyncio.subprocess.PIPE,

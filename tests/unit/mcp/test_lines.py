@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.mcp.stdio import BoundedLines
@@ -43,7 +43,6 @@ async def test_a_line_comes_whole_or_is_refused(data: bytes, found: list[str]) -
     assert await read(data) == found
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=20).map(lambda line: line.replace(b"\n", b""))))
 async def test_nothing_is_lost_that_is_short_enough(lines: list[bytes]) -> None:
     data = b"".join(line + b"\n" for line in lines)

@@ -3,7 +3,7 @@
 from typing import Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.core.errors import DomainError
@@ -82,7 +82,6 @@ def test_the_longest_uri_is_read_and_one_longer_is_not() -> None:
         uris.parse_uri(longest + "x")
 
 
-@settings(deadline=None)
 @given(st.text(min_size=1, max_size=70))
 def test_a_plain_name_comes_back_from_its_uri(name: str) -> None:
     if uris.is_plain_name(name):
@@ -92,7 +91,6 @@ def test_a_plain_name_comes_back_from_its_uri(name: str) -> None:
             uris.parse_uri(uris.skill_uri(name))
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200) | st.text(max_size=80).map(lambda rest: f"synthorg://skills/{rest}"))
 def test_whatever_a_client_sends_is_a_resource_or_a_refusal(uri: str) -> None:
     try:

@@ -4,7 +4,7 @@ import builtins
 
 import pytest
 from digest_kit import ListSource, budgets, config, item
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.memory.digest.config import MemoryV1Config
@@ -384,7 +384,6 @@ BUDGETS = st.fixed_dictionaries(
 FIXED = {DISABLED, NO_SENSITIVITIES, EMPTY, NO_TOKENS, NOTHING_FOUND, UNAVAILABLE, COMMAND_TURN}
 
 
-@settings(max_examples=150, deadline=None)
 @given(ITEMS, BUDGETS, TEXTS, st.none() | st.integers(-5, 500))
 async def test_the_digest_is_deterministic_fenced_and_inside_every_budget(
     raw: list[tuple[str, str, list[str], str | None]],

@@ -1,7 +1,7 @@
 """Lessons made of evidence: what holds for the next time, and how certain it is."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lesson_kit import BRANCH, Run
 
@@ -100,7 +100,6 @@ def test_secrets_do_not_reach_the_evidence() -> None:
 HOSTILE = st.text(min_size=1, max_size=60)
 
 
-@settings(max_examples=150, deadline=None)
 @given(HOSTILE, HOSTILE, HOSTILE)
 def test_hostile_calls_give_clean_lessons_or_none(word: str, error: str, fix: str) -> None:
     run = Run().bash(f"git push {word}", f"fatal: rejected {error}", code=1)

@@ -1,7 +1,7 @@
 """Reading a SKILL.md leniently, with every problem told by its line."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from skill_strategies import texts
 
@@ -248,7 +248,6 @@ def test_a_comment_in_fenced_code_is_no_heading() -> None:
     assert document.action == "Go."
 
 
-@settings(max_examples=500, deadline=None)
 @given(
     st.lists(
         st.one_of(texts, st.sampled_from(("---\n", "name: a\n", "metadata:\n  a: "))), max_size=8

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import skills_ref
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from skill_strategies import documents, texts
 
@@ -80,7 +80,6 @@ def test_an_ordinary_document_is_not_changed_by_cleaning() -> None:
     assert parse(PLAIN_TEXT, name=PLAIN.name) == (PLAIN, ())
 
 
-@settings(max_examples=300, deadline=None)
 @given(documents)
 def test_any_document_is_valid_and_read_back_exactly(document: SkillDocument) -> None:
     cleaned = clean_document(document)
@@ -94,14 +93,12 @@ def test_any_document_is_valid_and_read_back_exactly(document: SkillDocument) ->
     assert render(cleaned) == text
 
 
-@settings(max_examples=200, deadline=None)
 @given(documents)
 def test_cleaning_twice_changes_nothing(document: SkillDocument) -> None:
     cleaned = clean_document(document)
     assert clean_document(cleaned) == cleaned
 
 
-@settings(max_examples=300, deadline=None)
 @given(texts, texts, st.lists(texts.filter(bool), max_size=3).map(tuple))
 @example("a\nb", "```\n# open fence", ("1. x\n2. y", " \n"))
 @example("#", "\\\\## two", ("```\ncode\n```", "a\n\n   b"))
@@ -114,13 +111,11 @@ def test_our_sections_keep_every_character(
     assert (found.heading, found.condition, found.steps) == (heading, condition, steps)
 
 
-@settings(max_examples=200, deadline=None)
 @given(documents)
 def test_nothing_invisible_is_written(document: SkillDocument) -> None:
     assert all(is_plain(line) for line in render(document).split("\n"))
 
 
-@settings(max_examples=200, deadline=None)
 @given(documents)
 def test_front_matter_holds_only_ascii_and_no_fence(document: SkillDocument) -> None:
     front = render(document).split("\n---\n", 1)[0].removeprefix("---\n")

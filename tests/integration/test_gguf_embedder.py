@@ -24,7 +24,7 @@ def model_file() -> Path:
 
 @pytest.fixture
 async def embedder(model_file: Path) -> AsyncIterator[GgufEmbedder]:
-    embedder = GgufEmbedder(GgufConfig(type="gguf", path=model_file, max_tokens=64))
+    embedder = GgufEmbedder(config(model_file, max_tokens=64, threads=1))
     yield embedder
     await embedder.close()
 

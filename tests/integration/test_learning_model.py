@@ -33,7 +33,7 @@ _ERROR = "fatal: The current branch topic-7 has no upstream branch."
 async def provider() -> AsyncIterator[CompletionProvider]:
     if bundled_model() is None or find_spec("llama_cpp") is None:
         pytest.skip("the local model runtime is not installed: make model")
-    model = create_completion_provider(AutoModelConfig(context_tokens=2048))
+    model = create_completion_provider(AutoModelConfig(threads=1, context_tokens=2048))
     assert model is not None
     yield model
     await model.close()

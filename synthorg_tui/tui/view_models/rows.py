@@ -1,6 +1,7 @@
 """Memories as lines of a list."""
 
 from datetime import datetime
+from functools import lru_cache
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.tui.ports import Facets, MemoryRow
@@ -35,16 +36,27 @@ def bar(share: float, width: int, role: str = "accent") -> Line:
 
 
 def memory_line(row: MemoryRow, width: int, *, now: datetime, marked: bool) -> Line:
-    """One row: mark, category glyph, first line of the content and what follows, agent, age."""
+    """One row: mark, category glyph, first line of the content and what follows, agent, age.
+
+    Rows that look the same share a line, which is not to be changed.
+    """
+    age = ago(row.created_at, now)
+    return _memory_line(row.content[:_PREVIEW], row.category, row.agent_id, age, width, marked)
+
+
+@lru_cache(maxsize=1024)  # a list that memories come to asks for the same ones a row further down
+def _memory_line(
+    content: str, category: MemoryCategory, agent_id: str, age: str, width: int, marked: bool
+) -> Line:
     left = line(("✓ " if marked else "  ", "accent"))
-    left.add(GLYPHS[row.category] + " ", f"cat-{row.category.value}")
-    title, _, rest = row.content[:_PREVIEW].strip().partition("\n")
+    left.add(GLYPHS[category] + " ", f"cat-{category.value}")
+    title, _, rest = content.strip().partition("\n")
     left.add(one_line(title).removeprefix(_LESSON), "text")
     if rest:
         left.add("  " + one_line(rest), "faint")
     room = min(_AGENT_WIDTH, max(width // 5, 6))
-    right = line((one_line(row.agent_id), "muted")).fit(room, "muted")
-    return beside(left, right.add(ago(row.created_at, now).rjust(5), "faint"), width)
+    right = line((one_line(agent_id), "muted")).fit(room, "muted")
+    return beside(left, right.add(age.rjust(5), "faint"), width)
 
 
 def score_line(row: MemoryRow, width: int, *, best_sparse: float) -> Line:

@@ -1,12 +1,13 @@
-"""One DuckDB file: one writer thread with explicit transactions, one reader thread."""
+"""One DuckDB file: one writer thread with explicit transactions, and threads that read."""
 
 import asyncio
 import hashlib
 import re
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.errors import DomainError, StoreCorruptError, StoreLockedError
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MEMORY_LIMIT = "128MB"
+READERS = 2
+"""Reads at once: an agent's search doesn't wait until a list of the app is read."""
 RESTORE_REMEDY = "Run `synthorg-tui restore` to bring back the last backup."
 _SCHEMA_DIGEST = "schema_digest"
 _SUFFIXES = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
@@ -72,9 +75,12 @@ class Database:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._writer: duckdb.DuckDBPyConnection | None = None
-        self._reader: duckdb.DuckDBPyConnection | None = None
+        # Those that nobody reads with at the moment; ``None`` stands for each while it is closed.
+        self._readers: SimpleQueue[duckdb.DuckDBPyConnection | None] = SimpleQueue()
+        for _ in range(READERS):
+            self._readers.put(None)
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-write")
-        self._read_thread = ThreadPoolExecutor(1, thread_name_prefix="store-read")
+        self._read_threads = ThreadPoolExecutor(READERS, thread_name_prefix="store-read")
 
     @classmethod
     def in_dir(cls, data_dir: Path) -> "Database":
@@ -104,7 +110,7 @@ class Database:
         """Write everything into the file and close it; closing again does nothing."""
         if self._writer is not None:
             loop = asyncio.get_running_loop()
-            await loop.run_in_executor(self._read_thread, lambda: None)
+            await loop.run_in_executor(self._read_threads, lambda: None)
             await loop.run_in_executor(self._write_thread, self._close)
 
     async def write(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
@@ -113,9 +119,9 @@ class Database:
         return await loop.run_in_executor(self._write_thread, self._transact, work)
 
     async def read(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
-        """Run ``work`` on a snapshot on the reader thread."""
+        """Run ``work`` on a snapshot on a reader thread."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._read_thread, self._snapshot, work)
+        return await loop.run_in_executor(self._read_threads, self._snapshot, work)
 
     async def copy_to(self, target: Path) -> None:
         """Write a consistent copy of the file; writes wait meanwhile, reads don't."""
@@ -139,24 +145,35 @@ class Database:
             fresh.with_name(fresh.name + suffix).unlink(missing_ok=True)
         try:
             _copy_live(self._writer, fresh)
-            paused, resume = threading.Event(), threading.Event()
-
-            def hold() -> None:
-                paused.set()
-                resume.wait()
-
-            self._read_thread.submit(hold)
-            paused.wait()
-            try:
-                self._close()
+            with self._nobody_reading():
+                self._close_writer()
                 fresh.replace(self._path)
-                self._open()
-            finally:
-                resume.set()
+                self._open_writer()
         finally:
             fresh.unlink(missing_ok=True)
 
+    @contextmanager
+    def _nobody_reading(self) -> Iterator[None]:
+        """Waits for reads under way; later ones wait, and go by the writer that is open then."""
+        for _ in range(READERS):
+            reader = self._readers.get()
+            if reader is not None:
+                reader.close()
+        try:
+            yield
+        finally:
+            for _ in range(READERS):
+                self._readers.put(self._writer.cursor() if self._writer is not None else None)
+
     def _open(self) -> None:
+        with self._nobody_reading():
+            self._open_writer()
+
+    def _close(self) -> None:
+        with self._nobody_reading():
+            self._close_writer()
+
+    def _open_writer(self) -> None:
         ensure_private_dir(self._path.parent)
         if not self._path.exists():
             _create(self._path)
@@ -170,25 +187,26 @@ class Database:
             if is_clean:
                 _check_complete(writer, self._path)
             _migrate(writer, self._path)
-            self._reader = writer.cursor()
         except Exception as error:
             writer.close()
             raise _explain(error, self._path) from error
         self._writer = writer
         make_private(self._wal)
 
-    def _close(self) -> None:
-        if self._reader is not None:
-            self._reader.close()
+    def _close_writer(self) -> None:
         if self._writer is not None:
             self._writer.close()
-        self._reader = self._writer = None
+        self._writer = None
 
     def _transact(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
         return self._run(self._writer, work, commit_wal=True)
 
     def _snapshot(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
-        return self._run(self._reader, work, commit_wal=False)
+        reader = self._readers.get()
+        try:
+            return self._run(reader, work, commit_wal=False)
+        finally:
+            self._readers.put(reader)
 
     def _run(
         self,

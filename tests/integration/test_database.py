@@ -77,6 +77,45 @@ async def test_a_read_does_not_wait_for_a_long_write_and_sees_the_state_before_i
     assert "slow" in await database.read(names)
 
 
+async def test_a_read_does_not_wait_for_another(database: Database) -> None:
+    both = threading.Barrier(2, timeout=PATIENCE)
+    found = await asyncio.gather(
+        *(database.read(lambda db: (both.wait(), names(db))) for _ in range(2))
+    )
+    assert found[0][1] == found[1][1]
+
+
+async def test_reads_wait_while_the_file_is_exchanged_and_see_the_new_one(
+    database: Database,
+) -> None:
+    await database.write(Insert("a"))
+    under_way, go_on = threading.Event(), threading.Event()
+
+    def slow(db: duckdb.DuckDBPyConnection) -> set[str]:
+        under_way.set()
+        go_on.wait(PATIENCE)
+        return names(db)
+
+    before = asyncio.create_task(database.read(slow))
+    await asyncio.to_thread(under_way.wait, PATIENCE)
+    rewriting = asyncio.create_task(database.rewrite())
+    after = [asyncio.create_task(database.read(names)) for _ in range(4)]
+    go_on.set()
+    await rewriting
+    assert all("a" in each for each in await asyncio.gather(before, *after))
+
+
+async def test_a_closed_database_is_not_read(tmp_path: Path) -> None:
+    database = Database.in_dir(tmp_path)
+    for _ in range(3):  # more often than there are readers
+        with pytest.raises(DomainError, match="not open"):
+            await database.read(names)
+    await database.open()
+    await database.close()
+    with pytest.raises(DomainError, match="not open"):
+        await database.read(names)
+
+
 async def test_a_list_column_can_be_updated_twice_in_one_transaction(database: Database) -> None:
     def twice(db: duckdb.DuckDBPyConnection) -> object:
         db.execute("CREATE TABLE t (id UUID PRIMARY KEY, tags VARCHAR[])")

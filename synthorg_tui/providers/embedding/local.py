@@ -5,12 +5,14 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
 
 T = TypeVar("T")
+
+_Batch: TypeAlias = tuple[Sequence[int], Callable[[], Vectors]]
 
 _MAX_THREADS = 4
 
@@ -47,7 +49,7 @@ class LocalEmbedder(ABC):
         """Length of a vector."""
 
     @abstractmethod
-    def _plan(self, texts: Sequence[str]) -> Sequence[tuple[Sequence[int], Callable[[], Vectors]]]:
+    def _plan(self, texts: Sequence[str]) -> Sequence[_Batch]:
         """Splits texts into batches: positions, and what computes their unit vectors."""
 
     @abstractmethod
@@ -55,17 +57,22 @@ class LocalEmbedder(ABC):
         """Frees the model."""
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        plan = await self._run(lambda: self._plan(texts)) if texts else ()
+        planned, first = await self._run(lambda: self._begin(texts)) if texts else ([], None)
         import numpy as np  # not before the plan, which loads it beside us
 
         vectors = np.empty((len(texts), self.dims), dtype=np.float32)
-        for positions, compute in plan:
-            vectors[np.asarray(positions)] = await self._run(compute)
+        for at, (positions, compute) in enumerate(planned):
+            vectors[np.asarray(positions)] = first if at == 0 else await self._run(compute)
         return vectors
 
     async def embed_query(self, text: str) -> Vectors:
         vector: Vectors = (await self.embed([text]))[0]
         return vector
+
+    def _begin(self, texts: Sequence[str]) -> tuple[Sequence[_Batch], Vectors]:
+        """The plan and what its first batch gives: all of a query, in one go."""
+        batches = self._plan(texts)
+        return batches, batches[0][1]()
 
     async def close(self) -> None:
         if self._executor is None:

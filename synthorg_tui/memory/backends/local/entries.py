@@ -3,12 +3,12 @@
 from datetime import UTC
 
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.memory.backends.local.rows import MemoryRow
+from synthorg_tui.memory.backends.local.rows import FoundRow, MemoryRow
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
 from synthorg_tui.persistence.times import aware
 
 
-def entry_from_row(row: MemoryRow, *, relevance: float | None = None) -> MemoryEntry:
+def entry_from_row(row: MemoryRow | FoundRow, *, relevance: float | None = None) -> MemoryEntry:
     """The memory as the rest of the program sees it."""
     return MemoryEntry(
         id=row.id,

@@ -6,7 +6,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from synthorg_tui.core.enums import MemoryLevel
-from synthorg_tui.memory.backends.local.rows import SELECTED, MemoryRow, row_from_sql
+from synthorg_tui.memory.backends.local.rows import (
+    FOUND,
+    SELECTED,
+    FoundRow,
+    MemoryRow,
+    found_from_sql,
+    row_from_sql,
+)
 from synthorg_tui.persistence.times import naive_utc
 
 if TYPE_CHECKING:
@@ -132,6 +139,17 @@ def rows_by_id(db: "Connection", ids: Sequence[str]) -> dict[str, MemoryRow]:
     ).fetchall()
     rows = map(row_from_sql, found)
     return {row.id: row for row in rows}
+
+
+def found_by_id(db: "Connection", ids: Sequence[str]) -> dict[str, FoundRow]:
+    """What makes entries of rows, deleted ones included, by id."""
+    wanted = known_ids(ids)
+    if not wanted:
+        return {}
+    found = db.execute(
+        f"SELECT {FOUND} FROM memories m WHERE m.id IN (SELECT unnest(?::UUID[]))", [wanted]
+    ).fetchall()
+    return {row.id: row for row in map(found_from_sql, found)}
 
 
 def row_by_id(db: "Connection", memory_id: str) -> MemoryRow | None:

@@ -55,8 +55,30 @@ class MemoryRow(NamedTuple):
     source_kind: str
 
 
+class FoundRow(NamedTuple):
+    """What of a row makes an entry; each column that isn't read saves a search some time."""
+
+    id: str
+    agent_id: str
+    namespace: str
+    category: str
+    content: str
+    source: str | None
+    confidence: float
+    tags: tuple[str, ...]
+    created_at: datetime
+    updated_at: datetime | None
+    expires_at: datetime | None
+    deleted_at: datetime | None
+
+
+def _selected(names: Sequence[str]) -> str:
+    return ", ".join(f"m.{'id::VARCHAR' if name == 'id' else name}" for name in names)
+
+
 COLUMNS = MemoryRow._fields
-SELECTED = ", ".join(f"m.{'id::VARCHAR' if name == 'id' else name}" for name in COLUMNS)
+SELECTED = _selected(COLUMNS)
+FOUND = _selected(FoundRow._fields)
 
 
 def row_from_sql(values: tuple[object, ...]) -> MemoryRow:
@@ -65,6 +87,12 @@ def row_from_sql(values: tuple[object, ...]) -> MemoryRow:
     tags = named["tags"]
     named["tags"] = tuple(tags) if isinstance(tags, list) else ()
     return MemoryRow(**named)  # type: ignore[arg-type]
+
+
+def found_from_sql(values: tuple[object, ...]) -> FoundRow:
+    """The row that a ``SELECT`` of ``FOUND`` gave."""
+    row = FoundRow._make(values)
+    return row._replace(tags=tuple(row.tags))
 
 
 def with_tags(row: MemoryRow, tags: Sequence[str]) -> MemoryRow:

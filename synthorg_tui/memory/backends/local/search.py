@@ -8,7 +8,7 @@ from typing import NamedTuple
 from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.core import Core
 from synthorg_tui.memory.backends.local.entries import entry_from_row
-from synthorg_tui.memory.backends.local.rows import MemoryRow
+from synthorg_tui.memory.backends.local.rows import FoundRow
 from synthorg_tui.memory.errors import MemoryRetrievalError
 from synthorg_tui.memory.index.protocol import (
     IndexFilter,
@@ -158,7 +158,7 @@ class Search:
     async def _entries(
         self, ranked: Sequence[FusedHit], query: MemoryQuery
     ) -> tuple[SearchHit, ...]:
-        rows = await self._core.read(lambda db: queries.rows_by_id(db, [hit.id for hit in ranked]))
+        rows = await self._core.read(lambda db: queries.found_by_id(db, [hit.id for hit in ranked]))
         return tuple(
             SearchHit(
                 entry=entry_from_row(rows[hit.id], relevance=hit.fused),
@@ -170,7 +170,7 @@ class Search:
             if hit.id in rows and self._is_live(rows[hit.id]) and hit.fused >= query.min_relevance
         )
 
-    def _is_live(self, row: MemoryRow) -> bool:
+    def _is_live(self, row: FoundRow) -> bool:
         expiry = aware(row.expires_at)
         return row.deleted_at is None and (expiry is None or expiry > self._core.clock.now())
 

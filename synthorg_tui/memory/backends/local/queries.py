@@ -131,25 +131,21 @@ def known_ids(ids: Sequence[str]) -> list[str]:
 
 def rows_by_id(db: "Connection", ids: Sequence[str]) -> dict[str, MemoryRow]:
     """Rows, deleted ones included, by id."""
-    wanted = known_ids(ids)
-    if not wanted:
-        return {}
-    found = db.execute(
-        f"SELECT {SELECTED} FROM memories m WHERE m.id IN (SELECT unnest(?::UUID[]))", [wanted]
-    ).fetchall()
-    rows = map(row_from_sql, found)
-    return {row.id: row for row in rows}
+    return {row.id: row for row in map(row_from_sql, _of_ids(db, ids, SELECTED))}
 
 
 def found_by_id(db: "Connection", ids: Sequence[str]) -> dict[str, FoundRow]:
     """What makes entries of rows, deleted ones included, by id."""
+    return {row.id: row for row in map(found_from_sql, _of_ids(db, ids, FOUND))}
+
+
+def _of_ids(db: "Connection", ids: Sequence[str], columns: str) -> list[tuple[object, ...]]:
     wanted = known_ids(ids)
     if not wanted:
-        return {}
-    found = db.execute(
-        f"SELECT {FOUND} FROM memories m WHERE m.id IN (SELECT unnest(?::UUID[]))", [wanted]
+        return []
+    return db.execute(
+        f"SELECT {columns} FROM memories m WHERE m.id IN (SELECT unnest(?::UUID[]))", [wanted]
     ).fetchall()
-    return {row.id: row for row in map(found_from_sql, found)}
 
 
 def row_by_id(db: "Connection", memory_id: str) -> MemoryRow | None:

@@ -1,1 +1,1 @@
-"""Benchmarks: each prints a table and is rerun by one command."""
+"""Benchmarks: each is one command and prints a table, or data with ``--json``."""

@@ -3,11 +3,11 @@
     python -m benchmarks.hooks --memories 100000 [--data-dir DIR]
 
 Each hook is a process of its own, as the agent's program starts it: with nobody having the store
-open, so that an owner is started first, and with one there. Counted from the start of the process
-until it has ended. Stored vectors are synthetic, the question is embedded by the bundled model.
+open, so that an owner is started first, and with one there. The time is that of the whole process,
+from its start to its end. Stored vectors are synthetic, the question is embedded by the bundled
+model.
 """
 
-import argparse
 import asyncio
 import json
 import os
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from benchmarks.scale import AGENT, p95, pack, questions
 from benchmarks.synthetic import ensure_filled
-from benchmarks.table import Row, print_table
+from benchmarks.table import Limit, Report, Row, command_line, print_report
 from synthorg_tui.persistence.lock import DataDirLock
 
 COLD = 7
@@ -41,13 +41,13 @@ def hook(data_dir: Path, prompt: str) -> float:
 
 
 def given_up(data_dir: Path) -> int:
-    """How many hooks said why they gave the agent nothing, ever."""
+    """How many hooks have ever logged why they gave the agent nothing."""
     log = data_dir / "hooks.log"
     return log.read_text(encoding="utf-8").count(" UserPromptSubmit: ") if log.exists() else 0
 
 
 def end_owner(data_dir: Path) -> None:
-    """Have whoever owns the store leave, and wait until it has."""
+    """End the process that owns the store, and wait until the store is free."""
     owner = json.loads((data_dir / "owner.lock").read_bytes() or b"null")
     if owner is None:
         return
@@ -64,7 +64,7 @@ def measure(data_dir: Path, memories: int) -> list[Row]:
     asyncio.run(pack(data_dir))
     prompts = iter(questions(COLD + WARM + 1, seed=41))
     cold = []
-    before = given_up(data_dir)
+    given_up_before = given_up(data_dir)
     for _ in range(COLD):
         cold.append(hook(data_dir, next(prompts)))
         end_owner(data_dir)
@@ -73,28 +73,26 @@ def measure(data_dir: Path, memories: int) -> list[Row]:
     time.sleep(SETTLED)
     warm = [hook(data_dir, next(prompts)) for _ in range(WARM)]
     end_owner(data_dir)
-    late = given_up(data_dir) - before
+    late = given_up(data_dir) - given_up_before
     return [
-        Row("nobody has the store open, median", f"{statistics.median(cold):.0f} ms"),
-        Row("nobody has the store open, worst", *_held(max(cold), 1_500)),
-        Row("somebody has, median", f"{statistics.median(warm):.0f} ms"),
-        Row("somebody has, p95", *_held(p95(warm), 150)),
-        Row("hooks that gave up", f"{late} of {COLD + WARM}", "0", late == 0),
+        Row("nobody has the store open, median", statistics.median(cold), "ms"),
+        Row("nobody has the store open, worst", max(cold), "ms", Limit("<=", 1_500)),
+        Row("somebody has, median", statistics.median(warm), "ms"),
+        Row("somebody has, p95", p95(warm), "ms", Limit("<=", 150)),
+        Row("hooks that gave up", late, f"of {COLD + WARM}", Limit("<=", 0)),
+        Row("load of the machine", os.getloadavg()[0], digits=1),
     ]
 
 
-def _held(milliseconds: float, bound: float) -> tuple[str, str, bool]:
-    return f"{milliseconds:.0f} ms", f"<= {bound:.0f} ms", milliseconds <= bound
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = command_line(__doc__)
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--data-dir", type=Path, help="keep the store here and reuse it")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        rows = measure(given.data_dir or Path(scratch), given.memories)
-    print_table(f"a hook at {given.memories:,} memories, load {os.getloadavg()[0]:.1f}", rows)
+        rows = measure(options.data_dir or Path(scratch), options.memories)
+    report = Report("hooks", {"memories": options.memories}, rows)
+    print_report(report, as_json=options.json)
 
 
 if __name__ == "__main__":

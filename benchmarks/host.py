@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from benchmarks.table import Row, print_table
+from benchmarks.table import Limit, Report, Row, command_line, print_report
 from benchmarks.terminal import on_terminal
 from synthorg_tui.agents.models import AgentIdentity
 from synthorg_tui.agents.session import AgentSession
@@ -49,7 +49,7 @@ def query(random_: random.Random) -> str:
 
 
 async def work(agent: str, calls: int, data_dir: Path, config: Path) -> dict[str, Any]:
-    """One agent's calls, mixed; what went wrong, what it wrote and how long searches took."""
+    """Make one agent's calls, mixed; returns its errors, its writes and the time of each search."""
     random_ = random.Random(agent)
     connection = AgentConnection(data_dir, AgentIdentity(agent), config_path=config, patience=10)
     await connection.tools()
@@ -76,9 +76,9 @@ async def work(agent: str, calls: int, data_dir: Path, config: Path) -> dict[str
 
 
 async def in_process(data_dir: Path, searches: int) -> list[float]:
-    """The same search without a wire."""
+    """How many seconds the same searches take without a wire."""
     random_ = random.Random("alone")
-    taken = []
+    durations = []
     async with Engine.open(RootConfig.model_validate(SETTINGS), data_dir=data_dir) as engine:
         await engine.gateway.open()
         session: AgentSession = engine.gateway.connect(AgentIdentity(AGENTS[0]))
@@ -86,8 +86,8 @@ async def in_process(data_dir: Path, searches: int) -> list[float]:
         for _ in range(searches):
             started = time.perf_counter()
             await session.call(SEARCH, {"query": query(random_)})
-            taken.append(time.perf_counter() - started)
-    return taken
+            durations.append(time.perf_counter() - started)
+    return durations
 
 
 async def commands(data_dir: Path, config: Path, stop: asyncio.Event) -> list[int]:
@@ -111,7 +111,6 @@ async def commands(data_dir: Path, config: Path, stop: asyncio.Event) -> list[in
 
 async def agents(calls: int, data_dir: Path, config: Path) -> list[dict[str, Any]]:
     """Both agents at once, each in its process."""
-    each = calls // len(AGENTS)
     running = [
         await asyncio.create_subprocess_exec(
             sys.executable,
@@ -120,7 +119,7 @@ async def agents(calls: int, data_dir: Path, config: Path) -> list[dict[str, Any
             "--agent",
             agent,
             "--calls",
-            str(each),
+            str(calls // len(AGENTS)),
             "--data-dir",
             str(data_dir),
             "--config",
@@ -139,7 +138,7 @@ def own(arguments: list[str]) -> None:
 
 
 async def listening(data_dir: Path) -> int:
-    """The process that listens, once one does."""
+    """Wait until a process listens; returns its id."""
     while True:
         try:
             connection = await connect(data_dir, role="benchmark")
@@ -153,33 +152,34 @@ async def listening(data_dir: Path) -> int:
 async def missing(data_dir: Path, written: list[str]) -> int:
     """How many of the written memories the store doesn't have."""
     async with Engine.open(RootConfig.model_validate(SETTINGS), data_dir=data_dir) as engine:
-        kept: set[str] = set()
+        stored: set[str] = set()
         for agent in AGENTS:
             offset = 0
             while True:
                 page = await engine.desk.browse(
                     BrowseFilter(agents=(agent,)), offset=offset, limit=300
                 )
-                kept |= {entry.content for entry in page.entries}
+                stored |= {entry.content for entry in page.entries}
                 offset += len(page.entries)
                 if not page.entries:
                     break
-    return len(set(written) - kept)
+    return len(set(written) - stored)
 
 
 async def inside(data_dir: Path, calls: int) -> list[float]:
-    """How long the owner itself took for the searches of this run."""
+    """How many seconds the owner itself needed for the searches of this run."""
     async with Engine.open(RootConfig.model_validate(SETTINGS), data_dir=data_dir) as engine:
         await engine.gateway.open()
         recorded = await engine.gateway.calls(limit=calls)
     return [call.milliseconds / 1000 for call in recorded if call.name == SEARCH]
 
 
-async def measure(calls: int, data_dir: Path, *, headless: bool) -> list[Row]:
-    """The whole table."""
+async def load(
+    calls: int, data_dir: Path, *, headless: bool
+) -> tuple[list[dict[str, Any]], list[int]]:
+    """Run an owner, the agents and a command line; returns the agents' results, the exit codes."""
     config = data_dir.parent / "company.json.yaml"
     config.write_text(json.dumps(SETTINGS))
-    await in_process(data_dir, 5)  # makes the store
     options = ["--data-dir", str(data_dir), "--config", str(config)]
     owner = threading.Thread(target=own, args=([*options, *(["serve"] if headless else [])],))
     owner.start()
@@ -191,7 +191,13 @@ async def measure(calls: int, data_dir: Path, *, headless: bool) -> list[Row]:
     codes = await shell
     os.kill(pid, signal.SIGTERM)
     await asyncio.to_thread(owner.join)
-    searches = [time_ for result in results for time_ in result["searches"]]
+    return results, codes
+
+
+async def measure(calls: int, data_dir: Path, *, headless: bool) -> list[Row]:
+    await in_process(data_dir, 5)  # makes the store
+    results, codes = await load(calls, data_dir, headless=headless)
+    searches = [seconds for result in results for seconds in result["searches"]]
     written = [text for result in results for text in result["written"]]
     errors = [text for result in results for text in result["errors"]]
     lost = await missing(data_dir, written)
@@ -199,47 +205,46 @@ async def measure(calls: int, data_dir: Path, *, headless: bool) -> list[Row]:
     alone = await in_process(data_dir, 100)  # now: on the same memories as over the wire
     near, busy, far = p95(alone), p95(beside), p95(searches)
     failed = sum(code != 0 for code in codes)
+    none = Limit("<=", 0)
     return [
-        Row("calls of agents", f"{calls}"),
-        Row("errors told to agents", f"{len(errors)}", "0", not errors),
-        Row("commands beside them, failed", f"{failed} of {len(codes)}", "0", not failed),
-        Row("writes lost", f"{lost} of {len(written)}", "0", not lost),
-        Row("search in the process, p95", f"{near * 1000:.1f} ms"),
-        Row("the same with all of this beside it", f"{busy * 1000:.1f} ms"),
-        _far("search over the wire, p95", far, near),
-        _far("against the process with all of this", far, busy),
-        Row("search over the wire, p50", f"{statistics.median(searches) * 1000:.1f} ms"),
+        Row("calls of agents", calls),
+        Row("errors shown to agents", len(errors), hold=none),
+        Row("commands beside them, failed", failed, f"of {len(codes)}", none),
+        Row("writes lost", lost, f"of {len(written)}", none),
+        Row("search in the process, p95", near, "ms", digits=1),
+        Row("the same with all of this beside it", busy, "ms", digits=1),
+        Row("search over the wire, p95", far, "ms", _over_wire(near), digits=1),
+        Row("against the process with all of this", far, "ms", _over_wire(busy), digits=1),
+        Row("search over the wire, p50", statistics.median(searches) * 1_000, "ms", digits=1),
     ]
 
 
-def _far(name: str, seconds: float, near: float) -> Row:
-    limit = 2 * near + 0.010
-    held = seconds <= limit
-    return Row(name, f"{seconds * 1000:.1f} ms", f"<= {limit * 1000:.1f} ms", held)
+def _over_wire(near: float) -> Limit:
+    return Limit("<=", 2 * near + 10)
 
 
-def p95(times: list[float]) -> float:
-    """The 95th percentile."""
-    return sorted(times)[int(len(times) * 0.95)]
+def p95(seconds: list[float]) -> float:
+    """The 95th percentile, in milliseconds."""
+    return sorted(seconds)[int(len(seconds) * 0.95)] * 1_000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = command_line(__doc__)
     parser.add_argument("--calls", type=int, default=2000)
     parser.add_argument("--data-dir", type=Path)
     parser.add_argument("--headless", action="store_true")
     parser.add_argument("--agent", help=argparse.SUPPRESS)
     parser.add_argument("--config", type=Path, help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.agent:
-        print(json.dumps(asyncio.run(work(args.agent, args.calls, args.data_dir, args.config))))
+    options = parser.parse_args()
+    if options.agent:
+        outcome = work(options.agent, options.calls, options.data_dir, options.config)
+        print(json.dumps(asyncio.run(outcome)))
         return
     with tempfile.TemporaryDirectory() as folder:
-        data_dir = args.data_dir or Path(folder) / "data"
-        rows = asyncio.run(measure(args.calls, data_dir, headless=args.headless))
-    print_table(
-        f"one owner, two agents and a command line ({'serve' if args.headless else 'app'})", rows
-    )
+        data_dir = options.data_dir or Path(folder) / "data"
+        rows = asyncio.run(measure(options.calls, data_dir, headless=options.headless))
+    parameters = {"calls": options.calls, "owner": "serve" if options.headless else "app"}
+    print_report(Report("host", parameters, rows), as_json=options.json)
 
 
 if __name__ == "__main__":

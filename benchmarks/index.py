@@ -6,7 +6,6 @@ Both hold the same points and answer the same queries, filtered to one agent of 
 Loading 50,000 points into the in-process mode takes minutes.
 """
 
-import argparse
 import asyncio
 import statistics
 import tempfile
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from benchmarks.table import Row, print_table
+from benchmarks.table import Report, Row, command_line, print_report
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.index.protocol import IndexFilter, IndexPoint, SparseVector, VectorIndex
@@ -95,15 +94,15 @@ async def fill(index: VectorIndex, points: int) -> None:
 
 
 async def timed(index: VectorIndex, kind: Kind, asked: Synthetic, queries: int) -> list[float]:
-    """Milliseconds that each of so many queries took."""
-    taken = []
+    """How many milliseconds each of ``queries`` queries took."""
+    durations = []
     for _ in range(queries):
         dense = asked.dense(1)[0] if kind != "sparse" else None
         sparse = asked.sparse(terms=6) if kind != "dense" else None
         started = time.perf_counter()
         await index.search(_WHERE, dense=dense, sparse=sparse, limit=TOP)
-        taken.append((time.perf_counter() - started) * 1_000)
-    return taken
+        durations.append((time.perf_counter() - started) * 1_000)
+    return durations
 
 
 async def _compared(
@@ -145,17 +144,18 @@ def compare(points: int, kinds: Sequence[Kind] = KINDS) -> dict[Kind, tuple[floa
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = command_line(__doc__)
     parser.add_argument("--points", type=int, default=10_000)
-    points = parser.parse_args().points
+    options = parser.parse_args()
     rows = []
-    for kind, (embedded, client) in compare(points).items():
+    for kind, (embedded, client) in compare(options.points).items():
         rows += [
-            Row(f"{kind}: embedded, p50", f"{embedded:.2f} ms"),
-            Row(f"{kind}: qdrant-client local mode, p50", f"{client:.0f} ms"),
-            Row(f"{kind}: ratio", f"{client / embedded:.0f}"),
+            Row(f"{kind}: embedded, p50", embedded, "ms", digits=2),
+            Row(f"{kind}: qdrant-client local mode, p50", client, "ms"),
+            Row(f"{kind}: ratio", client / embedded, "x"),
         ]
-    print_table(f"{points:,} points, one agent of {AGENTS}, top {TOP}", rows)
+    parameters = {"points": options.points, "agents": AGENTS, "top": TOP}
+    print_report(Report("index", parameters, rows), as_json=options.json)
 
 
 if __name__ == "__main__":

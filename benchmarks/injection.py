@@ -6,7 +6,6 @@ Stored vectors are synthetic, queries use the real model. "Unexplained" is the s
 and packing of nothing but what is given: no candidates below the cutoff, no verdicts.
 """
 
-import argparse
 import asyncio
 import statistics
 import tempfile
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.scale import AGENT, milliseconds, p50, p95, questions
 from benchmarks.synthetic import SyntheticVectors, ensure_filled, opened, real_embedder
-from benchmarks.table import Row, print_table
+from benchmarks.table import Limit, Report, Row, command_line, print_report
 from synthorg_tui.core.clock import SystemClock
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.formatter import format_memory_context_with_directive
@@ -45,7 +44,7 @@ async def unexplained(backend: LocalMemoryBackend, text: str) -> None:
 
 
 async def injection(backend: LocalMemoryBackend) -> list[Row]:
-    """Interleaved, so that noise meets all alike; each query is new to the model's cache."""
+    """Time the ways in turns, so that noise slows all alike; no query is in the model's cache."""
     embedder = backend.core.embedder
     shipped = shipped_settings().memory.retrieval
     diverse = shipped.model_copy(update={"diversity_penalty_enabled": True})
@@ -69,39 +68,30 @@ async def injection(backend: LocalMemoryBackend) -> list[Row]:
     asked = [questions(QUERIES, seed=seed + 11) for seed in range(len(works))]
     for texts, work in zip(asked, works, strict=True):
         await work("warm " + texts[0])
-    taken: list[list[float]] = [[] for _ in works]
+    durations: list[list[float]] = [[] for _ in works]
     for number in range(QUERIES):
-        for texts, work, times in zip(asked, works, taken, strict=True):
+        for texts, work, times in zip(asked, works, durations, strict=True):
 
             async def once(_: int, text: str = texts[number], run: object = work) -> None:
                 await run(text)  # type: ignore[operator]
 
             times += await milliseconds(1, once)
-    return rows(*taken)
+    return rows(*durations)
 
 
 def rows(
     embed: list[float], inject: list[float], plain: list[float], diverse: list[float]
 ) -> list[Row]:
-    bound = 2 * p50(embed) + 10
-    cost = statistics.median(inject) / statistics.median(plain) - 1
+    slowest = Limit("<=", 2 * p50(embed) + 10)
+    spread = Limit("<=", 3 * p50(inject))
+    cost = 100 * (statistics.median(inject) / statistics.median(plain) - 1)
     return [
-        Row("embedding the query, p50", f"{p50(embed):.1f} ms"),
-        Row(
-            "task to messages, explained, p50",
-            f"{p50(inject):.1f} ms",
-            f"<= {bound:.1f} ms",
-            p50(inject) <= bound,
-        ),
-        Row(
-            "task to messages, explained, p95",
-            f"{p95(inject):.1f} ms",
-            f"<= {3 * p50(inject):.1f} ms",
-            p95(inject) <= 3 * p50(inject),
-        ),
-        Row("task to messages, unexplained, p50", f"{p50(plain):.1f} ms"),
-        Row("the explanation adds", f"{cost:+.0%}", "< 20%", cost < 0.2),
-        Row("explained and diversified, p50", f"{p50(diverse):.1f} ms"),
+        Row("embedding the query, p50", p50(embed), "ms", digits=1),
+        Row("task to messages, explained, p50", p50(inject), "ms", slowest, digits=1),
+        Row("task to messages, explained, p95", p95(inject), "ms", spread, digits=1),
+        Row("task to messages, unexplained, p50", p50(plain), "ms", digits=1),
+        Row("the explanation adds", cost, "%", Limit("<", 20)),
+        Row("explained and diversified, p50", p50(diverse), "ms", digits=1),
     ]
 
 
@@ -112,13 +102,14 @@ async def measure(data_dir: Path, memories: int) -> list[Row]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = command_line(__doc__)
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--data-dir", type=Path, help="keep the store here and reuse it")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        measured = asyncio.run(measure(given.data_dir or Path(scratch), given.memories))
-    print_table(f"{given.memories:,} memories, 10 agents", measured)
+        measured = asyncio.run(measure(options.data_dir or Path(scratch), options.memories))
+    report = Report("injection", {"memories": options.memories}, measured)
+    print_report(report, as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from textual.widgets import Input
 
 from benchmarks.scale import AGENT, p50, p95, questions
 from benchmarks.synthetic import ensure_filled
-from benchmarks.table import Row, print_table
+from benchmarks.table import Limit, Report, Row, command_line, print_report
 from benchmarks.terminal import on_terminal
 from synthorg_tui.tui.app import MemoryDeskApp, run
 from synthorg_tui.tui.digest_ports import Answer, Ask
@@ -45,7 +45,7 @@ class Echo:
     """Notes how long each key takes until the entry has been drawn with it, in milliseconds."""
 
     def __init__(self) -> None:
-        self.taken: list[float] = []
+        self.durations: list[float] = []
         self._due: deque[tuple[str, float]] = deque()
         self._drawn = ""
 
@@ -66,13 +66,13 @@ class Echo:
     def displayed(self, at: float) -> None:
         """What was drawn until now has been written to the terminal."""
         while self._due and self._drawn.startswith(self._due[0][0]):
-            self.taken.append((at - self._due.popleft()[1]) * 1_000)
+            self.durations.append((at - self._due.popleft()[1]) * 1_000)
 
 
 class Typed(MemoryDeskApp):
     """Opens the Digest pane, types, and notes when each answer was drawn."""
 
-    taken: ClassVar[dict[str, list[float]]] = {"single": [], "burst": [], "engine": []}
+    durations: ClassVar[dict[str, list[float]]] = {"single": [], "burst": [], "engine": []}
     echo: ClassVar[Echo] = Echo()
     displayed = 0.0
 
@@ -98,7 +98,7 @@ class Typed(MemoryDeskApp):
             await self._singly(screen, task)
         for task in questions(BURSTS, seed=37):
             await self._in_a_burst(screen, task)
-        self.taken["echo"] = self.echo.taken
+        self.durations["echo"] = self.echo.durations
         self.exit()
 
     def _watch(self, screen: DigestScreen) -> None:
@@ -114,17 +114,17 @@ class Typed(MemoryDeskApp):
         await self._begin(screen, task[:-KEYS_A_TASK])
         for end in range(len(task) - KEYS_A_TASK + 1, len(task) + 1):
             await asyncio.sleep(PAUSE)
-            self.taken["single"].append(await self._answered(screen, task[:end]))
+            self.durations["single"].append(await self._answered(screen, task[:end]))
             answer = screen.digest.answer
             assert answer is not None
-            self.taken["engine"].append(answer.milliseconds)
+            self.durations["engine"].append(answer.milliseconds)
 
     async def _in_a_burst(self, screen: DigestScreen, task: str) -> None:
         await self._begin(screen, task[:-BURST_KEYS])
         for end in range(len(task) - BURST_KEYS + 1, len(task)):
             self._type(task[:end])
             await asyncio.sleep(PACE)
-        self.taken["burst"].append(await self._answered(screen, task))
+        self.durations["burst"].append(await self._answered(screen, task))
 
     async def _begin(self, screen: DigestScreen, task: str) -> None:
         entry = screen.query_one("#task", Input)
@@ -159,25 +159,26 @@ class Typed(MemoryDeskApp):
 def child(result: Path, data_dir: Path) -> None:
     """Type into the app on the store and write what was measured."""
     run(data_dir=data_dir, app_type=Typed)
-    result.write_text(json.dumps(Typed.taken), encoding="utf-8")
+    result.write_text(json.dumps(Typed.durations), encoding="utf-8")
 
 
-def within(what: str, values: list[float], most: float) -> list[Row]:
-    """Median and 95th percentile, which has to hold ``most`` milliseconds."""
+def within(name: str, values: list[float], limit: float) -> list[Row]:
+    """The median and the 95th percentile, which is limited, in milliseconds."""
     return [
-        Row(f"{what}, p50", f"{p50(values):.0f} ms"),
-        Row(f"{what}, p95", f"{p95(values):.0f} ms", f"<= {most:.0f} ms", p95(values) <= most),
+        Row(f"{name}, p50", p50(values), "ms"),
+        Row(f"{name}, p95", p95(values), "ms", Limit("<=", limit)),
     ]
 
 
-def rows(taken: dict[str, list[float]]) -> list[Row]:
-    engine = taken["engine"]
+def rows(durations: dict[str, list[float]]) -> list[Row]:
+    engine = durations["engine"]
     return [
-        *within("a single key to its answer", taken["single"], ANSWER_WITHIN),
-        Row("of which the engine, p50", f"{p50(engine):.0f} ms"),
-        Row("of which the engine, p95", f"{p95(engine):.0f} ms"),
-        *within("last key of a burst to its answer", taken["burst"], ANSWER_WITHIN),
-        *within("any key to its echo", taken["echo"], ECHO_WITHIN),
+        *within("a single key to its answer", durations["single"], ANSWER_WITHIN),
+        Row("of which the engine, p50", p50(engine), "ms"),
+        Row("of which the engine, p95", p95(engine), "ms"),
+        *within("last key of a burst to its answer", durations["burst"], ANSWER_WITHIN),
+        *within("any key to its echo", durations["echo"], ECHO_WITHIN),
+        Row("load of the machine", os.getloadavg()[0], digits=1),
     ]
 
 
@@ -190,18 +191,18 @@ def measure(data_dir: Path, memories: int) -> list[Row]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = command_line(__doc__)
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--data-dir", type=Path, help="keep the store here and reuse it")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.child:
-        child(given.child, given.data_dir)
+    options = parser.parse_args()
+    if options.child:
+        child(options.child, options.data_dir)
         return
     with tempfile.TemporaryDirectory() as scratch:
-        measured = measure(given.data_dir or Path(scratch), given.memories)
-    load = os.getloadavg()[0]
-    print_table(f"{given.memories:,} memories, 10 agents, load {load:.1f}", measured)
+        measured = measure(options.data_dir or Path(scratch), options.memories)
+    report = Report("keystrokes", {"memories": options.memories}, measured)
+    print_report(report, as_json=options.json)
 
 
 if __name__ == "__main__":

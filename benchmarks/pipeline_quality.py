@@ -1,4 +1,4 @@
-"""What agents are really given: the whole pipeline, through ``engine.injection``."""
+"""Measures the memories that agents are given by the whole pipeline, ``engine.injection``."""
 
 import tempfile
 from collections.abc import AsyncIterator, Sequence
@@ -17,13 +17,13 @@ from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.settings.loader import shipped_settings
 
 BUDGET = 1_000_000
-"""Tokens; enough for all, since packing isn't what is measured."""
+"""Tokens; enough for every memory, since packing isn't measured."""
 _BATCH = 500
 
 
 @dataclass(frozen=True)
-class Told:
-    """A memory of a file: its key, whose it is, what it says and when."""
+class DatedMemory:
+    """A memory of a file: its key, its agent, its content and its date."""
 
     key: str
     agent: str
@@ -34,10 +34,10 @@ class Told:
 class DayAfter:
     """A clock that shows the day after an agent's last memory."""
 
-    def __init__(self, memories: Sequence[Told]) -> None:
+    def __init__(self, memories: Sequence[DatedMemory]) -> None:
         self._last: dict[str, datetime] = {}
-        for told in memories:
-            self._last[told.agent] = max(told.at, self._last.get(told.agent, told.at))
+        for memory in memories:
+            self._last[memory.agent] = max(memory.at, self._last.get(memory.agent, memory.at))
         self._now = max(self._last.values())
 
     def turn_to(self, agent: str) -> None:
@@ -55,17 +55,17 @@ class Pipeline:
         self._clock = clock
         self._keys: dict[str, str] = {}
 
-    async def fill(self, memories: Sequence[Told]) -> None:
+    async def fill(self, memories: Sequence[DatedMemory]) -> None:
         assert isinstance(self._engine.memory, BatchStore)
-        for agent in dict.fromkeys(told.agent for told in memories):
-            own = [told for told in memories if told.agent == agent]
+        for agent in dict.fromkeys(memory.agent for memory in memories):
+            own = [memory for memory in memories if memory.agent == agent]
             for first in range(0, len(own), _BATCH):
                 batch = own[first : first + _BATCH]
                 outcome = await self._engine.memory.store_many(
-                    agent, [_draft(told) for told in batch], actor="benchmark"
+                    agent, [_draft(memory) for memory in batch], actor="benchmark"
                 )
                 skipped = {key for key, _ in outcome.skipped}
-                added = [told.key for told in batch if told.key not in skipped]
+                added = [memory.key for memory in batch if memory.key not in skipped]
                 self._keys.update(zip(outcome.added, added, strict=True))
 
     async def given(
@@ -79,8 +79,8 @@ class Pipeline:
 
 
 @asynccontextmanager
-async def filled(memories: Sequence[Told]) -> AsyncIterator[Pipeline]:
-    """A pipeline over the memories, with the settings as shipped, gone afterwards."""
+async def filled(memories: Sequence[DatedMemory]) -> AsyncIterator[Pipeline]:
+    """A pipeline over the memories, as the engine is shipped; its store is deleted at the end."""
     with tempfile.TemporaryDirectory() as directory:
         clock = DayAfter(memories)
         opening = Engine.open(shipped_settings(), data_dir=Path(directory), clock=clock)
@@ -121,14 +121,14 @@ def variants() -> dict[str, MemoryRetrievalConfig]:
     }
 
 
-def _draft(told: Told) -> MemoryDraft:
+def _draft(memory: DatedMemory) -> MemoryDraft:
     return MemoryDraft(
         request=MemoryStoreRequest(
             category=MemoryCategory.EPISODIC,
-            content=told.content,
+            content=memory.content,
             metadata=MemoryMetadata(tags=("non-inferable",)),
         ),
-        key=told.key,
-        created_at=told.at,
+        key=memory.key,
+        created_at=memory.at,
         level=MemoryLevel.PERSISTENT,
     )

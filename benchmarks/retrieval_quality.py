@@ -1,4 +1,4 @@
-"""How well memories are found: recall of evidence on a LoCoMo file, and what nonsense gets.
+"""How well a search finds memories: recall of evidence on a LoCoMo file, and nonsense rejected.
 
 Usage: python -m benchmarks.retrieval_quality --data FILE [--limit-conversations N]
 
@@ -8,7 +8,6 @@ among them. ``fused`` is what a search lists; the other rows are its two sources
 last table is what agents are given: the whole pipeline, in each configuration worth comparing.
 """
 
-import argparse
 import asyncio
 import json
 import random
@@ -24,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.nonsense import NONSENSE
-from benchmarks.pipeline_quality import Pipeline, Told, filled, variants
+from benchmarks.pipeline_quality import DatedMemory, Pipeline, filled, variants
+from benchmarks.table import Grid, Report, Row, command_line
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.index.protocol import IndexFilter, IndexHits, IndexPoint, SparseVector
@@ -60,7 +60,7 @@ class Question:
 class Data:
     """Memories as (id, agent, content), questions, and how many had no known evidence.
 
-    ``dates`` tells when a memory was told, as far as the file does.
+    ``dates`` holds when memories were said, for those whose date the file has.
     """
 
     memories: list[tuple[str, str, str]]
@@ -68,9 +68,9 @@ class Data:
     skipped: int
     dates: dict[str, datetime]
 
-    def told(self) -> list[Told]:
+    def dated_memories(self) -> list[DatedMemory]:
         """The memories with their dates; those without one are from ``NOW``."""
-        return [Told(*memory, at=self.dates.get(memory[0], NOW)) for memory in self.memories]
+        return [DatedMemory(*memory, at=self.dates.get(memory[0], NOW)) for memory in self.memories]
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Bench:
         return Searched(question, hits, fused, coverage)
 
 
-def quality(answers: Sequence[tuple[Question, list[str]]]) -> list[str]:
+def quality(answers: Sequence[tuple[Question, list[str]]]) -> list[float]:
     """Recall of the evidence in the first 5, 10, 20, and the mean reciprocal rank in 20."""
     recalls: dict[int, float] = dict.fromkeys(CUTS, 0.0)
     reciprocal = 0.0
@@ -207,38 +207,35 @@ def quality(answers: Sequence[tuple[Question, list[str]]]) -> list[str]:
         first = next((rank for rank, key in enumerate(ids, 1) if key in evidence), None)
         reciprocal += 1 / first if first else 0.0
     values = [*recalls.values(), reciprocal]
-    return [f"{value / max(1, len(answers)):.3f}" for value in values]
+    return [value / max(1, len(answers)) for value in values]
 
 
-def quality_table(results: Sequence[Searched]) -> str:
-    rows: dict[str, Callable[[Searched], list[str]]] = {
+def quality_grid(results: Sequence[Searched]) -> Grid:
+    rankings: dict[str, Callable[[Searched], list[str]]] = {
         "dense": lambda result: [hit.id for hit in result.hits.dense],
         "sparse": lambda result: [hit.id for hit in result.hits.sparse],
         "fused, no cutoff": lambda result: [hit.id for hit in result.fused],
         "fused": lambda result: result.listed(),
     }
-    return _table(
-        ("", *(f"R@{cut}" for cut in CUTS), "MRR"),
-        [
-            (name, *quality([(result.question, ranked(result)) for result in results]))
-            for name, ranked in rows.items()
-        ],
-    )
+    lines = {
+        name: quality([(result.question, ranked(result)) for result in results])
+        for name, ranked in rankings.items()
+    }
+    return Grid("", (*(f"R@{cut}" for cut in CUTS), "MRR"), lines)
 
 
-async def pipeline_table(pipeline: Pipeline, data: Data) -> str:
+async def pipeline_grid(pipeline: Pipeline, data: Data) -> Grid:
     """What agents are given with each configuration."""
-    rows = []
+    lines = {}
     for name, retrieval in variants().items():
         answers = [(q, await pipeline.given(q.agent, q.text, retrieval)) for q in data.questions]
         answered = sum(bool(ids) for _, ids in answers) / max(1, len(answers))
-        given = sum(len(ids) for _, ids in answers) / max(1, len(answers))
-        rows.append((name, *quality(answers), f"{answered:.3f}", f"{given:.1f}"))
-    head = ("given", *(f"R@{cut}" for cut in CUTS), "MRR", "answered", "memories")
-    return _table(head, rows)
+        memories = sum(len(ids) for _, ids in answers) / max(1, len(answers))
+        lines[name] = [*quality(answers), answered, memories]
+    return Grid("given", (*(f"R@{cut}" for cut in CUTS), "MRR", "answered", "memories"), lines)
 
 
-async def rejection(pipeline: Pipeline, data: Data) -> str:
+async def rejection(pipeline: Pipeline, data: Data) -> Row:
     """The share of nonsense for which agents are given nothing, as shipped; asked in turn."""
     nonsense = [question.text for group in nonsense_questions().values() for question in group]
     agents = list(dict.fromkeys(agent for _, agent, _ in data.memories))
@@ -246,20 +243,21 @@ async def rejection(pipeline: Pipeline, data: Data) -> str:
         not await pipeline.given(agents[number % len(agents)], text)
         for number, text in enumerate(nonsense)
     ]
-    return f"nonsense for which agents are given nothing: {sum(silent) / len(silent):.3f}"
+    share = sum(silent) / len(silent)
+    return Row("nonsense for which agents are given nothing", share, digits=3)
 
 
-def cutoff_table(real: Sequence[Searched], nonsense: dict[str, list[Searched]]) -> str:
+def cutoff_grid(real: Sequence[Searched], nonsense: dict[str, list[Searched]]) -> Grid:
     """The share of real questions answered and of nonsense not answered, by threshold."""
-    rows = []
+    lines = {}
     for threshold in THRESHOLDS:
         cutoff = DEFAULT_CUTOFF._replace(convincing=threshold)
         rejected = [1 - _answered(results, cutoff) for results in nonsense.values()]
         everything = [result for results in nonsense.values() for result in results]
         shares = [_answered(real, cutoff), 1 - _answered(everything, cutoff), *rejected]
         mark = " (default)" if threshold == DEFAULT_CUTOFF.convincing else ""
-        rows.append((f"{threshold:.2f}{mark}", *(f"{share:.3f}" for share in shares)))
-    return _table(("convincing", "real answered", "nonsense rejected", *nonsense), rows)
+        lines[f"{threshold:.2f}{mark}"] = shares
+    return Grid("convincing", ("real answered", "nonsense rejected", *nonsense), lines)
 
 
 def _answered(results: Sequence[Searched], cutoff: RelevanceCutoff) -> float:
@@ -282,18 +280,26 @@ def nonsense_questions() -> dict[str, list[Question]]:
     return {name: [Question(q, "", frozenset()) for q in group] for name, group in queries.items()}
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in (head, *rows)
-    )
+@dataclass(frozen=True)
+class Quality:
+    """What a run measured: how much it read, three comparisons and the answers to nonsense."""
+
+    counts: tuple[Row, ...]
+    grids: tuple[Grid, ...]
+    rejected: Row
+
+    def as_rows(self) -> list[Row]:
+        grids = [row for grid in self.grids for row in grid.as_rows()]
+        return [*self.counts, *grids, self.rejected]
+
+    def as_table(self) -> str:
+        counts = ", ".join(f"{row.value:.0f} {row.name}" for row in self.counts)
+        rejected = f"{self.rejected.name}: {self.rejected.value:.3f}"
+        return "\n\n".join((counts, *(grid.as_table() for grid in self.grids), rejected))
 
 
-async def run(path: Path, limit: int | None) -> str:
+async def run(path: Path, limit: int | None) -> Quality:
+    """Measure a file: its first ``limit`` conversations, or all without a limit."""
     data = load(path, limit)
     embedder = create_embedder(MiniLMConfig())
     with tempfile.TemporaryDirectory() as directory:
@@ -304,24 +310,31 @@ async def run(path: Path, limit: int | None) -> str:
         nonsense = {n: await bench.search(qs) for n, qs in nonsense_questions().items()}
         await index.close()
     await embedder.close()
-    async with filled(data.told()) as pipeline:
-        given = await pipeline_table(pipeline, data)
+    async with filled(data.dated_memories()) as pipeline:
+        given = await pipeline_grid(pipeline, data)
         rejected = await rejection(pipeline, data)
-    counts = f"{len(data.memories)} memories ({rate:.0f} embedded a second), "
-    counts += f"{len(data.questions)} questions, {data.skipped} skipped without known evidence"
-    return "\n\n".join((counts, quality_table(real), cutoff_table(real, nonsense), given, rejected))
+    counts = (
+        Row("memories", len(data.memories)),
+        Row("embedded a second", rate),
+        Row("questions", len(data.questions)),
+        Row("skipped without known evidence", data.skipped),
+    )
+    return Quality(counts, (quality_grid(real), cutoff_grid(real, nonsense), given), rejected)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = command_line(__doc__)
     parser.add_argument("--data", type=Path, required=True, help="a file in LoCoMo's format")
     parser.add_argument("--limit-conversations", type=int, metavar="N", help="only the first N")
-    args = parser.parse_args()
+    options = parser.parse_args()
     try:
-        print(asyncio.run(run(args.data, args.limit_conversations)))
+        measured = asyncio.run(run(options.data, options.limit_conversations))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        print(f"{args.data} can't be read as LoCoMo data: {error!r}", file=sys.stderr)
+        print(f"{options.data} can't be read as LoCoMo data: {error!r}", file=sys.stderr)
         return 2
+    parameters = {"data": options.data.name, "conversations": options.limit_conversations}
+    report = Report("retrieval_quality", parameters, measured.as_rows())
+    print(report.as_json() if options.json else measured.as_table())
     return 0
 
 

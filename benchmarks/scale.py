@@ -27,7 +27,7 @@ from benchmarks.synthetic import (
     texts,
     vocabulary,
 )
-from benchmarks.table import Row, print_table
+from benchmarks.table import Limit, Report, Row, command_line, print_report
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.extensions import BrowseFilter, MemoryDraft
@@ -42,12 +42,12 @@ AGENT = "agent-3"
 
 async def milliseconds(times: int, work: Callable[[int], Awaitable[object]]) -> list[float]:
     """How long ``work(0)`` ... ``work(times - 1)`` took, one after another."""
-    taken = []
+    durations = []
     for number in range(times):
         started = time.perf_counter()
         await work(number)
-        taken.append((time.perf_counter() - started) * 1_000)
-    return taken
+        durations.append((time.perf_counter() - started) * 1_000)
+    return durations
 
 
 def p50(values: list[float]) -> float:
@@ -67,7 +67,7 @@ def questions(count: int, *, seed: int) -> list[str]:
 
 
 async def retrieval(backend: LocalMemoryBackend) -> list[Row]:
-    """Each query is asked once, so no cache answers it; bare embeddings alternate with them."""
+    """Searches in turns with bare embeddings; each query is asked once, so no cache answers it."""
     asked, bare = questions(QUERIES, seed=1), questions(QUERIES, seed=2)
     embedding: list[float] = []
 
@@ -82,16 +82,12 @@ async def retrieval(backend: LocalMemoryBackend) -> list[Row]:
     for number in range(1, QUERIES):
         embedding += await milliseconds(1, lambda _, n=number: embed(n))  # type: ignore[misc]
         whole += await milliseconds(1, lambda _, n=number: retrieve(n))  # type: ignore[misc]
-    limit = 2 * p50(embedding) + 10
+    limit = Limit("<=", 2 * p50(embedding) + 10)
+    spread = p95(whole) / p50(whole)
     return [
-        Row("embed a query, p50", f"{p50(embedding):.1f} ms"),
-        Row("retrieve, p50", f"{p50(whole):.1f} ms", f"<= {limit:.1f} ms", p50(whole) <= limit),
-        Row(
-            "retrieve, p95 / p50",
-            f"{p95(whole) / p50(whole):.2f}",
-            "<= 3",
-            p95(whole) <= 3 * p50(whole),
-        ),
+        Row("embed a query, p50", p50(embedding), "ms", digits=1),
+        Row("retrieve, p50", p50(whole), "ms", limit, digits=1),
+        Row("retrieve, p95 / p50", spread, "x", Limit("<=", 3), digits=2),
     ]
 
 
@@ -123,8 +119,8 @@ async def storing(backend: LocalMemoryBackend) -> list[Row]:
         whole += await milliseconds(1, lambda _, n=number: store(n))  # type: ignore[misc]
     ratio = p50(whole) / p50(bare)
     return [
-        Row("embed + one commit, p50", f"{p50(bare):.1f} ms"),
-        Row("store one memory, ratio to that", f"{ratio:.2f}", "<= 1.5", ratio <= 1.5),
+        Row("embed + one commit, p50", p50(bare), "ms", digits=1),
+        Row("store one memory, ratio to that", ratio, "x", Limit("<=", 1.5), digits=2),
     ]
 
 
@@ -142,13 +138,13 @@ async def importing(backend: LocalMemoryBackend) -> list[Row]:
     stored = len(drafts) / (time.perf_counter() - started)
     share = stored / bare
     return [
-        Row("embedding throughput", f"{bare:.0f} texts/s"),
-        Row("bulk import, share of that", f"{share:.2f}", ">= 0.8", share >= 0.8),
+        Row("embedding throughput", bare, "texts/s"),
+        Row("bulk import, ratio to that", share, "x", Limit(">=", 0.8), digits=2),
     ]
 
 
 async def browsing(backend: LocalMemoryBackend) -> list[Row]:
-    """What scrolling and filtering the list cost, newest first and deep down."""
+    """The time to scroll and to filter the list, from its newest to its oldest memories."""
     total = (await backend.browse(BrowseFilter(), limit=1)).total
     pages = await milliseconds(
         20, lambda n: backend.browse(BrowseFilter(), offset=n * max(1, total - 300) // 20)
@@ -159,8 +155,8 @@ async def browsing(backend: LocalMemoryBackend) -> list[Row]:
     )
     counts = await milliseconds(10, lambda _: backend.facets())
     return [
-        Row(name, f"{max(taken):.0f} ms", "<= 100 ms", max(taken) <= 100)
-        for name, taken in (
+        Row(name, max(durations), "ms", Limit("<=", 100))
+        for name, durations in (
             ("a page of the list, worst of 20", pages),
             ("filter by a word, worst of 20", filtered),
             ("counts by agent and category", counts),
@@ -175,13 +171,13 @@ def reopening(data_dir: Path, how: str = "") -> list[Row]:
     figures = json.loads(answer.stdout)
     seconds, megabytes = figures["seconds"], figures["megabytes"]
     return [
-        Row(f"reopen to first retrieve{how}", f"{seconds:.2f} s", "< 2 s", seconds < 2),
-        Row(f"resident memory{how}", f"{megabytes:.0f} MB", "< 800 MB", megabytes < 800),
+        Row(f"reopen to first retrieve{how}", seconds, "s", Limit("<", 2), digits=2),
+        Row(f"resident memory{how}", megabytes, "MB", Limit("<", 800)),
     ]
 
 
 async def reopen(data_dir: Path) -> None:
-    """The child's part of ``reopening``."""
+    """Open, search and print the figures: what ``reopening`` runs in the new process."""
     started = time.perf_counter()
     async with opened(data_dir, real_embedder()) as backend:
         asked = questions(21, seed=3)
@@ -195,7 +191,7 @@ async def reopen(data_dir: Path) -> None:
 
 
 def resident_megabytes() -> float:
-    """What this process holds now; its peak where the system doesn't tell."""
+    """The resident memory of this process; its peak where the system reports no other."""
     status = Path("/proc/self/statm")
     if status.exists():
         return int(status.read_text().split()[1]) * resource.getpagesize() / 1024**2
@@ -203,7 +199,7 @@ def resident_megabytes() -> float:
 
 
 async def pack(data_dir: Path) -> None:
-    """Pack the index, as whoever has the store open does after a while."""
+    """Pack the index, as the process that has the store open does after a while."""
     async with opened(data_dir, SyntheticVectors(real_embedder())) as backend:
         await backend.core.pack()
 
@@ -211,8 +207,8 @@ async def pack(data_dir: Path) -> None:
 async def measure(data_dir: Path, memories: int) -> list[Row]:
     started = time.perf_counter()
     await ensure_filled(data_dir, memories)
-    print(f"store with {memories:,} memories ready in {time.perf_counter() - started:.0f} s")
-    rows = reopening(data_dir)
+    rows = [Row("store ready", time.perf_counter() - started, "s", digits=1)]
+    rows += reopening(data_dir)
     if memories >= PACK_CHANGES:
         await pack(data_dir)
         rows += reopening(data_dir, ", packed")
@@ -231,34 +227,30 @@ def index_ratio(points: int) -> list[Row]:
 
     embedded, client = compare(points, ["dense"])["dense"]
     ratio = client / embedded
-    held = points >= 50_000
+    hold = Limit(">=", 300) if points >= 50_000 else None
     return [
-        Row(f"index query at {points:,}, p50", f"{embedded:.2f} ms"),
-        Row(
-            f"qdrant-client local mode at {points:,}, ratio to that",
-            f"{ratio:.0f}",
-            ">= 300" if held else "",
-            ratio >= 300 if held else None,
-        ),
+        Row(f"index query at {points:,}, p50", embedded, "ms", digits=2),
+        Row(f"qdrant-client local mode at {points:,}, ratio to that", ratio, "x", hold),
     ]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = command_line(__doc__)
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--data-dir", type=Path, help="keep the store here and reuse it")
     parser.add_argument("--index-points", type=int, default=0, help="0 leaves that row out")
     parser.add_argument("--reopen", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.reopen:
-        asyncio.run(reopen(given.reopen))
+    options = parser.parse_args()
+    if options.reopen:
+        asyncio.run(reopen(options.reopen))
         return
     with tempfile.TemporaryDirectory() as scratch:
-        data_dir = given.data_dir or Path(scratch)
-        rows = asyncio.run(measure(data_dir, given.memories))
-    if given.index_points:
-        rows += index_ratio(given.index_points)
-    print_table(f"{given.memories:,} memories, 10 agents", rows)
+        data_dir = options.data_dir or Path(scratch)
+        rows = asyncio.run(measure(data_dir, options.memories))
+    if options.index_points:
+        rows += index_ratio(options.index_points)
+    parameters = {"memories": options.memories, "index_points": options.index_points}
+    print_report(Report("scale", parameters, rows), as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.table import Limit, Report, Row, command_line, print_report
 from benchmarks.terminal import on_terminal
 
 STEPS = ("hello", "painted", "usable", "loaded")
@@ -29,11 +30,11 @@ LABELS = {
     "usable": "synthorg-tui, rows shown",
     "loaded": "synthorg-tui, engine open",
 }
-LIMITS = {"painted": 2.0, "usable": 3.0}
+LIMITS = {"painted": Limit("<=", 2), "usable": Limit("<=", 3)}
 
 
 def report(path: str, app: object) -> None:
-    """Write what was used so far and end the app."""
+    """Write the CPU time used so far and end the app."""
     Path(path).write_text(json.dumps({"cpu": time.process_time()}), encoding="utf-8")
     app.exit()  # type: ignore[attr-defined]
 
@@ -85,13 +86,13 @@ def child_ours(path: str, data_dir: Path, step: str) -> None:
 
 
 def environment(bytecode: Path) -> dict[str, str]:
-    """Compiled modules are written to and read from ``bytecode``."""
-    known = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    return known | {"PYTHONPYCACHEPREFIX": str(bytecode)}
+    """The environment of a start that writes and reads compiled modules in ``bytecode``."""
+    inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return inherited | {"PYTHONPYCACHEPREFIX": str(bytecode)}
 
 
 def measure(step: str, data_dir: Path, bytecode: Path) -> float:
-    """Seconds of CPU one start takes."""
+    """How many seconds of CPU one start takes."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "cpu.json"
         arguments = ["--child", step, "--result", str(result), "--data-dir", str(data_dir)]
@@ -100,7 +101,7 @@ def measure(step: str, data_dir: Path, bytecode: Path) -> float:
 
 
 async def fill(data_dir: Path) -> None:
-    """A store with a few memories."""
+    """Make a store with a few memories."""
     from synthorg_tui.core.enums import MemoryCategory
     from synthorg_tui.engine import Engine
     from synthorg_tui.memory.models import MemoryStoreRequest
@@ -112,27 +113,28 @@ async def fill(data_dir: Path) -> None:
             await engine.memory.store("bench", request)
 
 
-def compare(data_dir: Path, runs: int) -> int:
-    """Steps take turns, and ratios are taken turn by turn: machines drift."""
+def compare(data_dir: Path, runs: int) -> list[Row]:
+    """Measure the steps in turns and take the ratios turn by turn, since machines drift."""
     with tempfile.TemporaryDirectory() as bytecode:
         rounds = [
             {step: measure(step, data_dir, Path(bytecode)) for step in STEPS}
             for _ in range(runs + 1)
         ][1:]
-    print(f"{'':34} {'CPU s':>8} {'ratio':>7} {'hold':>6}")
-    missed = 0
-    for step in STEPS:
-        spent = statistics.median(each[step] for each in rounds)
-        ratio = statistics.median(each[step] / each["hello"] for each in rounds)
-        limit = LIMITS.get(step)
-        missed += limit is not None and ratio > limit
-        held = f"{limit:.0f}x" if limit else ""
-        print(f"{LABELS[step]:34} {spent:8.2f} {ratio:6.2f}x {held:>6}")
-    return 1 if missed else 0
+    cpu = {step: statistics.median(turn[step] for turn in rounds) for step in STEPS}
+    ratios = {
+        step: statistics.median(turn[step] / turn["hello"] for turn in rounds) for step in STEPS
+    }
+    return [
+        *(Row(f"{LABELS[step]}, CPU", cpu[step], "s", digits=2) for step in STEPS),
+        *(
+            Row(f"{LABELS[step]}, ratio to hello", ratios[step], "x", LIMITS.get(step), digits=2)
+            for step in STEPS[1:]
+        ),
+    ]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = command_line(__doc__)
     parser.add_argument("--data-dir", type=Path, help="an existing store")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--child", choices=STEPS, help=argparse.SUPPRESS)
@@ -144,11 +146,13 @@ def main() -> int:
     if options.child:
         child_ours(options.result, options.data_dir, options.child)
         return 0
-    if options.data_dir:
-        return compare(options.data_dir, options.runs)
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(fill(Path(folder)))
-        return compare(Path(folder), options.runs)
+        if options.data_dir is None:
+            asyncio.run(fill(Path(folder)))
+        rows = compare(options.data_dir or Path(folder), options.runs)
+    report = Report("startup", {"runs": options.runs}, rows)
+    print_report(report, as_json=options.json)
+    return 1 if report.missed else 0
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Stores of any size for the benchmarks: made-up texts and vectors, real queries."""
 
-import argparse
 import asyncio
 import random
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.table import Report, Row, command_line, print_report
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
-from synthorg_tui.memory.extensions import MemoryDraft
+from synthorg_tui.memory.extensions import BrowseFilter, MemoryDraft
 from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.persistence.database import Database
@@ -79,17 +80,17 @@ async def opened(data_dir: Path, embedder: Embedder) -> AsyncIterator[LocalMemor
 
 def vocabulary(size: int = 8_000) -> list[str]:
     """Pronounceable words, the same at every run."""
-    chosen = random.Random(1)
-    return ["".join(chosen.choices(_SYLLABLES, k=chosen.randint(2, 4))) for _ in range(size)]
+    rng = random.Random(1)
+    return ["".join(rng.choices(_SYLLABLES, k=rng.randint(2, 4))) for _ in range(size)]
 
 
 def texts(count: int, *, words: int = WORDS_PER_TEXT, seed: int = 2) -> Iterator[str]:
     """Texts whose words are distributed like those of a language (few common, many rare)."""
-    chosen = random.Random(seed)
+    rng = random.Random(seed)
     known = vocabulary()
     weights = [1 / rank for rank in range(1, len(known) + 1)]
     for number in range(count):
-        yield f"Memory {number}: " + " ".join(chosen.choices(known, weights, k=words))
+        yield f"Memory {number}: " + " ".join(rng.choices(known, weights, k=words))
 
 
 def drafts(count: int) -> Iterator[MemoryDraft]:
@@ -118,20 +119,28 @@ async def fill(backend: LocalMemoryBackend, count: int) -> None:
             await backend.store_many(f"agent-{agent}", batch, actor="benchmark")
 
 
-async def ensure_filled(data_dir: Path, count: int) -> None:
-    """Fill a store that has no memories yet."""
+async def ensure_filled(data_dir: Path, count: int) -> int:
+    """Fill a store that has no memories yet; returns how many it has."""
     async with opened(data_dir, SyntheticVectors(real_embedder())) as backend:
         if not (await backend.facets()).agents:
             await fill(backend, count)
+        return (await backend.browse(BrowseFilter(), limit=1)).total
 
 
 def main() -> None:
     """Fill a data directory with synthetic memories, to try the app at size."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser = command_line(main.__doc__)
     parser.add_argument("data_dir", type=Path)
     parser.add_argument("--memories", type=int, default=100_000)
-    given = parser.parse_args()
-    asyncio.run(ensure_filled(given.data_dir, given.memories))
+    options = parser.parse_args()
+    started = time.perf_counter()
+    stored = asyncio.run(ensure_filled(options.data_dir, options.memories))
+    rows = [
+        Row("memories in the store", stored),
+        Row("time to fill or open it", time.perf_counter() - started, "s", digits=1),
+    ]
+    report = Report("synthetic", {"memories": options.memories}, rows)
+    print_report(report, as_json=options.json)
 
 
 if __name__ == "__main__":

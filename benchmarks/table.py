@@ -1,24 +1,135 @@
-"""How every benchmark prints what it measured."""
+"""What every benchmark reports: figures and their limits, as a table or as data.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+A benchmark measures and makes rows. How a table looks and what ``--json`` prints is decided here
+alone, so that one script can read them all and compare one run with another.
+"""
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What a figure has to hold, in the unit of the figure."""
+
+    relation: Literal["<", "<=", ">="]
+    limit: float
+
+    def allows(self, value: float) -> bool:
+        if self.relation == "<":
+            return value < self.limit
+        return value <= self.limit if self.relation == "<=" else value >= self.limit
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A figure, what it has to hold, and whether it does (``None``: nothing to hold)."""
+    """A figure with its unit, its limit if it has one, and the digits that a table shows."""
 
-    what: str
-    measured: str
-    hold: str = ""
-    holds: bool | None = None
+    name: str
+    value: float
+    unit: str = ""
+    hold: Limit | None = None
+    digits: int = 0
+
+    @property
+    def ok(self) -> bool | None:
+        """Whether the figure is within its limit; ``None`` without one."""
+        return self.hold.allows(self.value) if self.hold else None
+
+    def as_data(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "value": self.value,
+            "unit": self.unit,
+            "hold": asdict(self.hold) if self.hold else None,
+            "ok": self.ok,
+        }
+
+    def as_cells(self) -> tuple[str, str, str, str]:
+        """The name, the figure, its limit and the verdict, as a table shows them."""
+        hold = f"{self.hold.relation} {self._with_unit(self.hold.limit)}" if self.hold else ""
+        verdict = {None: "", True: "ok", False: "MISSED"}[self.ok]
+        return self.name, self._with_unit(self.value), hold, verdict
+
+    def _with_unit(self, number: float) -> str:
+        return f"{number:,.{self.digits}f} {self.unit}".rstrip()
 
 
-def print_table(title: str, rows: Sequence[Row]) -> None:
-    """A plain table; figures that don't hold are marked."""
-    width = max(len(row.what) for row in rows)
-    print(f"\n{title}")
-    print(f"{'':{width}}  {'measured':>14}  {'to hold':>14}")
-    for row in rows:
-        verdict = {None: "", True: "ok", False: "MISSED"}[row.holds]
-        print(f"{row.what:{width}}  {row.measured:>14}  {row.hold:>14}  {verdict}")
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Figures without limits that are easier to compare side by side: a row of them a name."""
+
+    corner: str
+    columns: Sequence[str]
+    lines: Mapping[str, Sequence[float]]
+
+    def as_rows(self) -> list[Row]:
+        """A row for each figure, named after its line and column."""
+        return [
+            Row(f"{self.corner} {name}: {column}".lstrip(), value, digits=3)
+            for name, values in self.lines.items()
+            for column, value in zip(self.columns, values, strict=True)
+        ]
+
+    def as_table(self) -> str:
+        lines = [(name, *(f"{v:.3f}" for v in values)) for name, values in self.lines.items()]
+        return _aligned([(self.corner, *self.columns), *lines])
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One run of a benchmark: its name, what it was run with and what it measured."""
+
+    benchmark: str
+    parameters: Mapping[str, str | int | None]
+    rows: Sequence[Row]
+
+    @property
+    def missed(self) -> bool:
+        """Whether a figure is beyond its limit."""
+        return any(row.ok is False for row in self.rows)
+
+    def as_json(self) -> str:
+        data = {
+            "benchmark": self.benchmark,
+            "parameters": dict(self.parameters),
+            "rows": [row.as_data() for row in self.rows],
+        }
+        return json.dumps(data, indent=2, allow_nan=False)
+
+    def as_table(self) -> str:
+        values = [
+            f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
+            for name, value in self.parameters.items()
+            if value is not None
+        ]
+        title = ": ".join(filter(None, (self.benchmark, ", ".join(values))))
+        head = ("", "measured", "to hold", "")
+        return f"\n{title}\n{_aligned([head, *(row.as_cells() for row in self.rows)])}"
+
+
+def command_line(doc: str | None) -> argparse.ArgumentParser:
+    """A benchmark's command line: the first line of its module's docstring, and ``--json``."""
+    parser = argparse.ArgumentParser(description=(doc or "").partition("\n")[0])
+    parser.add_argument("--json", action="store_true", help="print data instead of a table")
+    return parser
+
+
+def print_report(report: Report, *, as_json: bool) -> None:
+    """Print the report on standard output, where nothing else is printed."""
+    print(report.as_json() if as_json else report.as_table())
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Lines of cells below each other, the first column to the left and the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )

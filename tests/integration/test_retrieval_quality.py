@@ -53,7 +53,8 @@ def test_the_number_of_conversations_can_be_limited(tmp_path: Path) -> None:
 async def test_it_prints_recall_for_each_source_the_cutoff_curve_and_what_agents_are_given(
     tmp_path: Path,
 ) -> None:
-    report = await run(locomo_file(tmp_path), 1)
+    quality = await run(locomo_file(tmp_path), 1)
+    report = quality.as_table()
     assert "4 memories" in report
     assert "3 questions, 2 skipped" in report
     fused = next(line for line in report.splitlines() if line.startswith("fused  "))
@@ -64,6 +65,11 @@ async def test_it_prints_recall_for_each_source_the_cutoff_curve_and_what_agents
         assert len(row.removeprefix(name).split()) == 6
     shipped = next(line for line in report.splitlines() if line.startswith("shipped"))
     assert shipped.split()[1:6] == ["1.000"] * 5
+    values = {row.name: row.value for row in quality.as_rows()}
+    assert (values["memories"], values["questions"]) == (4, 3)
+    assert values["fused: R@5"] == values["given shipped: MRR"] == 1
+    assert "convincing 0.55 (default): real answered" in values
+    assert len(values) == len(quality.as_rows())
 
 
 def test_memories_are_as_old_as_the_file_says(tmp_path: Path) -> None:
@@ -72,4 +78,4 @@ def test_memories_are_as_old_as_the_file_says(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"noon"', '"1:56 pm on 8 May, 2023"'))
     dates = load(path, 1).dates
     assert set(dates.values()) == {datetime(2023, 5, 8, 13, 56, tzinfo=UTC)}
-    assert [told.at for told in load(path, 1).told()] == list(dates.values())
+    assert [memory.at for memory in load(path, 1).dated_memories()] == list(dates.values())

@@ -26,7 +26,14 @@ run: $(VENV)/.installed ## install if needed, then open the app (ARGS="--data-di
 demo: $(VENV)/.installed ## import the sample into a temporary store and search it, no terminal needed
 	@$(BIN)/synthorg-tui demo $(ARGS)
 
-test: lint types imports pytest ## everything that CI runs
+test: $(VENV)/.developer ## everything that CI runs, and how long each part takes
+	@begun=$$(date +%s); times=; \
+	for part in lint types imports pytest; do \
+		started=$$(date +%s); \
+		$(MAKE) --no-print-directory $$part || exit; \
+		times="$$times$$part $$(($$(date +%s) - started)) s, "; \
+	done; \
+	echo "make test took $$(($$(date +%s) - begun)) s: $${times%, }"
 
 lint: $(VENV)/.developer
 	$(BIN)/ruff check .
@@ -39,7 +46,7 @@ imports: $(VENV)/.developer
 	$(BIN)/lint-imports
 
 pytest: $(VENV)/.developer
-	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal --durations 20 --durations-min 1 $(ARGS)
 
 fuzz: $(VENV)/.developer ## look for new examples against the property tests, a thousand each
 	$(BIN)/python -m pytest -n auto --hypothesis-profile fuzz $(ARGS)

@@ -53,6 +53,7 @@ def report(done: "ImportReport") -> Json:
         "redactions": done.redactions,
         "malformed_lines": done.malformed_lines,
         "lessons_proposed": done.lessons_proposed,
+        "skipped": [{"path": path, "reason": reason} for path, reason in done.skipped],
     }
 
 

@@ -1,12 +1,13 @@
 """Where agents keep their transcripts, and which files under a root may be read."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 SUFFIXES = (".jsonl", ".jsonl.zst")
 _MAX_DEPTH = 12
+_NOT_UTF8 = "its name isn't UTF-8; rename it to import it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,11 @@ class Refusal:
     path: Path
     reason: str
 
+    @property
+    def name(self) -> str:
+        r"""The path as text that any output takes: a byte that isn't UTF-8 is ``\xff``."""
+        return os.fsencode(self.path).decode("utf-8", "backslashreplace")
+
 
 def usual_places(home: Path, environ: Mapping[str, str]) -> tuple[tuple[str, Path], ...]:
     """Reader name and root of each place agents write to by themselves."""
@@ -51,6 +57,19 @@ def _home(configured: str | None, default: Path) -> Path:
     return Path(configured).expanduser() if configured else default
 
 
+def collect(roots: Sequence[Path]) -> tuple[list[TranscriptFile], list[Refusal]]:
+    """The transcripts at or under the roots, each once, and what is refused."""
+    files: dict[Path, TranscriptFile] = {}
+    refusals: list[Refusal] = []
+    for root in roots:
+        for found in find_transcripts(root):
+            if isinstance(found, TranscriptFile):
+                files[found.path] = found
+            else:
+                refusals.append(found)
+    return list(files.values()), refusals
+
+
 def find_transcripts(root: Path) -> Iterator[TranscriptFile | Refusal]:
     """The transcripts at or under ``root``, in order; links that lead out of it are refused."""
     try:
@@ -58,7 +77,9 @@ def find_transcripts(root: Path) -> Iterator[TranscriptFile | Refusal]:
     except (OSError, RuntimeError) as error:
         yield Refusal(root, _reason(error))
         return
-    if base.is_file():
+    if not _is_utf8(str(base)):
+        yield Refusal(base, _NOT_UTF8)
+    elif base.is_file():
         yield _file(base)
     elif base.is_dir():
         yield from _walk(base, base, 0)
@@ -78,9 +99,27 @@ def _walk(folder: Path, base: Path, depth: int) -> Iterator[TranscriptFile | Ref
             yield from _linked(path, base)
         elif entry.is_dir(follow_symlinks=False):
             if depth < _MAX_DEPTH:
-                yield from _walk(path, base, depth + 1)
+                yield from _inside(path, base, depth + 1)
         elif entry.name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
-            yield _file(path)
+            yield _file(path) if _is_utf8(entry.name) else Refusal(path, _NOT_UTF8)
+
+
+def _inside(folder: Path, base: Path, depth: int) -> Iterator[TranscriptFile | Refusal]:
+    """A folder whose name isn't UTF-8 is refused once, and only where there is something in it."""
+    found = _walk(folder, base, depth)
+    if _is_utf8(folder.name):
+        yield from found
+    elif next(found, None) is not None:
+        yield Refusal(folder, _NOT_UTF8)
+
+
+def _is_utf8(name: str) -> bool:
+    """Whether the name can be stored: Python keeps the bytes of others as lone surrogates."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _files_first(entry: "os.DirEntry[str]") -> tuple[bool, str]:

@@ -12,20 +12,21 @@ from pathlib import Path
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.ingest.ahead import Ahead
 from synthorg_tui.ingest.discovery import (
     FoundTranscripts,
-    Refusal,
     TranscriptFile,
+    collect,
     find_transcripts,
     usual_places,
 )
 from synthorg_tui.ingest.extract import extract
-from synthorg_tui.ingest.reading import ExtractedExecution, FileReading, read_file
-from synthorg_tui.ingest.records import ReadMeter
+from synthorg_tui.ingest.reading import ExtractedExecution, FileReading
 from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
 from synthorg_tui.persistence.executions import ExecutionStore, FileMark
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 ACTOR = "import"
 BATCH = 64
 """Memories stored in one transaction; a cancelled import stops between two."""
@@ -152,7 +153,7 @@ class ImportService:
         except (MemoryError, RecursionError):
             raise
         except Exception as error:
-            _LOG.warning("nothing was learnt from %d imported sessions: %s", len(ids), error)
+            _log.warning("nothing was learnt from %d imported sessions: %s", len(ids), error)
             return 0
 
     async def watch(
@@ -163,8 +164,6 @@ class ImportService:
         Yields a report for each import that read something. Only folders that exist at the start
         are watched.
         """
-        from watchfiles import awatch  # here: only watching needs it
-
         roots = (
             paths
             if paths is not None
@@ -177,17 +176,39 @@ class ImportService:
         if not roots:
             await stop.wait()
             return
-        async for _ in awatch(
-            *roots,
-            stop_event=stop,
-            debounce=WATCH_DEBOUNCE_MS,
-            rust_timeout=WATCH_LOOK_ANYWAY_MS,
-            yield_on_timeout=True,
-            recursive=True,
-        ):
+        async for _ in _changes(roots, stop):
             report = await self.run(roots)
             if report.executions:
                 yield report
+
+
+async def _changes(roots: Sequence[Path], stop: asyncio.Event) -> AsyncIterator[None]:
+    """Yield when files under ``roots`` may have changed, until ``stop`` is set."""
+    from watchfiles import awatch  # here: only watching needs it
+    from watchfiles._rust_notify import WatchfilesRustInternalError
+
+    while not stop.is_set():
+        try:
+            async for _ in awatch(
+                *roots,
+                stop_event=stop,
+                debounce=WATCH_DEBOUNCE_MS,
+                rust_timeout=WATCH_LOOK_ANYWAY_MS,
+                yield_on_timeout=True,
+                recursive=True,
+            ):
+                yield
+        except* WatchfilesRustInternalError as error:  # a name that isn't UTF-8 came
+            _log.warning("watching anew: %s", error.exceptions[0])
+        if not stop.is_set():
+            yield
+
+
+def _of_the_store(error: Exception) -> bool:
+    """Whether the next file would fail, too."""
+    import duckdb  # here: a program that only asks an owner never loads it
+
+    return isinstance(error, DomainError | duckdb.Error | OSError | MemoryError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +243,9 @@ class _Job:
         self._started = time.monotonic()
 
     async def run(self, roots: Sequence[Path]) -> ImportReport:
-        files, refusals = await asyncio.to_thread(_collect, roots)
+        files, refusals = await asyncio.to_thread(collect, roots)
         self._tally.files = len(files)
-        self._tally.skipped += [(str(each.path), each.reason) for each in refusals]
+        self._tally.skipped += [(each.name, each.reason) for each in refusals]
         marks = await self._stores.executions.marks()
         fresh = [each for each in files if not _unchanged(each, marks)]
         self._tally.unchanged = len(files) - len(fresh)
@@ -236,7 +257,7 @@ class _Job:
     async def _import(self, files: list[TranscriptFile], reader: ThreadPoolExecutor) -> None:
         """Store file after file, reading the next one meanwhile."""
         self._total = sum(each.size for each in files)
-        ahead = _Ahead(reader, self._cancel)
+        ahead = Ahead(reader, self._cancel)
         for position, file in enumerate(files):
             if self._cancel.is_set():
                 break
@@ -256,7 +277,14 @@ class _Job:
         if reading.skipped:
             self._tally.skipped.append((reading.mark.path, reading.skipped))
         for extracted in reading.executions:
-            await self._store_execution(extracted, reading.mark)
+            try:
+                await self._store_execution(extracted, reading.mark)
+            except Exception as error:
+                if _of_the_store(error):
+                    raise
+                _log.exception("can't store %s", reading.mark.path)
+                told = f"can't be stored: {type(error).__name__}"
+                self._tally.skipped.append((reading.mark.path, told))
 
     async def _store_execution(self, extracted: ExtractedExecution, mark: FileMark) -> None:
         """Memories first, the file's mark last: an import cut short is taken up again."""
@@ -267,6 +295,9 @@ class _Job:
             return
         drafts = extracted.drafts
         if known is not None and known.agent_id != execution.agent_id:
+            if execution.parent_id is None:
+                self._tally.skipped.append((mark.path, "another agent has a session of this name"))
+                return
             # A copy without the files around it can't tell a subagent's type: the first name stays.
             execution = execution.model_copy(update={"agent_id": known.agent_id})
             drafts = extract(execution)
@@ -304,42 +335,6 @@ class _Job:
                 current=current,
             )
         )
-
-
-class _Ahead:
-    """Reads one file ahead of the one being stored, in a thread."""
-
-    def __init__(self, reader: ThreadPoolExecutor, cancel: threading.Event) -> None:
-        self._reader = reader
-        self._cancel = cancel
-        self._meter = ReadMeter(stop=cancel)
-        self._waiting: tuple[TranscriptFile, asyncio.Future[FileReading]] | None = None
-
-    @property
-    def bytes_read(self) -> int:
-        """How much of the file started last is read."""
-        return self._meter.bytes
-
-    def start(self, file: TranscriptFile | None) -> None:
-        """Begin to read a file."""
-        if file is None:
-            self._waiting = None
-            return
-        self._meter = ReadMeter(stop=self._cancel)
-        loop = asyncio.get_running_loop()
-        self._waiting = file, loop.run_in_executor(self._reader, _read, file, self._meter)
-
-    def take(self, file: TranscriptFile) -> "asyncio.Future[FileReading]":
-        """The reading of ``file``, begun now unless it is under way."""
-        if self._waiting is None or self._waiting[0] is not file:
-            self.start(file)
-        assert self._waiting is not None
-        return self._waiting[1]
-
-    async def settle(self) -> None:
-        """Wait for a reading that nobody took; it stops soon when cancelled."""
-        if self._waiting is not None:
-            await self._waiting[1]
 
 
 @dataclass(slots=True)
@@ -385,28 +380,6 @@ class _Tally:
             skipped=tuple(self.skipped),
             cancelled=self.cancelled,
         )
-
-
-def _read(file: TranscriptFile, meter: ReadMeter) -> FileReading:
-    """The file's reading; one that our readers choke on must not stop the others."""
-    try:
-        return read_file(file, meter)
-    except Exception as error:
-        _LOG.exception("can't understand %s", file.path)
-        mark = FileMark(str(file.path), file.size, file.mtime_ns, "")
-        return FileReading(mark, skipped=f"can't be understood: {type(error).__name__}")
-
-
-def _collect(roots: Sequence[Path]) -> tuple[list[TranscriptFile], list[Refusal]]:
-    files: dict[Path, TranscriptFile] = {}
-    refusals: list[Refusal] = []
-    for root in roots:
-        for each in find_transcripts(root):
-            if isinstance(each, TranscriptFile):
-                files[each.path] = each
-            else:
-                refusals.append(each)
-    return list(files.values()), refusals
 
 
 def _unchanged(file: TranscriptFile, marks: Mapping[str, FileMark]) -> bool:

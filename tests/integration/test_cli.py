@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -66,6 +67,20 @@ class TestImport:
         assert done["memories_added"] > 0
         assert done["malformed_lines"] == 0
         assert done["calls"]["unknown"] == 0
+
+    @pytest.mark.skipif(sys.platform == "darwin", reason="names are UTF-8 there")
+    def test_a_name_that_is_not_utf8_is_shown_and_the_rest_imported(
+        self, cli: Cli, tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "t"
+        shutil.copytree(SAMPLE, folder)
+        (folder / os.fsdecode(b"a\xff.jsonl")).write_text("{}\n")
+        result = cli("import", str(folder), "--json", data_dir=tmp_path / "new")
+        ((path, reason),) = [tuple(each.values()) for each in result.json["skipped"]]
+        assert result.code == 0
+        assert path == f"{folder}/a\\xff.jsonl"
+        assert f"skipped {path}: {reason}" in result.err
+        assert result.json["executions"] == len(list(SAMPLE.glob("*.jsonl")))
 
     def test_a_second_import_adds_nothing(self, cli: Cli) -> None:
         assert cli("import", str(SAMPLE), "--json").json["memories_added"] == 0

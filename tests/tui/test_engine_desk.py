@@ -1,7 +1,9 @@
 """The desk over the real engine: every act of the port on a store on disk."""
 
 import asyncio
+import os
 import shutil
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +16,7 @@ from synthorg_tui.core.errors import ConfigError, DomainError, StoreLockedError
 from synthorg_tui.persistence.layout import INDEX_DIR
 from synthorg_tui.tui.desk import EngineHost
 from synthorg_tui.tui.ports import Change, Criteria, Draft, ImportStep
+from synthorg_tui.tui.view_models.importing import report_lines
 
 DRAFT = Draft("codex", MemoryCategory.PROCEDURAL, "git push -u origin HEAD sets it", ("git",))
 
@@ -196,3 +199,20 @@ async def test_an_imported_memory_leads_to_its_transcript_lines(
         assert excerpt.last_line in numbers
     finally:
         await host.close()
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="names are UTF-8 there")
+async def test_an_import_shows_a_name_that_is_not_utf8(tmp_path: Path) -> None:
+    folder = tmp_path / "t"
+    folder.mkdir()
+    (folder / os.fsdecode(b"b\xff.jsonl")).write_text("{}\n")
+    host = EngineHost(data_dir=tmp_path / "data")
+    desk = await host.open()
+    try:
+        outcome = await desk.run_import(
+            [str(folder)], progress=lambda _: None, cancel=threading.Event()
+        )
+    finally:
+        await host.close()
+    shown = [row.plain for row in report_lines(outcome)]
+    assert any("b\\xff.jsonl" in row and "isn't UTF-8" in row for row in shown)

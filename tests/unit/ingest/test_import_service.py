@@ -2,6 +2,7 @@ import asyncio
 import json
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -15,8 +16,10 @@ from transcript_kit import SESSION, ClaudeTranscript, CodexTranscript
 
 import synthorg_tui.ingest
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.core.execution import SourceRef
+from synthorg_tui.core.execution import Execution, SourceRef
 from synthorg_tui.ingest.service import ImportProgress, ImportService, Learner
+from synthorg_tui.memory.errors import MemoryStoreError
+from synthorg_tui.persistence.executions import FileMark
 
 
 class Bench:
@@ -288,3 +291,96 @@ async def test_an_import_is_none_the_worse_when_learning_fails(
     report = await bench.service.run([tmp_path / "a.jsonl"])
     assert (report.executions, report.lessons_proposed) == (1, 0)
     assert "nothing was learnt from 1 imported sessions: disk full" in caplog.text
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="names are UTF-8 there")
+class TestNamesThatAreNotUtf8:
+    async def test_the_file_is_refused_in_words_and_the_rest_imported(
+        self, bench: Bench, tmp_path: Path
+    ) -> None:
+        for number, name in enumerate((b"a.jsonl", b"b\xff.jsonl", b"c.jsonl"), 1):
+            session(number).write(tmp_path / "t" / os.fsdecode(name))
+        report = await bench.service.run([tmp_path / "t"])
+        ((path, reason),) = report.skipped
+        assert path == f"{tmp_path}/t/b\\xff.jsonl"
+        assert "isn't UTF-8" in reason
+        assert path.isprintable()
+        assert (report.files, report.executions) == (2, 2)
+
+    async def test_a_folder_is_refused_once_where_there_are_transcripts_in_it(
+        self, bench: Bench, tmp_path: Path
+    ) -> None:
+        for number in (1, 2):
+            session(number).write(tmp_path / "t" / os.fsdecode(b"deep\xe9") / f"{number}.jsonl")
+        (tmp_path / "t" / os.fsdecode(b"none\xe9")).mkdir()
+        session(3).write(tmp_path / "t" / "z.jsonl")
+        report = await bench.service.run([tmp_path / "t"])
+        assert [path for path, _ in report.skipped] == [f"{tmp_path}/t/deep\\xe9"]
+        assert report.executions == 1
+
+    async def test_a_path_that_is_named_is_refused(self, bench: Bench, tmp_path: Path) -> None:
+        path = session().write(tmp_path / os.fsdecode(b"b\xff.jsonl"))
+        report = await bench.service.run([path])
+        assert [each for each, _ in report.skipped] == [f"{tmp_path}/b\\xff.jsonl"]
+
+    async def test_one_that_comes_does_not_end_watching(self, bench: Bench, tmp_path: Path) -> None:
+        session(1).write(tmp_path / "t" / "a.jsonl")
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        odd = tmp_path / "t" / os.fsdecode(b"b\xff.jsonl")
+        seen = 0
+        async with asyncio.timeout(PATIENCE):
+            async for _ in bench.service.watch([tmp_path / "t"], stop=stop):
+                seen += 1
+                if seen == 1:
+                    loop.call_later(1.0, session(2).write, odd)
+                    loop.call_later(4.0, session(3).write, tmp_path / "t" / "c.jsonl")
+                else:
+                    stop.set()
+        assert len(bench.executions.kept) == 2
+
+
+async def test_a_file_that_can_not_be_stored_does_not_stop_the_others(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in (1, 2, 3):
+        session(number).write(tmp_path / "t" / f"{number}.jsonl")
+    save = bench.executions.save
+
+    async def choking(execution: Execution, lines: Sequence[str], mark: FileMark) -> None:
+        if mark.path.endswith("2.jsonl"):
+            "\udcff".encode()
+        await save(execution, lines, mark)
+
+    monkeypatch.setattr(bench.executions, "save", choking)
+    report = await bench.service.run([tmp_path / "t"])
+    assert report.skipped == (
+        (str(tmp_path / "t" / "2.jsonl"), "can't be stored: UnicodeEncodeError"),
+    )
+    assert report.executions == 2
+    assert str(tmp_path / "t" / "2.jsonl") not in await bench.executions.marks()
+
+
+async def test_a_store_that_fails_ends_the_import(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session(1).write(tmp_path / "t" / "a.jsonl")
+
+    async def failing(execution: Execution, lines: Sequence[str], mark: FileMark) -> None:
+        raise MemoryStoreError("the disk is full")
+
+    monkeypatch.setattr(bench.executions, "save", failing)
+    with pytest.raises(MemoryStoreError, match="full"):
+        await bench.service.run([tmp_path / "t"])
+
+
+async def test_a_session_never_goes_to_an_agent_whose_session_has_the_same_name(
+    bench: Bench, tmp_path: Path
+) -> None:
+    for name, agent, run in (("a", "ada.x", "y"), ("b", "ada", "x.y")):
+        record = {"format": "synthorg-execution", "agent": agent, "session": run}
+        task = {"task": f"Never deploy as {name}."}
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(record | task) + "\n")
+    report = await bench.service.run([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
+    assert bench.backend.contents == ["Never deploy as a."]
+    assert "another agent" in report.skipped[0][1]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from synthorg_tui.agents import envelopes
 from synthorg_tui.agents.envelopes import ErrorCode
+from synthorg_tui.agents.guarded import ORIGIN_TAG
 from synthorg_tui.agents.models import AgentIdentity, ToolReply
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import ExecutionOutcome
@@ -28,14 +29,14 @@ _FOLDER: Final = "reports"
 class Importer(Protocol):
     """Imports transcript files."""
 
-    async def run(self, paths: list[Path]) -> "ImportReport":
-        """Import the files; raises ``MemoryStoreError``."""
+    async def run(self, paths: list[Path], *, reporter: str) -> "ImportReport":
+        """Import the files as reports of an agent; raises ``MemoryStoreError``."""
         ...
 
 
 @dataclass(slots=True)
 class Noting:
-    """A store that remembers which memories came, changed and wait through it."""
+    """A store that marks memories as the agent's, and knows which came, changed and wait."""
 
     store: BatchStore
     added: list[str] = field(default_factory=list)
@@ -45,8 +46,9 @@ class Noting:
     async def store_many(
         self, agent_id: str, drafts: Sequence[MemoryDraft], *, actor: str
     ) -> BatchOutcome:
-        """As the store."""
-        outcome = await self.store.store_many(agent_id, drafts, actor=actor)
+        """As the store, with ``ORIGIN_TAG`` on each."""
+        marked = [_of_agent(draft) for draft in drafts]
+        outcome = await self.store.store_many(agent_id, marked, actor=actor)
         self.added += outcome.added
         self.updated += outcome.updated
         self.waiting += outcome.waiting
@@ -85,7 +87,7 @@ class Reports:
         store = Noting(self._store())
         path = await asyncio.to_thread(self._write, line)
         try:
-            report = await self._importer(store).run([path])
+            report = await self._importer(store).run([path], reporter=identity.agent_id)
         finally:
             path.unlink(missing_ok=True)
         if not report.executions:
@@ -108,9 +110,7 @@ class Reports:
 
         now = self._clock.now().isoformat()
         summary = arguments.get("summary")
-        turns = [{"role": "user", "text": arguments["task"], "at": now}]
-        if isinstance(summary, str) and summary.strip():
-            turns.append({"role": "assistant", "text": summary, "at": now})
+        told = isinstance(summary, str) and summary.strip()
         return {
             "format": FORMAT,
             # A client may run for days: without a name each report is of a run of its own.
@@ -119,7 +119,7 @@ class Reports:
             "project": identity.project or "",
             "task": arguments["task"],
             "ended_at": now,
-            "turns": turns,
+            "turns": [{"role": "assistant", "text": summary, "at": now}] if told else [],
             **{
                 key: arguments[key]
                 for key in ("outcome", "error", "calls", "files")
@@ -134,6 +134,21 @@ class Reports:
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as stream:
             stream.write(line + "\n")
         return path
+
+
+def _of_agent(draft: MemoryDraft) -> MemoryDraft:
+    """The draft with ``ORIGIN_TAG`` and without a tag that says a person spoke.
+
+    A tool's name becomes a tag, and an agent may call its tools what it likes.
+    """
+    from synthorg_tui.ingest.statements import SPOKEN_TAGS
+
+    metadata = draft.request.metadata
+    tags = *(tag for tag in metadata.tags if tag not in SPOKEN_TAGS), ORIGIN_TAG
+    marked = metadata.model_copy(update={"tags": tuple(dict.fromkeys(tags))})
+    return draft.model_copy(
+        update={"request": draft.request.model_copy(update={"metadata": marked})}
+    )
 
 
 def _problem(arguments: Mapping[str, Any]) -> str:

@@ -69,7 +69,7 @@ class Turn(FrozenModel):
     """Something the person or the agent said; injected text is in no turn.
 
     ``role`` is ``user`` (a person), ``assistant``, or ``parent`` (an agent giving a subagent its
-    task).
+    task, or telling in a report what it was asked).
     """
 
     role: NotBlankStr

@@ -17,11 +17,14 @@ _log = logging.getLogger(__name__)
 
 
 class Ahead:
-    """Reads one file ahead."""
+    """Reads one file ahead; ``reporter`` is who reports, as for ``read_file``."""
 
-    def __init__(self, reader: ThreadPoolExecutor, cancel: threading.Event) -> None:
+    def __init__(
+        self, reader: ThreadPoolExecutor, cancel: threading.Event, *, reporter: str = ""
+    ) -> None:
         self._reader = reader
         self._cancel = cancel
+        self._reporter = reporter
         self._meter = ReadMeter(stop=cancel)
         self._waiting: tuple[TranscriptFile, asyncio.Future[FileReading]] | None = None
 
@@ -39,7 +42,7 @@ class Ahead:
         loop = asyncio.get_running_loop()
         self._waiting = (
             file,
-            loop.run_in_executor(self._reader, _read, file, self._meter),
+            loop.run_in_executor(self._reader, _read, file, self._meter, self._reporter),
         )
 
     def take(self, file: TranscriptFile) -> "asyncio.Future[FileReading]":
@@ -55,10 +58,10 @@ class Ahead:
             await self._waiting[1]
 
 
-def _read(file: TranscriptFile, meter: ReadMeter) -> FileReading:
+def _read(file: TranscriptFile, meter: ReadMeter, reporter: str) -> FileReading:
     """The file's reading; one that our readers choke on must not stop the others."""
     try:
-        return read_file(file, meter)
+        return read_file(file, meter, reporter=reporter)
     except Exception as error:
         _log.exception("can't understand %s", file.path)
         mark = FileMark(str(file.path), file.size, file.mtime_ns, "")

@@ -35,18 +35,21 @@ class _Span:
     last_line: int
 
 
-def extract(execution: Execution) -> tuple[MemoryDraft, ...]:
-    """Drafts of every memory worth keeping, without two of the same key or content."""
+def extract(execution: Execution, *, reported: bool = False) -> tuple[MemoryDraft, ...]:
+    """Drafts of every memory worth keeping, without two of the same key or content.
+
+    In an execution that its agent ``reported`` no person speaks, whatever it claims was said.
+    """
     drafts: dict[str, MemoryDraft] = {}
     contents: set[str] = set()
-    for found in _all(execution):
+    for found in _all(execution, reported=reported):
         if found.key and found.key not in drafts and found.request.content not in contents:
             drafts[found.key] = found
             contents.add(found.request.content)
     return tuple(drafts.values())
 
 
-def _all(execution: Execution) -> Iterator[MemoryDraft]:
+def _all(execution: Execution, *, reported: bool) -> Iterator[MemoryDraft]:
     spans = _spans(execution)
     if (session := _session(execution, spans)) is not None:
         yield session
@@ -56,8 +59,9 @@ def _all(execution: Execution) -> Iterator[MemoryDraft]:
                 yield task
     yield from solved(execution)
     yield from _commits(execution)
-    yield from _refusals(execution)
-    yield from _said(execution)
+    if not reported:
+        yield from _refusals(execution)
+        yield from _said(execution)
 
 
 def _spans(execution: Execution) -> list[_Span]:

@@ -1,7 +1,7 @@
 """Reads one transcript file: picks its reader from its records, runs it, extracts memories."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -44,14 +44,21 @@ class FileReading:
     skipped: str = ""
 
 
-def read_file(file: TranscriptFile, meter: ReadMeter | None = None) -> FileReading:
-    """Read, redact and extract; problems of the file are in ``skipped``, never raised."""
+def read_file(
+    file: TranscriptFile, meter: ReadMeter | None = None, *, reporter: str = ""
+) -> FileReading:
+    """Read, redact and extract; problems of the file are in ``skipped``, never raised.
+
+    With ``reporter`` the file holds what that agent reports of itself, in our own format.
+    """
     lines = TranscriptLines(file.path, meter or ReadMeter())
     try:
-        reading = _read(lines)
+        reading = _read(lines, (GenericReader(reporter),) if reporter else READERS)
     except (OSError, ValueError, RecursionError) as error:
         reading = Reading(skipped=f"can't be read: {getattr(error, 'strerror', None) or error}")
-    executions = [_extracted(read, file.path) for read in reading.executions]
+    executions = [
+        _extracted(read, file.path, reported=bool(reporter)) for read in reading.executions
+    ]
     return FileReading(
         mark=FileMark(str(file.path), file.size, file.mtime_ns, lines.digest),
         executions=executions,
@@ -62,12 +69,12 @@ def read_file(file: TranscriptFile, meter: ReadMeter | None = None) -> FileReadi
     )
 
 
-def _read(lines: TranscriptLines) -> Reading:
+def _read(lines: TranscriptLines, readers: Sequence[TranscriptReader]) -> Reading:
     records = lines.records()
     seen: list[tuple[int, Record]] = []
     for number, record in records:
         seen.append((number, record))
-        reader = next((each for each in READERS if each.recognises(record)), None)
+        reader = next((each for each in readers if each.recognises(record)), None)
         if reader is not None:
             return reader.read(lines, chain(seen, records))
         if len(seen) >= _SNIFFED:
@@ -76,9 +83,10 @@ def _read(lines: TranscriptLines) -> Reading:
     return Reading(skipped="empty" if empty else "not a transcript of a known agent")
 
 
-def _extracted(read: ReadExecution, path: Path) -> ExtractedExecution:
+def _extracted(read: ReadExecution, path: Path, *, reported: bool) -> ExtractedExecution:
     execution = _named(read.execution, path)
-    return ExtractedExecution(execution, list(read.lines), extract(execution))
+    drafts = extract(execution, reported=reported)
+    return ExtractedExecution(execution, list(read.lines), drafts)
 
 
 def _named(execution: Execution, path: Path) -> Execution:

@@ -132,16 +132,19 @@ class ImportService:
         *,
         progress: ProgressSink | None = None,
         cancel: threading.Event | None = None,
+        reporter: str = "",
     ) -> ImportReport:
         """Import files and folders, or the usual places when none are named.
 
-        A cancelled import keeps what it stored and goes on from there the next time. Raises
-        ``MemoryStoreError`` when the store fails; files that can't be read are reported instead.
+        With ``reporter`` the files are what this agent reports of itself: they are its own,
+        whatever agent they name, and no person speaks in them. A cancelled import keeps what it
+        stored and goes on from there the next time. Raises ``MemoryStoreError`` when the store
+        fails; files that can't be read are reported instead.
         """
         roots = paths if paths is not None else [found.root for found in await self.discover()]
         stores = _Stores(self._backend, self._executions, self._clock)
         cancel = cancel or threading.Event()
-        job = _Job(stores, progress, cancel)
+        job = _Job(stores, progress, cancel, reporter=reporter)
         report = await job.run(roots)
         return replace(report, lessons_proposed=await self._learnt(job.imported, cancel))
 
@@ -230,11 +233,17 @@ class _Job:
     """One run of an import."""
 
     def __init__(
-        self, stores: _Stores, progress: ProgressSink | None, cancel: threading.Event
+        self,
+        stores: _Stores,
+        progress: ProgressSink | None,
+        cancel: threading.Event,
+        *,
+        reporter: str,
     ) -> None:
         self._stores = stores
         self._progress = progress
         self._cancel = cancel
+        self._reporter = reporter
         self._tally = _Tally()
         self.imported: list[str] = []
         """Ids of the executions that were stored."""
@@ -257,7 +266,7 @@ class _Job:
     async def _import(self, files: list[TranscriptFile], reader: ThreadPoolExecutor) -> None:
         """Store file after file, reading the next one meanwhile."""
         self._total = sum(each.size for each in files)
-        ahead = Ahead(reader, self._cancel)
+        ahead = Ahead(reader, self._cancel, reporter=self._reporter)
         for position, file in enumerate(files):
             if self._cancel.is_set():
                 break

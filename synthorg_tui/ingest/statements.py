@@ -48,6 +48,8 @@ _KINDS: tuple[tuple[str, float, re.Pattern[str]], ...] = (
         re.compile(_WHO + r"(?:don'?t|do not|stop|avoid)\s+(?:ever\s+)?\w", re.IGNORECASE),
     ),
 )
+SPOKEN_TAGS = frozenset({"said", "refused", *(kind for kind, _, _ in _KINDS)})
+"""Tags that say a person spoke."""
 _EMPTY_TALK = re.compile(
     r"never\s?mind|(?:don'?t|do not)\s+(?:worry|know|think|see|understand|care|mind|bother|hesitate"
     r"|have|want|believe|get|like|need|remember)\b|always\s+(?:wondered|thought|good|nice)"

@@ -100,7 +100,8 @@ _LIMITS: Final = f"""\
 | a report | {MAX_REPORT // _MIB} MiB |
 | memories written | {_ACCESS.writes_per_minute} a minute and agent (`agent_access.writes_per_minute`) |
 
-What an agent writes is redacted, kept once, marked `{ORIGIN_TAG}` and private. What it is given is fenced: text in
+What an agent writes is redacted, kept once, marked `{ORIGIN_TAG}` and private. So is each memory drawn from a report: its task
+is what the agent says it was asked, and nothing in it is taken for the words of a person. What it is given is fenced: text in
 `<{tool_replies.TAG_TOOL_RESULT}>`, `<memory-entry>` or `<skill>` is data, and can't close its fence.
 """
 

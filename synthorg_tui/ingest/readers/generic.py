@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from typing import ClassVar, TypeVar
+from urllib.parse import quote
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.core.execution import Execution, TokenUsage
@@ -28,9 +29,16 @@ _WRITING_TOOLS = frozenset({"edit", "write", "apply_patch", "create_file", "str_
 
 
 class GenericReader:
-    """Reads ``{"format": "synthorg-execution", "session": ..., ...}`` lines."""
+    """Reads ``{"format": "synthorg-execution", "session": ..., ...}`` lines.
+
+    With ``reporter`` they are what the agent with this id reports: the executions are that
+    agent's, its id as it is, and their task is told by it, not by a person.
+    """
 
     name: ClassVar[str] = "generic"
+
+    def __init__(self, reporter: str = "") -> None:
+        self._reporter = reporter
 
     def recognises(self, record: Record) -> bool:
         """The record names the format."""
@@ -41,7 +49,7 @@ class GenericReader:
         found: dict[str, ReadExecution] = {}
         unknown = 0
         for _number, record in records:
-            execution = _execution(record, lines) if self.recognises(record) else None
+            execution = self._execution(record, lines) if self.recognises(record) else None
             if execution is None:
                 unknown += 1
             else:
@@ -49,52 +57,58 @@ class GenericReader:
         skipped = "" if found else "no complete execution in it"
         return Reading(tuple(found.values()), unknown_records=unknown, skipped=skipped)
 
+    def _execution(self, record: Record, lines: TranscriptLines) -> Execution | None:
+        session = session_name(record.get("session"))
+        agent = self._reporter or slug(text_of(record.get("agent")))
+        if not session or not agent:
+            return None
+        builder = ExecutionBuilder(
+            reader=GenericReader.name,
+            session_id=session,
+            agent_id=agent,
+            project=text_of(record.get("project")),
+            branch=text_of(record.get("branch")),
+            model=text_of(record.get("model")),
+            outcome=_enum(ExecutionOutcome, record.get("outcome"), ExecutionOutcome.UNKNOWN),
+            error=text_of(record.get("error")),
+        )
+        builder.see(timestamp(record.get("started_at")))
+        builder.see(timestamp(record.get("ended_at")))
+        _take_turns(builder, record, asked_by="parent" if self._reporter else "user")
+        for number, call in enumerate(items(record.get("calls")), 1):
+            _take_call(builder, call, number)
+        for path in _strings(record.get("files")):
+            builder.files[path] = None
+        tokens = mapping(record.get("tokens"))
+        builder.tokens = TokenUsage(
+            input=count_of(tokens.get("input")),
+            output=count_of(tokens.get("output")),
+            cached=count_of(tokens.get("cached")),
+        )
+        if not (builder.turns or builder.calls):
+            return None
+        built = builder.build(lines)
+        name = _unmistakable(agent) if self._reporter else agent
+        return built.model_copy(update={"id": f"generic:{name}.{session}", "line_count": 1})
 
-def _execution(record: Record, lines: TranscriptLines) -> Execution | None:
-    session, agent = session_name(record.get("session")), slug(text_of(record.get("agent")))
-    if not session or not agent:
-        return None
-    builder = ExecutionBuilder(
-        reader=GenericReader.name,
-        session_id=session,
-        agent_id=agent,
-        project=text_of(record.get("project")),
-        branch=text_of(record.get("branch")),
-        model=text_of(record.get("model")),
-        outcome=_enum(ExecutionOutcome, record.get("outcome"), ExecutionOutcome.UNKNOWN),
-        error=text_of(record.get("error")),
-    )
-    builder.see(timestamp(record.get("started_at")))
-    builder.see(timestamp(record.get("ended_at")))
-    _take_turns(builder, record)
-    for number, call in enumerate(items(record.get("calls")), 1):
-        _take_call(builder, call, number)
-    for path in _strings(record.get("files")):
-        builder.files[path] = None
-    tokens = mapping(record.get("tokens"))
-    builder.tokens = TokenUsage(
-        input=count_of(tokens.get("input")),
-        output=count_of(tokens.get("output")),
-        cached=count_of(tokens.get("cached")),
-    )
-    if not (builder.turns or builder.calls):
-        return None
-    built = builder.build(lines)
-    return built.model_copy(update={"id": f"generic:{agent}.{session}", "line_count": 1})
+
+def _unmistakable(agent: str) -> str:
+    """An id in letters that fit a reference: none of another agent gives the same."""
+    return quote(agent, safe="").replace(".", "%2E")
 
 
-def _take_turns(builder: ExecutionBuilder, record: Record) -> None:
-    """The turns; the ``task`` is what the person asked when no user turn says it."""
+def _take_turns(builder: ExecutionBuilder, record: Record, *, asked_by: str) -> None:
+    """The turns; the ``task`` is what was asked when no user turn says it."""
     turns = items(record.get("turns"))
     task = text_of(record.get("task"))
     if task and not any(turn.get("role") == "user" for turn in turns):
-        builder.say("user", spoken(task), 1, builder.started_at, "task")
+        builder.say(asked_by, spoken(task), 1, builder.started_at, "task")
     for number, turn in enumerate(turns, 1):
         at = timestamp(turn.get("at"))
         builder.see(at)
         identity = text_of(turn.get("id")) or f"turn-{number}"
         if turn.get("role") == "user":
-            builder.say("user", spoken(text_of(turn.get("text"))), 1, at, identity)
+            builder.say(asked_by, spoken(text_of(turn.get("text"))), 1, at, identity)
         elif turn.get("role") == "assistant":
             builder.say("assistant", text_of(turn.get("text")), 1, at, identity)
 

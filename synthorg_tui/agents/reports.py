@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,8 +14,8 @@ from synthorg_tui.agents.guarded import ORIGIN_TAG
 from synthorg_tui.agents.models import AgentIdentity, ToolReply
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import ExecutionOutcome
+from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, write_atomically
 from synthorg_tui.memory.extensions import BatchOutcome, BatchStore, MemoryDraft
-from synthorg_tui.persistence.layout import PRIVATE_FILE, ensure_private_dir
 
 if TYPE_CHECKING:
     from synthorg_tui.ingest.service import ImportReport
@@ -130,9 +129,8 @@ class Reports:
     def _write(self, line: str) -> Path:
         ensure_private_dir(self._folder)
         path = self._folder / f"{uuid.uuid4().hex}.jsonl"
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as stream:
-            stream.write(line + "\n")
+        content = f"{line}\n".encode(errors="replace")
+        write_atomically(path, content, mode=PRIVATE_FILE, durable=False)
         return path
 
 

@@ -12,8 +12,9 @@ from synthorg_tui.connect import skill_links
 from synthorg_tui.connect.clients import Call, Client, Scope, Target, Where, hooks_target
 from synthorg_tui.connect.edits import Edit
 from synthorg_tui.connect.errors import ClientConfigError
-from synthorg_tui.connect.records import FileRecord, Records, SkillsRecord, write_atomically
+from synthorg_tui.connect.records import FileRecord, Records, SkillsRecord
 from synthorg_tui.connect.skill_links import Placed
+from synthorg_tui.core.files import write_atomically
 
 MAX_BYTES: Final = 32 * 1024 * 1024
 

@@ -228,7 +228,7 @@ def _log(data_dir: str | None, event: str, message: str) -> None:
 
 
 def _opened_log(path: str) -> "IO[bytes]":
+    from synthorg_tui.core.files import open_log  # here: most hooks have nothing to log
+
     os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
-    too_long = os.path.exists(path) and os.path.getsize(path) > _LOG_LIMIT
-    flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if too_long else os.O_APPEND)
-    return os.fdopen(os.open(path, flags, 0o600), "ab")
+    return open_log(path, _LOG_LIMIT)

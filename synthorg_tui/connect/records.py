@@ -3,13 +3,12 @@
 import dataclasses
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from synthorg_tui.connect.errors import ClientConfigError
-from synthorg_tui.persistence.layout import PRIVATE_FILE, ensure_private_dir
+from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, write_atomically
 
 FOLDER: Final = "connections"
 _RECORDS: Final = "records.json"
@@ -120,25 +119,3 @@ class Records:
     def _private_folder(self) -> Path:
         ensure_private_dir(self._folder.parent)
         return ensure_private_dir(self._folder)
-
-
-def write_atomically(path: Path, content: bytes, *, mode: int | None) -> None:
-    """Put the bytes in the file so that readers see the old or the new ones, durably.
-
-    Without a ``mode`` the file gets the one that new files have.
-    """
-    temporary = path.with_name(f".{path.name}.synthorg-tmp")
-    temporary.unlink(missing_ok=True)  # of a write that was killed
-    try:
-        descriptor = os.open(
-            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600
-        )
-        with os.fdopen(descriptor, "wb") as file:
-            if mode is not None:
-                os.fchmod(descriptor, mode)
-            file.write(content)
-            file.flush()
-            os.fsync(descriptor)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -36,7 +36,7 @@ def prepare(path: str) -> None:
     """
     from pathlib import Path
 
-    from synthorg_tui.persistence.layout import ensure_private_dir
+    from synthorg_tui.core.files import ensure_private_dir
 
     folder = Path(path).parent
     if folder.exists() and folder.stat(follow_symlinks=False).st_uid != os.getuid():

@@ -1,21 +1,20 @@
 """An owner without a screen: in this process, or started as one of its own."""
 
 import asyncio
-import os
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.files import ensure_private_dir, open_log
 from synthorg_tui.core.starting import ending, started
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.host.endpoint import LOG_FILE
 from synthorg_tui.host.owner import Owner
-from synthorg_tui.persistence.layout import PRIVATE_FILE, ensure_private_dir
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
@@ -111,7 +110,7 @@ def spawn(data_dir: Path, config_path: Path | None = None) -> "subprocess.Popen[
     ensure_private_dir(data_dir)
     paths = [data_dir, *([config_path] if config_path is not None else [])]
     directory, *config = (str(path.absolute()) for path in paths)
-    with _log(data_dir / LOG_FILE) as log:
+    with open_log(data_dir / LOG_FILE, _LOG_LIMIT) as log:
         return subprocess.Popen(
             [sys.executable, "-m", "synthorg_tui.host", directory, str(_LINGER), *config],
             stdin=subprocess.DEVNULL,
@@ -129,13 +128,6 @@ def last_words(data_dir: Path) -> str:
         return f"{data_dir / LOG_FILE} can't be read: {error.strerror}"
     said = [line for line in lines if line.strip()]
     return safe_text(said[-1].removeprefix("error: ")) if said else f"see {data_dir / LOG_FILE}"
-
-
-def _log(path: Path) -> IO[bytes]:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    if path.exists() and path.stat().st_size > _LOG_LIMIT:
-        flags |= os.O_TRUNC
-    return os.fdopen(os.open(path, flags, PRIVATE_FILE), "ab")
 
 
 async def _ended(owner: Owner, stop: asyncio.Event, until_idle: float | None) -> None:

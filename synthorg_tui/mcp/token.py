@@ -3,17 +3,23 @@
 import hmac
 import os
 import secrets
-import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.persistence.layout import PRIVATE_FILE, ensure_private_dir
+from synthorg_tui.core.files import (
+    PRIVATE_FILE,
+    FileTooLargeError,
+    ensure_private_dir,
+    read_plain,
+    write_atomically,
+)
 
 TOKEN_FILE: Final = "mcp.token"
 _BYTES: Final = 32
 _MIN_LENGTH: Final = 32
+_MAX_BYTES: Final = 1024
 
 
 class UnsafeTokenError(DomainError):
@@ -37,28 +43,24 @@ def is_bearer(header: bytes, token: str) -> bool:
 
 def _make(path: Path) -> None:
     # Written whole before it has its name: who else starts now reads all of it, or makes none.
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
-    with os.fdopen(descriptor, "w", encoding="ascii") as stream:
-        stream.write(secrets.token_urlsafe(_BYTES) + "\n")
+    token = f"{secrets.token_urlsafe(_BYTES)}\n"
     with suppress(FileExistsError):
-        os.link(draft, path)
-    draft.unlink()
+        write_atomically(path, token.encode(), mode=PRIVATE_FILE, replace=False)
 
 
 def _read(path: Path) -> str:
     remedy = f"Delete {path} and start again: a new one is made."
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        content, status = read_plain(path, limit=_MAX_BYTES)
+    except FileTooLargeError as error:
+        raise UnsafeTokenError(f"{path} holds no token", remedy=remedy) from error
     except OSError as error:
         raise UnsafeTokenError(f"{path} can't be read as a file", remedy=remedy) from error
-    with os.fdopen(descriptor, "rb") as stream:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():
-            raise UnsafeTokenError(f"{path} is not a file of yours", remedy=remedy)
-        if status.st_mode & 0o077:
-            raise UnsafeTokenError(f"others can read {path}", remedy=remedy)
-        token = stream.read(1024).decode("ascii", "replace").strip()
+    if status.st_uid != os.getuid():
+        raise UnsafeTokenError(f"{path} is not a file of yours", remedy=remedy)
+    if status.st_mode & 0o077:
+        raise UnsafeTokenError(f"others can read {path}", remedy=remedy)
+    token = content.decode("ascii", "replace").strip()
     if len(token) < _MIN_LENGTH or not token.isascii() or not token.isprintable():
         raise UnsafeTokenError(f"{path} holds no token", remedy=remedy)
     return token

@@ -11,8 +11,9 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.errors import DomainError, StoreCorruptError, StoreLockedError
+from synthorg_tui.core.files import ensure_private_dir, make_private
 from synthorg_tui.persistence.copying import copy_in_child
-from synthorg_tui.persistence.layout import DATABASE_FILE, ensure_private_dir, make_private
+from synthorg_tui.persistence.layout import DATABASE_FILE
 from synthorg_tui.persistence.migrations import SCHEMA_VERSION, migrate
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Self
 
 from synthorg_tui.core.errors import StoreLockedError
-from synthorg_tui.persistence.layout import LOCK_FILE, PRIVATE_FILE, ensure_private_dir
+from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir
+from synthorg_tui.persistence.layout import LOCK_FILE
 
 
 class DataDirLock:

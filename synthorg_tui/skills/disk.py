@@ -4,23 +4,26 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from synthorg_tui.core.files import (
+    MAX_FILE_BYTES,
+    FileTooLargeError,
+    NotPlainFileError,
+    opened_folder,
+    read_plain,
+)
 from synthorg_tui.skills.models import Finding, Severity
 from synthorg_tui.skills.writer import FILE_NAME
 
-MAX_BYTES: Final = 1_000_000
 MAX_SKILLS: Final = 1_000
 """Folders of one root that are looked at."""
 
 Stamp: TypeAlias = tuple[int, ...]
 """What tells a file from its earlier states without reading it."""
 
-_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LATEST: Final = 5
 """Where in a stamp the time of the latest change is, in nanoseconds."""
 
@@ -35,16 +38,6 @@ class RawFile:
     text: str = ""
     problem: Finding | None = None
     note: Finding | None = None
-
-
-@contextmanager
-def opened_root(root: Path) -> Iterator[int]:
-    """A descriptor of the root's folder; the root itself may be a link. Raises ``OSError``."""
-    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def skill_folders(root: int) -> tuple[tuple[str, ...], tuple[str, ...], int]:
@@ -81,16 +74,11 @@ class FolderReader:
         may give changes in quick succession the same time.
         """
         try:
-            folder = os.open(self._name, _READ | os.O_DIRECTORY, dir_fd=self._root)
+            with opened_folder(self._name, folder=self._root) as folder:
+                name = _file_name(folder)
+                return self._file(folder, name, known, trusted_before) if name else None
         except OSError as error:
             return None if _is_gone(error) else self._refused(FILE_NAME, (), _unreadable(error))
-        try:
-            file_name = _file_name(folder)
-            return self._file(folder, file_name, known, trusted_before) if file_name else None
-        except OSError as error:
-            return None if _is_gone(error) else self._refused(FILE_NAME, (), _unreadable(error))
-        finally:
-            os.close(folder)
 
     def _file(
         self, folder: int, name: str, known: RawFile | None, trusted_before: int
@@ -103,20 +91,19 @@ class FolderReader:
             link = stat.S_ISLNK(stamp[0])
             kind = "a link, which isn't followed" if link else "no plain file"
             return self._refused(name, stamp, _error(f"{name} is {kind}", "Put the file there."))
-        descriptor = os.open(name, _READ, dir_fd=folder)
-        with os.fdopen(descriptor, "rb") as file:
-            stamp = _stamp(os.fstat(descriptor))
-            if not stat.S_ISREG(stamp[0]):
-                return self._refused(name, stamp, _error(f"{name} is no plain file", "Remove it."))
-            return self._decoded(name, stamp, file.read(MAX_BYTES + 1))
-
-    def _decoded(self, name: str, stamp: Stamp, data: bytes) -> RawFile:
-        if len(data) > MAX_BYTES:
+        try:
+            data, status = read_plain(name, folder=folder)
+        except NotPlainFileError:  # since a moment ago
+            return self._refused(name, stamp, _error(f"{name} is no plain file", "Remove it."))
+        except FileTooLargeError:
             problem = _error(
-                f"the file is larger than {MAX_BYTES // 1_000_000} MB, so it isn't read",
+                f"the file is larger than {MAX_FILE_BYTES >> 20} MB, so it isn't read",
                 "Move what isn't needed at once to files of its own.",
             )
             return self._refused(name, stamp, problem)
+        return self._decoded(name, _stamp(status), data)
+
+    def _decoded(self, name: str, stamp: Stamp, data: bytes) -> RawFile:
         digest = hashlib.sha256(data).hexdigest()
         try:
             text = data.decode()

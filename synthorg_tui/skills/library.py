@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from synthorg_tui.core.files import opened_folder
 from synthorg_tui.core.paths import expand_home
-from synthorg_tui.skills import disk
 from synthorg_tui.skills.config import SkillsConfig
-from synthorg_tui.skills.disk import FolderReader, RawFile, Stamp
+from synthorg_tui.skills.disk import FolderReader, RawFile, Stamp, skill_folders
 from synthorg_tui.skills.models import Finding, RootScope, Severity, SkillFile, SkillRoot
 from synthorg_tui.skills.parse import parse
 from synthorg_tui.skills.writer import FILE_NAME
@@ -70,7 +70,7 @@ def skill_roots(
 
 def read_skill(root: SkillRoot, name: str) -> SkillFile | None:
     """One skill of a root; ``None`` when there is none. Raises ``OSError`` without the root."""
-    with disk.opened_root(root.path) as descriptor:
+    with opened_folder(root.path, may_be_link=True) as descriptor:
         raw = FolderReader(root.path, descriptor, name).read(None, trusted_before=0)
     return None if raw is None else _skill_file(root, name, raw)
 
@@ -116,8 +116,8 @@ class SkillLibrary:
     def _root(self, root: SkillRoot, seen: dict[Path, _Known]) -> RootState:
         found: dict[Path, _Known] = {}
         try:
-            with disk.opened_root(root.path) as descriptor:
-                folders, links, left_out = disk.skill_folders(descriptor)
+            with opened_folder(root.path, may_be_link=True) as descriptor:
+                folders, links, left_out = skill_folders(descriptor)
                 for name in folders:
                     self._skill(root, descriptor, name, found)
         except FileNotFoundError:

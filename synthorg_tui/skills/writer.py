@@ -1,15 +1,14 @@
 """Writing a SKILL.md so that readers see the old or the new one, and nothing outside the root."""
 
-import os
 import stat
 from pathlib import Path
 from typing import Final
 
+from synthorg_tui.core.files import remove_drafts, sync, write_atomically
 from synthorg_tui.skills.errors import SkillPathError, SkillWriteError
 from synthorg_tui.skills.names import MAX_NAME, is_name
 
 FILE_NAME: Final = "SKILL.md"
-TEMPORARY_NAME: Final = ".SKILL.md.tmp"
 
 
 def skill_path(root: Path, name: str) -> Path:
@@ -51,18 +50,9 @@ def write_skill(root: Path, name: str, content: str | bytes) -> Path:
     path = skill_path(root, name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(TEMPORARY_NAME)
-        temporary.unlink(missing_ok=True)  # of a write that was killed
-        try:
-            with temporary.open("xb") as file:
-                file.write(content.encode() if isinstance(content, str) else content)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-        _sync_folder(path.parent)
-        _sync_folder(root)
+        data = content.encode() if isinstance(content, str) else content
+        write_atomically(path, data, mode=None)
+        sync(root)
     except OSError as error:
         raise _refused(path, "written", error) from error
     return path
@@ -82,20 +72,11 @@ def remove_skill(root: Path, name: str) -> bool:
         return False
     except OSError as error:
         raise _refused(path, "removed", error) from error
-    path.with_name(TEMPORARY_NAME).unlink(missing_ok=True)
+    remove_drafts(path)
     if not any(path.parent.iterdir()):
         path.parent.rmdir()
-    _sync_folder(root)
+    sync(root)
     return True
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename or removal in the folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _refused(path: Path, what: str, error: OSError) -> SkillWriteError:

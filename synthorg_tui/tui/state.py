@@ -2,12 +2,11 @@
 
 import contextlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
+from synthorg_tui.core.files import PRIVATE_FILE, write_atomically
 from synthorg_tui.tui.ports import SORT_ORDERS, SortOrder
 from synthorg_tui.tui.themes import DARK
 
@@ -59,13 +58,7 @@ def save_state(path: Path | None, state: UiState) -> None:
         return
     text = json.dumps({"version": VERSION, **asdict(state)}, indent=2) + "\n"
     with contextlib.suppress(OSError):
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".ui-", suffix=".json")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            Path(name).replace(path)
-        except OSError:
-            Path(name).unlink()
+        write_atomically(path, text.encode(), mode=PRIVATE_FILE, durable=False)
 
 
 def _sensible(name: str, value: object) -> bool:

@@ -52,8 +52,9 @@ async def _decide(data_dir: Path, action: str, fuse: Fuse) -> None:
         for owner, name in (
             (Database, "_transact"),
             (Path, "mkdir"),
-            (Path, "replace"),
-            (Path, "unlink"),
+            (os, "fsync"),
+            (os, "replace"),
+            (os, "unlink"),
             (Path, "rmdir"),
         ):
             fuse.lay(owner, name)

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from synthorg_tui.core.files import sync
 from synthorg_tui.memory.errors import VectorIndexError
 
 NICENESS: Final = 19
@@ -53,15 +54,7 @@ def pack(shard: Path) -> None:
     opened.close()
     for folder, _, names in os.walk(shard):
         for name in (*names, "."):
-            _sync(Path(folder, name))
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+            sync(Path(folder, name))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """What a Qdrant Edge directory says about itself: whose vectors, and how far it is durable."""
 
 import json
-import os
 import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from synthorg_tui.core.files import sync, write_atomically
 from synthorg_tui.memory.index.layout import FORMAT_VERSION
 
 FIRST_SHARD: Final = "shard"
@@ -68,20 +68,10 @@ def write_state(path: Path, state: EdgeState, *, durable: bool) -> None:
     ``durable`` waits for the disk, so that a power failure does too; without it the state may be
     lost then, which makes the index start over.
     """
-    fresh = path.with_suffix(".new")
-    with fresh.open("w", encoding="utf-8") as file:
-        json.dump(asdict(state), file)
-        if durable:
-            file.flush()
-            os.fsync(file.fileno())
-    fresh.replace(path)
+    write_atomically(path, json.dumps(asdict(state)).encode(), mode=None, durable=durable)
 
 
 def sync_files(directory: Path) -> None:
     """Wait until the files of a directory, and their names, are on disk."""
     for path in (*directory.iterdir(), directory):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync(path)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from synthorg_tui.core.files import MAX_FILE_BYTES
 from synthorg_tui.skills import disk, library
 from synthorg_tui.skills.config import SkillsConfig
 from synthorg_tui.skills.library import SkillLibrary, skill_roots
@@ -87,7 +88,7 @@ def test_a_name_in_another_case_is_read_and_told(tmp_path: Path) -> None:
     assert "called skill.md" in file.findings[0].message
 
 
-@pytest.mark.parametrize(("size", "is_read"), [(disk.MAX_BYTES, True), (disk.MAX_BYTES + 1, False)])
+@pytest.mark.parametrize(("size", "is_read"), [(MAX_FILE_BYTES, True), (MAX_FILE_BYTES + 1, False)])
 def test_a_file_has_at_most_a_megabyte(tmp_path: Path, size: int, is_read: bool) -> None:
     path = put(tmp_path, "push")
     path.write_text(path.read_text().ljust(size, "x"))

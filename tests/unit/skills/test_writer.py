@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.skills.errors import SkillPathError, SkillWriteError
-from synthorg_tui.skills.writer import TEMPORARY_NAME, remove_skill, skill_path, write_skill
+from synthorg_tui.skills.writer import remove_skill, skill_path, write_skill
+
+LEFTOVER = ".SKILL.md.999999999-00000000.synthorg-tmp"
+"""What a process of a number that none has left when it was killed while it wrote."""
 
 
 def test_a_skill_is_written_into_a_folder_of_its_name(tmp_path: Path) -> None:
@@ -23,7 +26,7 @@ def test_writing_again_replaces_and_leaves_nothing_behind(tmp_path: Path) -> Non
 
 def test_what_a_killed_write_left_is_cleared(tmp_path: Path) -> None:
     path = write_skill(tmp_path, "push", "one")
-    path.with_name(TEMPORARY_NAME).write_text("half")
+    path.with_name(LEFTOVER).write_text("half")
     write_skill(tmp_path, "push", "two")
     assert [each.name for each in path.parent.iterdir()] == ["SKILL.md"]
 
@@ -63,7 +66,7 @@ def test_a_temporary_file_that_is_a_link_is_not_followed(tmp_path: Path) -> None
     secret = tmp_path / "secret"
     secret.write_text("keep")
     (tmp_path / "push").mkdir()
-    (tmp_path / "push" / TEMPORARY_NAME).symlink_to(secret)
+    (tmp_path / "push" / LEFTOVER).symlink_to(secret)
     write_skill(tmp_path, "push", "text")
     assert secret.read_text() == "keep"
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.files import PRIVATE_DIR, PRIVATE_FILE
 from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.core import Core
 from synthorg_tui.memory.backends.local.failing import duckdb_error
 from synthorg_tui.memory.backends.local.rows import MemoryRow
 from synthorg_tui.memory.index.protocol import IndexFilter
 from synthorg_tui.persistence.database import schema_version
-from synthorg_tui.persistence.layout import LOCK_FILE, PRIVATE_DIR, PRIVATE_FILE
+from synthorg_tui.persistence.layout import LOCK_FILE
 from synthorg_tui.persistence.times import aware
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from synthorg_tui.core.errors import CancelledByUserError, DomainError, StoreCorruptError
+from synthorg_tui.core.files import ensure_private_dir
 from synthorg_tui.memory.backends.local import queries
 from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.backends.local.doctor import Doctor, DoctorReport
@@ -20,7 +21,7 @@ from synthorg_tui.memory.backends.local.failing import duckdb_error
 from synthorg_tui.memory.backends.local.writes import Changes
 from synthorg_tui.persistence.copying import copy_in_child
 from synthorg_tui.persistence.database import connect_file, schema_version
-from synthorg_tui.persistence.layout import BACKUP_DIR, DATABASE_FILE, ensure_private_dir
+from synthorg_tui.persistence.layout import BACKUP_DIR, DATABASE_FILE
 from synthorg_tui.persistence.lock import DataDirLock
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 

@@ -1,0 +1,198 @@
+"""Files written whole or not at all, and read without being led elsewhere.
+
+Security and crash safety rest on the order of the calls in here, so no other module opens a file
+to replace it, or one that a stranger may have put there. Two rules hold throughout: a reader sees
+the old content or the new one, and a name that turns out to be a link, a pipe or a device is
+refused before anything is read. What follows links on purpose (transcripts, models, settings that
+a person names) doesn't belong here. Agents' hooks import this while a person waits, so it loads
+neither ``pathlib`` nor ``typing``.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import IO, TypeAlias
+
+    AnyPath: TypeAlias = str | os.PathLike[str]
+
+PRIVATE_DIR = 0o700
+PRIVATE_FILE = 0o600
+MAX_FILE_BYTES = 1 << 20
+"""How large a file that is read whole may be, a skill's for instance."""
+
+_DRAFT_END = ".synthorg-tmp"
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class NotPlainFileError(OSError):
+    """A link, folder, pipe, socket or device stands where a file is expected."""
+
+
+class FileTooLargeError(OSError):
+    """A file has more bytes than its reader takes."""
+
+
+def write_atomically(
+    path: "AnyPath",
+    content: bytes,
+    *,
+    mode: int | None,
+    durable: bool = True,
+    replace: bool = True,
+) -> None:
+    """Put the bytes in the file so that readers see the old ones or these, never a part.
+
+    They are written beside the file first, under a name that no other writer has; a link at
+    ``path`` is replaced, not followed. What writers that were killed left beside it is removed.
+
+    Args:
+        path: the file; its folder must exist.
+        content: all of its bytes.
+        mode: its permissions, set before the first byte is written; ``None`` for those that new
+            files have.
+        durable: wait until the content, and then the name, is on disk, so that a power failure
+            leaves the old file or the new one. Without it only a killed process does.
+        replace: whether a file that is there gives way.
+
+    Raises:
+        FileExistsError: something is at ``path`` and ``replace`` is false.
+        OSError: the file system refused; what was there is unchanged, unless only waiting for
+            the disk failed after the name was given.
+    """
+    remove_drafts(path)
+    folder, name = os.path.split(os.fspath(path))
+    draft = os.path.join(folder, f".{name}.{os.getpid()}-{os.urandom(4).hex()}{_DRAFT_END}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(draft, flags, 0o666 if mode is None else PRIVATE_FILE)
+    try:
+        _fill(descriptor, content, mode, durable)
+        if replace:
+            os.replace(draft, path)
+        else:
+            os.link(draft, path)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(draft)
+    if durable:
+        sync(folder or os.curdir)
+
+
+def remove_drafts(path: "AnyPath") -> None:
+    """Remove what killed writers left beside ``path``; those still at work keep theirs."""
+    folder, name = os.path.split(os.fspath(path))
+    start = f".{name}."
+    with suppress(OSError):
+        for entry in os.listdir(folder or os.curdir):
+            if entry.startswith(start) and entry.endswith(_DRAFT_END):
+                writer = entry[len(start) : -len(_DRAFT_END)].partition("-")[0]
+                if not _is_running(writer):
+                    os.unlink(os.path.join(folder, entry))
+
+
+def sync(path: "AnyPath") -> None:
+    """Wait until a file's content, or the names in a folder, are on disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_plain(
+    path: "AnyPath", *, limit: int = MAX_FILE_BYTES, folder: int | None = None
+) -> tuple[bytes, os.stat_result]:
+    """All bytes of a plain file, and the status of that very file before they were read.
+
+    ``path`` itself may be no link; the folders above it may, so whoever doesn't trust those opens
+    them with ``opened_folder`` and gives the descriptor as ``folder``. Never waits for a pipe.
+
+    Raises:
+        NotPlainFileError: something else than a file is there.
+        FileTooLargeError: there are more than ``limit`` bytes.
+        OSError: the file system refused, ``FileNotFoundError`` where nothing is there.
+    """
+    try:
+        descriptor = os.open(path, _READ, dir_fd=folder)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO):  # links and sockets
+            raise NotPlainFileError(error.errno, "not a plain file", path) from error
+        raise
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise NotPlainFileError(errno.EINVAL, "not a plain file", path)
+    with os.fdopen(descriptor, "rb") as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise FileTooLargeError(errno.EFBIG, f"more than {limit:,} bytes", path)
+    return content, status
+
+
+@contextmanager
+def opened_folder(
+    path: "AnyPath", *, folder: int | None = None, may_be_link: bool = False
+) -> Iterator[int]:
+    """A descriptor of a folder, so that what is done in it stays in it; raises ``OSError``.
+
+    ``path`` is looked up in ``folder`` when that is given.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if may_be_link else os.O_NOFOLLOW)
+    descriptor = os.open(path, flags, dir_fd=folder)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def open_log(path: "AnyPath", limit: int) -> "IO[bytes]":
+    """A private file to append to; one that has more than ``limit`` bytes starts over."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    with suppress(FileNotFoundError):
+        if os.stat(path).st_size > limit:
+            flags |= os.O_TRUNC
+    return os.fdopen(os.open(path, flags, PRIVATE_FILE), "ab")
+
+
+def ensure_private_dir(path: "Path") -> "Path":
+    """Create ``path`` with its parents and make it readable by its owner only."""
+    path.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+    path.chmod(PRIVATE_DIR)
+    return path
+
+
+def make_private(path: "Path") -> None:
+    """Make a file readable by its owner only; a missing one is left missing."""
+    try:
+        if path.stat().st_mode & 0o777 != PRIVATE_FILE:
+            path.chmod(PRIVATE_FILE)
+    except FileNotFoundError:
+        return
+
+
+def _fill(descriptor: int, content: bytes, mode: int | None, durable: bool) -> None:
+    with os.fdopen(descriptor, "wb") as file:
+        if mode is not None:
+            os.fchmod(descriptor, mode)
+        file.write(content)
+        if durable:
+            file.flush()
+            os.fsync(descriptor)
+
+
+def _is_running(writer: str) -> bool:
+    """Whether a process has this number; what is no number was not written by us."""
+    if not (writer.isascii() and writer.isdecimal()):
+        return True
+    try:
+        os.kill(int(writer), 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True

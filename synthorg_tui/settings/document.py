@@ -36,9 +36,7 @@ def read_document(path: Path) -> Document:
 
 def parse_document(text: str, name: str) -> Document:
     """Settings from YAML text; ``name`` stands for the file in errors."""
-    from synthorg_tui.settings.parsing import parse
-
-    data, lines = parse(text, name)
+    data, lines = _loaded(text, name)
     if data is None:
         return Document({})
     if not isinstance(data, dict):
@@ -48,6 +46,14 @@ def parse_document(text: str, name: str) -> Document:
 
 def parse_value(text: str, name: str) -> object:
     """One value as YAML types it: ``30``, ``true``, ``null``, ``daily``, ``[a, b]``."""
-    from synthorg_tui.settings.parsing import parse
+    return _loaded(text, name)[0]
 
-    return parse(text, name)[0]
+
+def _loaded(text: str, name: str) -> tuple[object, dict[SettingPath, int]]:
+    from synthorg_tui.core.yaml import YamlError, load
+
+    try:
+        return load(text)
+    except YamlError as error:
+        where = f"{name}:{error.line}" if error.line else name
+        raise ConfigError(f"{where}: {error.message}") from error

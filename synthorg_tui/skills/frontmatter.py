@@ -5,13 +5,12 @@ aliases can cost anything. Every value is text, as in the reference validator.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 import yaml
 
-from synthorg_tui.core.yaml_bounds import BoundedLoader
+from synthorg_tui.core.yaml import HiddenCharacterError, YamlError, events, line_of
 from synthorg_tui.skills.models import Finding, Severity
 from synthorg_tui.skills.render import FENCE, quoted
 
@@ -134,16 +133,12 @@ def _load(text: str, offset: int, front: FrontMatter) -> Finding | None:
     read = FrontMatter()
     try:
         _Reader(text, offset, read).document()
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = offset + 1 + (mark.line if mark else 0)
-        message = error.problem or error.context or "can't be read"
-        return Finding(line, Severity.ERROR, f"not YAML: {message}", "Mend or quote this value.")
-    except yaml.reader.ReaderError as error:
-        line = offset + 1 + text.count("\n", 0, error.position)
-        return Finding(
-            line, Severity.ERROR, "a control character is not allowed here", "Remove it."
-        )
+    except YamlError as error:
+        line = offset + max(1, error.line)
+        if isinstance(error, HiddenCharacterError):
+            return Finding(line, Severity.ERROR, error.message, "Remove it.")
+        message = f"not YAML: {error.message}"
+        return Finding(line, Severity.ERROR, message, "Mend or quote this value.")
     front.values, front.metadata = read.values, read.metadata
     front.findings += read.findings
     return None
@@ -151,7 +146,7 @@ def _load(text: str, offset: int, front: FrontMatter) -> Finding | None:
 
 class _Reader:
     def __init__(self, text: str, offset: int, front: FrontMatter) -> None:
-        self._events: Iterator[yaml.Event] = iter(yaml.parse(text, Loader=BoundedLoader))
+        self._events = events(text)
         self._offset = offset
         self._front = front
 
@@ -251,4 +246,4 @@ class _Reader:
             )
 
     def _line(self, event: yaml.Event) -> int:
-        return self._offset + 1 + (event.start_mark.line if event.start_mark else 0)
+        return self._offset + line_of(event)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.errors import ConfigError
-from synthorg_tui.core.yaml_bounds import MAX_NESTING
+from synthorg_tui.core.yaml import MAX_NESTING
 from synthorg_tui.memory.enums import FusionStrategy
 from synthorg_tui.providers.embedding.config import GgufConfig, MiniLMConfig, OpenAIConfig
 from synthorg_tui.settings import document, paths

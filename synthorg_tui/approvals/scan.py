@@ -9,7 +9,7 @@ from typing import Final
 from synthorg_tui.approvals.models import Flag, FlagKind
 from synthorg_tui.approvals.phrases import LINE_STARTS, PHRASES
 from synthorg_tui.core.redaction import RedactionTally, redact_text
-from synthorg_tui.core.text import has_hidden, safe_text
+from synthorg_tui.core.text import has_hidden, safe_text, truncate
 from synthorg_tui.core.untrusted import LOOK_ALIKES
 
 MOST_FLAGS: Final = 20
@@ -91,8 +91,7 @@ def _any_of(characters: set[str]) -> re.Pattern[str]:
 
 
 def _excerpt(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _EXCERPT else f"{text[: _EXCERPT - 1]}…"
+    return truncate(" ".join(text.split()), _EXCERPT, "…")
 
 
 def _times(what: str, count: int) -> str:

@@ -1,7 +1,13 @@
-"""Text from strangers made safe to show: what would act on a terminal becomes visible."""
+"""Small things done to text everywhere: made safe to show, cut, counted and compared.
+
+``safe_text`` is the one boundary between strangers' text and a terminal. The rest has no opinion
+about what a text means: what cuts or compares by words of a certain kind stays with its subject.
+"""
 
 import re
 import unicodedata
+from collections.abc import Hashable
+from collections.abc import Set as AbstractSet
 
 from synthorg_tui.core.patterns import compiled
 
@@ -54,6 +60,27 @@ def safe_text(text: str, *, multiline: bool = False) -> str:
 def has_hidden(text: str) -> bool:
     """Whether the text holds characters that ``safe_text(multiline=True)`` has to make visible."""
     return safe_text(text, multiline=True) != text
+
+
+def truncate(text: str, limit: int, ellipsis: str = "...") -> str:
+    """At most ``limit`` characters; what is cut ends in an ellipsis where that fits."""
+    if len(text) <= limit:
+        return text
+    if limit <= len(ellipsis):
+        return text[: max(0, limit)]
+    return text[: limit - len(ellipsis)] + ellipsis
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """``1 memory``, ``1,234 memories``; the plural ends in s when none is given."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def jaccard(first: AbstractSet[Hashable], second: AbstractSet[Hashable]) -> float:
+    """The share of all members that two sets have in common, in [0, 1]; empty ones are alike."""
+    common = len(first & second)
+    together = len(first) + len(second) - common
+    return common / together if together else 1.0
 
 
 def _visible(character: str, previous: str, marks: int, multiline: bool) -> str:

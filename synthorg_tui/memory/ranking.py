@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from pydantic import Field
 
+from synthorg_tui.core.text import jaccard
 from synthorg_tui.core.types import FrozenModel
 from synthorg_tui.memory.enums import FusionStrategy
 from synthorg_tui.memory.models import MemoryEntry
@@ -170,7 +171,7 @@ def bigram_jaccard(text_a: str, text_b: str) -> float:
 
     Case doesn't count. 0 when either text has fewer than two words.
     """
-    return _jaccard(_bigrams(text_a), _bigrams(text_b))
+    return _bigram_share(_bigrams(text_a), _bigrams(text_b))
 
 
 def _bigrams(text: str) -> _Bigrams:
@@ -178,11 +179,8 @@ def _bigrams(text: str) -> _Bigrams:
     return frozenset(pairwise(words))
 
 
-def _jaccard(one: _Bigrams, other: _Bigrams) -> float:
-    if not one or not other:
-        return 0.0
-    common = len(one & other)
-    return common / (len(one) + len(other) - common)
+def _bigram_share(one: _Bigrams, other: _Bigrams) -> float:
+    return jaccard(one, other) if one and other else 0.0
 
 
 def apply_diversity_penalty(
@@ -260,4 +258,4 @@ def _similarity_of(
     if similarity_fn is not None:
         return lambda i, j: similarity_fn(contents[i], contents[j])
     bigrams = [_bigrams(content) for content in contents]
-    return lambda i, j: _jaccard(bigrams[i], bigrams[j])
+    return lambda i, j: _bigram_share(bigrams[i], bigrams[j])

@@ -1,4 +1,4 @@
-"""safe_text: nothing that steers, hides or reorders gets through; the rest is left alone."""
+"""Nothing that steers, hides or reorders gets through; text is cut, counted and compared."""
 
 import sys
 import unicodedata
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthorg_tui.core.text import has_hidden, safe_text
+from synthorg_tui.core.text import counted, has_hidden, jaccard, safe_text, truncate
 
 VISIBLE_FORMAT = set(
     "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
@@ -81,3 +81,44 @@ def test_three_combining_marks_stay_and_a_fourth_is_shown() -> None:
 def test_hidden_characters_are_told_apart_from_plain_line_ends() -> None:
     assert not has_hidden("two\nlines\twith tab")
     assert has_hidden("bell\x07")
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "cut"),
+    [
+        ("abcdef", 6, "abcdef"),
+        ("abcdef", 5, "ab..."),
+        ("abcdef", 4, "a..."),
+        ("abcdef", 3, "abc"),
+        ("abcdef", 1, "a"),
+        ("abcdef", 0, ""),
+        ("abcdef", -1, ""),
+        ("", 0, ""),
+    ],
+)
+def test_what_is_cut_ends_in_dots_where_they_fit(text: str, limit: int, cut: str) -> None:
+    assert truncate(text, limit) == cut
+
+
+@given(st.text(max_size=20), st.integers(-2, 25), st.sampled_from(["...", "…"]))
+def test_no_more_is_left_than_there_is_room_for(text: str, limit: int, ellipsis: str) -> None:
+    cut = truncate(text, limit, ellipsis)
+    assert len(cut) <= max(0, limit)
+    assert cut == text or len(text) > limit
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(0, "0 days"), (1, "1 day"), (2, "2 days"), (1234, "1,234 days")]
+)
+def test_a_count_has_its_noun(count: int, words: str) -> None:
+    assert counted(count, "day") == words
+    assert counted(count, "memory", "memories").endswith("memory" if count == 1 else "memories")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "share"),
+    [("", "", 1), ("a", "", 0), ("ab", "ab", 1), ("ab", "bc", 1 / 3), ("ab", "cd", 0)],
+)
+def test_sets_are_as_alike_as_what_they_share(first: str, second: str, share: float) -> None:
+    assert jaccard(set(first), set(second)) == share
+    assert jaccard(frozenset(second), frozenset(first)) == share

@@ -6,6 +6,7 @@ import re
 from datetime import UTC
 from typing import Final
 
+from synthorg_tui.core.text import truncate
 from synthorg_tui.memory.digest.models import DigestItem, ItemKind
 from synthorg_tui.memory.digest.sanitise import MOST_CHARS, sanitise
 
@@ -24,15 +25,6 @@ _CHARS_PER_TOKEN: Final = 4
 def tokens_of(text: str) -> int:
     """About how many tokens: a quarter of the characters, rounded up."""
     return math.ceil(len(text) / _CHARS_PER_TOKEN)
-
-
-def truncate(text: str, limit: int) -> str:
-    """At most ``limit`` characters; what is cut ends in three dots where they fit."""
-    if len(text) <= limit:
-        return text
-    if limit <= len(_ELLIPSIS):
-        return text[: max(0, limit)]
-    return text[: limit - len(_ELLIPSIS)] + _ELLIPSIS
 
 
 def line_of(item: DigestItem, limit: int) -> str | None:

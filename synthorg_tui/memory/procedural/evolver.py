@@ -11,6 +11,7 @@ from pydantic import AwareDatetime, Field, model_validator
 
 from synthorg_tui.approvals.models import ApprovalItem, RiskLevel
 from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.text import counted
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.errors import MemoryConfigError
 from synthorg_tui.memory.procedural import events
@@ -195,8 +196,7 @@ def _item(
 
 
 def _agents(pattern: TrajectoryPattern) -> str:
-    count = len(pattern.agents)
-    return f"{count} agent{'' if count == 1 else 's'}"
+    return counted(len(pattern.agents), "agent")
 
 
 def _consequence(against: Sequence[str], replaced: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.text import jaccard
 from synthorg_tui.memory.errors import MemoryRetrievalError
 from synthorg_tui.memory.extensions import Desk, SearchHit
 from synthorg_tui.memory.models import MemoryQuery
@@ -80,9 +81,7 @@ def replaced_fully(
 
 def word_similarity(first: str, second: str) -> float:
     """Jaccard similarity of the words of two texts, in [0, 1]."""
-    words = [frozenset(_WORD.findall(text.lower())) for text in (first, second)]
-    union = words[0] | words[1]
-    return len(words[0] & words[1]) / len(union) if union else 1.0
+    return jaccard(*(frozenset(_WORD.findall(text.lower())) for text in (first, second)))
 
 
 def _near(proposal: ProceduralMemoryProposal, record: SkillRecord, similarity: float) -> NearSkill:

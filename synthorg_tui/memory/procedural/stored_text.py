@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.text import truncate
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.procedural.models import (
     MAX_STEPS,
@@ -139,8 +140,7 @@ def _told(evidence: Evidence) -> str:
 
 
 def _brief(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN_OF_A_CALL else line[: _SHOWN_OF_A_CALL - 3] + "..."
+    return truncate(" ".join(text.split()), _SHOWN_OF_A_CALL)
 
 
 def _fit(text: str, most: int = MOST_TEXT) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from synthorg_tui.core.text import jaccard
 from synthorg_tui.memory.procedural.models import ProceduralMemoryProposal
 from synthorg_tui.memory.sparse import STOP_WORDS
 
@@ -86,7 +87,7 @@ def compare(candidate: ProceduralMemoryProposal, existing: ExistingSkill) -> Sup
     """
     other = existing.proposal
     conditions = _terms(candidate.condition), _terms(other.condition)
-    similarity, coverage = _jaccard(*conditions), _coverage(*conditions)
+    similarity, coverage = jaccard(*conditions), _coverage(*conditions)
     actions = action_similarity(candidate.action, other.action)
     if not all(conditions):
         verdict = SupersessionVerdict.PARTIAL
@@ -121,7 +122,7 @@ def compare_all(
 
 def action_similarity(first: str, second: str) -> float:
     """How alike two actions are, in [0, 1]."""
-    return _jaccard(_terms(first), _terms(second))
+    return jaccard(_terms(first), _terms(second))
 
 
 def _terms(text: str) -> frozenset[str]:
@@ -134,12 +135,6 @@ def _terms(text: str) -> frozenset[str]:
             terms.add(f"not {word}" if is_negated else word)
             is_negated = False
     return frozenset(terms)
-
-
-def _jaccard(first: frozenset[str], second: frozenset[str]) -> float:
-    """Two empty sets are alike."""
-    union = first | second
-    return len(first & second) / len(union) if union else 1.0
 
 
 def _coverage(candidate: frozenset[str], existing: frozenset[str]) -> float:

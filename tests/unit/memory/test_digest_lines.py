@@ -3,7 +3,7 @@
 import pytest
 from digest_kit import item
 
-from synthorg_tui.memory.digest.lines import line_of, tokens_of, truncate
+from synthorg_tui.memory.digest.lines import line_of, tokens_of
 from synthorg_tui.memory.digest.models import ItemKind
 from synthorg_tui.memory.enums import SourceKind
 
@@ -30,23 +30,6 @@ def test_the_kind_follows_from_category_and_key(
     category: str, tags: tuple[str, ...], kind: str
 ) -> None:
     assert item(category=category, tags=tags).kind is ItemKind(kind)
-
-
-@pytest.mark.parametrize(
-    ("text", "limit", "cut"),
-    [
-        ("abcdef", 6, "abcdef"),
-        ("abcdef", 5, "ab..."),
-        ("abcdef", 4, "a..."),
-        ("abcdef", 3, "abc"),
-        ("abcdef", 1, "a"),
-        ("abcdef", 0, ""),
-        ("abcdef", -1, ""),
-        ("", 0, ""),
-    ],
-)
-def test_what_is_cut_ends_in_dots_where_they_fit(text: str, limit: int, cut: str) -> None:
-    assert truncate(text, limit) == cut
 
 
 @pytest.mark.parametrize(("length", "tokens"), [(0, 0), (1, 1), (4, 1), (5, 2), (8, 2), (9, 3)])

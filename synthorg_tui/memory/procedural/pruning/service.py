@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus, RiskLevel
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.outputs import one_line
+from synthorg_tui.core.text import counted
 from synthorg_tui.memory.procedural.active import ActiveSkills
 from synthorg_tui.memory.procedural.config import ProceduralMemoryConfig, PruningConfig
 from synthorg_tui.memory.procedural.ledger import SkillRecord
@@ -191,9 +192,9 @@ def _fresh_at(record: SkillRecord) -> datetime:
 def _reason(record: SkillRecord, now: datetime) -> str:
     days = (now - _fresh_at(record)).days
     uses = record.application_count
-    used = f"given {uses} {'time' if uses == 1 else 'times'}" if uses else "never given to an agent"
+    used = f"given {counted(uses, 'time')}" if uses else "never given to an agent"
     what = one_line(record.proposal.discovery, _MAX_DISCOVERY)
-    return f"{what} ({used}, {days} {'day' if days == 1 else 'days'} without use)"
+    return f"{what} ({used}, {counted(days, 'day')} without use)"
 
 
 def _kept(items: Iterable[ApprovalItem]) -> frozenset[str]:

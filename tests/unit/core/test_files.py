@@ -235,7 +235,7 @@ class TestLeftovers:
         assert target.read_bytes() == OLD
         assert names(tmp_path) == ["file", "target"]
 
-    @pytest.mark.parametrize("writer", [os.getpid(), 1, "", "x", "²", "-1"])
+    @pytest.mark.parametrize("writer", [pytest.param(os.getpid(), id="own"), 1, "", "x", "²", "-1"])
     def test_those_of_writers_at_work_and_of_strangers_stay(
         self, tmp_path: Path, writer: int | str
     ) -> None:

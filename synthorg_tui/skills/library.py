@@ -10,8 +10,9 @@ from typing import Final, TypeAlias
 
 from synthorg_tui.core.files import opened_folder
 from synthorg_tui.core.paths import expand_home
+from synthorg_tui.skills import disk
 from synthorg_tui.skills.config import SkillsConfig
-from synthorg_tui.skills.disk import FolderReader, RawFile, Stamp, skill_folders
+from synthorg_tui.skills.disk import FolderReader, RawFile, Stamp
 from synthorg_tui.skills.models import Finding, RootScope, Severity, SkillFile, SkillRoot
 from synthorg_tui.skills.parse import parse
 from synthorg_tui.skills.writer import FILE_NAME
@@ -117,7 +118,7 @@ class SkillLibrary:
         found: dict[Path, _Known] = {}
         try:
             with opened_folder(root.path, may_be_link=True) as descriptor:
-                folders, links, left_out = skill_folders(descriptor)
+                folders, links, left_out = disk.skill_folders(descriptor)
                 for name in folders:
                     self._skill(root, descriptor, name, found)
         except FileNotFoundError:

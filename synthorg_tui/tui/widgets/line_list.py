@@ -256,8 +256,11 @@ class LineList(InkedScroll):
             self.cursor = index
 
     def _row_at(self, event: events.MouseEvent) -> int:
-        index = (event.y + self.scroll_offset.y) // self.row_height
-        return index if index < self.row_count else -1
+        # An event counts from the border, or from the scrollbar when that is what it came from.
+        region = self.scrollable_content_region
+        index = (event.screen_y - region.y + self.scroll_offset.y) // self.row_height
+        inside = region.contains_point(event.screen_offset)
+        return index if inside and index < self.row_count else -1
 
     def action_down(self) -> None:
         """One down."""

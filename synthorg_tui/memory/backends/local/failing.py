@@ -1,10 +1,16 @@
 """What the database and the index raise, as errors of the memory contract."""
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from synthorg_tui.memory.errors import MemoryError, VectorIndexError
 from synthorg_tui.providers.embedding.errors import EmbeddingError
+
+_NO_SPACE: Final = os.strerror(errno.ENOSPC)
+"""How database and index word a full disk: both pass on what the system calls it."""
 
 
 def duckdb_error() -> type[Exception]:
@@ -20,6 +26,12 @@ def failing_as(kind: type[MemoryError], action: str) -> Iterator[None]:
     try:
         yield
     except (VectorIndexError, EmbeddingError) as error:
-        raise kind(f"{action} failed: {error.message}", remedy=error.remedy) from error
+        raise _error(kind, action, error.message, error.remedy) from error
     except duckdb_error() as error:
-        raise kind(f"{action} failed: {str(error).splitlines()[0]}") from error
+        raise _error(kind, action, str(error).splitlines()[0]) from error
+
+
+def _error(kind: type[MemoryError], action: str, why: str, remedy: str = "") -> MemoryError:
+    if _NO_SPACE in why:
+        return kind("The disk is full.", remedy="Free some space.")
+    return kind(f"{action} failed: {why}", remedy=remedy)

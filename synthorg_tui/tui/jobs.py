@@ -1,6 +1,7 @@
 """Work that runs beside the screen, and the toasts that tell of it."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from textual.app import App
@@ -31,20 +32,27 @@ def copy(owner: Owner, text: str) -> None:
 
 
 def start(
-    owner: Owner, job: Callable[[], Awaitable[None]], *, group: str, newest_only: bool = True
+    owner: Owner,
+    job: Callable[[], Awaitable[None]],
+    *,
+    group: str,
+    newest_only: bool = True,
+    failed: Callable[[DomainError], None] | None = None,
 ) -> None:
     """Run a job of a screen; ``newest_only`` cancels the one before it in the group.
 
-    An error that the job lets through is told in a toast, never swallowed. The job is made when
-    it starts, so that one cancelled before leaves nothing unawaited.
+    An error that the job lets through goes to ``failed``, or is shown in a toast without one;
+    it is never swallowed. The job is made when it starts, so that one cancelled before leaves
+    nothing unawaited.
     """
+    fail = failed or partial(tell, owner)
 
     async def told() -> None:
         try:
             await job()
         except DomainError as error:
-            tell(owner, error)
+            fail(error)
         except Exception as error:  # the last stop of any job: the app goes on
-            say(owner, f"{type(error).__name__}: {error}", severity="error")
+            fail(DomainError(f"{type(error).__name__}: {error}"))
 
     owner.run_worker(told, group=group, exclusive=newest_only, exit_on_error=False)  # type: ignore[arg-type]

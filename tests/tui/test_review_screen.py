@@ -287,6 +287,30 @@ class TestDecisions:
             assert app.screen is screen
             assert "The disk is full." in toasts(app)
 
+    async def test_a_reason_that_could_not_be_stored_is_there_the_next_time(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        desk = desk_with()
+
+        async def fail(*_: object) -> str:
+            raise DomainError("The disk is full.", remedy="Free some space.")
+
+        app = fake_app(desk)
+        async with app.run_test() as pilot:
+            await open_review(pilot)
+            with monkeypatch.context() as refusing:
+                refusing.setattr(desk.approvals, "reject", fail)
+                await pilot.press("x")
+                await type_text(pilot, "too vague")
+                await pilot.press("enter")
+                await settle(pilot)
+            assert "The disk is full." in toasts(app)
+            await pilot.press("x")
+            assert "too vague" in screen_text(app)
+            await pilot.press("enter")
+            await settle(pilot)
+            assert desk.approvals.rows[LESSON].status == "rejected"
+
 
 class TestRewording:
     async def test_edited_in_the_form_it_is_shown_then_approved_with_that_wording(self) -> None:

@@ -103,16 +103,20 @@ class ReviewScreen(ReviewView):
         """Reject with a reason; it is not proposed again."""
         from synthorg_tui.tui.screens.dialogs import PromptDialog
 
-        if self._pending() is None:
+        pending = self._pending()
+        if pending is None:
             return
+        item_id = pending.row.id
 
         def answered(reason: str | None) -> None:
             if reason:
+                self._reasons[item_id] = reason
                 approvals = self._approvals
                 self._decide(lambda sheet: approvals.reject(sheet.row.id, sheet.shown, reason))
 
+        before = self._reasons.get(item_id, "")
         hint = "it is not proposed again · ↵ rejects · esc leaves"
-        self.app.push_screen(PromptDialog("Reject, because", "", hint=hint), answered)
+        self.app.push_screen(PromptDialog("Reject, because", before, hint=hint), answered)
 
     def action_snooze(self) -> None:
         """Put it out of the way for a while."""

@@ -56,6 +56,7 @@ class ReviewView(Screen[None]):
         self.sheet: ReviewSheet | None = None
         self.draft: Reworded | None = None
         self._unparsed = ""
+        self._reasons: dict[str, str] = {}
         self._chosen = 0
         self._stale: tuple[ReviewSheet, ReviewSheet] | None = None
         self._error: DomainError | None = None

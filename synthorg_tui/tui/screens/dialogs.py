@@ -1,6 +1,6 @@
 """Small questions: confirm, ask for a line, show the keys."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -10,6 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input
 
 from synthorg_tui.tui.actions import CONTEXTS, bindings, of
+from synthorg_tui.tui.saving import Saving
 from synthorg_tui.tui.state import keymap_of
 from synthorg_tui.tui.view_models.ink import Line, line, wrap
 from synthorg_tui.tui.widgets.inked import LineBar, LineView
@@ -65,13 +66,26 @@ class ConfirmDialog(ModalScreen[bool]):
         self.dismiss(False)
 
 
+async def _as_written(answer: str) -> str:
+    return answer
+
+
 class PromptDialog(ModalScreen[str | None]):
-    """Asks for one line."""
+    """Asks for one line and gives it, or what ``save`` returned once it has stored that."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel")]
 
-    def __init__(self, question: str, value: str, *, hint: str = "") -> None:
+    def __init__(
+        self,
+        question: str,
+        value: str,
+        *,
+        hint: str = "",
+        save: Callable[[str], Awaitable[str]] = _as_written,
+    ) -> None:
         super().__init__()
+        self._save = save
+        self._saving = Saving(self, note="#hint", key="↵")
         self._question = question
         self._value = value
         self._hint = hint
@@ -86,15 +100,20 @@ class PromptDialog(ModalScreen[str | None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """The answer; a blank one is none yet."""
         if answer := event.value.strip():
-            self.dismiss(answer)
+            self._saving.begin(lambda: self._save(answer))
         else:
-            self.query_one("#hint", LineBar).show(
+            self.query_one("#hint", LineBar).show_whole(
                 line(("! ", "bad"), ("Nothing is written yet · esc leaves", "warn"))
             )
 
+    def on_screen_resume(self) -> None:
+        """Close if it was saved while something covered it."""
+        self._saving.finish()
+
     def action_cancel(self) -> None:
         """No answer."""
-        self.dismiss(None)
+        if not self._saving.is_busy:
+            self.dismiss(None)
 
 
 class HelpScreen(ModalScreen[None]):

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from textual import on
 from textual.widgets import Input
 
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings, is_text
 from synthorg_tui.tui.digest_ports import DigestDesk, SavedScenario, Weighed
-from synthorg_tui.tui.jobs import copy, say, start
+from synthorg_tui.tui.jobs import copy, say
 from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.ports import Change, MemoryRow
 from synthorg_tui.tui.screens.digest_view import DigestView
@@ -76,17 +77,18 @@ class DigestScreen(DigestView):
         """Set how many tokens the memories may take."""
         from synthorg_tui.tui.screens.dialogs import PromptDialog
 
-        def answered(text: str | None) -> None:
-            budget = read_budget(text) if text else None
-            if budget is not None:
-                self.digest.budget = budget
-                self.ask_soon()
-            elif text:
-                say(self, f"{text} is no number of tokens", severity="warning")
+        hint = "such as 800 or 2k"
+
+        async def take(text: str) -> str:
+            budget = read_budget(text)
+            if budget is None:
+                raise DomainError(f"{text} is no number of tokens.", remedy=f"Write one {hint}.")
+            self.digest.budget = budget
+            self.ask_soon()
+            return text
 
         self.app.push_screen(
-            PromptDialog("Token budget", str(self.digest.budget), hint="such as 800 or 2k"),
-            answered,
+            PromptDialog("Token budget", str(self.digest.budget), hint=hint, save=take)
         )
 
     def action_more(self) -> None:
@@ -147,23 +149,19 @@ class DigestScreen(DigestView):
             return
         row = each.row
 
-        def written(result: Written | None) -> None:
-            if result is None:
-                return
-            category = result.category if result.category is not row.category else None
-            tags = result.tags if result.tags != row.tags else None
-            change = Change(result.content, category, tags)
+        async def edit(written: Written) -> str:
+            change = written.change(row)
             if change == Change():
-                return
+                return ""
+            await desk.edit(row.id, change)
+            return "Saved · d shows what it changes"
 
-            async def edit() -> None:
-                await desk.edit(row.id, change)
-                say(self, "Saved · d shows what it changes")
+        def saved(said: str | None) -> None:
+            if said:
+                say(self, said)
                 self.ask()
 
-            start(self, edit, group="change", newest_only=False)
-
-        self.app.push_screen(MemoryForm(row, ()), written)
+        self.app.push_screen(MemoryForm(row, (), edit), saved)
 
     # The text
 
@@ -197,22 +195,19 @@ class DigestScreen(DigestView):
         if ask is None or digests is None or not self._settled():
             return
 
-        def answered(name: str | None) -> None:
-            if name is None:
-                return
-
-            async def save() -> None:
-                saved = await digests.save_scenario(name, ask)
-                expected = counted(len(saved.expected), "memory", "memories")
-                say(self, f"Saved {name}: {expected} expected · S runs all")
-
-            start(self, save, group="change", newest_only=False)
+        async def save(name: str) -> str:
+            saved = await digests.save_scenario(name, ask)
+            expected = counted(len(saved.expected), "memory", "memories")
+            return f"Saved {name}: {expected} expected · S runs all"
 
         self.app.push_screen(
             PromptDialog(
-                "Save as scenario", " ".join(ask.query.split()[:5]), hint="the same name replaces"
+                "Save as scenario",
+                " ".join(ask.query.split()[:5]),
+                hint="the same name replaces",
+                save=save,
             ),
-            answered,
+            lambda said: say(self, said) if said else None,
         )
 
     def action_scenarios(self) -> None:

@@ -1,6 +1,6 @@
 """Writing and editing a memory."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +13,8 @@ from textual.widgets import Input, TextArea
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.text import has_hidden, safe_text
 from synthorg_tui.tui.actions import bindings
-from synthorg_tui.tui.ports import MemoryRow
+from synthorg_tui.tui.ports import Change, MemoryRow
+from synthorg_tui.tui.saving import Saving
 from synthorg_tui.tui.view_models.ink import Line, line
 from synthorg_tui.tui.view_models.rows import GLYPHS
 from synthorg_tui.tui.widgets.inked import LineBar
@@ -29,6 +30,11 @@ class Written:
     category: MemoryCategory
     content: str | None
     tags: tuple[str, ...]
+
+    def change(self, row: MemoryRow) -> Change:
+        """What it changes of a memory."""
+        category = self.category if self.category is not row.category else None
+        return Change(self.content, category, self.tags if self.tags != row.tags else None)
 
 
 class CategoryPicker(LineBar, can_focus=True):
@@ -75,13 +81,23 @@ class CategoryPicker(LineBar, can_focus=True):
         self._step(1)
 
 
-class MemoryForm(ModalScreen[Written | None]):
-    """A memory to write: empty for a new one, filled for an edit."""
+class MemoryForm(ModalScreen[str | None]):
+    """A memory to write: empty for a new one, filled for an edit.
+
+    It stays open until ``save`` has stored what was written, and then gives what that returned.
+    """
 
     BINDINGS = bindings("form")
 
-    def __init__(self, row: MemoryRow | None, agents: Sequence[str]) -> None:
+    def __init__(
+        self,
+        row: MemoryRow | None,
+        agents: Sequence[str],
+        save: Callable[[Written], Awaitable[str]],
+    ) -> None:
         super().__init__()
+        self._save = save
+        self._saving = Saving(self, note="#note", key="^s")
         self._row = row
         self._agents = agents
         self._shown = safe_text(row.content, multiline=True) if row else ""
@@ -124,6 +140,10 @@ class MemoryForm(ModalScreen[Written | None]):
         else:
             self.query_one("#content", TextArea).focus()
 
+    def on_screen_resume(self) -> None:
+        """Close if it was saved while something covered it."""
+        self._saving.finish()
+
     @property
     def _content(self) -> str:
         return self.query_one("#content", TextArea).text
@@ -139,26 +159,33 @@ class MemoryForm(ModalScreen[Written | None]):
         )
 
     def action_save(self) -> None:
-        """Give back what was written, when it is complete."""
+        """Save what was written, when it is complete."""
+        if self._saving.is_busy:
+            return
         agent = self._row.agent_id if self._row else self.query_one("#agent", Input).value.strip()
         missing = "an agent" if not agent else "some content" if not self._content.strip() else ""
         if missing:
-            self.query_one("#note", LineBar).show(
-                line(("! ", "bad"), (f"Needs {missing}.", "warn"))
-            )
+            self._tell(line(("! ", "bad"), (f"Needs {missing}.", "warn")))
             self.query_one("#agent" if not agent else "#content").focus()
             return
         unchanged = self._row is not None and self._content == self._shown
         tags_box = self.query_one("#tags", Input).value
         tags = self._row.tags if self._row and tags_box == self._tags else tuple(tags_box.split())
         chosen = self.query_one(CategoryPicker).chosen
-        self.dismiss(Written(agent, chosen, None if unchanged else self._content, tags))
+        written = Written(agent, chosen, None if unchanged else self._content, tags)
+        self._warned = False
+        self._saving.begin(lambda: self._save(written))
 
     def action_close(self) -> None:
-        """Leave; what was written is only given up at the second press."""
+        """Leave; what was written is only given up at the second press, and not while saved."""
+        if self._saving.is_busy:
+            return
         if self.changed and not self._warned:
             self._warned = True
-            note = line(("! ", "warn"), ("Not saved. esc again gives it up, ^s saves.", "text"))
-            self.query_one("#note", LineBar).show(note)
+            told = "Not saved. esc again gives it up, ^s saves."
+            self._tell(line(("! ", "warn"), (told, "text")))
             return
         self.dismiss(None)
+
+    def _tell(self, note: Line) -> None:
+        self.query_one("#note", LineBar).show_whole(note)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.editor import EditorError, edit_text
-from synthorg_tui.tui.jobs import copy, say, start
+from synthorg_tui.tui.jobs import copy, say, start, tell
 from synthorg_tui.tui.locate import page_around
 from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.ports import Change, Draft, MemoryDesk, MemoryRow
@@ -42,6 +42,7 @@ class MemoriesScreen(RenewingScreen):
     ) -> None:
         super().__init__(state=state, now=now, panes=panes)
         self._undo: list[Callable[[], Awaitable[str]]] = []
+        self._unsaved: dict[str, str] = {}
         self._range_from: int | None = None
         self._offer: WelcomeScreen | None = None
 
@@ -51,16 +52,23 @@ class MemoriesScreen(RenewingScreen):
             say(self, why, severity="warning")
         return self.desk
 
-    def _do(self, act: Callable[[], Awaitable[str]]) -> None:
+    def _do(
+        self,
+        act: Callable[[], Awaitable[str]],
+        failed: Callable[[DomainError], None] | None = None,
+    ) -> None:
         """Run a change; tell what it did, then read the store again."""
 
         async def run() -> None:
-            said = await act()
+            self._changed(await act())
+
+        start(self, run, group="change", newest_only=False, failed=failed)
+
+    def _changed(self, said: str | None) -> None:
+        if said:
             self.forget_history()
             say(self, said)
             self.reload()
-
-        start(self, run, group="change", newest_only=False)
 
     # Marks
 
@@ -128,77 +136,80 @@ class MemoriesScreen(RenewingScreen):
         if desk is None:
             return
 
-        def written(result: Written | None) -> None:
-            if result is None or result.content is None:
-                return
-            draft = Draft(result.agent_id, result.category, result.content, result.tags)
+        async def add(new: Written) -> str:
+            draft = Draft(new.agent_id, new.category, new.content or "", new.tags)
+            memory_id = await desk.add(draft)
 
-            async def add() -> str:
-                memory_id = await desk.add(draft)
+            async def take_back() -> str:
+                await desk.remove([memory_id])
+                return "Took back the new memory"
 
-                async def take_back() -> str:
-                    await desk.remove([memory_id])
-                    return "Took back the new memory"
-
-                self._undo.append(take_back)
-                return "Added · u takes it back"
-
-            self._do(add)
+            self._undo.append(take_back)
+            return "Added · u takes it back"
 
         agents = [agent for agent, _ in self.listing.facets.agents]
-        self.app.push_screen(MemoryForm(None, agents), written)
+        self.app.push_screen(MemoryForm(None, agents, add), self._changed)
 
     def action_edit(self) -> None:
         """Edit in a form."""
         from synthorg_tui.tui.screens.form import MemoryForm, Written
 
-        row = self.rows.row
-        if row is None or self._ready() is None:
+        row, desk = self.rows.row, self._ready()
+        if row is None or desk is None:
             return
 
-        def written(result: Written | None) -> None:
-            if result is not None:
-                category = result.category if result.category is not row.category else None
-                tags = result.tags if result.tags != row.tags else None
-                self._edit(row, Change(result.content, category, tags))
+        async def edit(written: Written) -> str:
+            return await self._edit(desk, row, written.change(row))
 
-        self.app.push_screen(MemoryForm(row, ()), written)
+        self.app.push_screen(MemoryForm(row, (), edit), self._changed)
 
     def action_edit_outside(self) -> None:
-        """Edit the content in $EDITOR."""
-        row = self.rows.row
-        if row is None or self._ready() is None:
+        """Edit the content in $EDITOR; a text that can't be stored is there the next time."""
+        row, desk = self.rows.row, self._ready()
+        if row is None or desk is None:
             return
         try:
-            text = edit_text(self.app, row.content)
+            text = edit_text(self.app, self._unsaved.get(row.id, row.content))
         except EditorError as error:
             say(self, str(error), severity="error")
             return
+        self._unsaved.pop(row.id, None)
         if not text.strip():
             say(self, "The text was empty: nothing changed", severity="warning")
         elif text != row.content:
-            self._edit(row, Change(content=text))
+            self._save_outside(desk, row, text)
 
-    def _edit(self, row: MemoryRow, change: Change) -> None:
-        desk = self.desk
-        if desk is None or change == Change():
-            return
+    def _save_outside(self, desk: MemoryDesk, row: MemoryRow, text: str) -> None:
+        self._unsaved[row.id] = text
+
+        async def edit() -> str:
+            said = await self._edit(desk, row, Change(content=text))
+            self._unsaved.pop(row.id, None)
+            return said
+
+        def failed(error: DomainError) -> None:
+            remedy = f"{error.remedy} E goes on where you were.".strip()
+            tell(self, DomainError(error.message, remedy=remedy))
+
+        self._do(edit, failed)
+
+    async def _edit(self, desk: MemoryDesk, row: MemoryRow, change: Change) -> str:
+        """Make a change that can be taken back; returns what it did, if anything."""
+        if change == Change():
+            return ""
         back = Change(
             row.content if change.content is not None else None,
             row.category if change.category is not None else None,
             row.tags if change.tags is not None else None,
         )
 
-        async def edit() -> str:
-            await desk.edit(row.id, change)
-            self._undo.append(take_back)
-            return "Saved · u takes it back"
-
         async def take_back() -> str:
             await desk.edit(row.id, back)
             return "Took the edit back"
 
-        self._do(edit)
+        await desk.edit(row.id, change)
+        self._undo.append(take_back)
+        return "Saved · u takes it back"
 
     # Deleting
 
@@ -272,18 +283,13 @@ class MemoriesScreen(RenewingScreen):
         marked = self.listing.marks.in_view(self.listing.shows)
         count = len(marked) or self.listing.window.total
 
-        def answered(name: str | None) -> None:
-            if name:
-                self._do(lambda: self._export(Path(name).expanduser(), marked))
+        def export(name: str) -> Awaitable[str]:
+            return self._export(Path(name).expanduser(), marked)
 
-        self.app.push_screen(
-            PromptDialog(
-                f"Export {memories(count)} to",
-                str(Path.cwd() / default_name(self.now())),
-                hint=".json or .md · enter writes · esc cancels",
-            ),
-            answered,
-        )
+        question, name = f"Export {memories(count)} to", default_name(self.now())
+        hint = ".json or .md · enter writes · esc cancels"
+        dialog = PromptDialog(question, str(Path.cwd() / name), hint=hint, save=export)
+        self.app.push_screen(dialog, self._changed)
 
     async def _export(self, path: Path, marked: Sequence[MemoryRow]) -> str:
         rows = marked or await self._rows(0, self.listing.window.total)

@@ -122,6 +122,13 @@ class LineBar(Inked):
             self._lines = list(lines)
             self.refresh()
 
+    def show_whole(self, text: Line) -> None:
+        """Show one line on as many rows as it takes, and scroll to it where it is out of view."""
+        rows = wrap(text, self.size.width) if self.size.width else [text]
+        self.styles.height = len(rows)
+        self.show(*rows)
+        self.call_after_refresh(self.scroll_visible, animate=False)
+
     def render_line(self, y: int) -> Strip:
         """One row."""
         shown = self._lines[y] if 0 <= y < len(self._lines) else Line()

@@ -30,7 +30,7 @@ from synthorg_tui.host.agent import AgentConnection
 from synthorg_tui.host.client import connect
 from synthorg_tui.host.errors import NoOwnerError, OwnerGoneError
 from synthorg_tui.memory.extensions import BrowseFilter
-from synthorg_tui.settings.config import RootConfig
+from synthorg_tui.settings.root import RootConfig
 
 AGENTS = ("ada", "bob")
 SETTINGS = {

@@ -15,13 +15,13 @@ from benchmarks.scale import AGENT, milliseconds, p50, p95, questions
 from benchmarks.synthetic import SyntheticVectors, ensure_filled, opened, real_embedder
 from benchmarks.table import Limit, Report, Row, command_line, print_report
 from synthorg_tui.core.clock import SystemClock
-from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.formatter import format_memory_context_with_directive
 from synthorg_tui.memory.injection import DefaultTokenEstimator
-from synthorg_tui.memory.injection_service import InjectionRequest, InjectionService
 from synthorg_tui.memory.models import MemoryQuery
-from synthorg_tui.memory.retrieval.scoring import rank_hits
+from synthorg_tui.memory.retrieval.relevance import rank_hits
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.memory.strategies.service import InjectionRequest, InjectionService
 from synthorg_tui.settings.loader import shipped_settings
 
 QUERIES = 80

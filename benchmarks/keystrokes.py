@@ -28,8 +28,8 @@ from benchmarks.synthetic import ensure_filled
 from benchmarks.table import Limit, Report, Row, command_line, print_report
 from benchmarks.terminal import on_terminal
 from synthorg_tui.tui.app import MemoryDeskApp, run
-from synthorg_tui.tui.digest_ports import Answer, Ask
-from synthorg_tui.tui.screens.digest import DigestScreen
+from synthorg_tui.tui.digest.ports import Answer, Ask
+from synthorg_tui.tui.digest.screen import DigestScreen
 
 TASKS = 8
 KEYS_A_TASK = 10

@@ -11,9 +11,9 @@ from typing import Any
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
-from synthorg_tui.memory.injection_service import InjectionRequest
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.strategies.service import InjectionRequest
 from synthorg_tui.settings.loader import shipped_settings
 
 BUDGET = 1_000_000

@@ -28,16 +28,16 @@ from benchmarks.table import Grid, Report, Row, command_line
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.index.protocol import IndexFilter, IndexHits, IndexPoint, SparseVector
-from synthorg_tui.memory.retrieval.hybrid import (
+from synthorg_tui.memory.retrieval.relevance import (
     DEFAULT_CUTOFF,
     SEARCH_DEPTH,
     FusedHit,
     RelevanceCutoff,
     fuse_hits,
+    meaning_of,
     relevant_hits,
 )
-from synthorg_tui.memory.retrieval.query import meaning_of
-from synthorg_tui.memory.sparse import BM25Tokenizer
+from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder, Vectors

@@ -29,10 +29,10 @@ from benchmarks.synthetic import (
 )
 from benchmarks.table import Limit, Report, Row, command_line, print_report
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.extensions import BrowseFilter, MemoryDraft
 from synthorg_tui.memory.index.edge import PACK_CHANGES
 from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
 
 QUERIES = 60
 STORES = 40

@@ -57,8 +57,8 @@ def child_ours(path: str, data_dir: Path, step: str) -> None:
     from textual.screen import Screen
 
     from synthorg_tui.tui.app import MemoryDeskApp, run
+    from synthorg_tui.tui.memories.screen import MemoriesScreen
     from synthorg_tui.tui.ports import MemoryDesk
-    from synthorg_tui.tui.screens.memories import MemoriesScreen
 
     class Watched(MemoriesScreen):
         def _show(self) -> None:

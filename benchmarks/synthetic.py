@@ -12,12 +12,12 @@ import numpy as np
 
 from benchmarks.table import Report, Row, command_line, print_report
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
-from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.extensions import BrowseFilter, MemoryDraft
 from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.layout import INDEX_DIR
 from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder, Vectors

@@ -14,41 +14,41 @@ from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.events import Events
-from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
 from synthorg_tui.memory.errors import MemoryCapabilityError
 from synthorg_tui.memory.factory import BackendContext, create_memory_backend
 from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.operations import former_roots, has_open
-from synthorg_tui.persistence.owning import own_database
+from synthorg_tui.persistence.lock import own_database
+from synthorg_tui.persistence.settings_kv import former_roots, has_open
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
-from synthorg_tui.settings.config import RootConfig
 from synthorg_tui.settings.loader import load_settings
+from synthorg_tui.settings.root import RootConfig
 
 if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.agents.gateway import AgentGateway
     from synthorg_tui.agents.toolbox import ToolServices
     from synthorg_tui.approvals.queue import ApprovalQueue
+    from synthorg_tui.curation.erasure import Erasure
+    from synthorg_tui.curation.overview import SkillOverview
+    from synthorg_tui.curation.pruning import PruneService
+    from synthorg_tui.curation.registry import SkillRegistry
+    from synthorg_tui.curation.service import ReviewService
+    from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.ingest.service import ImportService
-    from synthorg_tui.memory.backends.local.maintenance import Maintenance
-    from synthorg_tui.memory.backends.local.reader import StoreReader
-    from synthorg_tui.memory.extensions import BatchStore, Desk
-    from synthorg_tui.memory.injection_service import InjectionService
-    from synthorg_tui.memory.procedural.assembly import Office
-    from synthorg_tui.memory.procedural.erasing import Erasure
-    from synthorg_tui.memory.procedural.evolution import EvolutionService
-    from synthorg_tui.memory.procedural.learn import LearnService
-    from synthorg_tui.memory.procedural.ledger import SkillLedger
-    from synthorg_tui.memory.procedural.pruning.service import PruneService
-    from synthorg_tui.memory.procedural.review import ReviewDesk
-    from synthorg_tui.memory.procedural.shelf import SkillShelf
+    from synthorg_tui.learning.promotion import EvolutionService
+    from synthorg_tui.learning.service import LearnService
+    from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
     from synthorg_tui.memory.scenarios import ScenarioService
-    from synthorg_tui.persistence.executions import ExecutionStore
+    from synthorg_tui.memory.store.maintenance import Maintenance
+    from synthorg_tui.memory.store.reader import StoreReader
+    from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.persistence.usage import DuckDBUsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
+    from synthorg_tui.skills.document import SkillRoot
     from synthorg_tui.skills.library import SkillLibrary
-    from synthorg_tui.skills.models import SkillRoot
+    from synthorg_tui.wiring import CurationServices
 
 
 _PACK_AFTER: Final = 10.0
@@ -174,7 +174,7 @@ class Engine:
         return self._local().reader
 
     @property
-    def desk(self) -> "Desk":
+    def desk(self) -> "MemoryAdmin":
         """What a person does with the memories of all agents."""
         return self._local()
 
@@ -189,7 +189,7 @@ class Engine:
     @cached_property
     def executions(self) -> "ExecutionStore":
         """The sessions that were imported."""
-        from synthorg_tui.persistence.executions import DuckDBExecutionStore
+        from synthorg_tui.executions.store import DuckDBExecutionStore
 
         return DuckDBExecutionStore(self._database)
 
@@ -216,8 +216,8 @@ class Engine:
     @property
     def evolution(self) -> "EvolutionService":
         """Proposes to give every agent what several have learnt."""
-        from synthorg_tui.memory.procedural.evolution import EvolutionService
-        from synthorg_tui.persistence.moments import DuckDBMoments
+        from synthorg_tui.learning.promotion import EvolutionService
+        from synthorg_tui.persistence.settings_kv import LastRuns
 
         memory = self.settings.memory
         return EvolutionService(
@@ -226,14 +226,14 @@ class Engine:
             executions=self.executions,
             skills=self.ledger,
             queue=self.approvals,
-            moments=DuckDBMoments(self._database),
+            moments=LastRuns(self._database),
             clock=self._clock,
         )
 
     @property
     def pruning(self) -> "PruneService":
         """Proposes which skills can go."""
-        from synthorg_tui.memory.procedural.pruning.service import PruneService
+        from synthorg_tui.curation.pruning import PruneService
 
         return PruneService(
             config=self.settings.memory.procedural,
@@ -245,10 +245,10 @@ class Engine:
     @cached_property
     def injection(self) -> "InjectionService":
         """Prepares what agents are given, and explains it."""
+        from synthorg_tui.curation.applications import Applications
         from synthorg_tui.memory.injection import DefaultTokenEstimator
-        from synthorg_tui.memory.injection_service import InjectionService
-        from synthorg_tui.memory.procedural.applying import Applications
         from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
+        from synthorg_tui.memory.strategies.service import InjectionService
         from synthorg_tui.providers.completion.factory import create_token_estimator
 
         memory, completion = self.settings.memory, self.settings.providers.completion
@@ -289,20 +289,20 @@ class Engine:
     @cached_property
     def _tool_services(self) -> "ToolServices":
         """What the tools of agents work with; who is only given a digest calls none."""
+        from synthorg_tui.agents.pending import PendingWrites, PendingWriteStore
         from synthorg_tui.agents.reports import Reports
-        from synthorg_tui.agents.shelf import LedgerShelf
+        from synthorg_tui.agents.skills import ApprovedSkillReader
         from synthorg_tui.agents.toolbox import ToolServices
-        from synthorg_tui.agents.waiting import WaitingRoom, WaitingStore
 
-        waiting: WaitingRoom | None = None
+        waiting: PendingWrites | None = None
         store: Callable[[], BatchStore] = self._local
         if self.settings.agent_access.writes == "approval":
-            waiting = WaitingRoom(self.approvals, clock=self._clock, level=self.settings.level)
-            store = partial(WaitingStore, waiting, self.memory)
+            waiting = PendingWrites(self.approvals, clock=self._clock, level=self.settings.level)
+            store = partial(PendingWriteStore, waiting, self.memory)
         return ToolServices(
             injection=self.injection,
             reports=Reports(store, self._imports_into, data_dir=self.data_dir, clock=self._clock),
-            shelf=LedgerShelf(self.ledger),
+            shelf=ApprovedSkillReader(self.ledger),
             waiting=waiting,
         )
 
@@ -314,14 +314,14 @@ class Engine:
         return SkillLibrary(self._skill_roots(()))
 
     @cached_property
-    def ledger(self) -> "SkillLedger":
+    def ledger(self) -> "SkillRegistry":
         """The skills that a person let count."""
-        from synthorg_tui.memory.procedural.ledger import SkillLedger
+        from synthorg_tui.curation.registry import SkillRegistry
 
-        return SkillLedger(self._database)
+        return SkillRegistry(self._database)
 
     @property
-    def reviews(self) -> "ReviewDesk":
+    def reviews(self) -> "ReviewService":
         """Where a person decides about what is proposed."""
         return self._office.reviews
 
@@ -331,10 +331,10 @@ class Engine:
         return self._office.erasure
 
     @cached_property
-    def _office(self) -> "Office":
-        from synthorg_tui.memory.procedural.assembly import open_office
+    def _office(self) -> "CurationServices":
+        from synthorg_tui.wiring import build_curation
 
-        return open_office(
+        return build_curation(
             database=self._database,
             queue=self.approvals,
             ledger=self.ledger,
@@ -349,11 +349,11 @@ class Engine:
         )
 
     @cached_property
-    def skills(self) -> "SkillShelf":
+    def skills(self) -> "SkillOverview":
         """Skills on disk next to what the memory has of them."""
-        from synthorg_tui.memory.procedural.shelf import SkillShelf
+        from synthorg_tui.curation.overview import SkillOverview
 
-        return SkillShelf(
+        return SkillOverview(
             library=self.skill_library,
             roots=self._skill_roots,
             projects=self.executions,
@@ -367,8 +367,7 @@ class Engine:
     @property
     def scenarios(self) -> "ScenarioService":
         """Saved questions, to be asked again after a change."""
-        from synthorg_tui.memory.scenarios import ScenarioService
-        from synthorg_tui.persistence.scenarios import DuckDBScenarioStore
+        from synthorg_tui.memory.scenarios import DuckDBScenarioStore, ScenarioService
 
         memory, saved = self.settings.memory, DuckDBScenarioStore(self._database)
         return ScenarioService(saved, self.injection, memory.retrieval, memory.v1)
@@ -392,7 +391,7 @@ class Engine:
     @cached_property
     def learning(self) -> "LearnService":
         """Draws lessons from what was imported, and proposes them."""
-        from synthorg_tui.memory.procedural.learn import LearnService
+        from synthorg_tui.learning.service import LearnService
 
         waits = self.settings.memory.procedural.require_approval
         return LearnService(
@@ -408,7 +407,7 @@ class Engine:
     @cached_property
     def wording_model(self) -> "CompletionProvider | None":
         """The model that words lessons: another one of the same server when one is named."""
-        from synthorg_tui.memory.procedural.config import ANY_MODEL
+        from synthorg_tui.memory.config import ANY_MODEL
         from synthorg_tui.providers.completion.config import OpenAIModelConfig
         from synthorg_tui.providers.completion.factory import create_metered_provider
 
@@ -420,16 +419,16 @@ class Engine:
         return create_metered_provider(other, log=self.usage, clock=self._clock)
 
     async def _learn_from(self, executions: Sequence[str], cancel: threading.Event) -> int:
-        from synthorg_tui.memory.procedural.learn_models import Verdict
+        from synthorg_tui.learning.models import LearnVerdict
 
         report = await self.learning.learn_from(executions, cancel=cancel)
         await self.evolution.run_if_due()
-        return report.count(Verdict.PROPOSED)
+        return report.count(LearnVerdict.PROPOSED)
 
     @property
     def maintenance(self) -> "Maintenance":
         """Examines, repairs, rebuilds and backs up."""
-        from synthorg_tui.memory.backends.local.maintenance import Maintenance
+        from synthorg_tui.memory.store.maintenance import Maintenance
 
         return Maintenance(self._local(), data_dir=self.data_dir)
 
@@ -473,11 +472,11 @@ class Engine:
             lambda db: (has_open(db), former_roots(db, str(own)))
         )
         if was_elsewhere:
-            from synthorg_tui.memory.procedural.moving import follow
+            from synthorg_tui.curation.relocation import relocate
 
-            await follow(self._database, own)
+            await relocate(self._database, own)
         if is_open:
-            from synthorg_tui.memory.procedural.journal import Journal
+            from synthorg_tui.curation.journal import Journal
 
             await Journal(self._database, self.approvals).roll_forward()
 

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import REPO
+
 # How long an example takes says how busy the machine is, and the same tree passes or fails the
 # same way: `make fuzz` is what looks for new examples.
 settings.register_profile(
@@ -24,8 +26,6 @@ settings.register_profile(
     "fuzz", settings.get_profile("any machine"), derandomize=False, max_examples=1_000
 )
 settings.load_profile("any machine")
-
-REPO = Path(__file__).resolve().parent.parent
 
 MEMORY = Path("/dev/shm")
 ROOM = 4 * 2**30

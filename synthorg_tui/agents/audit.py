@@ -11,8 +11,7 @@ from synthorg_tui.agents.models import AgentRights, CallKind, CallRecord
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.persistence.call_log import ERASED
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.inserting import insert
-from synthorg_tui.persistence.times import aware, naive_utc
+from synthorg_tui.persistence.values import aware, insert, naive_utc
 
 if TYPE_CHECKING:
     import duckdb

@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from synthorg_tui.agents.errors import AgentRefusedError
 from synthorg_tui.agents.guarded import WriteAllowance
-from synthorg_tui.agents.models import AgentIdentity, AgentRights, CallRecord
+from synthorg_tui.agents.models import AgentIdentity, AgentRefusedError, AgentRights, CallRecord
 from synthorg_tui.agents.session import AgentSession, Services
 from synthorg_tui.memory.shared import SHARED_OWNER
 

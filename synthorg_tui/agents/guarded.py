@@ -10,7 +10,7 @@ from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.memory.errors import WriteRefusedError, WriteWaitsError
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
-from synthorg_tui.memory.searching import ContentLookup
+from synthorg_tui.memory.retrieval.hits import ContentLookup
 
 ORIGIN_TAG: Final = "origin:agent"
 """Marks what an agent wrote itself; only that may it delete."""

@@ -1,9 +1,18 @@
-"""Who is connected, what it was answered, and the record of it."""
+"""Who is connected, what it was answered, and the record of it.
+
+Configuration of what connected agents may do.
+What agents are refused.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+from pydantic import Field
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.types import FrozenModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +100,26 @@ class AgentRights(NamedTuple):
 
     paused: bool = False
     read_only: bool = False
+
+
+class AgentAccessConfig(FrozenModel):
+    """What agents may do that are connected over MCP or hooks.
+
+    ``writes`` off lets them only read; with ``approval`` what they write and delete waits for a
+    person. An agent may write ``writes_per_minute`` memories, and as many at once after a pause.
+    ``digest_token_budget`` is for those that don't name a budget; ``audit_calls`` is how many
+    calls are kept for the record.
+    """
+
+    writes: Literal["direct", "approval", "off"] = "direct"
+    writes_per_minute: int = Field(default=60, ge=1, le=10_000)
+    digest_token_budget: int = Field(default=1500, ge=0, le=100_000)
+    audit_calls: int = Field(default=20_000, ge=100)
+
+
+class AgentRefusedError(DomainError):
+    """The agent may not do that, or not now."""
+
+
+class SkillNotFoundError(DomainError):
+    """No skill that the agent may read has this name."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from synthorg_tui.agents import envelopes
-from synthorg_tui.agents.envelopes import ErrorCode
+from synthorg_tui.agents import tools
 from synthorg_tui.agents.guarded import ORIGIN_TAG
 from synthorg_tui.agents.models import AgentIdentity, ToolReply
+from synthorg_tui.agents.tools import ErrorCode
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import ExecutionOutcome
 from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, write_atomically
@@ -78,11 +78,11 @@ class Reports:
         """Keep a report; what doesn't fit is told to the agent."""
         problem = _problem(arguments)
         if problem:
-            return envelopes.error("InvalidReport", problem, ErrorCode.INVALID_ARGUMENT)
+            return tools.error("InvalidReport", problem, ErrorCode.INVALID_ARGUMENT)
         line = json.dumps(self._record(identity, arguments))
         if len(line) > MAX_REPORT:
             told = f"the report is longer than {MAX_REPORT} bytes: leave out long outputs"
-            return envelopes.error("InvalidReport", told, ErrorCode.INVALID_ARGUMENT)
+            return tools.error("InvalidReport", told, ErrorCode.INVALID_ARGUMENT)
         store = Noting(self._store())
         path = await asyncio.to_thread(self._write, line)
         try:
@@ -91,8 +91,8 @@ class Reports:
             path.unlink(missing_ok=True)
         if not report.executions:
             reason = report.skipped[0][1] if report.skipped else "nothing in it can be kept"
-            return envelopes.error("InvalidReport", reason, ErrorCode.INVALID_ARGUMENT)
-        reply = envelopes.ok(
+            return tools.error("InvalidReport", reason, ErrorCode.INVALID_ARGUMENT)
+        reply = tools.ok(
             {
                 "memories_added": report.memories_added,
                 "memories_updated": report.memories_updated,
@@ -139,7 +139,7 @@ def _of_agent(draft: MemoryDraft) -> MemoryDraft:
 
     A tool's name becomes a tag, and an agent may call its tools what it likes.
     """
-    from synthorg_tui.ingest.statements import SPOKEN_TAGS
+    from synthorg_tui.ingest.extract.statements import SPOKEN_TAGS
 
     metadata = draft.request.metadata
     tags = *(tag for tag in metadata.tags if tag not in SPOKEN_TAGS), ORIGIN_TAG

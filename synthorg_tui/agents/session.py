@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pydantic_core import to_json
 
 from synthorg_tui.agents.audit import AuditTrail
-from synthorg_tui.agents.config import AgentAccessConfig
-from synthorg_tui.agents.errors import AgentRefusedError
 from synthorg_tui.agents.guarded import WriteAllowance
 from synthorg_tui.agents.models import (
+    AgentAccessConfig,
     AgentIdentity,
+    AgentRefusedError,
     AgentRights,
     CallKind,
     CallRecord,
@@ -27,12 +27,12 @@ from synthorg_tui.agents.models import (
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.events import Events
+from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.core.redaction import RedactionTally, redact_text
-from synthorg_tui.core.tokens import estimate_tokens
-from synthorg_tui.memory import tool_replies
+from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.memory.index.protocol import Visibility
-from synthorg_tui.memory.injection_service import Injection, InjectionRequest
-from synthorg_tui.memory.retrieval.safety import raise_fatal
+from synthorg_tui.memory.strategies import replies
+from synthorg_tui.memory.strategies.service import Injection, InjectionRequest
 from synthorg_tui.providers.models import ToolDefinition
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class AgentSession:
         except Exception as error:  # an agent's run must survive whatever it asked for
             raise_fatal(error)
             _LOG.exception("the tool %s failed", name[:64])
-            reply = ToolReply(tool_replies.error("unexpected error"), is_error=True)
+            reply = ToolReply(replies.error("unexpected error"), is_error=True)
         accepted = name in WRITING and not reply.is_error
         wrote = accepted and not reply.waiting
         await self._record(CallKind.TOOL, name, arguments, reply, started, wrote=wrote)
@@ -219,4 +219,4 @@ class AgentSession:
 
 def _refusal(error: DomainError) -> ToolReply:
     told = f"{error.message}. {error.remedy}" if error.remedy else error.message
-    return ToolReply(tool_replies.error(told), is_error=True)
+    return ToolReply(replies.error(told), is_error=True)

@@ -8,23 +8,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from synthorg_tui.agents import envelopes, tools
-from synthorg_tui.agents.envelopes import ErrorCode
-from synthorg_tui.agents.errors import AgentRefusedError, SkillNotFoundError
+from synthorg_tui.agents import tools
+from synthorg_tui.agents import tools as envelopes
 from synthorg_tui.agents.guarded import ORIGIN_TAG, GuardedMemory, WriteAllowance
-from synthorg_tui.agents.models import AgentIdentity, SkillCard, ToolReply
+from synthorg_tui.agents.models import (
+    AgentIdentity,
+    AgentRefusedError,
+    SkillCard,
+    SkillNotFoundError,
+    ToolReply,
+)
 from synthorg_tui.agents.reports import Reports
+from synthorg_tui.agents.tools import ErrorCode
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.untrusted import wrap_untrusted
-from synthorg_tui.memory import tool_replies
 from synthorg_tui.memory.enums import InjectionStrategy, SourceKind
 from synthorg_tui.memory.errors import WriteRefusedError
 from synthorg_tui.memory.extensions import MemoryDraft, ScopedViews
 from synthorg_tui.memory.index.protocol import Visibility
-from synthorg_tui.memory.injection_service import InjectionRequest, InjectionService
 from synthorg_tui.memory.models import MemoryEntry, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
-from synthorg_tui.memory.self_editing import SelfEditingMemoryStrategy
+from synthorg_tui.memory.strategies import replies
+from synthorg_tui.memory.strategies.self_editing import SelfEditingMemoryStrategy
+from synthorg_tui.memory.strategies.service import InjectionRequest, InjectionService
 from synthorg_tui.memory.tool_retriever import (
     RECALL_MEMORY,
     SEARCH_MEMORY,
@@ -34,14 +40,14 @@ from synthorg_tui.memory.tool_retriever import (
 from synthorg_tui.providers.models import ToolDefinition
 
 if TYPE_CHECKING:
-    from synthorg_tui.agents.waiting import WaitingRoom
+    from synthorg_tui.agents.pending import PendingWrites
 
 TAG_SKILL: Final = "skill"
 _STORED_ID: Final = re.compile(r"\(id=([0-9a-f-]{36})[,)]")
 _WAITING_ID: Final = re.compile(r"\(item=([a-z]+-[0-9a-f]{12})\)")
 
 
-class SkillShelf(Protocol):
+class SkillReader(Protocol):
     """The skills that agents may read: those a person approved."""
 
     async def cards(self, agent_id: str) -> tuple[SkillCard, ...]:
@@ -62,8 +68,8 @@ class ToolServices:
 
     injection: InjectionService
     reports: Reports
-    shelf: SkillShelf
-    waiting: "WaitingRoom | None" = None
+    shelf: SkillReader
+    waiting: "PendingWrites | None" = None
 
 
 class Toolbox:
@@ -118,8 +124,8 @@ class Toolbox:
         said = await strategy.handle_tool_call(name, arguments, self._identity.agent_id)
         writes = name in tools.WRITING  # then all that is said are words of ours
         return ToolReply(
-            tool_replies.fenced(said),
-            tool_replies.is_error(said),
+            replies.fenced(said),
+            replies.is_error(said),
             memory_ids=tuple(_STORED_ID.findall(said)) if writes else (),
             waiting=tuple(_WAITING_ID.findall(said)) if writes else (),
         )
@@ -189,8 +195,8 @@ class Toolbox:
 
 def _with_ids(found: Found) -> ToolReply:
     """A search's reply with the ids that reading one takes, outside of what memories say."""
-    content = tool_replies.fenced(found.reply)
+    content = replies.fenced(found.reply)
     if found.memory_ids:
         ids = ", ".join(map(safe_text, found.memory_ids))
         content += f"\nIn this order, for {RECALL_MEMORY}: {ids}"
-    return ToolReply(content, tool_replies.is_error(found.reply), memory_ids=found.memory_ids)
+    return ToolReply(content, replies.is_error(found.reply), memory_ids=found.memory_ids)

@@ -1,4 +1,7 @@
-"""Items of the approval queue and what happens to them."""
+"""Items of the approval queue and what happens to them.
+
+What can go wrong with an approval.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,6 +10,7 @@ from typing import Self
 
 from pydantic import AwareDatetime, Field, model_validator
 
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 
 
@@ -129,3 +133,23 @@ class ApprovalCounts:
     approved: int = 0
     rejected: int = 0
     expired: int = 0
+
+
+class ApprovalError(DomainError):
+    """The base of what the queue refuses."""
+
+
+class ApprovalNotFoundError(ApprovalError):
+    """There is no such item."""
+
+
+class ApprovalConflictError(ApprovalError):
+    """An item with this id is there already, or the item is no longer as expected."""
+
+
+class StaleReviewError(ApprovalError):
+    """What was shown is no longer what would be approved: it has to be read again."""
+
+
+class DecisionRefusedError(ApprovalError):
+    """The decision doesn't come from a person who could see what is decided."""

@@ -7,24 +7,22 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.approvals import rows
-from synthorg_tui.approvals.errors import (
-    ApprovalConflictError,
-    DecisionRefusedError,
-    StaleReviewError,
-)
 from synthorg_tui.approvals.models import (
+    ApprovalConflictError,
     ApprovalCounts,
     ApprovalEvent,
     ApprovalEventKind,
     ApprovalItem,
     ApprovalStatus,
+    DecisionRefusedError,
     RiskLevel,
+    StaleReviewError,
 )
 from synthorg_tui.approvals.person import Person, Policy
 from synthorg_tui.approvals.rows import payload_hash as payload_hash
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.times import naive_utc
+from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
     import duckdb

@@ -1,23 +1,28 @@
-"""Approvals and their audit trail as the database keeps them; run inside a transaction."""
+"""Approvals and their audit trail as the database keeps them; run inside a transaction.
+
+Erasing what items of the queue say; run inside a transaction.
+"""
 
 import hashlib
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.approvals.errors import ApprovalNotFoundError
+from synthorg_tui.approvals import rows
 from synthorg_tui.approvals.models import (
     ApprovalEvent,
     ApprovalEventKind,
     ApprovalItem,
+    ApprovalNotFoundError,
     ApprovalStatus,
 )
-from synthorg_tui.persistence.times import aware, naive_utc
+from synthorg_tui.persistence.values import aware, naive_utc
 
 if TYPE_CHECKING:
     import duckdb
+
 
 _COLUMNS = tuple(ApprovalItem.model_fields)
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM approvals"
@@ -147,3 +152,50 @@ def _item(row: Sequence[object]) -> ApprovalItem:
     }
     named["metadata"] = json.loads(str(named["metadata"]))
     return ApprovalItem.model_validate(named)
+
+
+ERASED: Final = "(erased)"
+"""Stands where words were."""
+
+_UNDECIDED: Final = frozenset({ApprovalStatus.PENDING, ApprovalStatus.EXPIRED})
+
+
+def erase_in(
+    db: "duckdb.DuckDBPyConnection",
+    item_id: str,
+    *,
+    actor: str,
+    at: datetime,
+    left: tuple[str, str] | None = None,
+) -> None:
+    """Erase what an item says; that it was there, and who did what to it, stays.
+
+    An item of which nothing is left can't wait: it is rejected, so that it isn't proposed again.
+
+    Args:
+        db: The writer's connection, inside ``Database.write``.
+        item_id: Which item; one that isn't known is passed over.
+        actor: Who erases it.
+        at: When that is.
+        left: Description and payload that it may keep; nothing when missing.
+    """
+    before = rows.find(db, item_id)
+    if before is None:
+        return
+    description, payload = left or ("", "")
+    changes: dict[str, object] = {"description": description, "payload": payload}
+    if left is None:
+        changes |= {"title": ERASED, "metadata": {}, "task_id": None, "source": None}
+        changes |= {"decision_reason": before.decision_reason and ERASED}
+        if before.status in _UNDECIDED:
+            changes |= {
+                "status": ApprovalStatus.REJECTED,
+                "decided_at": at,
+                "decided_by": actor,
+                "decision_reason": ERASED,
+                "snoozed_until": None,
+            }
+        rows.erase_reasons(db, item_id)
+    item = ApprovalItem.model_validate({**dict(before), **changes})
+    rows.update(db, item)
+    rows.append_event(db, item, ApprovalEventKind.REVISED, at=at, actor=actor, reason=ERASED)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from synthorg_tui.core.starting import standing_streams, starting
+from synthorg_tui.core.process_setup import standing_streams, starting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # hooks have no time for typing

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from synthorg_tui.cli.mcp_parser import agent_id
-from synthorg_tui.connect.names import CLIENT_NAMES, DIGEST_EVENTS, IMPORT_EVENTS
+from synthorg_tui.connect import CLIENT_NAMES, DIGEST_EVENTS, IMPORT_EVENTS
 
 Command = Callable[..., argparse.ArgumentParser]
 

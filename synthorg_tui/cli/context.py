@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from synthorg_tui.cli.console import Console
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.validation import LOGGER_NAME, SUSPECT
+from synthorg_tui.core.types import LOGGER_NAME, SUSPECT
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.host.client import RemoteEngine
-    from synthorg_tui.settings.config import RootConfig
+    from synthorg_tui.settings.root import RootConfig
 
 AnyEngine: TypeAlias = "Engine | RemoteEngine"
 """An engine of our own or that of the directory's owner."""

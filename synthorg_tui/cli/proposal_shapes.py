@@ -7,7 +7,7 @@ from synthorg_tui.cli.shapes import Json
 from synthorg_tui.cli.terminal import HASH_LENGTH
 
 if TYPE_CHECKING:
-    from synthorg_tui.memory.procedural.review_models import Decision, InboxEntry, Review
+    from synthorg_tui.curation.review import Decision, InboxEntry, Review
 
 
 def short_hash(review: "Review") -> str:
@@ -49,7 +49,7 @@ def proposal(entry: "InboxEntry") -> Json:
 def memory_of(entry: "InboxEntry") -> dict[str, Any] | None:
     """What goes with the text that an agent wants kept; ``None`` for other proposals."""
     from synthorg_tui.core.redaction import marks_in
-    from synthorg_tui.memory.procedural.agent_writes import WritePayload
+    from synthorg_tui.curation.review import WritePayload
 
     write = entry.subject
     if not isinstance(write, WritePayload):

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.core.execution import SourceRef
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.memory.extensions import MemoryRevision, SearchHit
 from synthorg_tui.memory.models import MemoryEntry
-from synthorg_tui.memory.traits import traits_of
+from synthorg_tui.memory.retrieval.tags import parse_tags
 
 if TYPE_CHECKING:
+    from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.ingest.service import ImportReport
-    from synthorg_tui.persistence.executions import ExecutionStore
 
 Json: TypeAlias = dict[str, object]
 
@@ -64,7 +64,7 @@ def calls(counts: Mapping[CallOutcome, int]) -> dict[str, int]:
 
 def memory(entry: MemoryEntry, source: Json | None) -> Json:
     """A memory with all its fields."""
-    traits = traits_of(entry.metadata.tags)
+    traits = parse_tags(entry.metadata.tags)
     return {
         "id": entry.id,
         "agent_id": entry.agent_id,

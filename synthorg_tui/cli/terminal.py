@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from synthorg_tui.approvals.errors import DecisionRefusedError
+from synthorg_tui.approvals.models import DecisionRefusedError
 from synthorg_tui.approvals.person import Person
 from synthorg_tui.core.text import safe_text
 

@@ -15,7 +15,7 @@ class CallFailedError(Exception):
     """The owner didn't answer in time, or refused."""
 
 
-class BriefConnection:
+class HookConnection:
     """A connection for one or two calls, all of them done by ``deadline`` (monotonic seconds).
 
     Raises:

@@ -8,12 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from synthorg_tui.connect import skill_links
-from synthorg_tui.connect.clients import Call, Client, Scope, Target, Where, hooks_target
+from synthorg_tui.connect import skills
+from synthorg_tui.connect.clients import (
+    Client,
+    ClientPlaces,
+    ConfigScope,
+    ServerCommand,
+    Target,
+    hooks_target,
+)
 from synthorg_tui.connect.edits import Edit
 from synthorg_tui.connect.errors import ClientConfigError
 from synthorg_tui.connect.records import FileRecord, Records, SkillsRecord
-from synthorg_tui.connect.skill_links import Placed
+from synthorg_tui.connect.skills import Placed
 from synthorg_tui.core.files import write_atomically
 
 MAX_BYTES: Final = 32 * 1024 * 1024
@@ -53,7 +60,7 @@ class FileChange:
         ]
 
 
-class Connections:
+class ClientInstaller:
     """The clients of this user and project that one data directory is connected to.
 
     Args:
@@ -61,12 +68,12 @@ class Connections:
         where: Which home and project it is about.
     """
 
-    def __init__(self, data_dir: Path, where: Where) -> None:
+    def __init__(self, data_dir: Path, where: ClientPlaces) -> None:
         self._where = where
         self._records = Records(data_dir)
 
     def plan(
-        self, client: Client, scope: Scope, call: Call, *, hooks: bool
+        self, client: Client, scope: ConfigScope, call: ServerCommand, *, hooks: bool
     ) -> tuple[FileChange, ...]:
         """What connecting changes; without ``hooks`` those that are there stay.
 
@@ -80,7 +87,7 @@ class Connections:
             self._addition(client, scope, target, is_hooks) for target, is_hooks in targets
         )
 
-    def plan_removal(self, client: Client, scope: Scope | None) -> tuple[FileChange, ...]:
+    def plan_removal(self, client: Client, scope: ConfigScope | None) -> tuple[FileChange, ...]:
         """What disconnecting changes: all we know of that client, or of one scope of it.
 
         Files that we have no record of are looked at in their usual places; one of those that
@@ -88,7 +95,7 @@ class Connections:
         """
         found: dict[Path, FileChange] = {}
         problem: ClientConfigError | None = None
-        for each in Scope if scope is None else (scope,):
+        for each in ConfigScope if scope is None else (scope,):
             targets = self._targets(client, each)
             for record in self._of(client, each):
                 target = Target(Path(record.path), targets[record.is_hooks].edit)
@@ -130,7 +137,12 @@ class Connections:
             self._records.save()
 
     def place_skills(
-        self, client: Client, scope: Scope, agent_id: str, source: Path, wanted: Mapping[str, str]
+        self,
+        client: Client,
+        scope: ConfigScope,
+        agent_id: str,
+        source: Path,
+        wanted: Mapping[str, str],
     ) -> tuple[Path, Placed]:
         """Link what is ``wanted`` where the client looks; that folder, and what became of it.
 
@@ -144,9 +156,11 @@ class Connections:
         record = SkillsRecord(client.name, scope, agent_id, str(root), str(source), made)
         self._records.skills = (*kept, record)
         self._records.save()
-        return root, skill_links.place(source, root, wanted)
+        return root, skills.place(source, root, wanted)
 
-    def clear_skills(self, client: Client, scope: Scope | None) -> dict[Path, tuple[str, ...]]:
+    def clear_skills(
+        self, client: Client, scope: ConfigScope | None
+    ) -> dict[Path, tuple[str, ...]]:
         """Remove our links from folders that no other connected client looks in."""
         gone = [
             each
@@ -159,7 +173,7 @@ class Connections:
         for record in gone:
             if record.root not in still:
                 root = Path(record.root)
-                cleared[root] = skill_links.clear(Path(record.source), root)
+                cleared[root] = skills.clear(Path(record.source), root)
                 _remove_empty(record.made)
         self._records.save()
         return cleared
@@ -169,14 +183,16 @@ class Connections:
         record = self._records.file(change.path)
         return self._records.backup_path(record) if record and record.backup else None
 
-    def _of(self, client: Client, scope: Scope) -> list[FileRecord]:
+    def _of(self, client: Client, scope: ConfigScope) -> list[FileRecord]:
         return [
             each
             for each in self._records.files
             if each.client == client.name and each.scope == scope
         ]
 
-    def _addition(self, client: Client, scope: Scope, target: Target, is_hooks: bool) -> FileChange:
+    def _addition(
+        self, client: Client, scope: ConfigScope, target: Target, is_hooks: bool
+    ) -> FileChange:
         path = self._real(target.path, scope)
         current, known = _read(path), self._records.file(path)
         with _about(path):
@@ -196,9 +212,9 @@ class Connections:
                 base, whole = _without_ours(current, target.edit, None), False
         return FileChange(target.path, current, base, base, record, whole)
 
-    def _targets(self, client: Client, scope: Scope) -> dict[bool, Target]:
+    def _targets(self, client: Client, scope: ConfigScope) -> dict[bool, Target]:
         """Server and hooks of a client, by whether they are hooks."""
-        nobody = Call(("-",), (), (), client.name)
+        nobody = ServerCommand(("-",), (), (), client.name)
         targets = {False: client.server(self._where, scope, nobody)}
         if client.has_hooks:
             targets[True] = hooks_target(self._where, scope, nobody)
@@ -215,15 +231,15 @@ class Connections:
             return backup, True
         return _without_ours(current, edit, _text(backup)), False
 
-    def _real(self, path: Path, scope: Scope) -> Path:
+    def _real(self, path: Path, scope: ConfigScope) -> Path:
         """The file itself: who keeps settings elsewhere and links to them goes on doing so."""
         self._require_inside(path, scope)
         return path.resolve()
 
-    def _require_inside(self, path: Path, scope: Scope) -> None:
+    def _require_inside(self, path: Path, scope: ConfigScope) -> None:
         """A project may be a stranger's: its links can't send us out of it."""
         project = self._where.project.resolve()
-        if scope is Scope.PROJECT and not path.resolve().is_relative_to(project):
+        if scope is ConfigScope.PROJECT and not path.resolve().is_relative_to(project):
             raise ClientConfigError(
                 f"{path} leads out of the project", remedy="Remove the link, or use --user."
             )

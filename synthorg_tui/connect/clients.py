@@ -8,13 +8,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from synthorg_tui.connect.edits import NAME, ClaudeHooks, Edit, JsonServer, TomlServer
+from synthorg_tui.connect.edits import NAME, ClaudeHooksEdit, Edit, JsonServerEdit, TomlServerEdit
 
 AGENTS_SKILLS: Final = Path(".agents/skills")
 CLAUDE_SKILLS: Final = Path(".claude/skills")
 
 
-class Scope(StrEnum):
+class ConfigScope(StrEnum):
     """Whether a client is connected in all projects of this user, or in one."""
 
     USER = "user"
@@ -22,7 +22,7 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class ClientPlaces:
     """What tells where configuration is."""
 
     home: Path
@@ -34,7 +34,7 @@ class Where:
         return Path(self.environ.get(variable) or self.home / usual)
 
 
-class Call(NamedTuple):
+class ServerCommand(NamedTuple):
     """How our program is called: the words before a command, and the options after it.
 
     Hooks have options of their own: they have no time to look for what they aren't told.
@@ -67,90 +67,90 @@ class Client:
 
     name: str
     title: str
-    usual: Scope
-    server: Callable[[Where, Scope, Call], Target]
-    skills: Callable[[Where, Scope], Path]
+    usual: ConfigScope
+    server: Callable[[ClientPlaces, ConfigScope, ServerCommand], Target]
+    skills: Callable[[ClientPlaces, ConfigScope], Path]
     has_hooks: bool = False
-    notes: Mapping[Scope, str] = field(default_factory=dict)
+    notes: Mapping[ConfigScope, str] = field(default_factory=dict)
 
 
-def hooks_target(where: Where, scope: Scope, call: Call) -> Target:
+def hooks_target(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> Target:
     """Where Claude Code's hooks go.
 
     In a project these are the settings that are this person's: ours name paths of this machine.
     """
-    edit = ClaudeHooks(call.command, ("--agent", call.agent_id, *call.hook_options))
-    if scope is Scope.USER:
+    edit = ClaudeHooksEdit(call.command, ("--agent", call.agent_id, *call.hook_options))
+    if scope is ConfigScope.USER:
         return Target(_claude(where) / "settings.json", edit)
     return Target(where.project / ".claude" / "settings.local.json", edit)
 
 
-def _claude(where: Where) -> Path:
+def _claude(where: ClientPlaces) -> Path:
     return where.folder("CLAUDE_CONFIG_DIR", ".claude")
 
 
-def _claude_code(where: Where, scope: Scope, call: Call) -> Target:
+def _claude_code(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> Target:
     program, arguments = call.serving()
     value = {"type": "stdio", "command": program, "args": arguments}
     state = _claude(where) if where.environ.get("CLAUDE_CONFIG_DIR") else where.home
-    path = state / ".claude.json" if scope is Scope.USER else where.project / ".mcp.json"
-    return Target(path, JsonServer(("mcpServers", NAME), value, lenient=False))
+    path = state / ".claude.json" if scope is ConfigScope.USER else where.project / ".mcp.json"
+    return Target(path, JsonServerEdit(("mcpServers", NAME), value, lenient=False))
 
 
-def _codex(where: Where, scope: Scope, call: Call) -> Target:
+def _codex(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> Target:
     program, arguments = call.serving()
     user = where.folder("CODEX_HOME", ".codex")
-    folder = user if scope is Scope.USER else where.project / ".codex"
+    folder = user if scope is ConfigScope.USER else where.project / ".codex"
     values = {"command": program, "args": arguments}
-    return Target(folder / "config.toml", TomlServer(("mcp_servers", NAME), values))
+    return Target(folder / "config.toml", TomlServerEdit(("mcp_servers", NAME), values))
 
 
-def _cursor(where: Where, scope: Scope, call: Call) -> Target:
+def _cursor(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> Target:
     # Cursor starts servers anywhere, but tells a project's own ones where they are.
-    told = ("--project", "${workspaceFolder}") if scope is Scope.PROJECT else ()
+    told = ("--project", "${workspaceFolder}") if scope is ConfigScope.PROJECT else ()
     program, arguments = call.serving(*told)
     value = {"command": program, "args": arguments}
-    folder = where.home if scope is Scope.USER else where.project
+    folder = where.home if scope is ConfigScope.USER else where.project
     path = folder / ".cursor" / "mcp.json"
-    return Target(path, JsonServer(("mcpServers", NAME), value, lenient=True))
+    return Target(path, JsonServerEdit(("mcpServers", NAME), value, lenient=True))
 
 
-def _vscode(where: Where, scope: Scope, call: Call) -> Target:
+def _vscode(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> Target:
     program, arguments = call.serving()
     value = {"type": "stdio", "command": program, "args": arguments}
     path = where.project / ".vscode" / "mcp.json"
-    if scope is Scope.USER:
+    if scope is ConfigScope.USER:
         mac = where.home / "Library" / "Application Support"
         config = mac if sys.platform == "darwin" else where.folder("XDG_CONFIG_HOME", ".config")
         path = config / "Code" / "User" / "mcp.json"
-    return Target(path, JsonServer(("servers", NAME), value, lenient=True))
+    return Target(path, JsonServerEdit(("servers", NAME), value, lenient=True))
 
 
-def _gemini(where: Where, scope: Scope, call: Call) -> Target:
+def _gemini(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> Target:
     program, arguments = call.serving()
     value = {"command": program, "args": arguments}
-    folder = where.home if scope is Scope.USER else where.project
+    folder = where.home if scope is ConfigScope.USER else where.project
     path = folder / ".gemini" / "settings.json"
-    return Target(path, JsonServer(("mcpServers", NAME), value, lenient=True))
+    return Target(path, JsonServerEdit(("mcpServers", NAME), value, lenient=True))
 
 
-def _opencode(where: Where, scope: Scope, call: Call) -> Target:
+def _opencode(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> Target:
     program, arguments = call.serving()
     value = {"type": "local", "command": [program, *arguments], "enabled": True}
     user = where.folder("XDG_CONFIG_HOME", ".config") / "opencode"
-    folder = user if scope is Scope.USER else where.project
+    folder = user if scope is ConfigScope.USER else where.project
     with_comments = folder / "opencode.jsonc"
     path = with_comments if with_comments.exists() else folder / "opencode.json"
     schema = {"$schema": "https://opencode.ai/config.json"}
-    return Target(path, JsonServer(("mcp", NAME), value, lenient=True, preamble=schema))
+    return Target(path, JsonServerEdit(("mcp", NAME), value, lenient=True, preamble=schema))
 
 
-def _agents_skills(where: Where, scope: Scope) -> Path:
-    return (where.home if scope is Scope.USER else where.project) / AGENTS_SKILLS
+def _agents_skills(where: ClientPlaces, scope: ConfigScope) -> Path:
+    return (where.home if scope is ConfigScope.USER else where.project) / AGENTS_SKILLS
 
 
-def _claude_skills(where: Where, scope: Scope) -> Path:
-    return _claude(where) / "skills" if scope is Scope.USER else where.project / CLAUDE_SKILLS
+def _claude_skills(where: ClientPlaces, scope: ConfigScope) -> Path:
+    return _claude(where) / "skills" if scope is ConfigScope.USER else where.project / CLAUDE_SKILLS
 
 
 CLIENTS: Final[Mapping[str, Client]] = {
@@ -159,44 +159,44 @@ CLIENTS: Final[Mapping[str, Client]] = {
         Client(
             "claude-code",
             "Claude Code",
-            Scope.USER,
+            ConfigScope.USER,
             _claude_code,
             _claude_skills,
             has_hooks=True,
             notes={
-                Scope.PROJECT: "Claude Code asks once whether a project's servers may be started; "
-                "until then `claude mcp list` shows ours as pending."
+                ConfigScope.PROJECT: "Claude Code asks once whether a project's servers may be "
+                "started; until then `claude mcp list` shows ours as pending."
             },
         ),
         Client(
             "codex",
             "Codex CLI",
-            Scope.USER,
+            ConfigScope.USER,
             _codex,
             _agents_skills,
             notes={
-                Scope.PROJECT: "Codex reads the configuration of a project only when it was told "
-                "to trust it; until then `codex mcp list` doesn't show ours."
+                ConfigScope.PROJECT: "Codex reads the configuration of a project only when it was "
+                "told to trust it; until then `codex mcp list` doesn't show ours."
             },
         ),
         Client(
             "cursor",
             "Cursor",
-            Scope.PROJECT,
+            ConfigScope.PROJECT,
             _cursor,
             _agents_skills,
             notes={
-                Scope.USER: "Cursor doesn't tell a user's servers which project is open; use "
+                ConfigScope.USER: "Cursor doesn't tell a user's servers which project is open; use "
                 "--project in projects whose memories are to stay with them."
             },
         ),
-        Client("vscode", "VS Code", Scope.PROJECT, _vscode, _agents_skills),
-        Client("gemini", "Gemini CLI", Scope.USER, _gemini, _agents_skills),
-        Client("opencode", "OpenCode", Scope.USER, _opencode, _agents_skills),
+        Client("vscode", "VS Code", ConfigScope.PROJECT, _vscode, _agents_skills),
+        Client("gemini", "Gemini CLI", ConfigScope.USER, _gemini, _agents_skills),
+        Client("opencode", "OpenCode", ConfigScope.USER, _opencode, _agents_skills),
     )
 }
 
 
-def here() -> Where:
+def here() -> ClientPlaces:
     """This user's home, and the working directory as project."""
-    return Where(Path.home(), Path.cwd().resolve(), os.environ)
+    return ClientPlaces(Path.home(), Path.cwd().resolve(), os.environ)

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from synthorg_tui.connect import tomltext
-from synthorg_tui.connect.jsontext import JsonText
-from synthorg_tui.connect.names import DIGEST_EVENTS, IMPORT_EVENTS
+from synthorg_tui.connect import DIGEST_EVENTS, IMPORT_EVENTS, toml_edit
+from synthorg_tui.connect.json_edit import JsonText
 
 NAME: Final = "synthorg"
 """What the server is called in every client."""
@@ -35,7 +34,7 @@ class Edit(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class JsonServer:
+class JsonServerEdit:
     """A server at a path of a JSON file; a file that is new gets ``preamble`` first."""
 
     path: tuple[str, ...]
@@ -59,25 +58,25 @@ class JsonServer:
 
 
 @dataclass(frozen=True, slots=True)
-class TomlServer:
+class TomlServerEdit:
     """A server in a table of a TOML file."""
 
     path: tuple[str, ...]
     values: Mapping[str, str | Sequence[str]]
 
     def added(self, text: str) -> str:
-        if tomltext.has_table(text, self.path):
-            text = tomltext.without_table(text, self.path)
-        return tomltext.with_table(text, self.path, self.values)
+        if toml_edit.has_table(text, self.path):
+            text = toml_edit.without_table(text, self.path)
+        return toml_edit.with_table(text, self.path, self.values)
 
     def removed(self, text: str, before: str | None) -> str:
-        if not tomltext.has_table(text, self.path):
+        if not toml_edit.has_table(text, self.path):
             return text
-        return tomltext.without_table(text, self.path)
+        return toml_edit.without_table(text, self.path)
 
 
 @dataclass(frozen=True, slots=True)
-class ClaudeHooks:
+class ClaudeHooksEdit:
     """Hooks in Claude Code's settings; each runs ``command`` with its event."""
 
     command: tuple[str, ...]

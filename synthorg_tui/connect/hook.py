@@ -13,8 +13,8 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from synthorg_tui.connect.call import BriefConnection, CallFailedError
-from synthorg_tui.connect.names import DIGEST_EVENTS, IMPORT_EVENTS
+from synthorg_tui.connect import DIGEST_EVENTS, IMPORT_EVENTS
+from synthorg_tui.connect.call import CallFailedError, HookConnection
 from synthorg_tui.host.endpoint import LOG_FILE as OWNER_LOG
 
 TYPE_CHECKING = False
@@ -133,7 +133,7 @@ _HANDLERS: dict[str, Callable[[HookCall], str]] = {
 _OPTIONS = ("--data-dir", "--config", "--agent", "--token-budget")
 
 
-def _connection(call: HookCall) -> BriefConnection:
+def _connection(call: HookCall) -> HookConnection:
     """A connection to the owner; one is started when there is none."""
     from synthorg_tui.host.errors import NoOwnerError
 
@@ -147,7 +147,7 @@ def _connection(call: HookCall) -> BriefConnection:
     started: subprocess.Popen[bytes] | None = None
     while True:
         try:
-            return BriefConnection(call.data_dir, deadline=call.deadline, hello=hello)
+            return HookConnection(call.data_dir, deadline=call.deadline, hello=hello)
         except (NoOwnerError, ConnectionRefusedError, FileNotFoundError):
             if time.monotonic() > call.deadline:
                 raise CallFailedError("no owner listened in time") from None

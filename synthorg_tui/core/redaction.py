@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
-from synthorg_tui.core.patterns import compiled
-from synthorg_tui.core.redaction_names import (
+from synthorg_tui.core.redaction_assignments import (
     AFTER_ESCAPE,
     redact_assignments,
     secret_name,
     worth_hiding,
 )
+from synthorg_tui.core.text import compiled
 
 _MARK = "[REDACTED:"
 _MARKS = r"\[REDACTED:([a-z0-9-]{1,40})\]"

@@ -2,14 +2,16 @@
 
 ``safe_text`` is the one boundary between strangers' text and a terminal. The rest has no opinion
 about what a text means: what cuts or compares by words of a certain kind stays with its subject.
+
+Regular expressions that are compiled when they are first needed, or never.
+Token estimate for when no tokenizer is loaded.
 """
 
 import re
 import unicodedata
 from collections.abc import Hashable
 from collections.abc import Set as AbstractSet
-
-from synthorg_tui.core.patterns import compiled
+from functools import cache
 
 # Every character that steers a terminal, reorders a line, or takes no room: C0, DEL, C1, format
 # characters (bidi, zero-width, tags), fillers that look like nothing, separators that break a
@@ -102,3 +104,17 @@ def _takes_emoji_style(character: str) -> bool:
     return bool(character) and (
         character in "#*0123456789\u203c\u2049" or unicodedata.category(character) in ("So", "Sm")
     )
+
+
+@cache
+def compiled(expression: str) -> re.Pattern[str]:
+    """The expression compiled, once; those of this program are few enough to keep them all."""
+    return re.compile(expression)
+
+
+CHARS_PER_TOKEN = 4
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens ``text`` has: 0 when empty, else at least 1."""
+    return max(1, len(text) // CHARS_PER_TOKEN) if text else 0

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from synthorg_tui.core.patterns import compiled
+from synthorg_tui.core.text import compiled
 
 _TAG = re.compile(r"[a-z][a-z0-9-]{0,31}")
 

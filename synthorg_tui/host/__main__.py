@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.starting import starting
+from synthorg_tui.core.process_setup import starting
 from synthorg_tui.core.text import safe_text
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synthorg_tui.host.calls import AGENT_CALLS
-from synthorg_tui.host.client import Connection
+from synthorg_tui.host.client import OwnerConnection
 from synthorg_tui.host.errors import OwnerGoneError
 from synthorg_tui.host.opening import PATIENCE, reach
 from synthorg_tui.host.wire import EventSink
@@ -38,7 +38,7 @@ class AgentConnection:
         self._config_path = config_path
         self._on_event = on_event
         self._patience = patience
-        self._connection: Connection | None = None
+        self._connection: OwnerConnection | None = None
         self._connecting = asyncio.Lock()
 
     @property
@@ -83,7 +83,7 @@ class AgentConnection:
                 await connection.close()  # who writes may find out before who reads
             return await (await self._connected()).call(call, args, {})
 
-    async def _connected(self) -> Connection:
+    async def _connected(self) -> OwnerConnection:
         async with self._connecting:
             if self._connection is None or self._connection.is_closed:
                 await self.close()

@@ -23,7 +23,7 @@ CANCEL: Final = "cancel"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RemoteCall:
     """One engine call: how its arguments and its result are written and read."""
 
     name: str
@@ -61,7 +61,7 @@ class Call:
         return values
 
 
-class Part(NamedTuple):
+class ApiGroup(NamedTuple):
     """A part of the engine: where its signatures are (``module:Class``) and what can be called."""
 
     owner: str
@@ -69,18 +69,18 @@ class Part(NamedTuple):
     changes: tuple[str, ...] = ()
 
 
-class Surface(Mapping[str, Call]):
+class RemoteApi(Mapping[str, RemoteCall]):
     """Calls by name, each made of its signature when first asked for.
 
     All of them together take half a second and load most of the program, while a command makes
     two or three.
     """
 
-    def __init__(self, parts: Mapping[str, Part]) -> None:
+    def __init__(self, parts: Mapping[str, ApiGroup]) -> None:
         self._parts = parts
-        self._made: dict[str, Call] = {}
+        self._made: dict[str, RemoteCall] = {}
 
-    def __getitem__(self, name: str) -> Call:
+    def __getitem__(self, name: str) -> RemoteCall:
         made = self._made.get(name)
         return made if made is not None else self._make(name)
 
@@ -95,7 +95,7 @@ class Surface(Mapping[str, Call]):
         """Names of a part's calls, without the part's own."""
         return (*self._parts[part].reads, *self._parts[part].changes)
 
-    def _make(self, name: str) -> Call:
+    def _make(self, name: str) -> RemoteCall:
         part, _, method = name.partition(".")
         if part not in self._parts or method not in self.methods(part):
             raise KeyError(name)
@@ -106,47 +106,51 @@ class Surface(Mapping[str, Call]):
 
 
 _MEMORY: Final = "synthorg_tui.memory"
-CALLS: Final = Surface(
+CALLS: Final = RemoteApi(
     {
-        "engine": Part("synthorg_tui.engine:Engine", ("agents",)),
-        "desk": Part(
-            f"{_MEMORY}.extensions:Desk",
+        "engine": ApiGroup("synthorg_tui.engine:Engine", ("agents",)),
+        "desk": ApiGroup(
+            f"{_MEMORY}.extensions:MemoryAdmin",
             ("find", "browse", "lookup", "facets", "history"),
             ("edit", "remove", "restore"),
         ),
-        "erasure": Part(f"{_MEMORY}.procedural.erasing:Erasure", ("review",), ("purge",)),
-        "memory": Part(
-            f"{_MEMORY}.backends.local.backend:LocalMemoryBackend",
+        "erasure": ApiGroup("synthorg_tui.curation.erasure:Erasure", ("review",), ("purge",)),
+        "memory": ApiGroup(
+            f"{_MEMORY}.store.backend:LocalMemoryBackend",
             ("get", "count"),
             ("store", "store_many"),
         ),
-        "executions": Part(
-            "synthorg_tui.persistence.executions:ExecutionStore", ("get", "excerpt", "count")
+        "executions": ApiGroup(
+            "synthorg_tui.executions.store:ExecutionStore", ("get", "excerpt", "count")
         ),
-        "injection": Part(f"{_MEMORY}.injection_service:InjectionService", ("prepare", "serve")),
-        "skills": Part(
-            f"{_MEMORY}.procedural.shelf:SkillShelf", ("overview", "skill"), ("sync", "offer")
+        "injection": ApiGroup(
+            f"{_MEMORY}.strategies.service:InjectionService", ("prepare", "serve")
         ),
-        "scenarios": Part(
+        "skills": ApiGroup(
+            "synthorg_tui.curation.overview:SkillOverview", ("overview", "skill"), ("sync", "offer")
+        ),
+        "scenarios": ApiGroup(
             f"{_MEMORY}.scenarios:ScenarioService", ("list", "run"), ("save", "delete")
         ),
-        "imports": Part("synthorg_tui.ingest.service:ImportService", ("discover",), ("run",)),
-        "evolution": Part(f"{_MEMORY}.procedural.evolution:EvolutionService", changes=("run",)),
-        "pruning": Part(f"{_MEMORY}.procedural.pruning.service:PruneService", changes=("propose",)),
-        "usage": Part("synthorg_tui.persistence.usage:DuckDBUsageStore", ("since", "tokens_since")),
-        "learning": Part(f"{_MEMORY}.procedural.learn:LearnService", changes=("learn",)),
-        "reviews": Part(f"{_MEMORY}.procedural.review:ReviewDesk", ("inbox", "review", "excerpt")),
-        "approvals": Part("synthorg_tui.approvals.queue:ApprovalQueue", ("counts", "events")),
-        "maintenance": Part(
-            f"{_MEMORY}.backends.local.maintenance:Maintenance", ("doctor", "backup")
+        "imports": ApiGroup("synthorg_tui.ingest.service:ImportService", ("discover",), ("run",)),
+        "evolution": ApiGroup("synthorg_tui.learning.promotion:EvolutionService", changes=("run",)),
+        "pruning": ApiGroup("synthorg_tui.curation.pruning:PruneService", changes=("propose",)),
+        "usage": ApiGroup(
+            "synthorg_tui.persistence.usage:DuckDBUsageStore", ("since", "tokens_since")
         ),
+        "learning": ApiGroup("synthorg_tui.learning.service:LearnService", changes=("learn",)),
+        "reviews": ApiGroup(
+            "synthorg_tui.curation.service:ReviewService", ("inbox", "review", "excerpt")
+        ),
+        "approvals": ApiGroup("synthorg_tui.approvals.queue:ApprovalQueue", ("counts", "events")),
+        "maintenance": ApiGroup(f"{_MEMORY}.store.maintenance:Maintenance", ("doctor", "backup")),
     }
 )
 """Every call of a person's programs."""
 
-AGENT_CALLS: Final = Surface(
+AGENT_CALLS: Final = RemoteApi(
     {
-        "agent": Part(
+        "agent": ApiGroup(
             "synthorg_tui.agents.session:AgentSession",
             ("tools", "call", "digest", "skills", "read_skill"),
         )
@@ -155,11 +159,11 @@ AGENT_CALLS: Final = Surface(
 """Every call of a client that acts as an agent; it can make no others."""
 
 
-def _call(name: str, function: Callable[..., Any], *, changes: bool) -> Call:
+def _call(name: str, function: Callable[..., Any], *, changes: bool) -> RemoteCall:
     hints = get_type_hints(function)
     signature = inspect.signature(function)
     progress = hints.get(PROGRESS)
-    return Call(
+    return RemoteCall(
         name=name,
         changes=changes,
         parameters={

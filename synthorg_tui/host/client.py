@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from synthorg_tui import __version__
 from synthorg_tui.host import endpoint, wire
-from synthorg_tui.host.calls import CALLS, CANCEL, PROGRESS, Call
+from synthorg_tui.host.calls import CALLS, CANCEL, PROGRESS, RemoteCall
 from synthorg_tui.host.errors import NoOwnerError
 from synthorg_tui.host.owner import HELLO, HELLO_TIMEOUT, YIELD, OwnerKind
 from synthorg_tui.host.wire import EventSink, Peer
@@ -19,22 +19,22 @@ from synthorg_tui.host.wire import EventSink, Peer
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import AgentIdentity
     from synthorg_tui.approvals.queue import ApprovalQueue
+    from synthorg_tui.curation.erasure import Erasure
+    from synthorg_tui.curation.overview import SkillOverview
+    from synthorg_tui.curation.pruning import PruneService
+    from synthorg_tui.curation.service import ReviewService
     from synthorg_tui.engine import AgentSummary
+    from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.ingest.service import ImportService
-    from synthorg_tui.memory.backends.local.maintenance import Maintenance
-    from synthorg_tui.memory.extensions import Desk
-    from synthorg_tui.memory.injection_service import InjectionService
-    from synthorg_tui.memory.procedural.erasing import Erasure
-    from synthorg_tui.memory.procedural.evolution import EvolutionService
-    from synthorg_tui.memory.procedural.learn import LearnService
-    from synthorg_tui.memory.procedural.pruning.service import PruneService
-    from synthorg_tui.memory.procedural.review import ReviewDesk
-    from synthorg_tui.memory.procedural.shelf import SkillShelf
+    from synthorg_tui.learning.promotion import EvolutionService
+    from synthorg_tui.learning.service import LearnService
+    from synthorg_tui.memory.extensions import MemoryAdmin
     from synthorg_tui.memory.protocol import MemoryBackend
     from synthorg_tui.memory.scenarios import ScenarioService
-    from synthorg_tui.persistence.executions import ExecutionStore
+    from synthorg_tui.memory.store.maintenance import Maintenance
+    from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.persistence.usage import DuckDBUsageStore
-    from synthorg_tui.settings.config import RootConfig
+    from synthorg_tui.settings.root import RootConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class OwnerInfo:
     kind: OwnerKind
 
 
-class Connection:
+class OwnerConnection:
     """An open connection to the owner; ``call`` raises what the engine raised over there."""
 
     def __init__(self, peer: Peer, owner: OwnerInfo, reading: "asyncio.Task[None]") -> None:
@@ -58,7 +58,7 @@ class Connection:
         """Whether the owner is gone."""
         return self._peer.is_closed
 
-    async def call(self, call: Call, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    async def call(self, call: RemoteCall, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Make an engine call; arguments and result are the engine's own types."""
         report, stop = kwargs.pop(PROGRESS, None), kwargs.pop(CANCEL, None)
         sink = None
@@ -88,7 +88,7 @@ async def connect(
     role: str,
     agent: "AgentIdentity | None" = None,
     on_event: EventSink | None = None,
-) -> Connection:
+) -> OwnerConnection:
     """Reach the owner of a data directory, as an agent or as a person's program.
 
     Raises:
@@ -113,7 +113,7 @@ async def connect(
         await peer.close()
         await asyncio.gather(reading, return_exceptions=True)
         raise
-    return Connection(peer, OwnerInfo(int(answer["pid"]), answer["kind"]), reading)
+    return OwnerConnection(peer, OwnerInfo(int(answer["pid"]), answer["kind"]), reading)
 
 
 async def _greet(peer: Peer, hello: dict[str, Any], path: str) -> Any:
@@ -130,22 +130,22 @@ async def _greet(peer: Peer, hello: dict[str, Any], path: str) -> Any:
 class RemoteEngine:
     """The owner's engine, as far as clients may use it."""
 
-    def __init__(self, connection: Connection, settings: "RootConfig") -> None:
+    def __init__(self, connection: OwnerConnection, settings: "RootConfig") -> None:
         self._connection = connection
         self.settings = settings
-        self.desk = cast("Desk", self._part("desk"))
+        self.desk = cast("MemoryAdmin", self._part("desk"))
         self.erasure = cast("Erasure", self._part("erasure"))
         self.memory = cast("MemoryBackend", self._part("memory"))
         self.executions = cast("ExecutionStore", self._part("executions"))
         self.injection = cast("InjectionService", self._part("injection"))
-        self.skills = cast("SkillShelf", self._part("skills"))
+        self.skills = cast("SkillOverview", self._part("skills"))
         self.scenarios = cast("ScenarioService", self._part("scenarios"))
         self.imports = cast("ImportService", self._part("imports"))
         self.evolution = cast("EvolutionService", self._part("evolution"))
         self.pruning = cast("PruneService", self._part("pruning"))
         self.usage = cast("DuckDBUsageStore", self._part("usage"))
         self.learning = cast("LearnService", self._part("learning"))
-        self.reviews = cast("ReviewDesk", self._part("reviews"))
+        self.reviews = cast("ReviewService", self._part("reviews"))
         self.approvals = cast("ApprovalQueue", self._part("approvals"))
         self.maintenance = cast("Maintenance", self._part("maintenance"))
 
@@ -164,7 +164,7 @@ class RemoteEngine:
 
 
 class _Part:
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: OwnerConnection) -> None:
         self.connection = connection
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.files import ensure_private_dir, open_log
-from synthorg_tui.core.starting import ending, started
+from synthorg_tui.core.process_setup import ending, started
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.host.endpoint import LOG_FILE
 from synthorg_tui.host.owner import Owner
@@ -19,7 +19,7 @@ from synthorg_tui.host.owner import Owner
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.providers.embedding.protocol import Embedder
-    from synthorg_tui.settings.config import RootConfig
+    from synthorg_tui.settings.root import RootConfig
 
 _LOG_LIMIT: Final = 1024 * 1024
 _LINGER: Final = 5
@@ -63,7 +63,7 @@ async def _opened(settings: "RootConfig", data_dir: Path | None) -> AsyncIterato
     The model first: it takes longest, and hardly needs the interpreter's lock once its library is
     there. The index, which loads last, keeps that lock: what still needs it then waits.
     """
-    from synthorg_tui.persistence.owning import own_database
+    from synthorg_tui.persistence.lock import own_database
     from synthorg_tui.providers.embedding.factory import create_embedder, load_library
 
     directory = data_dir or Path(settings.memory.storage.data_dir)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.errors import StoreLockedError
-from synthorg_tui.host.client import Connection, RemoteEngine, connect, remote_engine
+from synthorg_tui.host.client import OwnerConnection, RemoteEngine, connect, remote_engine
 from synthorg_tui.host.errors import NoOwnerError, OwnerGoneError, RefusedError
 from synthorg_tui.host.headless import last_words, spawn
 from synthorg_tui.host.wire import EventSink
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from synthorg_tui.agents.models import AgentIdentity
     from synthorg_tui.engine import Engine
-    from synthorg_tui.settings.config import RootConfig
+    from synthorg_tui.settings.root import RootConfig
 
 PATIENCE: Final = 3.0
 """Seconds to wait for a store that is held by a process which doesn't listen (yet)."""
@@ -113,7 +113,7 @@ async def reach(
     config_path: Path | None = None,
     on_event: EventSink | None = None,
     patience: float = PATIENCE,
-) -> Connection:
+) -> OwnerConnection:
     """A connection to the owner; a headless one is started when there is none.
 
     Raises ``NoOwnerError`` when none listens in time or none can be started, and as ``connect``

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from synthorg_tui import __version__
 from synthorg_tui.host import endpoint, wire
-from synthorg_tui.host.calls import AGENT_CALLS, CALLS, CANCEL, PROGRESS, Call
+from synthorg_tui.host.calls import AGENT_CALLS, CALLS, CANCEL, PROGRESS, RemoteCall
 from synthorg_tui.host.errors import OwnerGoneError, RefusedError, VersionMismatchError
 from synthorg_tui.host.wire import InvalidParamsError, Json, MethodNotFoundError, Peer, Request
 
@@ -41,7 +41,7 @@ HELLO_TIMEOUT: Final = 5.0
 
 
 @dataclass(slots=True, eq=False)
-class Client:
+class ConnectedClient:
     """Somebody who is connected; with a ``session`` it acts as an agent."""
 
     number: int
@@ -77,7 +77,7 @@ class Owner:
         self._on_yield = on_yield
         self._path = endpoint.socket_path(data_dir)
         self._server: asyncio.Server | None = None
-        self._clients: dict[int, Client] = {}
+        self._clients: dict[int, ConnectedClient] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._count = 0
         self._unsubscribe: Callable[[], None] = _nothing
@@ -88,7 +88,7 @@ class Owner:
         """When the last client left, or the owner came to be."""
 
     @property
-    def clients(self) -> tuple[Client, ...]:
+    def clients(self) -> tuple[ConnectedClient, ...]:
         """Who is connected and has said who it is, in order of arrival."""
         return tuple(each for each in self._clients.values() if each.greeted.is_set())
 
@@ -137,7 +137,7 @@ class Owner:
         self._count += 1
         number = self._count
         peer = Peer(reader, writer, handler=lambda request: self._handle(client, request))
-        client = Client(number, peer, datetime.now().astimezone())
+        client = ConnectedClient(number, peer, datetime.now().astimezone())
         self._clients[number] = client
         self.idle.clear()
         impatient = asyncio.create_task(_hang_up_on_silence(client))
@@ -152,7 +152,7 @@ class Owner:
                 self.idle_since = time.monotonic()
                 self.idle.set()
 
-    async def _handle(self, client: Client, request: Request) -> Json:
+    async def _handle(self, client: ConnectedClient, request: Request) -> Json:
         client.calls += 1
         if request.method == HELLO:
             return self._greet(client, request.params)
@@ -166,7 +166,7 @@ class Owner:
             raise MethodNotFoundError(f"there is no call {request.method!r}")
         return await self._run(call, request, client.session)
 
-    def _greet(self, client: Client, params: dict[str, Json]) -> Json:
+    def _greet(self, client: ConnectedClient, params: dict[str, Json]) -> Json:
         theirs = str(params.get("version"))
         if theirs != __version__:
             raise VersionMismatchError(
@@ -191,7 +191,9 @@ class Owner:
         self._on_yield()
         return {}
 
-    async def _run(self, call: Call, request: Request, session: "AgentSession | None") -> Json:
+    async def _run(
+        self, call: RemoteCall, request: Request, session: "AgentSession | None"
+    ) -> Json:
         values = call.decode(request.params)
         if call.progress is not None:
             adapter = call.progress
@@ -247,7 +249,7 @@ def _identity(agent: Json) -> "AgentIdentity":
     return AgentIdentity(**given, read_only=read_only)
 
 
-async def _hang_up_on_silence(client: Client) -> None:
+async def _hang_up_on_silence(client: ConnectedClient) -> None:
     with suppress(TimeoutError):
         await asyncio.wait_for(client.greeted.wait(), HELLO_TIMEOUT)
         return

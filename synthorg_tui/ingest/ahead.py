@@ -8,10 +8,10 @@ import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+from synthorg_tui.executions.store import FileMark
 from synthorg_tui.ingest.discovery import TranscriptFile
 from synthorg_tui.ingest.reading import FileReading, read_file
 from synthorg_tui.ingest.records import ReadMeter
-from synthorg_tui.persistence.executions import FileMark
 
 _log = logging.getLogger(__name__)
 

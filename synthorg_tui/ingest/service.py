@@ -13,6 +13,7 @@ from pathlib import Path
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.executions.store import ExecutionStore, FileMark
 from synthorg_tui.ingest.ahead import Ahead
 from synthorg_tui.ingest.discovery import (
     FoundTranscripts,
@@ -21,10 +22,9 @@ from synthorg_tui.ingest.discovery import (
     find_transcripts,
     usual_places,
 )
-from synthorg_tui.ingest.extract import extract
+from synthorg_tui.ingest.extract.memories import extract
 from synthorg_tui.ingest.reading import ExtractedExecution, FileReading
 from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
-from synthorg_tui.persistence.executions import ExecutionStore, FileMark
 
 _log = logging.getLogger(__name__)
 ACTOR = "import"

@@ -66,7 +66,7 @@ class Acting:
     read_only: bool = False
 
 
-class Connections:
+class OwnerPool:
     """Made when a program first asks, and kept: the owner sees who is there.
 
     ``on_skills`` is called when the list of skills changed, ``on_tools`` when that of tools did.

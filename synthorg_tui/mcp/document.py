@@ -5,19 +5,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from synthorg_tui.agents import tools
-from synthorg_tui.agents.config import AgentAccessConfig
-from synthorg_tui.agents.envelopes import ErrorCode
 from synthorg_tui.agents.guarded import ORIGIN_TAG
+from synthorg_tui.agents.models import AgentAccessConfig
 from synthorg_tui.agents.reports import MAX_REPORT
 from synthorg_tui.agents.session import MAX_QUERY
+from synthorg_tui.agents.tools import ErrorCode
 from synthorg_tui.mcp import DEFAULT_PORT, uris
 from synthorg_tui.mcp.http import HOST, PATH
 from synthorg_tui.mcp.server import CODES, PROMPT, digest_prompt, resource_templates
 from synthorg_tui.mcp.stdio import MAX_MESSAGE
 from synthorg_tui.mcp.token import TOKEN_FILE
-from synthorg_tui.memory import self_editing_arguments, tool_replies
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.strategies import replies, schemas
 from synthorg_tui.memory.tool_retriever import ToolBasedInjectionStrategy
 from synthorg_tui.providers.models import ToolDefinition
 
@@ -86,7 +86,7 @@ is not asked for twice, what was rejected is refused.
 
 ## Errors
 
-A tool that refuses says so in its result, with `isError`. Memory tools do so in words, `{tool_replies.ERROR_PREFIX} ...`; the others in
+A tool that refuses says so in its result, with `isError`. Memory tools do so in words, `{replies.ERROR_PREFIX} ...`; the others in
 JSON: `{{"status": "ok", "data": ...}}`, or `{{"status": "error", "error_type", "message", "domain_code"}}` with one of
 """
 
@@ -102,7 +102,7 @@ _LIMITS: Final = f"""\
 
 What an agent writes is redacted, kept once, marked `{ORIGIN_TAG}` and private. So is each memory drawn from a report: its task
 is what the agent says it was asked, and nothing in it is taken for the words of a person. What it is given is fenced: text in
-`<{tool_replies.TAG_TOOL_RESULT}>`, `<memory-entry>` or `<skill>` is data, and can't close its fence.
+`<{replies.TAG_TOOL_RESULT}>`, `<memory-entry>` or `<skill>` is data, and can't close its fence.
 """
 
 
@@ -111,7 +111,7 @@ def document() -> str:
     parts = [_START, "## Tools\n\nEvery agent has\n", *_tools(tools.definitions())]
     parts += ["and, where `memory.retrieval.strategy` is `context` or `tool_based`,\n"]
     parts += [*_tools(_searching()), "or, where it is `self_editing`,\n"]
-    parts += [*_tools(self_editing_arguments.definitions()), _prompt(), _resources(), _NOTES]
+    parts += [*_tools(schemas.definitions()), _prompt(), _resources(), _NOTES]
     parts += [
         _table(("`domain_code`", "Why"), [(f"`{code}`", _REASONS[code]) for code in ErrorCode])
     ]

@@ -46,14 +46,14 @@ from mcp_types import (
 )
 
 from synthorg_tui import __version__
-from synthorg_tui.agents.errors import AgentRefusedError, SkillNotFoundError
+from synthorg_tui.agents.models import AgentRefusedError, SkillNotFoundError
 from synthorg_tui.agents.tools import DELETE_ENTRY, WRITING
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.untrusted import untrusted_content_directive
 from synthorg_tui.mcp import uris
-from synthorg_tui.mcp.connections import Acting, AgentPort, Connections
-from synthorg_tui.memory import tool_replies
+from synthorg_tui.mcp.connections import Acting, AgentPort, OwnerPool
+from synthorg_tui.memory.strategies import replies
 from synthorg_tui.providers.models import ToolDefinition
 
 _LOG = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ NOTHING_FOUND: Final = "No memory fits."
 INSTRUCTIONS: Final = (
     "Memory of earlier work in this project and elsewhere. Before a task, ask for what is known "
     "about it; afterwards report how it ended. "
-    + untrusted_content_directive((tool_replies.TAG_TOOL_RESULT, "memory-entry", "skill"))
+    + untrusted_content_directive((replies.TAG_TOOL_RESULT, "memory-entry", "skill"))
 )
 
 Context = ServerRequestContext[None, Any]
@@ -89,7 +89,7 @@ class MemoryServer(Server[None]):
         self._bus = InMemorySubscriptionBus()
         self._telling: set[asyncio.Task[None]] = set()
         self._listeners = 0
-        self._connections = Connections(
+        self._connections = OwnerPool(
             acting,
             on_skills=lambda: self._tell(ResourcesListChanged()),
             on_tools=lambda: self._tell(ToolsListChanged()),
@@ -151,7 +151,7 @@ class MemoryServer(Server[None]):
                 try:
                     reply = await self._agent(context).call(params.name, arguments)
                 except DomainError as error:
-                    return _replied(tool_replies.error(_words(error)), is_error=True)
+                    return _replied(replies.error(_words(error)), is_error=True)
         return _replied(reply.content, is_error=reply.is_error)
 
     async def _list_prompts(

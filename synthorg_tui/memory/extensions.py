@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
-from synthorg_tui.memory.drafts import BatchOutcome as BatchOutcome
-from synthorg_tui.memory.drafts import MemoryDraft as MemoryDraft
 from synthorg_tui.memory.enums import Sensitivity
 from synthorg_tui.memory.listing import BrowseFilter as BrowseFilter
 from synthorg_tui.memory.listing import ChangeKind as ChangeKind
 from synthorg_tui.memory.listing import Facets as Facets
 from synthorg_tui.memory.listing import MemoryRevision as MemoryRevision
 from synthorg_tui.memory.listing import SortOrder as SortOrder
+from synthorg_tui.memory.models import BatchOutcome as BatchOutcome
+from synthorg_tui.memory.models import MemoryDraft as MemoryDraft
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, Tags
-from synthorg_tui.memory.searching import CandidateSource as CandidateSource
-from synthorg_tui.memory.searching import ScopedViews as ScopedViews
-from synthorg_tui.memory.searching import SearchHit as SearchHit
-from synthorg_tui.memory.searching import SearchResult as SearchResult
-from synthorg_tui.memory.searching import SparseSearch as SparseSearch
+from synthorg_tui.memory.retrieval.hits import CandidateSource as CandidateSource
+from synthorg_tui.memory.retrieval.hits import ScopedViews as ScopedViews
+from synthorg_tui.memory.retrieval.hits import SearchHit as SearchHit
+from synthorg_tui.memory.retrieval.hits import SearchResult as SearchResult
+from synthorg_tui.memory.retrieval.hits import SparseSearch as SparseSearch
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -96,7 +96,7 @@ class BatchStore(Protocol):
 
 
 @runtime_checkable
-class Desk(Protocol):
+class MemoryAdmin(Protocol):
     """What a person does with the memories of all agents."""
 
     async def find(

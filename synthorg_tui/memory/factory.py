@@ -8,14 +8,14 @@ from typing import TypeAlias
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.files import ensure_private_dir
-from synthorg_tui.memory.backends.local.backend import LocalMemoryBackend
-from synthorg_tui.memory.backends.local.policy import StorePolicy, UniformPolicy
 from synthorg_tui.memory.config import CompanyMemoryConfig, MemoryStorageConfig
 from synthorg_tui.memory.errors import MemoryConfigError
 from synthorg_tui.memory.index.protocol import VectorIndex
 from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.memory.store.core import StorePolicy, UniformPolicy
+from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.layout import INDEX_DIR
 from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder

@@ -3,10 +3,10 @@
 from collections.abc import Collection
 from typing import Protocol, runtime_checkable
 
-from synthorg_tui.core.tokens import estimate_tokens
+from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.enums import InjectionPoint, InjectionStrategy
-from synthorg_tui.memory.explanation import Prepared
+from synthorg_tui.memory.retrieval.explanation import PreparedMessages
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
 
 __all__ = [
@@ -68,6 +68,6 @@ class ExplainingStrategy(MemoryInjectionStrategy, Protocol):
         *,
         pinned: Collection[str] = (),
         excluded: Collection[str] = (),
-    ) -> Prepared:
+    ) -> PreparedMessages:
         """The messages of ``prepare_messages``, byte for byte, and their explanation."""
         ...

@@ -4,8 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from synthorg_tui.core.types import FrozenModel
-from synthorg_tui.core.validation import reject, warn
+from synthorg_tui.core.types import FrozenModel, reject, warn
 from synthorg_tui.memory.enums import FusionStrategy, InjectionPoint, InjectionStrategy
 
 _WEIGHT_SUM_TOLERANCE = 1e-6

@@ -6,31 +6,34 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.failsafe import FATAL, raise_fatal, safely
 from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.memory.clearance import Clearance
 from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
-from synthorg_tui.memory.explanation import Candidate, Explanation, Prepared, text_of
 from synthorg_tui.memory.filter import MemoryFilterStrategy, TagBasedMemoryFilter
 from synthorg_tui.memory.formatter import Packing, messages_for, pack_memories
 from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
 from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.ranking import ScoredMemory
-from synthorg_tui.memory.retrieval.gathering import Gathered, Gatherer
-from synthorg_tui.memory.retrieval.hybrid import judge_hits
-from synthorg_tui.memory.retrieval.ledger import Ledger
-from synthorg_tui.memory.retrieval.safety import FATAL, raise_fatal, safely
-from synthorg_tui.memory.retrieval.scoring import pool_size, rank_hits
+from synthorg_tui.memory.retrieval.candidates import CandidateSearch, CandidateSet, CandidateTrace
+from synthorg_tui.memory.retrieval.explanation import (
+    Candidate,
+    Explanation,
+    PreparedMessages,
+    Stopwatch,
+    text_of,
+)
+from synthorg_tui.memory.retrieval.hits import SearchHit
+from synthorg_tui.memory.retrieval.relevance import judge_hits, pool_size, rank_hits
 from synthorg_tui.memory.retrieval.selection import Selection
-from synthorg_tui.memory.retrieval.stopwatch import Stopwatch
+from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
+from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
-from synthorg_tui.memory.searching import SearchHit
 from synthorg_tui.memory.shared import SharedKnowledgeStore
-from synthorg_tui.memory.sparse import BM25Tokenizer
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
 
 if TYPE_CHECKING:
-    from synthorg_tui.memory.retrieval.hooks import HierarchicalRetriever, QuerySpecificReranker
+    from synthorg_tui.memory.retrieval.hits import HierarchicalRetriever, QuerySpecificReranker
 
 _log = logging.getLogger(__name__)
 
@@ -78,14 +81,14 @@ class ContextInjectionStrategy:
             memory_filter = TagBasedMemoryFilter()
         self._backend = backend
         self._config = config
-        self._gatherer = Gatherer(backend, shared_store, config)
+        self._gatherer = CandidateSearch(backend, shared_store, config)
         self._estimator = token_estimator or DefaultTokenEstimator()
         self._filter = memory_filter
         hierarchical = config.retriever == "hierarchical"
         self._hierarchical = hierarchical_retriever if hierarchical else None
         self._reranker = reranker if config.query_specific_rerank_enabled else None
         self._clock = clock or SystemClock()
-        self._clearance = Clearance(sensitivities)
+        self._clearance = SensitivityFilter(sensitivities)
         self._tokenizer = BM25Tokenizer()
 
     @property
@@ -124,7 +127,7 @@ class ContextInjectionStrategy:
         categories: frozenset[MemoryCategory] | None = None,
         pinned: Collection[str] = (),
         excluded: Collection[str] = (),
-    ) -> Prepared:
+    ) -> PreparedMessages:
         """As ``prepare_messages``, with the explanation.
 
         Pinned memories come first, however relevant they are, as far as sensitivity, filter and
@@ -149,12 +152,12 @@ class ContextInjectionStrategy:
 
     async def _prepare(
         self, run: "_Run", query: MemoryQuery, pinned: Sequence[str], excluded: frozenset[str]
-    ) -> Prepared:
+    ) -> PreparedMessages:
         with run.watch.stage("search"):
             gathered, ranked = await self._find(run, query)
             hits = await self._with_pinned(run, gathered.hits, pinned)
         run.notes.extend([gathered.degraded] if gathered.degraded else [])
-        ledger = Ledger(hits)
+        ledger = CandidateTrace(hits)
         selection = Selection(
             ledger, self._config, pinned=frozenset(pinned), clearance=self._clearance
         )
@@ -183,7 +186,7 @@ class ContextInjectionStrategy:
 
     async def _find(
         self, run: "_Run", query: MemoryQuery
-    ) -> tuple[Gathered, tuple[ScoredMemory, ...] | None]:
+    ) -> tuple[CandidateSet, tuple[ScoredMemory, ...] | None]:
         """Candidates, and their ranking where the hierarchical retriever made one."""
         text = query.text or ""
         if self._hierarchical is not None:
@@ -196,7 +199,7 @@ class ContextInjectionStrategy:
                     SearchHit(m.entry, None, None, m.relevance_score, m.is_shared)
                     for m in found.memories
                 )
-                return Gathered(hits, False, found.degraded), found.memories
+                return CandidateSet(hits, False, found.degraded), found.memories
             run.notes.append("searched flat instead")
         return await self._gatherer.gather(run.agent_id, query), None
 
@@ -216,7 +219,7 @@ class ContextInjectionStrategy:
 
     def _relevant(
         self,
-        gathered: Gathered,
+        gathered: CandidateSet,
         query: MemoryQuery,
         selection: Selection,
     ) -> tuple[SearchHit, ...]:
@@ -272,20 +275,20 @@ class _Run:
         self.watch = watch
         self.notes: list[str] = []
 
-    def nothing(self, degraded: str) -> Prepared:
+    def nothing(self, degraded: str) -> PreparedMessages:
         """No messages, for a reason that isn't about single memories."""
-        return Prepared((), self._explanation((), 0, (), degraded))
+        return PreparedMessages((), self._explanation((), 0, (), degraded))
 
     def finished(
-        self, messages: tuple[ChatMessage, ...], packing: Packing, ledger: Ledger
-    ) -> Prepared:
+        self, messages: tuple[ChatMessage, ...], packing: Packing, ledger: CandidateTrace
+    ) -> PreparedMessages:
         """The messages and their explanation."""
         given = [each.memory.entry.id for each in packing.packed if each.fits]
         with self.watch.stage("explaining"):
             candidates = ledger.candidates(given)
         degraded = "; ".join(dict.fromkeys(self.notes))
         explained = self._explanation(messages, packing.tokens_used, candidates, degraded)
-        return Prepared(messages, explained)
+        return PreparedMessages(messages, explained)
 
     def _explanation(
         self,

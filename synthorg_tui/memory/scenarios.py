@@ -1,8 +1,11 @@
-"""Questions kept under a name and asked again, to see whether an agent would get something else."""
+"""Saved questions in the store's database, so that a backup holds them too.
+
+Questions kept under a name and asked again, to see whether an agent would get something else.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from pydantic import Field, ValidationError
 
@@ -10,10 +13,57 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.enums import Sensitivity
-from synthorg_tui.memory.explanation import Candidate
-from synthorg_tui.memory.injection_service import Injection, InjectionRequest
+from synthorg_tui.memory.retrieval.explanation import Candidate
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
-from synthorg_tui.persistence.scenarios import ScenarioRecord
+from synthorg_tui.memory.strategies.service import Injection, InjectionRequest
+from synthorg_tui.persistence.database import Database
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioRecord:
+    """A question (as JSON) under a name, and the memory ids it included when it was saved."""
+
+    name: str
+    question: str
+    expected: tuple[str, ...]
+
+
+class DuckDBScenarioStore:
+    """Keeps scenarios by name."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def all(self) -> tuple[ScenarioRecord, ...]:
+        """Every scenario, by name."""
+        rows = await self._database.read(
+            lambda db: db.execute(
+                "SELECT name, question, expected FROM scenarios ORDER BY name"
+            ).fetchall()
+        )
+        return tuple(ScenarioRecord(name, asked, tuple(ids)) for name, asked, ids in rows)
+
+    async def save(self, record: ScenarioRecord) -> None:
+        """Keep a scenario; one of the same name is replaced."""
+        values = [record.name, record.question, list(record.expected)]
+        await self._database.write(
+            lambda db: db.execute("INSERT OR REPLACE INTO scenarios VALUES (?, ?, ?)", values)
+        )
+
+    async def delete(self, name: str) -> bool:
+        """Forget a scenario; ``False`` when there is none."""
+
+        def work(db: "duckdb.DuckDBPyConnection") -> bool:
+            found = db.execute(
+                "DELETE FROM scenarios WHERE name = ? RETURNING name", [name]
+            ).fetchall()
+            return bool(found)
+
+        return await self._database.write(work)
+
 
 Value: TypeAlias = bool | int | float | str
 

@@ -8,19 +8,22 @@ from typing import Any, Final
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.core.untrusted import untrusted_content_directive
-from synthorg_tui.memory import tool_replies as replies
-from synthorg_tui.memory.clearance import Clearance
 from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
-from synthorg_tui.memory.explanation import Explanation, Prepared, text_of
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
-from synthorg_tui.memory.reformulation import QueryReformulator, SufficiencyChecker
-from synthorg_tui.memory.retrieval.safety import raise_fatal
+from synthorg_tui.memory.retrieval.explanation import Explanation, PreparedMessages, text_of
+from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
-from synthorg_tui.memory.search_and_ask import SearchAndAsk
+from synthorg_tui.memory.strategies import replies as replies
+from synthorg_tui.memory.strategies.search_and_ask import (
+    QueryReformulator,
+    SearchAndAsk,
+    SufficiencyChecker,
+)
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
 
@@ -74,7 +77,7 @@ class ToolBasedInjectionStrategy:
     ) -> None:
         self._backend = backend
         self._notice = notice
-        self._clearance = Clearance(sensitivities)
+        self._clearance = SensitivityFilter(sensitivities)
         self._config = config
         self._loop: SearchAndAsk | None = None
         if config.query_reformulation_enabled:
@@ -108,7 +111,7 @@ class ToolBasedInjectionStrategy:
         *,
         pinned: Collection[str] = (),
         excluded: Collection[str] = (),
-    ) -> Prepared:
+    ) -> PreparedMessages:
         """As ``prepare_messages``, explained: no memory is given, the agent fetches them itself."""
         messages = await self.prepare_messages(agent_id, query_text, token_budget)
         explanation = Explanation(
@@ -121,7 +124,7 @@ class ToolBasedInjectionStrategy:
             candidates=(),
             degraded=self._notice,
         )
-        return Prepared(messages, explanation)
+        return PreparedMessages(messages, explanation)
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
         """The search and the recall tool."""

@@ -1,8 +1,13 @@
-"""One DuckDB file: one writer thread with explicit transactions, and threads that read."""
+"""One DuckDB file: one writer thread with explicit transactions, and threads that read.
+
+Copies of files that are in use.
+"""
 
 import asyncio
 import hashlib
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,12 +17,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.errors import DomainError, StoreCorruptError, StoreLockedError
 from synthorg_tui.core.files import ensure_private_dir, make_private
-from synthorg_tui.persistence.copying import copy_in_child
-from synthorg_tui.persistence.layout import DATABASE_FILE
+from synthorg_tui.persistence import DATABASE_FILE
 from synthorg_tui.persistence.migrations import SCHEMA_VERSION, migrate
 
 if TYPE_CHECKING:
     import duckdb
+
 
 T = TypeVar("T")
 
@@ -382,3 +387,29 @@ def _explain(error: BaseException, path: Path) -> BaseException:
             f"{path} is damaged: {text.splitlines()[0]}", remedy=RESTORE_REMEDY
         )
     return error
+
+
+_COPY = """
+import os, shutil, sys
+with open(sys.argv[1], "rb") as source:
+    with open(os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target:
+        shutil.copyfileobj(source, target, 1 << 20)
+        target.flush()
+        os.fsync(target.fileno())
+"""
+
+
+def copy_in_child(source: Path, target: Path) -> None:
+    """Copy in a process of its own, so that this one's file locks stay.
+
+    Raises ``DomainError`` when the target exists or can't be written.
+    """
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", _COPY, str(source), str(target)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["unknown reason"])[-1]
+        raise DomainError(f"could not write {target}: {reason}")

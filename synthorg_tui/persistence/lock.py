@@ -1,17 +1,23 @@
-"""One process owns a data directory; the lock file says which."""
+"""One process owns a data directory; the lock file says which.
+
+Owning a data directory: its lock and its open database, for as long as both are needed.
+"""
 
 import fcntl
 import json
 import os
 import shlex
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
 from synthorg_tui.core.errors import StoreLockedError
 from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir
-from synthorg_tui.persistence.layout import LOCK_FILE
+from synthorg_tui.persistence import LOCK_FILE
+from synthorg_tui.persistence.database import Database
 
 
 class DataDirLock:
@@ -86,3 +92,19 @@ def _locked(data_dir: Path, owner: int | None) -> StoreLockedError:
         owner_pid=owner,
         remedy="Close it first, or choose another directory with --data-dir.",
     )
+
+
+@asynccontextmanager
+async def own_database(data_dir: Path) -> AsyncIterator[Database]:
+    """The open database of a directory that no other process may open meanwhile.
+
+    Raises ``StoreLockedError`` when another process owns it, ``StoreCorruptError`` when the
+    database can't be read.
+    """
+    with DataDirLock(data_dir):
+        database = Database.in_dir(data_dir)
+        try:
+            await database.open()
+            yield database
+        finally:
+            await database.close()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.times import naive_utc
+from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.completion.usage import UsageRecord
 
 

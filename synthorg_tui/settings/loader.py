@@ -11,10 +11,9 @@ from pydantic_core import ErrorDetails
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.errors import ConfigError
 from synthorg_tui.memory.enums import FusionStrategy
-from synthorg_tui.settings.config import RootConfig
 from synthorg_tui.settings.document import Document, SettingPath, read_document
-from synthorg_tui.settings.environment import apply_environment
-from synthorg_tui.settings.paths import config_file
+from synthorg_tui.settings.environment import apply_environment, config_file
+from synthorg_tui.settings.root import RootConfig
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -11,7 +11,7 @@ from typing import Final
 import yaml
 
 from synthorg_tui.core.yaml import HiddenCharacterError, YamlError, events, line_of
-from synthorg_tui.skills.models import Finding, Severity
+from synthorg_tui.skills.document import Finding, Severity
 from synthorg_tui.skills.render import FENCE, quoted
 
 MAX_LENGTH: Final = 32 * 1024

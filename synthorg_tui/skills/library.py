@@ -10,12 +10,10 @@ from typing import Final, TypeAlias
 
 from synthorg_tui.core.files import opened_folder
 from synthorg_tui.core.paths import expand_home
-from synthorg_tui.skills import disk
-from synthorg_tui.skills.config import SkillsConfig
-from synthorg_tui.skills.disk import FolderReader, RawFile, Stamp
-from synthorg_tui.skills.models import Finding, RootScope, Severity, SkillFile, SkillRoot
-from synthorg_tui.skills.parse import parse
-from synthorg_tui.skills.writer import FILE_NAME
+from synthorg_tui.skills import SkillsConfig, disk
+from synthorg_tui.skills.disk import FILE_NAME, FolderReader, RawFile, Stamp
+from synthorg_tui.skills.document import Finding, RootScope, Severity, SkillFile, SkillRoot
+from synthorg_tui.skills.validate import parse
 
 _SETTLED_NS: Final = 2_000_000_000
 """A file that changed no longer ago than this when it was read is read again."""

@@ -3,9 +3,8 @@
 import dataclasses
 import re
 
-from synthorg_tui.skills.body import Body, parse_body, render_body, with_heading
-from synthorg_tui.skills.escaping import hide_nothing
-from synthorg_tui.skills.models import SkillDocument
+from synthorg_tui.skills.document import SkillDocument
+from synthorg_tui.skills.markdown import Body, hide_nothing, parse_body, render_body, with_heading
 from synthorg_tui.skills.names import clean_description, skill_name
 
 MAX_COMPATIBILITY = 500

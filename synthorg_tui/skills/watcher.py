@@ -7,8 +7,8 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Final
 
+from synthorg_tui.skills.document import SkillChange, SkillFile
 from synthorg_tui.skills.library import SkillLibrary, Survey
-from synthorg_tui.skills.models import SkillChange, SkillFile
 
 DEBOUNCE_MS: Final = 200
 LOOK_ANYWAY_MS: Final = 5_000

@@ -13,26 +13,25 @@ from textual.app import App, SystemCommand
 from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.starting import started, starting
+from synthorg_tui.core.process_setup import started, starting
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.tui.actions import bindings, of
-from synthorg_tui.tui.jobs import say, start, tell
+from synthorg_tui.tui.base.formatting import counted
+from synthorg_tui.tui.jobs import error_toast, run_job, toast
+from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.panes import PANES, Panes
 from synthorg_tui.tui.ports import DeskHost, MemoryDesk, MemoryRow
-from synthorg_tui.tui.screens.memories import MemoriesScreen
-from synthorg_tui.tui.state import FILE_NAME, load_state, save_state
-from synthorg_tui.tui.terminal import is_gone
+from synthorg_tui.tui.state import FILE_NAME, is_gone, load_state, save_state
 from synthorg_tui.tui.themes import DARK, THEMES
-from synthorg_tui.tui.view_models.clockwork import counted
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from synthorg_tui.tui.activity_ports import Heard
-    from synthorg_tui.tui.screens.activity import ActivityScreen
-    from synthorg_tui.tui.screens.approvals import ApprovalsScreen
-    from synthorg_tui.tui.screens.digest import DigestScreen
-    from synthorg_tui.tui.screens.skills import SkillsScreen
+    from synthorg_tui.tui.activity.ports import Heard
+    from synthorg_tui.tui.activity.screen import ActivityScreen
+    from synthorg_tui.tui.approvals.screen import ApprovalsScreen
+    from synthorg_tui.tui.digest.screen import DigestScreen
+    from synthorg_tui.tui.skills.screen import SkillsScreen
 
     LaterPane: TypeAlias = ActivityScreen | ApprovalsScreen | DigestScreen | SkillsScreen
 
@@ -86,25 +85,25 @@ class MemoryDeskApp(App[None]):
         return self._memories
 
     def _make_digest(self) -> Screen[None]:
-        from synthorg_tui.tui.screens.digest import DigestScreen
+        from synthorg_tui.tui.digest.screen import DigestScreen
 
         return self._told(DigestScreen(panes=self._panes, show_memory=self._show_memory))
 
     def _make_skills(self) -> Screen[None]:
-        from synthorg_tui.tui.screens.skills import SkillsScreen
+        from synthorg_tui.tui.skills.screen import SkillsScreen
 
         self._skills = SkillsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
         return self._told(self._skills)
 
     def _make_approvals(self) -> Screen[None]:
-        from synthorg_tui.tui.screens.approvals import ApprovalsScreen
+        from synthorg_tui.tui.approvals.screen import ApprovalsScreen
 
         return self._told(
             ApprovalsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
         )
 
     def _make_activity(self) -> Screen[None]:
-        from synthorg_tui.tui.screens.activity import ActivityScreen
+        from synthorg_tui.tui.activity.screen import ActivityScreen
 
         pane = ActivityScreen(
             panes=self._panes,
@@ -133,7 +132,7 @@ class MemoryDeskApp(App[None]):
 
     def _count_soon(self) -> None:
         self._counting = None
-        start(self, self._count, group="count")
+        run_job(self, self._count, group="count")
 
     async def _count(self) -> None:
         if self._desk is not None:
@@ -150,7 +149,7 @@ class MemoryDeskApp(App[None]):
     def _skills_changed(self, items: int) -> None:
         """Something changed in a folder of skills; what that made is counted and shown."""
         if items:
-            say(self, f"{counted(items, 'change')} of skills on disk: 4 reviews it")
+            toast(self, f"{counted(items, 'change')} of skills on disk: 4 reviews it")
         for pane in self._later:
             if pane is self.screen:
                 pane.reload()
@@ -166,7 +165,9 @@ class MemoryDeskApp(App[None]):
 
     def on_mount(self) -> None:
         """Paint first, then open the engine."""
-        self._host.listen(failed=partial(tell, self), waits=self._wait, indexes=self._indexing)
+        self._host.listen(
+            failed=partial(error_toast, self), waits=self._wait, indexes=self._indexing
+        )
         self.switch_mode(PANES[0][0])
         self.call_after_refresh(self.action_reopen)
         if not self.is_headless:
@@ -178,7 +179,7 @@ class MemoryDeskApp(App[None]):
 
     def action_reopen(self) -> None:
         """Open the store, also after an error."""
-        start(self, self._open, group="open")
+        run_job(self, self._open, group="open")
 
     async def _open(self) -> None:
         """Show the rows first: what acts on them takes as long again to load."""
@@ -249,7 +250,7 @@ class MemoryDeskApp(App[None]):
 
     def action_help(self) -> None:
         """Show the keys of the screen in front."""
-        from synthorg_tui.tui.screens.dialogs import HelpScreen
+        from synthorg_tui.tui.base.dialogs import HelpScreen
 
         contexts = getattr(self.screen, "HELP_CONTEXTS", ("app",))
         self.push_screen(HelpScreen(contexts))
@@ -277,7 +278,7 @@ def run(
     import logging
 
     from synthorg_tui.core.paths import user_data_dir
-    from synthorg_tui.tui.desk import EngineHost
+    from synthorg_tui.tui.engine_adapter import EngineHost
 
     # The screen belongs to the app: a message that nobody handles would be printed across it.
     logging.getLogger("synthorg_tui").addHandler(logging.NullHandler())

@@ -1,28 +1,61 @@
-"""Work that runs beside the screen, and the toasts that tell of it."""
+"""Keeping up with what agents do, a few times a second at most.
+
+Work that runs beside the screen, and the toasts that tell of it.
+"""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from time import monotonic
+from typing import Any, Final
 
 from textual.app import App
+from textual.message_pump import MessagePump
 from textual.notifications import SeverityLevel
+from textual.timer import Timer
 from textual.widget import Widget
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 
+_TOGETHER: Final = 0.05
+"""What happens within so many seconds is shown at once."""
+
+
+class Throttle:
+    """Runs an act soon after it was asked for, but not twice within ``seconds``."""
+
+    def __init__(self, owner: MessagePump, act: Callable[[], None], seconds: float) -> None:
+        self._owner = owner
+        self._act = act
+        self._seconds = seconds
+        self._ran = -seconds
+        self._timer: Timer | None = None
+
+    def ask(self) -> None:
+        """Run it soon; asking meanwhile adds nothing."""
+        if self._timer is None:
+            rest = self._ran + self._seconds - monotonic()
+            wait = max(rest, min(_TOGETHER, self._seconds))
+            self._timer = self._owner.set_timer(wait, self._run)
+
+    def _run(self) -> None:
+        self._timer = None
+        self._ran = monotonic()
+        self._act()
+
+
 Owner = Widget | App[Any]
 
 
-def say(owner: Owner, message: str, *, severity: SeverityLevel = "information") -> None:
+def toast(owner: Owner, message: str, *, severity: SeverityLevel = "information") -> None:
     """A toast in place of those before; its text is made safe and is never markup."""
     (owner if isinstance(owner, App) else owner.app).clear_notifications()
     owner.notify(safe_text(message), severity=severity, markup=False)
 
 
-def tell(owner: Owner, error: DomainError) -> None:
+def error_toast(owner: Owner, error: DomainError) -> None:
     """A toast of what went wrong and what to do."""
-    say(owner, f"{error.message} {error.remedy}".strip(), severity="error")
+    toast(owner, f"{error.message} {error.remedy}".strip(), severity="error")
 
 
 def copy(owner: Owner, text: str) -> None:
@@ -31,7 +64,7 @@ def copy(owner: Owner, text: str) -> None:
     app.copy_to_clipboard(text.encode("utf-8", "replace").decode("utf-8"))
 
 
-def start(
+def run_job(
     owner: Owner,
     job: Callable[[], Awaitable[None]],
     *,
@@ -45,7 +78,7 @@ def start(
     it is never swallowed. The job is made when it starts, so that one cancelled before leaves
     nothing unawaited.
     """
-    fail = failed or partial(tell, owner)
+    fail = failed or partial(error_toast, owner)
 
     async def told() -> None:
         try:

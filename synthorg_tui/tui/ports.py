@@ -10,10 +10,10 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 
 if TYPE_CHECKING:
-    from synthorg_tui.tui.activity_ports import ActivityDesk
-    from synthorg_tui.tui.approvals_ports import ApprovalsDesk
-    from synthorg_tui.tui.digest_ports import DigestDesk
-    from synthorg_tui.tui.skills_ports import SkillsDesk
+    from synthorg_tui.tui.activity.ports import ActivityDesk
+    from synthorg_tui.tui.approvals.ports import ApprovalsDesk
+    from synthorg_tui.tui.digest.ports import DigestDesk
+    from synthorg_tui.tui.skills.ports import SkillsDesk
 
 SortOrder = Literal["newest", "oldest", "agent", "category", "confidence"]
 SORT_ORDERS: tuple[SortOrder, ...] = ("newest", "oldest", "agent", "category", "confidence")

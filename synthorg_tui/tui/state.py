@@ -1,14 +1,36 @@
-"""What the app remembers between runs: ``ui.json`` in the data directory."""
+"""Whether the terminal that the app was started on is still there.
+
+What the app remembers between runs: ``ui.json`` in the data directory.
+"""
 
 import contextlib
 import json
+import select
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from synthorg_tui.core.files import PRIVATE_FILE, write_atomically
 from synthorg_tui.tui.ports import SORT_ORDERS, SortOrder
 from synthorg_tui.tui.themes import DARK
+
+_GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL
+
+
+def is_gone() -> bool:
+    """Whether nobody can see the app or type any more, as after its window was closed.
+
+    Usually the system ends the program then; not when hang-ups are ignored, and an app on a
+    terminal that is gone would read its end over and over.
+    """
+    with suppress(OSError, ValueError, AttributeError):
+        poll = select.poll()
+        poll.register(sys.__stdin__.fileno(), 0)  # type: ignore[union-attr]
+        return any(state & _GONE for _, state in poll.poll(0))
+    return False
+
 
 VERSION = 1
 FILE_NAME = "ui.json"

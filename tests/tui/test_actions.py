@@ -1,35 +1,32 @@
 """The action registry: described, reachable, and short enough for the footer."""
 
-from pathlib import Path
-
 import pytest
-from tui_fakes import FakeDesk, fake_app, rows
-from tui_helpers import screen_text, settle
 
 from synthorg_tui.tui import actions
+from synthorg_tui.tui.activity.screen import ActivityScreen
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.screens.activity import ActivityScreen
-from synthorg_tui.tui.screens.approvals import ApprovalsScreen
-from synthorg_tui.tui.screens.approvals_dialogs import LessonForm
-from synthorg_tui.tui.screens.approvals_parts import PartsScreen
-from synthorg_tui.tui.screens.approvals_review import ReviewScreen
-from synthorg_tui.tui.screens.deleted import DeletedScreen
-from synthorg_tui.tui.screens.dialogs import ConfirmDialog
-from synthorg_tui.tui.screens.digest import DigestScreen
-from synthorg_tui.tui.screens.digest_dialogs import AgentDialog
-from synthorg_tui.tui.screens.form import MemoryForm
-from synthorg_tui.tui.screens.importing import ImportScreen
-from synthorg_tui.tui.screens.memories import MemoriesScreen
-from synthorg_tui.tui.screens.scenarios import ScenariosScreen
-from synthorg_tui.tui.screens.skills import SkillsScreen
-from synthorg_tui.tui.screens.source import SourceScreen
-from synthorg_tui.tui.screens.welcome import WelcomeScreen
+from synthorg_tui.tui.approvals.dialogs import LessonForm
+from synthorg_tui.tui.approvals.parts import PartsScreen
+from synthorg_tui.tui.approvals.review import ReviewScreen
+from synthorg_tui.tui.approvals.screen import ApprovalsScreen
+from synthorg_tui.tui.base.dialogs import ConfirmDialog
+from synthorg_tui.tui.base.form import MemoryForm
+from synthorg_tui.tui.digest.scenarios import ScenariosScreen
+from synthorg_tui.tui.digest.screen import AgentDialog, DigestScreen
+from synthorg_tui.tui.digest.widgets import KnobList
+from synthorg_tui.tui.memories.deleted import DeletedScreen
+from synthorg_tui.tui.memories.importing import ImportScreen
+from synthorg_tui.tui.memories.screen import MemoriesScreen
+from synthorg_tui.tui.memories.source import SourceScreen
+from synthorg_tui.tui.memories.welcome import WelcomeScreen
+from synthorg_tui.tui.skills.screen import SkillsScreen
 from synthorg_tui.tui.widgets.bars import KeyBar
-from synthorg_tui.tui.widgets.digest import KnobList
-from synthorg_tui.tui.widgets.inked import LineView
 from synthorg_tui.tui.widgets.line_list import LineList
+from synthorg_tui.tui.widgets.line_view import LineView
+from tests import REPO
+from tests.tui.tui_fakes import FakeDesk, fake_app, rows
+from tests.tui.tui_helpers import screen_text, settle
 
-REPO = Path(__file__).resolve().parents[2]
 OWNERS: dict[str, type] = {
     "app": MemoryDeskApp,
     "memories": MemoriesScreen,

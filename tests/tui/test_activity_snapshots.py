@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 import pytest
-from activity_fakes import SEATS, FakeActivity, calls
 from textual.pilot import Pilot
-from tui_fakes import FakeDesk, fake_app, rows
-from tui_helpers import settle
 
 from synthorg_tui.tui.app import MemoryDeskApp
+from tests.tui.activity.activity_fakes import SEATS, FakeActivity, calls
+from tests.tui.tui_fakes import FakeDesk, fake_app, rows
+from tests.tui.tui_helpers import settle
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
 COUNTS = pytest.mark.parametrize("count", [0, 1, 340], ids=["empty", "one", "many"])

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
-from tui_fakes import FakeDesk, fake_app, rows
-from tui_helpers import settle
 
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.screens.digest import DigestScreen
+from synthorg_tui.tui.digest.screen import DigestScreen
+from tests.tui.tui_fakes import FakeDesk, fake_app, rows
+from tests.tui.tui_helpers import settle
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
 Compare = Callable[..., bool]

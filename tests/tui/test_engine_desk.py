@@ -9,14 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE, until
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import ConfigError, DomainError, StoreLockedError
-from synthorg_tui.persistence.layout import INDEX_DIR
-from synthorg_tui.tui.desk import EngineHost
+from synthorg_tui.persistence import INDEX_DIR
+from synthorg_tui.tui.engine_adapter import EngineHost
+from synthorg_tui.tui.memories.lines import report_lines
 from synthorg_tui.tui.ports import Change, Criteria, Draft, ImportStep
-from synthorg_tui.tui.view_models.importing import report_lines
+from tests.patience import PATIENCE, until
 
 DRAFT = Draft("codex", MemoryCategory.PROCEDURAL, "git push -u origin HEAD sets it", ("git",))
 
@@ -135,7 +135,7 @@ async def test_a_second_opener_is_told_who_owns_the_store(
 async def test_that_nobody_can_connect_is_told_and_the_desk_works_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("synthorg_tui.tui.desk.WARM_UP_AFTER", 0)
+    monkeypatch.setattr("synthorg_tui.tui.engine_adapter.WARM_UP_AFTER", 0)
     (tmp_path / "owner.sock").mkdir(parents=True)  # in the way of the socket
     told: asyncio.Queue[DomainError] = asyncio.Queue()
     host = EngineHost(data_dir=tmp_path)
@@ -160,10 +160,10 @@ async def test_how_far_a_rebuilt_index_has_come_is_told_until_it_is_whole(
         await desk.add(replace(DRAFT, content=f"Number {number} is a number."))
     await filling.close()
     shutil.rmtree(tmp_path / INDEX_DIR)
-    monkeypatch.setattr("synthorg_tui.tui.desk.WARM_UP_AFTER", 0)
-    monkeypatch.setattr("synthorg_tui.tui.desk.TOLD_EVERY", 0)
-    monkeypatch.setattr("synthorg_tui.memory.backends.local.projection.REPLAY_BATCH", 2)
-    monkeypatch.setattr("synthorg_tui.memory.backends.local.projection.OPENING_BATCHES", 1)
+    monkeypatch.setattr("synthorg_tui.tui.engine_adapter.WARM_UP_AFTER", 0)
+    monkeypatch.setattr("synthorg_tui.tui.engine_adapter.TOLD_EVERY", 0)
+    monkeypatch.setattr("synthorg_tui.memory.store.sync.REPLAY_BATCH", 2)
+    monkeypatch.setattr("synthorg_tui.memory.store.sync.OPENING_BATCHES", 1)
     told: list[float | None] = []
     host = EngineHost(data_dir=tmp_path)
     host.listen(failed=lambda _: None, waits=lambda _: None, indexes=told.append)

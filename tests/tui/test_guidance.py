@@ -2,15 +2,15 @@
 
 import pytest
 from textual.widgets import Input
-from tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
-from tui_helpers import screen_text, settle, toasts, type_text, until
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.screens.digest import DigestScreen
-from synthorg_tui.tui.screens.importing import ImportScreen
-from synthorg_tui.tui.view_models.ink import line
+from synthorg_tui.tui.base.lines import line
+from synthorg_tui.tui.digest.screen import DigestScreen
+from synthorg_tui.tui.memories.importing import ImportScreen
 from synthorg_tui.tui.widgets.bars import TopBar
+from tests.tui.tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
+from tests.tui.tui_helpers import screen_text, settle, toasts, type_text, until
 
 
 def footer_of(text: str) -> str:

@@ -23,7 +23,9 @@ FORBIDDEN = (
 
 
 def test_importing_the_app_loads_nothing_of_the_engine() -> None:
-    program = "import sys, synthorg_tui.tui.app, synthorg_tui.tui.desk; print(*sys.modules)"
+    program = (
+        "import sys, synthorg_tui.tui.app, synthorg_tui.tui.engine_adapter; print(*sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
@@ -34,7 +36,7 @@ def test_listing_the_store_loads_no_models_and_no_settings(tmp_path: Path) -> No
     program = f"""
 import asyncio, sys
 from pathlib import Path
-from synthorg_tui.tui.desk import EngineHost
+from synthorg_tui.tui.engine_adapter import EngineHost
 from synthorg_tui.tui.ports import Criteria
 
 async def look():
@@ -52,7 +54,7 @@ print(*sys.modules)
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=empty
     )
     loaded = set(done.stdout.split())
-    assert "synthorg_tui.memory.backends.local.reader" in loaded
+    assert "synthorg_tui.memory.store.reader" in loaded
     assert not loaded & {"pydantic", "yaml", "numpy", "qdrant_edge", "synthorg_tui.engine"}
 
 
@@ -76,38 +78,35 @@ def test_importing_the_app_loads_no_pane_but_the_first() -> None:
     )
     loaded = set(done.stdout.split())
     panes = {
-        f"synthorg_tui.tui.screens.{name}" for name in ("digest", "skills", "approvals", "activity")
+        f"synthorg_tui.tui.{name}.screen" for name in ("digest", "skills", "approvals", "activity")
     }
-    ports = {f"synthorg_tui.tui.{name}_ports" for name in ("approvals", "skills", "activity")}
+    ports = {f"synthorg_tui.tui.{name}.ports" for name in ("approvals", "skills", "activity")}
     assert not loaded & (panes | ports)
 
 
 def test_view_models_load_no_textual() -> None:
     names = [
-        "activity",
-        "activity_lines",
-        "approvals",
-        "approvals_lines",
-        "approvals_review",
-        "approvals_wording",
-        "guard",
-        "skills",
-        "skills_lines",
-        "detail",
-        "digest",
-        "digest_lines",
-        "knobs",
-        "scenarios",
-        "export",
-        "importing",
-        "ink",
-        "listing",
-        "query",
-        "rows",
-        "window",
-        "clockwork",
+        "activity.lines",
+        "activity.state",
+        "approvals.lines",
+        "approvals.review_lines",
+        "approvals.state",
+        "approvals.wording",
+        "base.filters",
+        "base.formatting",
+        "base.lines",
+        "base.window",
+        "digest.knobs",
+        "digest.lines",
+        "digest.state",
+        "memories.detail",
+        "memories.export",
+        "memories.lines",
+        "memories.state",
+        "skills.lines",
+        "skills.state",
     ]
-    program = "import sys, " + ", ".join(f"synthorg_tui.tui.view_models.{name}" for name in names)
+    program = "import sys, " + ", ".join(f"synthorg_tui.tui.{name}" for name in names)
     done = subprocess.run(
         [sys.executable, "-c", f"{program}; print(*sys.modules)"],
         capture_output=True,

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from approvals_fakes import FakeApprovals, approval_rows, written
-from skills_fakes import FakeSkills, skill_rows
 from textual.pilot import Pilot
-from tui_fakes import FakeDesk, fake_app, rows
-from tui_helpers import settle
 
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.screens.approvals_review import ReviewScreen
+from synthorg_tui.tui.approvals.review import ReviewScreen
+from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows, written
+from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
+from tests.tui.tui_fakes import FakeDesk, fake_app, rows
+from tests.tui.tui_helpers import settle
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
 COUNTS = pytest.mark.parametrize("count", [0, 1, 340], ids=["empty", "one", "many"])

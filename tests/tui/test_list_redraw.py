@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from test_digest_redraw import redrawn, rows_drawn, shown
 from textual.pilot import Pilot
-from tui_fakes import FakeDesk, fake_app, rows
-from tui_helpers import settle
 
-from synthorg_tui.tui.view_models.window import RowWindow
+from synthorg_tui.tui.base.window import RowWindow
 from synthorg_tui.tui.widgets.rows import MemoryList
+from tests.tui.digest.test_digest_redraw import redrawn, rows_drawn, shown
+from tests.tui.tui_fakes import FakeDesk, fake_app, rows
+from tests.tui.tui_helpers import settle
 
 SIZES = [(80, 24), (120, 40)]
 

@@ -12,10 +12,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from patience import PATIENCE
-
 from synthorg_tui.host.endpoint import socket_path
 from synthorg_tui.persistence.lock import DataDirLock
+from tests.patience import PATIENCE
 
 LEAVES_THE_SCREEN = b"\x1b[?1049l"
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import pytest
 from textual.pilot import Pilot
-from tui_fakes import FakeDesk, fake_app, rows
-from tui_helpers import settle, type_text
 
 from synthorg_tui.core.errors import StoreLockedError
 from synthorg_tui.tui.app import MemoryDeskApp
+from tests.tui.tui_fakes import FakeDesk, fake_app, rows
+from tests.tui.tui_helpers import settle, type_text
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
 Compare = Callable[..., bool]

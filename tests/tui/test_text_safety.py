@@ -4,20 +4,15 @@ import unicodedata
 from dataclasses import replace
 
 import pytest
-from activity_fakes import SEATS, FakeActivity, calls
-from approvals_fakes import FakeApprovals, approval_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.segment import Segment
-from skills_fakes import FakeSkills, skill_rows
 from textual.widgets import Input, TextArea
-from tui_fakes import NOW, FakeDesk, fake_app, rows
-from tui_helpers import screen_text, settle, type_text
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.approvals_ports import (
+from synthorg_tui.tui.approvals.ports import (
     Flag,
     Neighbour,
     Occurrence,
@@ -25,15 +20,19 @@ from synthorg_tui.tui.approvals_ports import (
     TrailEvent,
     Wording,
 )
-from synthorg_tui.tui.jobs import say
+from synthorg_tui.tui.base.filters import parse_query
+from synthorg_tui.tui.base.lines import Line, plain, wrap
+from synthorg_tui.tui.jobs import toast
+from synthorg_tui.tui.memories.detail import detail_lines, excerpt_lines
+from synthorg_tui.tui.memories.lines import facet_lines, memory_line, place_line, report_lines
+from synthorg_tui.tui.memories.state import chip_line, error_lines
 from synthorg_tui.tui.ports import Excerpt, Facets, FoundPlace, ImportOutcome, MemoryRow, Revision
-from synthorg_tui.tui.skills_ports import Problem, Skill, Version
-from synthorg_tui.tui.view_models.detail import detail_lines, excerpt_lines
-from synthorg_tui.tui.view_models.importing import place_line, report_lines
-from synthorg_tui.tui.view_models.ink import Line, plain, wrap
-from synthorg_tui.tui.view_models.listing import chip_line, error_lines
-from synthorg_tui.tui.view_models.query import parse_query
-from synthorg_tui.tui.view_models.rows import facet_lines, memory_line
+from synthorg_tui.tui.skills.ports import Problem, Skill, Version
+from tests.tui.activity.activity_fakes import SEATS, FakeActivity, calls
+from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows
+from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
+from tests.tui.tui_fakes import NOW, FakeDesk, fake_app, rows
+from tests.tui.tui_helpers import screen_text, settle, type_text
 
 EVIL = (
     "\x1b[31m\x1b]0;pwned\x07[@click=app.quit]click[/] [/x] \u202eevil\u200b\x9b2J"
@@ -240,7 +239,7 @@ async def test_error_messages_and_toasts_are_inert() -> None:
     app = fake_app(error=DomainError(EVIL, remedy=EVIL))
     async with app.run_test(size=SIZE) as pilot:
         await settle(pilot)
-        say(app, EVIL, severity="error")
+        toast(app, EVIL, severity="error")
         await settle(pilot)
         assert_inert(app)
 

@@ -7,19 +7,18 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tui_fakes import NOW, rows
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.tui.base.filters import matches, parse_query, toggle_operator
+from synthorg_tui.tui.base.formatting import ago, duration, size
+from synthorg_tui.tui.base.lines import beside, line, plain, wrap
+from synthorg_tui.tui.base.window import WINDOW, Marks, RowWindow
+from synthorg_tui.tui.memories.detail import change_lines, diff_lines
+from synthorg_tui.tui.memories.export import as_json, as_markdown, render
+from synthorg_tui.tui.memories.lines import bar, progress_lines
+from synthorg_tui.tui.memories.state import Listing, chip_line
 from synthorg_tui.tui.ports import Criteria, ImportStep, Page, Revision
-from synthorg_tui.tui.view_models.clockwork import ago, duration, size
-from synthorg_tui.tui.view_models.detail import change_lines, diff_lines
-from synthorg_tui.tui.view_models.export import as_json, as_markdown, render
-from synthorg_tui.tui.view_models.importing import progress_lines
-from synthorg_tui.tui.view_models.ink import beside, line, plain, wrap
-from synthorg_tui.tui.view_models.listing import Listing, chip_line
-from synthorg_tui.tui.view_models.query import matches, parse_query, toggle_operator
-from synthorg_tui.tui.view_models.rows import bar
-from synthorg_tui.tui.view_models.window import WINDOW, Marks, RowWindow
+from tests.tui.tui_fakes import NOW, rows
 
 AGENTS = ("claude-code", "codex", "reviewer")
 

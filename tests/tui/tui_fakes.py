@@ -6,18 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from activity_fakes import FakeActivity
-from approvals_fakes import FakeApprovals
-from digest_fakes import FakeDigests
-from patience import PATIENCE
-from skills_fakes import FakeSkills
 from textual import app as textual_app
 from textual import pilot as textual_pilot
-from tui_helpers import AFTER_A_KEY, at_rest
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.app import MemoryDeskApp
+from synthorg_tui.tui.base.filters import matches
+from synthorg_tui.tui.memories import browse
 from synthorg_tui.tui.ports import (
     Change,
     Criteria,
@@ -35,8 +31,12 @@ from synthorg_tui.tui.ports import (
     Revision,
     SortOrder,
 )
-from synthorg_tui.tui.screens import browse
-from synthorg_tui.tui.view_models.query import matches
+from tests.patience import PATIENCE
+from tests.tui.activity.activity_fakes import FakeActivity
+from tests.tui.approvals.approvals_fakes import FakeApprovals
+from tests.tui.digest.digest_fakes import FakeDigests
+from tests.tui.skills.skills_fakes import FakeSkills
+from tests.tui.tui_helpers import AFTER_A_KEY, at_rest
 
 # Nothing waits for a debounce in these tests.
 browse.DEBOUNCE = browse.LOADING_AFTER = 0.001

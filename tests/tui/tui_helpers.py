@@ -5,13 +5,13 @@ from asyncio import BaseEventLoop
 from collections.abc import Callable
 from time import monotonic
 
-import patience
-from patience import PATIENCE
 from textual.app import App
 from textual.pilot import Pilot
 
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.screens.memories import MemoriesScreen
+from synthorg_tui.tui.memories.screen import MemoriesScreen
+from tests import patience
+from tests.patience import PATIENCE
 
 AFTER_A_KEY = 0.02
 """Seconds of which timers are waited for after each key: what was typed is drawn after one."""

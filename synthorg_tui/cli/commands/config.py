@@ -1,7 +1,7 @@
 """``config``: checking and showing the settings."""
 
 from synthorg_tui.cli.context import Context
-from synthorg_tui.settings.paths import config_file, default_config_file
+from synthorg_tui.settings.environment import config_file, default_config_file
 
 
 async def run_check(context: Context) -> int:

@@ -14,24 +14,24 @@ from synthorg_tui.core.paths import short_path
 
 if TYPE_CHECKING:
     from synthorg_tui.connect.changes import FileChange
-    from synthorg_tui.connect.clients import Call
-    from synthorg_tui.connect.skill_links import Placed
+    from synthorg_tui.connect.clients import ServerCommand
+    from synthorg_tui.connect.skills import Placed
 
 _SCRIPT = "synthorg-tui"
 
 
 async def run_connect(context: Context) -> int:
     """Add the server, and hooks when wanted, to a client's configuration; place skills."""
-    from synthorg_tui.connect.changes import Connections
-    from synthorg_tui.connect.clients import CLIENTS, Scope, here
+    from synthorg_tui.connect.changes import ClientInstaller
+    from synthorg_tui.connect.clients import CLIENTS, ConfigScope, here
 
     args, client = context.args, CLIENTS[context.args.client]
     if args.hooks and not client.has_hooks:
         raise UsageError(
             f"{client.title} gets no hooks from us", remedy="Leave out --hooks: MCP is enough."
         )
-    scope = Scope(args.scope) if args.scope else client.usual
-    connections = Connections(context.data_dir.absolute(), here())
+    scope = ConfigScope(args.scope) if args.scope else client.usual
+    connections = ClientInstaller(context.data_dir.absolute(), here())
     call = _call(context, args.agent or client.name)
     changes = connections.plan(client, scope, call, hooks=args.hooks)
     if _show(context.console, changes, wants_json=context.wants_json):
@@ -64,7 +64,7 @@ async def run_connect(context: Context) -> int:
 
 
 async def _approved(context: Context, agent_id: str) -> dict[str, str]:
-    from synthorg_tui.connect.skill_links import approved
+    from synthorg_tui.connect.skills import approved
 
     try:
         return await approved(
@@ -77,12 +77,12 @@ async def _approved(context: Context, agent_id: str) -> dict[str, str]:
 
 async def run_disconnect(context: Context) -> int:
     """Undo what ``connect`` did."""
-    from synthorg_tui.connect.changes import Connections
-    from synthorg_tui.connect.clients import CLIENTS, Scope, here
+    from synthorg_tui.connect.changes import ClientInstaller
+    from synthorg_tui.connect.clients import CLIENTS, ConfigScope, here
 
     args, client = context.args, CLIENTS[context.args.client]
-    scope = Scope(args.scope) if args.scope else None
-    connections = Connections(context.data_dir.absolute(), here())
+    scope = ConfigScope(args.scope) if args.scope else None
+    connections = ClientInstaller(context.data_dir.absolute(), here())
     changes = connections.plan_removal(client, scope)
     if _show(context.console, changes, wants_json=context.wants_json):
         context.confirm("Write this?")
@@ -121,11 +121,11 @@ async def run_hook(context: Context) -> int:
     return main(words)
 
 
-def _call(context: Context, agent_id: str) -> "Call":
+def _call(context: Context, agent_id: str) -> "ServerCommand":
     """How clients start us, with no more options than the same store needs."""
-    from synthorg_tui.connect.clients import Call
+    from synthorg_tui.connect.clients import ServerCommand
+    from synthorg_tui.settings.environment import config_file, default_config_file
     from synthorg_tui.settings.loader import load_settings
-    from synthorg_tui.settings.paths import config_file, default_config_file
 
     source, data_dir = config_file(context.args.config), context.data_dir.absolute()
     config: tuple[str, ...] = ()
@@ -135,7 +135,7 @@ def _call(context: Context, agent_id: str) -> "Call":
     usual = Path(load_settings(source, environ={}).memory.storage.data_dir).absolute()
     named = ("--data-dir", str(data_dir))
     options = config if data_dir == usual else (*named, *config)
-    return Call(own_command(sys.argv[0]), options, (*named, *config), agent_id)
+    return ServerCommand(own_command(sys.argv[0]), options, (*named, *config), agent_id)
 
 
 def own_command(called: str) -> tuple[str, ...]:

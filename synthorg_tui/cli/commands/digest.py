@@ -9,11 +9,11 @@ from synthorg_tui.cli.console import Console, cut, plural
 from synthorg_tui.cli.context import AnyEngine, Context, UsageError
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.text import safe_text
-from synthorg_tui.memory.explanation import Candidate, Explanation
+from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation
 from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome
 
 if TYPE_CHECKING:
-    from synthorg_tui.memory.injection_service import Injection
+    from synthorg_tui.memory.strategies.service import Injection
 
 _DIGITS = 6
 CHANGED = 1

@@ -8,8 +8,8 @@ from synthorg_tui.cli.progress import CountProgress
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.models import ApprovalItem
-    from synthorg_tui.memory.procedural.evolution import Evolution
-    from synthorg_tui.memory.procedural.pruning.service import PruneReport
+    from synthorg_tui.curation.pruning import PruneReport
+    from synthorg_tui.learning.promotion import Evolution
 
 _NEXT = "Next: `synthorg-tui proposals list`, or the app's Approvals."
 

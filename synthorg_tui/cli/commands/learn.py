@@ -8,7 +8,7 @@ from synthorg_tui.cli.context import Context, cancelled_by_signal
 from synthorg_tui.cli.progress import ProgressLine
 
 if TYPE_CHECKING:
-    from synthorg_tui.memory.procedural.learn_models import Learned, LearnProgress, LearnReport
+    from synthorg_tui.learning.models import Learned, LearnProgress, LearnReport
 
 _SAID = {
     "proposed": "new",

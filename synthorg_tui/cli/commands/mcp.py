@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 async def run_mcp(context: Context) -> int:
     """Serve until the client hangs up or, over HTTP, until Ctrl-C."""
-    from synthorg_tui.connect.skill_links import refresh
+    from synthorg_tui.connect.skills import refresh
     from synthorg_tui.mcp import bridge
     from synthorg_tui.mcp.connections import Acting
 

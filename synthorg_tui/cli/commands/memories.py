@@ -14,17 +14,23 @@ from synthorg_tui.cli import shapes
 from synthorg_tui.cli.console import local_time, plural
 from synthorg_tui.cli.context import ACTOR, Context, UsageError
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
-from synthorg_tui.core.execution import SourceRef
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.memory.enums import Sensitivity, SourceKind
 from synthorg_tui.memory.errors import MemoryCapabilityError, MemoryNotFoundError, MemoryStoreError
-from synthorg_tui.memory.extensions import BatchStore, BrowseFilter, Desk, MemoryDraft, MemoryEdit
+from synthorg_tui.memory.extensions import (
+    BatchStore,
+    BrowseFilter,
+    MemoryAdmin,
+    MemoryDraft,
+    MemoryEdit,
+)
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryStoreRequest
+from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.memory.shared import SHARED_OWNER
-from synthorg_tui.memory.traits import traits_of
 
 if TYPE_CHECKING:
-    from synthorg_tui.persistence.executions import Excerpt
+    from synthorg_tui.executions.store import Excerpt
 
 _NAMED_AT_MOST = 10
 _SHORT_ID = 8
@@ -92,7 +98,7 @@ def _show_entry(
     context: Context, entry: MemoryEntry, place: str, excerpt: "Excerpt | None"
 ) -> None:
     console = context.console
-    traits = traits_of(entry.metadata.tags)
+    traits = parse_tags(entry.metadata.tags)
     console.block(entry.content)
     console.line()
     for label, value in (
@@ -243,7 +249,7 @@ async def run_purge(context: Context) -> int:
     return 0
 
 
-async def find_one(desk: Desk, id_start: str, *, deleted: bool = False) -> MemoryEntry:
+async def find_one(desk: MemoryAdmin, id_start: str, *, deleted: bool = False) -> MemoryEntry:
     """The one memory whose id starts so.
 
     Raises ``MemoryNotFoundError``, and ``UsageError`` when there are several.
@@ -257,7 +263,7 @@ async def find_one(desk: Desk, id_start: str, *, deleted: bool = False) -> Memor
     return found[0]
 
 
-async def _any_id(desk: Desk, id_start: str) -> str:
+async def _any_id(desk: MemoryAdmin, id_start: str) -> str:
     """The full id; one that is looked up in vain may belong to a purged memory."""
     try:
         return (await find_one(desk, id_start, deleted=True)).id

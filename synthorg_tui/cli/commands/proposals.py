@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
-from synthorg_tui.approvals.errors import (
+from synthorg_tui.approvals.models import (
     ApprovalConflictError,
     ApprovalError,
     ApprovalNotFoundError,
+    ApprovalStatus,
     DecisionRefusedError,
 )
-from synthorg_tui.approvals.models import ApprovalStatus
 from synthorg_tui.cli import proposal_shapes as shapes
 from synthorg_tui.cli.commands import proposals_view as view
 from synthorg_tui.cli.console import cut, local_time
@@ -19,8 +19,8 @@ from synthorg_tui.cli.terminal import Terminal, controlling_terminal
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import AnyEngine
+    from synthorg_tui.curation.review import Decision, InboxEntry, Review
     from synthorg_tui.engine import Engine
-    from synthorg_tui.memory.procedural.review_models import Decision, InboxEntry, Review
 
 _ACTOR = "command line"
 _TITLE_WIDTH = 60

@@ -10,9 +10,9 @@ from synthorg_tui.cli.proposal_shapes import memory_of, short_hash
 from synthorg_tui.core.paths import short_path
 
 if TYPE_CHECKING:
-    from synthorg_tui.memory.procedural.models import Evidence
-    from synthorg_tui.memory.procedural.review_models import Decision, InboxEntry, Review
-    from synthorg_tui.persistence.executions import Excerpt
+    from synthorg_tui.curation.models import Evidence
+    from synthorg_tui.curation.review import Decision, InboxEntry, Review
+    from synthorg_tui.executions.store import Excerpt
 
 _WIDEST_LINE = 2000
 _LONGEST_OUTPUT = 12
@@ -87,7 +87,7 @@ def show_decision(console: Console, decision: "Decision") -> None:
 @contextmanager
 def shown_anew(console: Console) -> Iterator[None]:
     """When what was to be decided has changed, show how it is now before saying so."""
-    from synthorg_tui.memory.procedural.review_models import ReviewChangedError
+    from synthorg_tui.curation.review import ReviewChangedError
 
     try:
         yield

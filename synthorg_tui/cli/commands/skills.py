@@ -11,12 +11,12 @@ from synthorg_tui.cli.console import Console, cut, local_time, plural
 from synthorg_tui.cli.context import AnyEngine, Context, UsageError
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.paths import expand_home, short_path
+from synthorg_tui.skills.disk import FILE_NAME
+from synthorg_tui.skills.document import Finding, RootScope, Severity, SkillFile, SkillRoot
 from synthorg_tui.skills.library import RootState, SkillLibrary, read_skill
-from synthorg_tui.skills.models import Finding, RootScope, Severity, SkillFile, SkillRoot
-from synthorg_tui.skills.writer import FILE_NAME
 
 if TYPE_CHECKING:
-    from synthorg_tui.memory.procedural.shelf import ShelfRow, ShelvedSkill
+    from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow
 
 INVALID = 1
 """Exit code of ``validate`` when something is wrong."""
@@ -144,7 +144,7 @@ async def _path_of(engine: AnyEngine, named: str) -> str:
     return found[0].path
 
 
-def _matching(rows: "Sequence[ShelfRow]", named: str) -> "list[ShelfRow]":
+def _matching(rows: "Sequence[SkillOverviewRow]", named: str) -> "list[SkillOverviewRow]":
     path = expand_home(named).absolute()
     paths = {str(path), str(path / FILE_NAME)}
     found = [row for row in rows if row.path in paths or row.name == named]
@@ -188,7 +188,7 @@ def _tell_finding(console: Console, finding: Finding, place: str) -> None:
     console.parts([(place,), (f"{word}: ", style), (said,)], separator="")
 
 
-def _show(console: Console, found: "ShelvedSkill") -> None:
+def _show(console: Console, found: "SkillDetail") -> None:
     row = found.row
     console.parts([(row.name, "bold"), (row.state.value, _STYLES.get(row.state.value, "dim"))])
     facts = [("file", short_path(row.path)), ("given", _given(row))]
@@ -213,14 +213,14 @@ def _show(console: Console, found: "ShelvedSkill") -> None:
         console.line(f"{number:>4} {'!' if style else ' '} {line}".rstrip(), *filter(None, [style]))
 
 
-def _cells(row: "ShelfRow") -> tuple[str, ...]:
+def _cells(row: "SkillOverviewRow") -> tuple[str, ...]:
     whose = row.scope.value if row.scope else ""
     errors = [each.message for each in row.findings if each.severity is Severity.ERROR]
     said = row.description or "; ".join(errors)
     return (row.state.value, row.name, whose, str(row.applied or ""), said)
 
 
-def _given(row: "ShelfRow") -> str:
+def _given(row: "SkillOverviewRow") -> str:
     if not row.applied:
         return ""
     return f"{plural(row.applied, 'time')}, last {local_time(row.applied_at)}"
@@ -236,7 +236,7 @@ def _root(state: RootState) -> Json:
     }
 
 
-def _row(row: "ShelfRow") -> Json:
+def _row(row: "SkillOverviewRow") -> Json:
     return {
         "name": row.name,
         "path": row.path,
@@ -252,7 +252,7 @@ def _row(row: "ShelfRow") -> Json:
     }
 
 
-def _full(found: "ShelvedSkill") -> Json:
+def _full(found: "SkillDetail") -> Json:
     return {
         **_row(found.row),
         "memory_ids": list(found.memory_ids),

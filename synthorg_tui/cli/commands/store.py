@@ -67,7 +67,7 @@ async def run_backup(context: Context) -> int:
 
 async def run_restore(context: Context) -> int:
     """Put a backup in the place of the database."""
-    from synthorg_tui.memory.backends.local.maintenance import restore_backup
+    from synthorg_tui.memory.store.maintenance import restore_backup
 
     restored = restore_backup(context.data_dir, context.args.backup)
     if context.wants_json:

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from synthorg_tui.core.commands import call_intent
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
-from synthorg_tui.core.execution import SHELL_TOOLS, Execution, TokenUsage, ToolCall, Turn
+from synthorg_tui.executions.commands import call_intent
+from synthorg_tui.executions.models import SHELL_TOOLS, Execution, ExecutionTokens, ToolCall, Turn
+from synthorg_tui.executions.recoveries import find_recoveries
 from synthorg_tui.ingest.records import Record, TranscriptLines
-from synthorg_tui.ingest.recoveries import find_recoveries
 from synthorg_tui.ingest.speech import is_memory_tool, without_memory
 
 MAX_TURN = 6_000
@@ -104,7 +104,7 @@ class ExecutionBuilder:
     turns: list[Turn] = field(default_factory=list)
     calls: dict[str, PendingCall] = field(default_factory=dict)
     files: dict[str, None] = field(default_factory=dict)
-    tokens: TokenUsage = field(default_factory=TokenUsage)
+    tokens: ExecutionTokens = field(default_factory=ExecutionTokens)
 
     def see(self, at: datetime | None) -> None:
         """Widen the time span of the execution."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
-from synthorg_tui.core.execution import TokenUsage
+from synthorg_tui.executions.models import ExecutionTokens
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
@@ -102,7 +102,7 @@ class _Rollout:
 
     def _count_tokens(self, usage: Record) -> None:
         if usage:
-            self.builder.tokens = TokenUsage(
+            self.builder.tokens = ExecutionTokens(
                 input=count_of(usage.get("input_tokens")),
                 output=count_of(usage.get("output_tokens")),
                 cached=count_of(usage.get("cached_input_tokens")),

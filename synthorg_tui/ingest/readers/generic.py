@@ -5,7 +5,7 @@ from typing import ClassVar, TypeVar
 from urllib.parse import quote
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
-from synthorg_tui.core.execution import Execution, TokenUsage
+from synthorg_tui.executions.models import Execution, ExecutionTokens
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
@@ -80,7 +80,7 @@ class GenericReader:
         for path in _strings(record.get("files")):
             builder.files[path] = None
         tokens = mapping(record.get("tokens"))
-        builder.tokens = TokenUsage(
+        builder.tokens = ExecutionTokens(
             input=count_of(tokens.get("input")),
             output=count_of(tokens.get("output")),
             cached=count_of(tokens.get("cached")),

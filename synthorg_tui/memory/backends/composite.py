@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.memory.backends.ordering import by_relevance, newest_first
+from synthorg_tui.memory.backends.inmemory import by_relevance, newest_first
 from synthorg_tui.memory.capabilities import MemoryCapabilities
 from synthorg_tui.memory.errors import MemoryConfigError, MemoryConnectionError
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest

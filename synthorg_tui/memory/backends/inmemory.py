@@ -1,6 +1,10 @@
-"""Memories that live as long as the process: for trying things out and for tests."""
+"""Memories that live as long as the process: for trying things out and for tests.
+
+The orders in which backends return memories, total so that paging and tests can rely on them.
+"""
 
 import uuid
+from collections.abc import Iterable
 from datetime import datetime
 
 from pydantic import ValidationError
@@ -8,7 +12,6 @@ from pydantic import ValidationError
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.memory.backends.ordering import newest_first
 from synthorg_tui.memory.errors import (
     MemoryConnectionError,
     MemoryError,
@@ -185,3 +188,18 @@ def _matches(entry: MemoryEntry, query: MemoryQuery) -> bool:
         and (query.since is None or entry.created_at >= query.since)
         and (query.until is None or entry.created_at < query.until)
     )
+
+
+def newest_first(entries: Iterable[MemoryEntry]) -> tuple[MemoryEntry, ...]:
+    """By creation time, latest first; ties by id."""
+    by_id = sorted(entries, key=lambda entry: entry.id)
+    return tuple(sorted(by_id, key=lambda entry: entry.created_at, reverse=True))
+
+
+def by_relevance(entries: Iterable[MemoryEntry], *, default: float) -> tuple[MemoryEntry, ...]:
+    """By score, best first, where no score counts as ``default``; ties newest first."""
+
+    def relevance(entry: MemoryEntry) -> float:
+        return default if entry.relevance_score is None else entry.relevance_score
+
+    return tuple(sorted(newest_first(entries), key=relevance, reverse=True))

@@ -5,8 +5,7 @@ from typing import Self
 from pydantic import Field, field_validator, model_validator
 
 from synthorg_tui.core.enums import ConsolidationInterval
-from synthorg_tui.core.types import FrozenModel, NotBlankStr
-from synthorg_tui.core.validation import reject
+from synthorg_tui.core.types import FrozenModel, NotBlankStr, reject
 from synthorg_tui.memory.consolidation.models import RetentionRule, require_unique_categories
 
 

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from pydantic import Field
 
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.core.types import FrozenModel
-from synthorg_tui.core.validation import reject
+from synthorg_tui.core.types import FrozenModel, reject
 
 
 class RetentionRule(FrozenModel):

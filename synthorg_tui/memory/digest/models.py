@@ -7,9 +7,9 @@ from typing import Final, Protocol, runtime_checkable
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.enums import Sensitivity, SourceKind
-from synthorg_tui.memory.explanation import Candidate
 from synthorg_tui.memory.models import MemoryEntry
-from synthorg_tui.memory.traits import FACT_CATEGORIES, traits_of
+from synthorg_tui.memory.retrieval.explanation import Candidate
+from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES, parse_tags
 
 DISABLED: Final = "Memory digest disabled by config."
 NO_SENSITIVITIES: Final = "Memory digest empty (no allowed sensitivities)."
@@ -54,12 +54,12 @@ class DigestItem:
         """What it is the fact of."""
         if self.entry.category not in FACT_CATEGORIES:
             return None
-        return traits_of(self.entry.metadata.tags).fact_key
+        return parse_tags(self.entry.metadata.tags).fact_key
 
     @property
     def sensitivity(self) -> Sensitivity:
         """Who may read it."""
-        return traits_of(self.entry.metadata.tags).sensitivity
+        return parse_tags(self.entry.metadata.tags).sensitivity
 
     @property
     def refs(self) -> tuple[str, ...]:

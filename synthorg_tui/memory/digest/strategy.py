@@ -6,8 +6,8 @@ from typing import Final
 
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.core.untrusted import untrusted_content_directive
+from synthorg_tui.memory.digest.builder import MemoryDigest
 from synthorg_tui.memory.digest.config import MemoryV1Config
-from synthorg_tui.memory.digest.digest import MemoryDigest
 from synthorg_tui.memory.digest.lines import tokens_of
 from synthorg_tui.memory.digest.models import (
     DATA_TAG,
@@ -16,11 +16,15 @@ from synthorg_tui.memory.digest.models import (
     DigestStore,
 )
 from synthorg_tui.memory.enums import InjectionPoint
-from synthorg_tui.memory.explanation import Explanation, Prepared, text_of
 from synthorg_tui.memory.formatter import role_of
 from synthorg_tui.memory.injection import TokenEstimator
 from synthorg_tui.memory.protocol import MemoryBackend
-from synthorg_tui.memory.retrieval.stopwatch import Stopwatch
+from synthorg_tui.memory.retrieval.explanation import (
+    Explanation,
+    PreparedMessages,
+    Stopwatch,
+    text_of,
+)
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
 
@@ -63,7 +67,7 @@ class DigestInjection:
         *,
         pinned: Collection[str] = (),
         excluded: Collection[str] = (),
-    ) -> Prepared:
+    ) -> PreparedMessages:
         """As ``prepare_messages``, with the explanation."""
         watch = Stopwatch()
         messages: tuple[ChatMessage, ...] = ()
@@ -83,7 +87,7 @@ class DigestInjection:
             stages=watch.stages,
             degraded=result.degraded,
         )
-        return Prepared(messages, explanation)
+        return PreparedMessages(messages, explanation)
 
     async def _digest(
         self,

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.memory.errors import VectorIndexError
-from synthorg_tui.memory.index.edge_packing import pack_in_child
-from synthorg_tui.memory.index.edge_state import (
+from synthorg_tui.memory.index.edge_files import (
     FIRST_SHARD,
     EdgeState,
+    pack_in_child,
     read_state,
     sync_files,
     write_state,

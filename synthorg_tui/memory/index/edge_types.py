@@ -10,8 +10,8 @@ from synthorg_tui.memory.index.layout import (
     TENANT_FIELD,
     Between,
     Condition,
-    Match,
-    Where,
+    FieldMatch,
+    PayloadFilter,
     payload,
 )
 from synthorg_tui.memory.index.protocol import IndexHit, IndexPoint, SparseVector
@@ -81,7 +81,7 @@ def ranking(points: "list[edge.ScoredPoint]") -> tuple[IndexHit, ...]:
     return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
 
 
-def edge_filter(where: Where) -> "edge.Filter":
+def edge_filter(where: PayloadFilter) -> "edge.Filter":
     """The same conditions."""
     import qdrant_edge as edge
 
@@ -96,10 +96,10 @@ def _condition(condition: Condition) -> "edge.FieldCondition | edge.Filter":
     import qdrant_edge as edge
 
     match condition:
-        case Match(field, values):
+        case FieldMatch(field, values):
             return edge.FieldCondition(field, match=edge.MatchAny(list(values)))
         case Between(field, at_least, less_than, at_most):
             bounds = edge.RangeFloat(gte=at_least, lt=less_than, lte=at_most)
             return edge.FieldCondition(field, range=bounds)
-        case Where():
+        case PayloadFilter():
             return edge_filter(condition)

@@ -46,7 +46,7 @@ def payload(point: IndexPoint) -> dict[str, object]:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class FieldMatch:
     """The field has one of the values."""
 
     field: str
@@ -64,7 +64,7 @@ class Between:
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class PayloadFilter:
     """All of ``must``, at least one of ``should`` unless it is empty, none of ``must_not``."""
 
     must: "tuple[Condition, ...]" = ()
@@ -72,26 +72,26 @@ class Where:
     must_not: "tuple[Condition, ...]" = ()
 
 
-Condition: TypeAlias = Match | Between | Where
+Condition: TypeAlias = FieldMatch | Between | PayloadFilter
 
 
-def conditions(where: IndexFilter) -> Where:
+def conditions(where: IndexFilter) -> PayloadFilter:
     """The filter in terms of payload fields."""
-    must: list[Condition] = [Match("tags", (tag,)) for tag in where.tags]
+    must: list[Condition] = [FieldMatch("tags", (tag,)) for tag in where.tags]
     must_not: list[Condition] = [Between("expires_at", at_most=where.now.timestamp())]
     if where.shared is False and not where.agents:
-        must_not.append(Match("owner", (SHARED_OWNER,)))
+        must_not.append(FieldMatch("owner", (SHARED_OWNER,)))
     if where.shared:
-        must.append(Match("owner", (SHARED_OWNER,)))
+        must.append(FieldMatch("owner", (SHARED_OWNER,)))
     if where.agents:
         field = "owner" if where.shared is False else "agent"
-        must.append(Match(field, tuple(sorted(where.agents))))
+        must.append(FieldMatch(field, tuple(sorted(where.agents))))
     if where.exclude_agent is not None:
-        must_not.append(Match("agent", (where.exclude_agent,)))
+        must_not.append(FieldMatch("agent", (where.exclude_agent,)))
     if where.categories:
-        must.append(Match("category", tuple(sorted(where.categories))))
+        must.append(FieldMatch("category", tuple(sorted(where.categories))))
     if where.namespaces:
-        must.append(Match("namespace", tuple(sorted(where.namespaces))))
+        must.append(FieldMatch("namespace", tuple(sorted(where.namespaces))))
     if where.since is not None or where.until is not None:
         must.append(
             Between(
@@ -102,15 +102,19 @@ def conditions(where: IndexFilter) -> Where:
         )
     if where.visibility is not None:
         must.append(_visible(where.visibility))
-    return Where(must=tuple(must), must_not=tuple(must_not))
+    return PayloadFilter(must=tuple(must), must_not=tuple(must_not))
 
 
-def _visible(visibility: Visibility) -> Where:
-    should: list[Condition] = [Match("level", (MemoryLevel.PERSISTENT.value,))]
+def _visible(visibility: Visibility) -> PayloadFilter:
+    should: list[Condition] = [FieldMatch("level", (MemoryLevel.PERSISTENT.value,))]
     for level, field, value in (
         (MemoryLevel.PROJECT, "project", visibility.project),
         (MemoryLevel.SESSION, "session", visibility.session_id),
     ):
         if value is not None:
-            should.append(Where(must=(Match("level", (level.value,)), Match(field, (value,)))))
-    return Where(should=tuple(should))
+            should.append(
+                PayloadFilter(
+                    must=(FieldMatch("level", (level.value,)), FieldMatch(field, (value,)))
+                )
+            )
+    return PayloadFilter(should=tuple(should))

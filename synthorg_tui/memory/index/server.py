@@ -17,8 +17,8 @@ from synthorg_tui.memory.index.layout import (
     TENANT_FIELD,
     Between,
     Condition,
-    Match,
-    Where,
+    FieldMatch,
+    PayloadFilter,
     conditions,
     payload,
 )
@@ -273,7 +273,7 @@ def _hits(points: "Sequence[models.ScoredPoint]") -> tuple[IndexHit, ...]:
     return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
 
 
-def _filter(where: Where) -> "models.Filter":
+def _filter(where: PayloadFilter) -> "models.Filter":
     from qdrant_client import models
 
     return models.Filter(
@@ -287,10 +287,10 @@ def _condition(condition: Condition) -> "models.FieldCondition | models.Filter":
     from qdrant_client import models
 
     match condition:
-        case Match(field, values):
+        case FieldMatch(field, values):
             return models.FieldCondition(key=field, match=models.MatchAny(any=list(values)))
         case Between(field, at_least, less_than, at_most):
             bounds = models.Range(gte=at_least, lt=less_than, lte=at_most)
             return models.FieldCondition(key=field, range=bounds)
-        case Where():
+        case PayloadFilter():
             return _filter(condition)

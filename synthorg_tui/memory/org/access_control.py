@@ -7,8 +7,7 @@ from typing import Final
 from pydantic import Field, field_serializer, field_validator, model_validator
 
 from synthorg_tui.core.enums import OrgFactCategory, SeniorityLevel
-from synthorg_tui.core.types import FrozenModel
-from synthorg_tui.core.validation import reject
+from synthorg_tui.core.types import FrozenModel, reject
 
 _SHORTHAND_KEYS: Final = {
     "policies": OrgFactCategory.CORE_POLICY,

@@ -3,13 +3,13 @@
 import hashlib
 from typing import Any
 
+from synthorg_tui.core.failsafe import safely
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.ranking import ScoredMemory
-from synthorg_tui.memory.retrieval.asking import ask_for_json
-from synthorg_tui.memory.retrieval.hooks import RankedMemories
+from synthorg_tui.memory.retrieval.hits import RankedMemories
+from synthorg_tui.memory.retrieval.json_answer import ask_for_json
 from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
-from synthorg_tui.memory.retrieval.safety import safely
 from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 _SHOWN_CHARS = 500

@@ -2,16 +2,15 @@
 
 from collections.abc import Collection, Sequence
 
-from synthorg_tui.memory.clearance import Clearance
 from synthorg_tui.memory.enums import FusionStrategy
-from synthorg_tui.memory.explanation import Verdict
 from synthorg_tui.memory.formatter import Packing
 from synthorg_tui.memory.ranking import DiversePick, ScoredMemory, pick_diverse
-from synthorg_tui.memory.retrieval.hybrid import Judgement
-from synthorg_tui.memory.retrieval.ledger import Ledger
-from synthorg_tui.memory.retrieval.scoring import pool_size
+from synthorg_tui.memory.retrieval.candidates import CandidateTrace
+from synthorg_tui.memory.retrieval.explanation import Verdict
+from synthorg_tui.memory.retrieval.hits import SearchHit
+from synthorg_tui.memory.retrieval.relevance import Judgement, pool_size
+from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
-from synthorg_tui.memory.searching import SearchHit
 
 
 class Selection:
@@ -26,11 +25,11 @@ class Selection:
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: CandidateTrace,
         config: MemoryRetrievalConfig,
         *,
         pinned: frozenset[str],
-        clearance: Clearance,
+        clearance: SensitivityFilter,
     ) -> None:
         self._ledger = ledger
         self._config = config

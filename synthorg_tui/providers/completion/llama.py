@@ -1,4 +1,7 @@
-"""Chat models in GGUF files, run by llama.cpp."""
+"""Chat models in GGUF files, run by llama.cpp.
+
+Loads chat models, with errors that say what to do.
+"""
 
 import asyncio
 import json
@@ -6,11 +9,11 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from synthorg_tui.providers.completion.config import GgufModelConfig
 from synthorg_tui.providers.completion.errors import CompletionError
-from synthorg_tui.providers.completion.loading import load_model
 from synthorg_tui.providers.completion.protocol import Completion, CompletionOptions, TokenUsage
 from synthorg_tui.providers.embedding.local import default_threads
 from synthorg_tui.providers.enums import FinishReason, MessageRole
@@ -283,3 +286,23 @@ def _completion(answer: Any) -> Completion:
 
 def _interrupted() -> CompletionError:
     return CompletionError("The language model was stopped", retryable=True)
+
+
+def load_model(path: Path, **options: Any) -> Any:
+    """A ``llama_cpp.Llama`` for the file; raises ``CompletionError``."""
+    from synthorg_tui.providers.llama import load_llama
+
+    try:
+        return load_llama(path, **options)
+    except ImportError as error:
+        raise CompletionError(
+            "GGUF models need llama.cpp, which is not installed",
+            retryable=False,
+            remedy="Run: pip install 'synthorg-tui[local-model]'",
+        ) from error
+    except ValueError as error:
+        raise CompletionError(
+            f"llama.cpp can't load {path}: {error}",
+            retryable=False,
+            remedy="Check providers.completion.path; it must be a GGUF chat model",
+        ) from error

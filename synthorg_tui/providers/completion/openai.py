@@ -8,8 +8,8 @@ from synthorg_tui.providers.completion.config import OpenAIModelConfig
 from synthorg_tui.providers.completion.errors import CompletionError
 from synthorg_tui.providers.completion.protocol import Completion, CompletionOptions, TokenUsage
 from synthorg_tui.providers.enums import FinishReason
+from synthorg_tui.providers.http import ModelServer, ServerError
 from synthorg_tui.providers.models import ChatMessage
-from synthorg_tui.providers.server import JsonServer, ServerError
 
 _REASONS = {
     "stop": FinishReason.STOP,
@@ -26,7 +26,7 @@ class OpenAICompletion:
         self, config: OpenAIModelConfig, *, environ: Mapping[str, str] = os.environ
     ) -> None:
         self._config = config
-        self._server = JsonServer(
+        self._server = ModelServer(
             what="model server", setting="providers.completion", config=config, environ=environ
         )
 

@@ -6,9 +6,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from synthorg_tui.core.tokens import estimate_tokens
+from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.providers.completion.errors import CompletionError
-from synthorg_tui.providers.completion.loading import load_model
+from synthorg_tui.providers.completion.llama import load_model
 
 logger = logging.getLogger(__name__)
 

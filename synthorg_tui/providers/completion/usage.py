@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.core.tokens import estimate_tokens
+from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.providers.completion.errors import CompletionError
 from synthorg_tui.providers.completion.protocol import (
     Completion,

@@ -9,7 +9,7 @@ from synthorg_tui.providers.embedding.config import OpenAIConfig
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.local import normalise
 from synthorg_tui.providers.embedding.protocol import Vectors
-from synthorg_tui.providers.server import JsonServer, ServerError
+from synthorg_tui.providers.http import ModelServer, ServerError
 
 
 class OpenAIEmbedder:
@@ -17,7 +17,7 @@ class OpenAIEmbedder:
 
     def __init__(self, config: OpenAIConfig, *, environ: Mapping[str, str] = os.environ) -> None:
         self._config = config
-        self._server = JsonServer(
+        self._server = ModelServer(
             what="embedding server", setting="providers.embedding", config=config, environ=environ
         )
 

@@ -4,11 +4,11 @@ from textual import events
 from textual.widgets import Input
 
 from synthorg_tui.tui.actions import ENTRY, Action, footer
-from synthorg_tui.tui.live import Soon
+from synthorg_tui.tui.base.lines import Line, beside, line
+from synthorg_tui.tui.jobs import Throttle
 from synthorg_tui.tui.panes import ACTIVITY, APPROVALS, Panes
 from synthorg_tui.tui.state import keymap_of
-from synthorg_tui.tui.view_models.ink import Line, beside, line
-from synthorg_tui.tui.widgets.inked import LineBar
+from synthorg_tui.tui.widgets.line_view import LineBar
 
 COUNTED_AGAIN_AFTER = 0.25
 """Seconds in which a header tells new counts once at most: agents may write many times."""
@@ -81,7 +81,7 @@ class TopBar(LineBar):
         self._panes = panes
         self._current = current
         self._status = Line()
-        self._soon = Soon(self, self._draw, COUNTED_AGAIN_AFTER)
+        self._soon = Throttle(self, self._draw, COUNTED_AGAIN_AFTER)
 
     def on_mount(self) -> None:
         """Show the panes."""

@@ -11,11 +11,11 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from synthorg_tui.tui.actions import bindings
-from synthorg_tui.tui.view_models.ink import Line, wrap
-from synthorg_tui.tui.widgets.inked import InkedScroll
+from synthorg_tui.tui.base.lines import Line, wrap
+from synthorg_tui.tui.widgets.line_view import StyledScroll
 
 
-class LineList(InkedScroll):
+class LineList(StyledScroll):
     """Draws ``row_lines`` of ``row_count`` rows, ``row_height`` lines each.
 
     Subclasses say what the rows are, and that they ``changed``. ``placeholder`` is shown when there

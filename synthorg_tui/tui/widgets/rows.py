@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from datetime import datetime
 
+from synthorg_tui.tui.base.lines import Line
+from synthorg_tui.tui.base.window import Marks, RowWindow
+from synthorg_tui.tui.memories.lines import memory_line, score_line, waiting_line
 from synthorg_tui.tui.ports import MemoryRow
-from synthorg_tui.tui.view_models.ink import Line
-from synthorg_tui.tui.view_models.rows import memory_line, score_line, waiting_line
-from synthorg_tui.tui.view_models.window import Marks, RowWindow
 from synthorg_tui.tui.widgets.line_list import LineList
 
 

@@ -6,28 +6,26 @@ from collections.abc import Collection, Iterable, Mapping
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.failsafe import safely, together
 from synthorg_tui.core.types import NotBlankStr
-from synthorg_tui.memory.clearance import Clearance
 from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.ranking import ScoredMemory
-from synthorg_tui.memory.retrieval.gathering import Gatherer
-from synthorg_tui.memory.retrieval.hierarchical.models import (
-    MAX_RESULTS,
-    RetrievalQuery,
-    RetrievalResult,
-    WorkerName,
-)
+from synthorg_tui.memory.retrieval.candidates import CandidateSearch
 from synthorg_tui.memory.retrieval.hierarchical.supervisor import Attempt, Supervisor
 from synthorg_tui.memory.retrieval.hierarchical.workers import (
+    MAX_RESULTS,
     EpisodicWorker,
     ProceduralWorker,
+    RetrievalQuery,
+    RetrievalResult,
     SemanticWorker,
     Worker,
+    WorkerName,
     run_worker,
 )
-from synthorg_tui.memory.retrieval.hooks import RankedMemories
-from synthorg_tui.memory.retrieval.safety import safely, together
+from synthorg_tui.memory.retrieval.hits import RankedMemories
+from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.shared import SharedKnowledgeStore
 from synthorg_tui.providers.completion.protocol import CompletionProvider
@@ -59,14 +57,14 @@ class SupervisedRetriever:
         sensitivities: Collection[Sensitivity] = GIVEN_BY_DEFAULT,
     ) -> None:
         clock = clock or SystemClock()
-        gatherer = Gatherer(backend, shared_store, config)
+        gatherer = CandidateSearch(backend, shared_store, config)
         self._workers: Mapping[WorkerName, Worker] = {
             WorkerName.SEMANTIC: SemanticWorker(gatherer, config, clock),
             WorkerName.EPISODIC: EpisodicWorker(backend, config, clock),
             WorkerName.PROCEDURAL: ProceduralWorker(backend, config),
         }
         self._supervisor = Supervisor(provider, max_workers=config.max_workers_per_query)
-        self._clearance = Clearance(sensitivities)
+        self._clearance = SensitivityFilter(sensitivities)
         self._retries = config.max_retry_count if config.reflective_retry_enabled else 0
 
     async def find_ranked(

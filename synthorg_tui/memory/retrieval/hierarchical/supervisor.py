@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.memory.ranking import ScoredMemory
-from synthorg_tui.memory.retrieval.asking import ask_for_json
-from synthorg_tui.memory.retrieval.hierarchical.models import RetrievalQuery, WorkerName
+from synthorg_tui.memory.retrieval.hierarchical.workers import RetrievalQuery, WorkerName
+from synthorg_tui.memory.retrieval.json_answer import ask_for_json
 from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 GOOD_ENOUGH: Final = 0.3

@@ -1,26 +1,69 @@
-"""Searches that each look at memory in their own way."""
+"""What goes to the searches and what comes back.
+
+Searches that each look at memory in their own way.
+"""
 
 import time
 from collections.abc import Iterable
 from datetime import timedelta
+from enum import StrEnum
 from typing import Protocol
+
+from pydantic import Field
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.failsafe import safely
+from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.ranking import ScoredMemory
-from synthorg_tui.memory.retrieval.gathering import Gatherer
-from synthorg_tui.memory.retrieval.hierarchical.models import (
-    RetrievalQuery,
-    WorkerName,
-    WorkerResult,
-)
-from synthorg_tui.memory.retrieval.hybrid import judge_hits
-from synthorg_tui.memory.retrieval.safety import safely
-from synthorg_tui.memory.retrieval.scoring import rank_hits
+from synthorg_tui.memory.retrieval.candidates import CandidateSearch
+from synthorg_tui.memory.retrieval.relevance import judge_hits, rank_hits
+from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
-from synthorg_tui.memory.sparse import BM25Tokenizer
+
+MAX_RESULTS = 100
+
+
+class WorkerName(StrEnum):
+    """The searches there are."""
+
+    SEMANTIC = "semantic"
+    EPISODIC = "episodic"
+    PROCEDURAL = "procedural"
+
+
+class RetrievalQuery(FrozenModel):
+    """Who looks for what; ``categories`` ``None`` doesn't filter."""
+
+    agent_id: NotBlankStr
+    text: NotBlankStr
+    categories: frozenset[MemoryCategory] | None = None
+    max_results: int = Field(default=20, ge=1, le=MAX_RESULTS)
+
+
+class WorkerResult(FrozenModel):
+    """What one search found, best first; ``error`` says why it found nothing, if it failed.
+
+    ``degraded`` says in words which of its sources was missing, else it is empty.
+    """
+
+    worker_name: WorkerName
+    candidates: tuple[ScoredMemory, ...] = ()
+    execution_ms: float = Field(default=0.0, ge=0.0)
+    error: str | None = None
+    degraded: str = ""
+
+
+class RetrievalResult(FrozenModel):
+    """What all searches found together, best first, after ``retries_performed`` retries."""
+
+    candidates: tuple[ScoredMemory, ...]
+    execution_ms: float = Field(ge=0.0)
+    retries_performed: int = Field(default=0, ge=0)
+    degraded: str = ""
+
 
 EPISODIC_WINDOW = timedelta(hours=72)
 _EPISODIC_POOL = 4
@@ -62,7 +105,9 @@ class SemanticWorker:
 
     name = WorkerName.SEMANTIC
 
-    def __init__(self, gatherer: Gatherer, config: MemoryRetrievalConfig, clock: Clock) -> None:
+    def __init__(
+        self, gatherer: CandidateSearch, config: MemoryRetrievalConfig, clock: Clock
+    ) -> None:
         self._gatherer = gatherer
         self._config = config
         self._clock = clock

@@ -1,0 +1,144 @@
+"""What agents want kept or deleted, put into the queue where a person decides."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from typing import Final, Protocol
+
+from synthorg_tui.agents.guarded import known_memory
+from synthorg_tui.approvals.models import (
+    ApprovalConflictError,
+    ApprovalItem,
+    ApprovalStatus,
+    RiskLevel,
+)
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.enums import MemoryLevel
+from synthorg_tui.core.redaction import RedactionTally, redact_text
+from synthorg_tui.curation.models import PrunePayload
+from synthorg_tui.curation.review import DELETE_ACTION, WRITE_ACTION, WritePayload
+from synthorg_tui.executions.output_lines import one_line
+from synthorg_tui.memory.errors import MemoryStoreError, WriteRefusedError
+from synthorg_tui.memory.extensions import BatchOutcome, MemoryDraft
+from synthorg_tui.memory.models import MemoryEntry
+from synthorg_tui.memory.protocol import MemoryBackend
+
+_MAX_TITLE: Final = 120
+_MAX_REASON: Final = 500
+
+
+class ProposalBox(Protocol):
+    """What this needs of the approval queue; decisions are not among it."""
+
+    async def add(self, item: ApprovalItem) -> None:
+        """Put an item in; ``ApprovalConflictError`` when its id is known."""
+        ...
+
+    async def get(self, item_id: str) -> ApprovalItem | None:
+        """The item, or ``None``."""
+        ...
+
+
+class PendingWrites:
+    """Asks a person before anything of an agent's counts.
+
+    What waits already is not asked for twice, and what a person rejected is not asked for again.
+
+    Args:
+        queue: Where items wait.
+        clock: Decides what "now" is.
+        level: The level of memories that an agent may have.
+    """
+
+    def __init__(
+        self, queue: ProposalBox, *, clock: Clock, level: Callable[[str], MemoryLevel]
+    ) -> None:
+        self._queue = queue
+        self._clock = clock
+        self._level = level
+
+    async def write(self, agent_id: str, draft: MemoryDraft) -> str:
+        """The id of the item that waits for this memory.
+
+        Raises ``WriteRefusedError`` when a person rejected it, and ``MemoryStoreError`` when the
+        agent may keep nothing.
+        """
+        if self._level(agent_id) is MemoryLevel.NONE:
+            raise MemoryStoreError(f"agent {agent_id} has memory level none: nothing is stored")
+        now, request = self._clock.now(), draft.request
+        dated = draft.model_copy(update={"key": None, "created_at": draft.created_at or now})
+        said = (agent_id, draft.project, request.category, request.metadata.tags, request.content)
+        item = ApprovalItem(
+            id="write",
+            action_type=WRITE_ACTION,
+            title=one_line(request.content, _MAX_TITLE) or "(nothing that can be shown)",
+            description=f"{agent_id} wants this kept as a {request.category} memory of its own.",
+            requested_by=f"agent {agent_id}",
+            risk_level=RiskLevel.LOW,
+            created_at=now,
+            metadata={"kind": "write", "agent": agent_id, "project": draft.project or ""},
+            payload=WritePayload(agent_id=agent_id, draft=dated).model_dump_json(),
+        )
+        return await self._ask(item, said)
+
+    async def delete(self, entry: MemoryEntry, reason: str) -> str:
+        """The id of the item that waits for this deletion; raises ``WriteRefusedError``."""
+        clean = redact_text(reason, RedactionTally())
+        told = one_line(clean, _MAX_REASON) or "no reason that can be shown"
+        payload = PrunePayload(
+            agent_id=entry.agent_id, memory_ids=(entry.id,), reasons={entry.id: told}
+        )
+        item = ApprovalItem(
+            id="delete",
+            action_type=DELETE_ACTION,
+            title=one_line(f"Delete: {entry.content}", _MAX_TITLE),
+            description=f"{entry.agent_id} wants this memory of its own deleted: {told}",
+            requested_by=f"agent {entry.agent_id}",
+            risk_level=RiskLevel.MEDIUM,
+            created_at=self._clock.now(),
+            metadata={"kind": "delete", "agent": entry.agent_id},
+            payload=payload.model_dump_json(),
+        )
+        return await self._ask(item, (entry.agent_id, entry.id))
+
+    async def _ask(self, item: ApprovalItem, said: Sequence[object]) -> str:
+        """Queue an item once; ``item.id`` is how its id begins."""
+        for number in count():
+            digest = hashlib.sha256(json.dumps([*said, number]).encode()).hexdigest()
+            item_id = f"{item.id}-{digest[:12]}"
+            known = await self._queue.get(item_id)
+            if known is None:
+                with suppress(ApprovalConflictError):  # asked at the same moment elsewhere
+                    await self._queue.add(item.model_copy(update={"id": item_id}))
+                return item_id
+            if known.status is ApprovalStatus.PENDING:
+                return item_id
+            if known.status is ApprovalStatus.REJECTED:
+                raise WriteRefusedError("a person rejected this before; it isn't asked for again")
+        raise AssertionError("there is always a next number")
+
+
+@dataclass(frozen=True, slots=True)
+class PendingWriteStore:
+    """Where the memories of a report go while writes wait: what isn't known yet is asked for."""
+
+    room: PendingWrites
+    memory: MemoryBackend
+
+    async def store_many(
+        self, agent_id: str, drafts: Sequence[MemoryDraft], *, actor: str
+    ) -> BatchOutcome:
+        """Ask for each; nothing is stored. Raises as ``WaitingRoom.write`` does."""
+        waiting, skipped = list[str](), list[tuple[str | None, str]]()
+        for draft in drafts:
+            if await known_memory(self.memory, agent_id, draft.request):
+                skipped.append((draft.key, "already stored"))
+                continue
+            try:
+                waiting.append(await self.room.write(agent_id, draft))
+            except WriteRefusedError as error:
+                skipped.append((draft.key, error.message))
+        return BatchOutcome(skipped=tuple(skipped), waiting=tuple(dict.fromkeys(waiting)))

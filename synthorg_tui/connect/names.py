@@ -1,7 +1,0 @@
-"""Names that the command line needs before anything else is loaded."""
-
-CLIENT_NAMES = ("claude-code", "codex", "cursor", "vscode", "gemini", "opencode")
-DIGEST_EVENTS = ("SessionStart", "UserPromptSubmit")
-"""Events that are answered with the digest."""
-IMPORT_EVENTS = ("Stop", "SessionEnd")
-"""Events at which what is new is imported."""

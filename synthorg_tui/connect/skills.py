@@ -1,0 +1,119 @@
+"""Puts approved skills where a client looks: as links to ours, so that there is one of each."""
+
+import asyncio
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from synthorg_tui.connect.records import FOLDER, Records
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.persistence import DATABASE_FILE
+
+_PATIENCE: Final = 20.0
+"""Seconds to wait for an owner of a large store on a busy machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What became of a client's folder.
+
+    ``left_alone`` are names that somebody else has there, ``changed`` those whose file isn't the
+    approved one any more.
+    """
+
+    linked: tuple[str, ...] = ()
+    left_alone: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+
+async def approved(
+    data_dir: Path, agent_id: str, *, config_path: Path | None = None
+) -> dict[str, str]:
+    """The skills that an agent may read: SHA-256 (hex) by name; none without a store.
+
+    Raises ``DomainError`` when nobody can be asked.
+    """
+    if not (data_dir / DATABASE_FILE).exists():
+        return {}
+    from synthorg_tui.agents.models import AgentIdentity
+    from synthorg_tui.host.agent import AgentConnection
+
+    identity = AgentIdentity(agent_id, client="placing skills")
+    connection = AgentConnection(data_dir, identity, config_path=config_path, patience=_PATIENCE)
+    try:
+        return {card.name: card.sha256 for card in await connection.skills()}
+    finally:
+        await connection.close()
+
+
+def place(source: Path, root: Path, wanted: Mapping[str, str]) -> Placed:
+    """Link what is ``wanted`` (SHA-256 by name) from ``source`` into ``root``.
+
+    Links to files that are gone or changed go. Raises ``OSError`` where the folder can't be
+    written.
+    """
+    if root.resolve() == source.resolve():
+        return Placed()
+    found = _files(source)
+    changed = {name for name, digest in wanted.items() if found.get(name, digest) != digest}
+    for link in _ours(source, root):
+        if link.name not in found or link.name in changed:
+            link.unlink(missing_ok=True)
+    names = sorted(found.keys() & wanted.keys() - changed)
+    if names:
+        root.mkdir(parents=True, exist_ok=True)
+    left_alone = []
+    for name in names:
+        link = root / name
+        if not os.path.lexists(link):
+            link.symlink_to(source / name, target_is_directory=True)
+        elif not _is_ours(link, source):
+            left_alone.append(name)
+    linked = tuple(name for name in names if name not in left_alone)
+    return Placed(linked, tuple(left_alone), tuple(sorted(changed)))
+
+
+def clear(source: Path, root: Path) -> tuple[str, ...]:
+    """Remove our links from ``root``; their names."""
+    ours = sorted(_ours(source, root))
+    for link in ours:
+        link.unlink(missing_ok=True)
+    return tuple(link.name for link in ours)
+
+
+async def refresh(data_dir: Path, agent_id: str, *, config_path: Path | None = None) -> None:
+    """Place what was approved since, wherever the agent's clients look.
+
+    For programs that have something else to do: what fails is left as it is.
+    """
+    if not (data_dir / FOLDER).is_dir():
+        return
+    with suppress(DomainError, OSError):
+        records = [each for each in Records(data_dir).skills if each.agent_id == agent_id]
+        wanted = await approved(data_dir, agent_id, config_path=config_path) if records else {}
+        for record in records:
+            with suppress(OSError):
+                await asyncio.to_thread(place, Path(record.source), Path(record.root), wanted)
+
+
+def _files(source: Path) -> dict[str, str]:
+    """The usable skills there: SHA-256 by name."""
+    from synthorg_tui.skills.document import RootScope, SkillRoot
+    from synthorg_tui.skills.library import SkillLibrary  # here: most callers have nothing to place
+
+    found = SkillLibrary((SkillRoot(source, RootScope.OWN),)).scan()
+    return {each.name: each.sha256 for each in found if each.document is not None}
+
+
+def _ours(source: Path, root: Path) -> Iterator[Path]:
+    with suppress(FileNotFoundError, NotADirectoryError):
+        for path in root.iterdir():
+            if _is_ours(path, source):
+                yield path
+
+
+def _is_ours(link: Path, source: Path) -> bool:
+    return link.is_symlink() and link.readlink() == source / link.name

@@ -1,0 +1,307 @@
+"""Carries a decision out: one transaction, then its files; and takes it back.
+
+Taking a decision back: what was there before is there again, in the store and on disk.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from synthorg_tui.approvals.models import ApprovalConflictError
+from synthorg_tui.approvals.person import Person, Policy
+from synthorg_tui.approvals.queue import ApprovalQueue
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.curation import journal, models, registry
+from synthorg_tui.curation.journal import Effects, FileStep, Journal, Operation
+from synthorg_tui.curation.models import ProceduralMemoryScope
+from synthorg_tui.curation.plan import CurationPlan
+from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus, VersionEvent
+from synthorg_tui.curation.review import Decision, DecisionKind
+from synthorg_tui.memory.extensions import BundleOutcome, BundleStore, MemoryBundle
+from synthorg_tui.skills.disk import state_of
+from synthorg_tui.skills.document import SkillWriteError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What is decided; ``payload`` is the item's, where the person edits it.
+
+    ``bulk`` is the same for decisions that are taken as one.
+    """
+
+    kind: DecisionKind
+    title: str
+    item_id: str | None = None
+    payload: str | None = None
+    bulk: str = ""
+
+
+class DecisionRunner:
+    """Does plans, each whole or not at all. Callers see to it that there is one at a time.
+
+    ``on_decision`` is told of each, once it has taken effect.
+    """
+
+    def __init__(
+        self,
+        *,
+        journal: Journal,
+        store: BundleStore,
+        queue: ApprovalQueue,
+        clock: Clock,
+        on_decision: Callable[[Decision], None] | None = None,
+    ) -> None:
+        self._on_decision = on_decision
+        self._journal = journal
+        self._store = store
+        self._queue = queue
+        self._clock = clock
+
+    async def settle(self) -> None:
+        """Finish earlier decisions whose files couldn't be written then."""
+        await self._journal.roll_forward()
+
+    async def commit(
+        self,
+        plan: CurationPlan,
+        cause: Cause,
+        person: Person | Policy,
+        *,
+        also: "Callable[[Connection, BundleOutcome], None] | None" = None,
+    ) -> Decision:
+        """Do a plan; ``also`` runs in its transaction and may stop it by raising."""
+
+        def within(db: "Connection", outcome: BundleOutcome) -> Operation:
+            if also is not None:
+                also(db, outcome)
+            effects = plan.write_in(db, outcome, actor=str(person), at=self._clock.now())
+            return journal.record_in(
+                db,
+                kind=cause.kind,
+                item_id=cause.item_id,
+                title=cause.title,
+                actor=str(person),
+                at=self._clock.now(),
+                effects=effects.model_copy(
+                    update={"payload_before": cause.payload, "bulk": cause.bulk}
+                ),
+            )
+
+        decision = await self.carry_out(plan.bundle, within, actor=str(person))
+        _tell_superseded(plan)
+        return decision
+
+    async def undoable(self) -> tuple[str, ...]:
+        """Titles of what ``undo`` would take back, last first."""
+        return tuple(each.title for each in await self._journal.last_undoable())
+
+    async def undo(self, person: Person) -> Decision | None:
+        """Take back the last decision that still stands, ``None`` when there is none.
+
+        Decisions taken as one are taken back as one: each whole, last first; what a crash leaves
+        of them is taken back the next time. Raises ``ApprovalConflictError``, and nothing is
+        changed, when a file that one of them wrote has been changed since.
+        """
+        await self.settle()
+        operations = await self._journal.last_undoable()
+        await asyncio.to_thread(check_undoable, operations)
+        undone = [await self._undo(operation, person) for operation in operations]
+        return _as_one(undone) if undone else None
+
+    async def _undo(self, operation: Operation, person: Person) -> Decision:
+        plan = await asyncio.to_thread(undo_plan, operation)
+        at = self._clock.now()
+
+        def within(db: "Connection", outcome: BundleOutcome) -> Operation:
+            return undo_in(db, operation, plan, outcome, queue=self._queue, person=person, at=at)
+
+        return await self.carry_out(plan.bundle, within, actor=str(person))
+
+    async def carry_out(
+        self,
+        bundle: MemoryBundle,
+        within: "Callable[[Connection, BundleOutcome], Operation]",
+        *,
+        actor: str,
+    ) -> Decision:
+        """Do what ``within`` records. Once begun it goes on to its end, even when cancelled."""
+
+        async def run() -> Decision:
+            operation = await self._store.change_together(bundle, within, actor=actor)
+            try:
+                operation = await self._journal.finish(operation)
+            except SkillWriteError as error:
+                raise _unfinished(operation, error) from error
+            finally:
+                if self._on_decision is not None:
+                    self._on_decision(_decision(operation))
+            return _decision(operation)
+
+        task = asyncio.ensure_future(run())
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait([task])  # the next decision must not begin before
+            raise
+
+
+def _tell_superseded(plan: CurationPlan) -> None:
+    """Log which skills of all agents lost their place."""
+    event = models.ORG_SKILL_SUPERSEDED
+    for record in plan.changed:
+        is_shared = record.proposal.scope is ProceduralMemoryScope.ORG
+        if is_shared and record.status is SkillStatus.SUPERSEDED:
+            details = {"event": event, "skill": record.name, "by": record.superseded_by}
+            _log.info("%s %s", event, record.name, extra=details)
+
+
+def _unfinished(operation: Operation, error: SkillWriteError) -> SkillWriteError:
+    """Tells that the decision stands."""
+    return SkillWriteError(
+        f"{operation.title!r} is {operation.kind.value.replace('_', ' ')}, but {error.message}",
+        remedy="Make room or give access: it is finished with the next decision or start.",
+    )
+
+
+def _as_one(undone: Sequence[Decision]) -> Decision:
+    """What was undone, as one decision."""
+    if len(undone) == 1:
+        return undone[0]
+    return replace(
+        undone[-1],
+        title=f"{len(undone)} approvals",
+        item_id=None,
+        memory_ids=tuple(chain.from_iterable(each.memory_ids for each in undone)),
+        paths=tuple(chain.from_iterable(each.paths for each in undone)),
+        left_alone=tuple(chain.from_iterable(each.left_alone for each in undone)),
+        count=len(undone),
+    )
+
+
+def _decision(operation: Operation) -> Decision:
+    effects = operation.effects
+    return Decision(
+        number=operation.number,
+        kind=operation.kind,
+        title=operation.title,
+        at=operation.at,
+        item_id=operation.item_id,
+        memory_ids=effects.added,
+        paths=tuple(str(step.path) for step in effects.files),
+        left_alone=effects.left_alone,
+    )
+
+
+_CARRIED_OVER = ("application_count", "last_applied_at", "evidence")
+"""What a skill has gained since and doesn't lose."""
+
+
+def check_undoable(operations: Iterable[Operation]) -> None:
+    """Raise ``ApprovalConflictError`` unless all can be taken back, one after the other."""
+    files: dict[Path, str] = {}
+    for operation in operations:
+        for step in _steps_back(operation, files):
+            files[step.path] = step.after
+
+
+def undo_plan(operation: Operation) -> CurationPlan:
+    """What takes a decision back.
+
+    Raises ``ApprovalConflictError`` when a file it wrote has been changed since.
+    """
+    effects = operation.effects
+    return CurationPlan(
+        bundle=MemoryBundle(remove=effects.added, restore=effects.removed),
+        files=tuple(_steps_back(operation, {})),
+    )
+
+
+def _steps_back(operation: Operation, files: Mapping[Path, str]) -> Iterator[FileStep]:
+    """The steps that are left; ``files`` are taken to have these hashes already."""
+    for step in operation.effects.files:
+        present = files.get(step.path)
+        if present is None:
+            present = state_of(step.path).sha256
+        if str(step.path) in operation.effects.left_alone or present == step.before:
+            continue
+        if present != step.after:
+            raise ApprovalConflictError(
+                f"{step.path} has been changed since: undoing would lose that",
+                remedy="Accept or move away what is there, then try again.",
+            )
+        yield step.reversed()
+
+
+def undo_in(
+    db: "Connection",
+    operation: Operation,
+    plan: CurationPlan,
+    outcome: BundleOutcome,
+    *,
+    queue: ApprovalQueue,
+    person: Person,
+    at: datetime,
+) -> Operation:
+    """Take a decision back within the transaction that changed the memories."""
+    for path, before in operation.effects.records_before.items():
+        _put_back(db, path, before)
+    for step in plan.files:
+        _note(db, step, operation, actor=str(person), at=at)
+    if operation.item_id is not None:
+        queue.reopen_in(
+            db, operation.item_id, person, "undone", payload=operation.effects.payload_before
+        )
+    undoing = journal.record_in(
+        db,
+        kind=DecisionKind.UNDONE,
+        item_id=operation.item_id,
+        title=operation.title,
+        actor=str(person),
+        at=at,
+        effects=Effects(
+            files=plan.files,
+            added=tuple(entry.id for entry in outcome.restored),
+            removed=tuple(entry.id for entry in outcome.removed),
+        ),
+    )
+    if not journal.mark_undone_in(db, operation, by=undoing.number):
+        raise ApprovalConflictError(f"{operation.title!r} is undone already")
+    return undoing
+
+
+def _put_back(db: "Connection", path: str, before: RegisteredSkill | None) -> None:
+    if before is None:
+        registry.forget(db, path)
+        return
+    present = registry.find(db, path)
+    if present is not None:
+        gained = {name: getattr(present, name) for name in _CARRIED_OVER}
+        before = before.model_copy(update=gained)
+    registry.put(db, before)
+
+
+def _note(
+    db: "Connection", step: FileStep, operation: Operation, *, actor: str, at: datetime
+) -> None:
+    """The file's history tells of the undo."""
+    before = operation.effects.records_before.get(str(step.path))
+    registry.add_version(
+        db,
+        str(step.path),
+        version=before.version if before else 1,
+        at=at,
+        actor=actor,
+        event=VersionEvent.WRITTEN if step.after else VersionEvent.REMOVED,
+        sha256=step.after or step.before,
+    )

@@ -1,0 +1,76 @@
+"""Lessons as items of the approval queue."""
+
+import hashlib
+import re
+
+from pydantic import ValidationError
+
+from synthorg_tui.approvals.models import ApprovalItem, RiskLevel
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.curation.models import Lesson
+from synthorg_tui.executions.output_lines import one_line
+
+ACTION = "procedural:lesson"
+ACTOR = "capture"
+WORDING_TRIED = "wording_tried"
+"""Metadata of an item whose lesson the model was asked to word, whatever came of it."""
+_MAX_TITLE = 120
+_OVERRIDES = re.compile(
+    r"(?<!\S)(?:--no-verify|--force\S*|--hard|--insecure|-k|--break-system-packages|--ignore-\S+"
+    r"|--privileged|--allow-\S+|--skip-\S+|--no-check\S*|--unsafe\S*|sudo|rm|dd|777)(?!\S)"
+)
+"""Words of commands that get past a safeguard or can't be undone."""
+
+
+def item_id(key: str) -> str:
+    """The id of the item for a lesson: the same lesson is the same item, for good."""
+    return f"lesson-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
+
+
+def title_of(lesson: Lesson) -> str:
+    """The lesson in a line."""
+    return one_line(lesson.proposal.discovery, _MAX_TITLE)
+
+
+def item_of(lesson: Lesson, clock: Clock) -> ApprovalItem:
+    """A new item that proposes the lesson."""
+    return ApprovalItem(
+        id=item_id(lesson.key),
+        action_type=ACTION,
+        title=title_of(lesson),
+        description=lesson.proposal.condition,
+        requested_by=ACTOR,
+        risk_level=risk_of(lesson),
+        created_at=clock.now(),
+        task_id=lesson.task_id,
+        source=lesson.evidence[0].lines if lesson.evidence else None,
+        metadata=metadata_of(lesson),
+        payload=lesson.model_dump_json(),
+    )
+
+
+def risk_of(lesson: Lesson) -> RiskLevel:
+    """High for a lesson that recommends to override something."""
+    commands = " ".join(lesson.proposal.execution_steps).replace("`", " ")
+    return RiskLevel.HIGH if _OVERRIDES.search(commands) else RiskLevel.LOW
+
+
+def metadata_of(lesson: Lesson) -> dict[str, str]:
+    """What the queue shows of a lesson and filters by."""
+    projects = dict.fromkeys(each.project or "" for each in lesson.evidence)
+    return {
+        "kind": lesson.kind.value,
+        "scope": lesson.proposal.scope.value,
+        "agent": lesson.agent_id,
+        "confidence": f"{lesson.proposal.confidence:g}",
+        "recurrence": str(lesson.recurrence),
+        "project": ", ".join(filter(None, projects)),
+    }
+
+
+def lesson_of(item: ApprovalItem) -> Lesson | None:
+    """The lesson that an item proposes; ``None`` for another payload or a damaged one."""
+    try:
+        return Lesson.model_validate_json(item.payload)
+    except ValidationError:
+        return None

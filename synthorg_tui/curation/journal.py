@@ -1,0 +1,302 @@
+"""Decisions as the database keeps them: what each one does, so that it is whole or undone.
+
+A decision commits everything that is in the database at once, together with its row here. What
+is left then are files; a row is ``open`` until they are as it says, and is finished after a crash.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import AwareDatetime, Field
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.types import FrozenModel
+from synthorg_tui.curation import registry
+from synthorg_tui.curation.registry import RegisteredSkill, VersionEvent
+from synthorg_tui.curation.review import DecisionKind
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.values import naive_utc
+from synthorg_tui.skills.disk import FILE_NAME, remove_skill, state_of, write_skill
+from synthorg_tui.skills.document import SkillPathError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+    from synthorg_tui.approvals.queue import ApprovalQueue
+
+_log = logging.getLogger(__name__)
+
+
+class OperationState(StrEnum):
+    """Whether the files are as the database says."""
+
+    OPEN = "open"
+    DONE = "done"
+
+
+class FileStep(FrozenModel):
+    """A SKILL.md that is written or removed: SHA-256 (hex) before and after, empty for no file."""
+
+    root: str
+    name: str
+    before: str
+    after: str
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(self.root) / self.name / FILE_NAME
+
+    def reversed(self) -> "FileStep":
+        """The step back."""
+        return self.model_copy(update={"before": self.after, "after": self.before})
+
+
+class Effects(FrozenModel):
+    """What it takes to finish a decision and to take it back.
+
+    ``records_before`` are the skills it changed as they were, ``None`` for one that is new;
+    ``payload_before`` is the item's when the person edited it. ``left_alone`` are files that
+    somebody else changed before they were written. Decisions that were taken as one have the same
+    ``bulk``; it is empty for others.
+    """
+
+    files: tuple[FileStep, ...] = ()
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    records_before: dict[str, RegisteredSkill | None] = Field(default_factory=dict)
+    payload_before: str | None = None
+    left_alone: tuple[str, ...] = ()
+    bulk: str = ""
+
+
+class Operation(FrozenModel):
+    """A decision.
+
+    ``undone_by`` is the number of the one that took it back, or that left nothing to take back.
+    """
+
+    number: int
+    kind: DecisionKind
+    item_id: str | None
+    title: str
+    actor: str
+    at: AwareDatetime
+    state: OperationState
+    undone_by: int | None
+    effects: Effects
+
+
+_COLUMNS = "number, kind, item_id, title, actor, happened_at, state, undone_by, effects"
+
+
+class Journal:
+    """Finishes decisions, now or at the next start."""
+
+    def __init__(self, database: Database, queue: "ApprovalQueue") -> None:
+        self._database = database
+        self._queue = queue
+
+    async def finish(self, operation: Operation) -> Operation:
+        """Bring the files to what the database says; doing so again changes nothing.
+
+        Raises ``SkillWriteError`` when a file can't be written: the decision stands and stays
+        open.
+        """
+        left = []
+        for step in operation.effects.files:
+            content = await self._bytes(step.after)
+            if not await asyncio.to_thread(carry_out, step, content):
+                left.append(step)
+        paths = tuple(str(step.path) for step in left)
+        effects = operation.effects.model_copy(update={"left_alone": paths})
+        done = operation.model_copy(update={"state": OperationState.DONE, "effects": effects})
+        await self._database.write(lambda db: self._finished(db, done, left))
+        return done
+
+    async def roll_forward(self) -> tuple[Operation, ...]:
+        """Finish what was committed but not finished; one that can't be stays open."""
+        finished = []
+        for operation in await self._database.read(open_operations):
+            try:
+                finished.append(await self.finish(operation))
+            except DomainError as error:
+                _log.warning("%r can't be finished yet: %s", operation.title, error)
+        return tuple(finished)
+
+    async def all(self) -> tuple[Operation, ...]:
+        """Every decision, in order."""
+        return await self._database.read(every)
+
+    async def last_undoable(self) -> tuple[Operation, ...]:
+        """The last decision that can be taken back; with it, last first, those taken as one."""
+        return await self._database.read(last_undoable)
+
+    def _finished(
+        self, db: "Connection", operation: Operation, left_alone: Sequence[FileStep]
+    ) -> None:
+        # A name tells what was erased: of a purge that is done nothing stays.
+        kept = Effects() if operation.kind is DecisionKind.PURGED else operation.effects
+        for step in left_alone:
+            _note_not_written(db, step, operation)
+        db.execute(
+            "UPDATE operations SET state = ?, effects = ? WHERE number = ?",
+            [operation.state.value, kept.model_dump_json(), operation.number],
+        )
+        if operation.kind is DecisionKind.APPROVED and operation.item_id is not None:
+            self._queue.consume_in(db, operation.item_id)
+
+    async def _bytes(self, sha256: str) -> bytes | None:
+        if not sha256:
+            return None
+        return await self._database.read(lambda db: registry.bytes_of(db, sha256))
+
+
+def carry_out(step: FileStep, content: bytes | None) -> bool:
+    """Write or remove a file that is as expected; ``False`` leaves one alone that isn't.
+
+    ``content`` are the bytes to be there afterwards, ``None`` for none.
+    """
+    present = state_of(step.path).sha256
+    if present == step.after:
+        return True
+    is_lost = bool(step.after) and content is None
+    if present != step.before or is_lost:
+        return False
+    try:
+        if content is None:
+            remove_skill(Path(step.root), step.name)
+        else:
+            write_skill(Path(step.root), step.name, content)
+    except SkillPathError as error:
+        _log.warning("left alone: %s", error)
+        return False
+    return True
+
+
+def _note_not_written(db: "Connection", step: FileStep, operation: Operation) -> None:
+    """What is in force isn't on disk: the file's history says so."""
+    record = registry.find(db, str(step.path))
+    if record is not None and step.after:
+        registry.add_version(
+            db,
+            record.path,
+            version=record.version,
+            at=operation.at,
+            actor=operation.actor,
+            event=VersionEvent.NOT_WRITTEN,
+            sha256=step.after,
+        )
+
+
+def record_in(
+    db: "Connection",
+    *,
+    kind: DecisionKind,
+    item_id: str | None,
+    title: str,
+    actor: str,
+    at: datetime,
+    effects: Effects,
+) -> Operation:
+    """Add a decision within the transaction that makes it."""
+    row = db.execute("SELECT coalesce(max(number), 0) + 1 FROM operations").fetchone()
+    operation = Operation(
+        number=int(row[0]) if row else 1,
+        kind=kind,
+        item_id=item_id,
+        title=title,
+        actor=actor,
+        at=at,
+        state=OperationState.OPEN,
+        undone_by=None,
+        effects=effects,
+    )
+    db.execute(
+        f"INSERT INTO operations ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            operation.number,
+            kind.value,
+            item_id,
+            title,
+            actor,
+            naive_utc(at),
+            operation.state.value,
+            None,
+            effects.model_dump_json(),
+        ],
+    )
+    return operation
+
+
+def mark_undone_in(db: "Connection", operation: Operation, *, by: int) -> bool:
+    """Mark a decision as taken back and finished; ``False`` when it was already."""
+    changed = db.execute(
+        "UPDATE operations SET undone_by = ?, state = 'done' "
+        "WHERE number = ? AND undone_by IS NULL RETURNING number",
+        [by, operation.number],
+    ).fetchall()
+    return bool(changed)
+
+
+def trim_in(
+    db: "Connection", operation: Operation, *, effects: Effects, title: str, by: int | None
+) -> None:
+    """Leave only this of a decision; ``by`` is what made sure that it can't be taken back."""
+    db.execute(
+        "UPDATE operations SET effects = ?, title = ?, "
+        "undone_by = coalesce(undone_by, ?), state = CASE WHEN ? THEN 'done' ELSE state END "
+        "WHERE number = ?",
+        [effects.model_dump_json(), title, by, by is not None, operation.number],
+    )
+
+
+def every(db: "Connection") -> tuple[Operation, ...]:
+    """Every decision, in order."""
+    return _select(db, "ORDER BY number")
+
+
+def open_operations(db: "Connection") -> tuple[Operation, ...]:
+    """Decisions that wait to be finished, in order."""
+    return _select(db, "WHERE state = 'open' ORDER BY number")
+
+
+def last_undoable(db: "Connection") -> tuple[Operation, ...]:
+    """The last decision that can be taken back; with it, last first, those taken as one.
+
+    An undo or a purge can't be.
+    """
+    undoable = "WHERE undone_by IS NULL AND kind NOT IN ('undone', 'purged')"
+    last = _select(db, f"{undoable} ORDER BY number DESC LIMIT 1")
+    bulk = last[0].effects.bulk if last else ""
+    if not bulk:
+        return last
+    return _select(db, f"{undoable} AND contains(effects, ?) ORDER BY number DESC", [bulk])
+
+
+def _select(db: "Connection", clause: str, values: Sequence[object] = ()) -> tuple[Operation, ...]:
+    rows = db.execute(f"SELECT {_COLUMNS} FROM operations {clause}", list(values)).fetchall()
+    return tuple(_operation(row) for row in rows)
+
+
+def _operation(row: Sequence[object]) -> Operation:
+    number, kind, item_id, title, actor, at, state, undone_by, effects = row
+    assert isinstance(at, datetime)
+    return Operation.model_validate(
+        {
+            "number": number,
+            "kind": kind,
+            "item_id": item_id,
+            "title": title,
+            "actor": actor,
+            "at": at.replace(tzinfo=UTC),
+            "state": state,
+            "undone_by": undone_by,
+            "effects": Effects.model_validate_json(str(effects)),
+        }
+    )

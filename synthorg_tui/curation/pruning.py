@@ -1,0 +1,322 @@
+"""Choose lessons to remove by age, by usefulness, or both. They return ids and delete nothing.
+
+Proposes which skills in force can go; a person decides.
+"""
+
+import hashlib
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Protocol
+
+from pydantic import ValidationError
+
+from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus, RiskLevel
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.text import counted
+from synthorg_tui.curation.models import ProceduralMemoryScope, PrunePayload
+from synthorg_tui.curation.registry import ActiveSkills, RegisteredSkill
+from synthorg_tui.executions.output_lines import one_line
+from synthorg_tui.memory.config import ProceduralMemoryConfig, PruningConfig
+from synthorg_tui.memory.shared import SHARED_OWNER
+
+
+@dataclass(frozen=True, slots=True)
+class PruningCandidate:
+    """A lesson with what speaks for keeping it.
+
+    ``relevance`` is in [0, 1]. ``fresh_at`` is when it was last of use: when it was learnt or,
+    later, applied.
+    """
+
+    id: str
+    relevance: float
+    fresh_at: datetime
+
+
+class PruningStrategy(Protocol):
+    """Chooses among the lessons of one owner."""
+
+    def prune(self, candidates: Sequence[PruningCandidate], *, now: datetime) -> tuple[str, ...]:
+        """Ids of what can go, sorted."""
+        ...
+
+
+class TtlPruningStrategy:
+    """What was of no use for more than ``max_age_days`` can go."""
+
+    def __init__(self, max_age_days: int = 90) -> None:
+        self._max_age = timedelta(days=max_age_days)
+
+    def prune(self, candidates: Sequence[PruningCandidate], *, now: datetime) -> tuple[str, ...]:
+        return _ids(each for each in candidates if now - each.fresh_at > self._max_age)
+
+
+class ParetoPruningStrategy:
+    """Beyond ``max_entries``, what others beat in both relevance and freshness can go.
+
+    Candidates are kept frontier by frontier: first those that none beats, then those that only
+    the first beat, and so on. Of the frontier that no longer fits whole, the freshest are kept.
+    So exactly ``max_entries`` stay; keeping the first frontier alone would leave a handful of a
+    hundred.
+    """
+
+    def __init__(self, max_entries: int = 100) -> None:
+        self._max_entries = max_entries
+
+    def prune(self, candidates: Sequence[PruningCandidate], *, now: datetime) -> tuple[str, ...]:
+        if len(candidates) <= self._max_entries:
+            return ()
+        # Fresh first: whatever beats a candidate comes before it.
+        ordered = sorted(
+            candidates, key=lambda each: (-each.fresh_at.timestamp(), -each.relevance, each.id)
+        )
+        ranks = _frontiers(ordered)
+        kept = sorted(range(len(ordered)), key=lambda place: (ranks[place], place))
+        return _ids(ordered[place] for place in kept[self._max_entries :])
+
+
+class HybridPruningStrategy:
+    """First by age, then by usefulness among the rest."""
+
+    def __init__(self, max_age_days: int = 90, max_entries: int = 100) -> None:
+        self._by_age = TtlPruningStrategy(max_age_days)
+        self._by_use = ParetoPruningStrategy(max_entries)
+
+    def prune(self, candidates: Sequence[PruningCandidate], *, now: datetime) -> tuple[str, ...]:
+        old = self._by_age.prune(candidates, now=now)
+        rest = [each for each in candidates if each.id not in set(old)]
+        return tuple(sorted({*old, *self._by_use.prune(rest, now=now)}))
+
+
+def create_pruning_strategy(config: PruningConfig) -> PruningStrategy:
+    """The strategy that is configured."""
+    if config.type == "ttl":
+        return TtlPruningStrategy(config.max_age_days)
+    if config.type == "pareto":
+        return ParetoPruningStrategy(config.max_entries)
+    return HybridPruningStrategy(config.max_age_days, config.max_entries)
+
+
+def _frontiers(ordered: Sequence[PruningCandidate]) -> list[int]:
+    """The frontier of each candidate, from 0; equal ones share theirs.
+
+    In this order the last of a frontier has its highest relevance, so that one look tells
+    whether the frontier beats a candidate.
+    """
+    ranks: list[int] = []
+    highest: list[float] = []  # of each frontier, negated: ascending
+    previous: PruningCandidate | None = None
+    for each in ordered:
+        is_repeat = previous is not None and (each.fresh_at, each.relevance) == (
+            previous.fresh_at,
+            previous.relevance,
+        )
+        rank = ranks[-1] if is_repeat else bisect_right(highest, -each.relevance)
+        highest[rank : rank + 1] = [-each.relevance]
+        ranks.append(rank)
+        previous = each
+    return ranks
+
+
+def _ids(candidates: Iterable[PruningCandidate]) -> tuple[str, ...]:
+    return tuple(sorted(each.id for each in candidates))
+
+
+PRUNE: Final = "procedural:prune"
+PRUNER: Final = "pruning"
+_MAX_DISCOVERY: Final = 120
+
+
+class PruneQueue(Protocol):
+    """What pruning needs of the approval queue; decisions are not among it."""
+
+    async def add(self, item: ApprovalItem) -> None:
+        """Put an item in; ``ApprovalConflictError`` when its id is known."""
+        ...
+
+    async def list(
+        self, *, action_type: str | None = None, snoozed: bool = False
+    ) -> tuple[ApprovalItem, ...]:
+        """The items of a type; snoozed ones only on request."""
+        ...
+
+    async def revise(
+        self,
+        item_id: str,
+        *,
+        actor: str,
+        payload: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        title: str | None = None,
+        description: str | None = None,
+    ) -> ApprovalItem:
+        """Change a pending item."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PruneReport:
+    """What was looked at and what came of it: ids of new items, and of pending ones that changed.
+
+    ``chosen`` counts the skills that can go, those proposed before included.
+    """
+
+    skills: int = 0
+    chosen: int = 0
+    proposed: tuple[str, ...] = ()
+    revised: tuple[str, ...] = ()
+
+
+class PruneService:
+    """One item for each agent with skills that can go, and one for what all agents share.
+
+    What a person decided to keep isn't proposed again.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: ProceduralMemoryConfig,
+        skills: ActiveSkills,
+        queue: PruneQueue,
+        clock: Clock,
+    ) -> None:
+        self._own = create_pruning_strategy(config.pruning)
+        self._shared = _shared_strategy(config)
+        self._skills = skills
+        self._queue = queue
+        self._clock = clock
+
+    async def propose(self) -> PruneReport:
+        """Look at every skill in force now."""
+        records = await self._skills.active()
+        items = await self._queue.list(action_type=PRUNE, snoozed=True)
+        kept = _kept(items)
+        chosen = {
+            owner: gone
+            for owner, group in _by_owner(records).items()
+            if (gone := self._chosen(owner, group, kept))
+        }
+        proposed: list[str] = []
+        revised: list[str] = []
+        for owner, gone in chosen.items():
+            item = self._item(owner, gone)
+            waiting = _waiting(items, owner)
+            if waiting is None:
+                await self._queue.add(item)
+                proposed.append(item.id)
+            elif _ids_of(waiting) != _ids_of(item):
+                await self._revise(waiting, item)
+                revised.append(waiting.id)
+        count = sum(map(len, chosen.values()))
+        return PruneReport(len(records), count, tuple(proposed), tuple(revised))
+
+    def _chosen(
+        self, owner: str, group: Sequence[RegisteredSkill], kept: frozenset[str]
+    ) -> list[RegisteredSkill]:
+        strategy = self._shared if owner == SHARED_OWNER else self._own
+        gone = frozenset(
+            strategy.prune([_candidate(each) for each in group], now=self._clock.now())
+        )
+        return [each for each in group if each.path in gone and kept.isdisjoint(each.memory_ids)]
+
+    def _item(self, owner: str, gone: Sequence[RegisteredSkill]) -> ApprovalItem:
+        now = self._clock.now()
+        ids = tuple(memory_id for each in gone for memory_id in each.memory_ids)
+        reasons = {each.memory_ids[0]: _reason(each, now) for each in gone}
+        whose = "all agents share" if owner == SHARED_OWNER else f"{owner} has"
+        digest = hashlib.sha256("\n".join((*sorted(ids), str(now))).encode()).hexdigest()
+        return ApprovalItem(
+            id=f"prune-{digest[:12]}",
+            action_type=PRUNE,
+            title=f"Remove {len(gone)} of the skills that {whose}",
+            description="\n".join(reasons.values()),
+            requested_by=PRUNER,
+            risk_level=RiskLevel.MEDIUM,
+            created_at=now,
+            metadata={"kind": "prune", "agent": owner, "skills": str(len(gone))},
+            payload=PrunePayload(agent_id=owner, memory_ids=ids, reasons=reasons).model_dump_json(),
+        )
+
+    async def _revise(self, waiting: ApprovalItem, item: ApprovalItem) -> None:
+        await self._queue.revise(
+            waiting.id,
+            actor=PRUNER,
+            payload=item.payload,
+            metadata=waiting.metadata | item.metadata,
+            title=item.title,
+            description=item.description,
+        )
+
+
+def _shared_strategy(config: ProceduralMemoryConfig) -> PruningStrategy:
+    """What all agents share is bounded by its own number whatever the strategy for agents."""
+    by_age = config.pruning.type != "pareto"
+    return create_pruning_strategy(
+        PruningConfig(
+            type="hybrid" if by_age else "pareto",
+            max_age_days=config.pruning.max_age_days,
+            max_entries=config.evolver.max_org_entries,
+        )
+    )
+
+
+def _by_owner(records: Iterable[RegisteredSkill]) -> dict[str, list[RegisteredSkill]]:
+    """Skills with a memory by the agent that learnt them, or by the shared owner."""
+    groups: dict[str, list[RegisteredSkill]] = {}
+    for each in records:
+        is_shared = each.proposal.scope is ProceduralMemoryScope.ORG
+        if each.memory_ids:
+            groups.setdefault(SHARED_OWNER if is_shared else each.agent_id, []).append(each)
+    return groups
+
+
+def _candidate(record: RegisteredSkill) -> PruningCandidate:
+    return PruningCandidate(record.path, _relevance(record), _fresh_at(record))
+
+
+def _relevance(record: RegisteredSkill) -> float:
+    """Half what the lesson claims, its confidence, and half what it has shown: a / (1 + a).
+
+    ``a`` is how often agents were given it.
+    """
+    uses = record.application_count
+    return (record.proposal.confidence + uses / (1 + uses)) / 2
+
+
+def _fresh_at(record: RegisteredSkill) -> datetime:
+    return max(record.adopted_at, record.last_applied_at or record.adopted_at)
+
+
+def _reason(record: RegisteredSkill, now: datetime) -> str:
+    days = (now - _fresh_at(record)).days
+    uses = record.application_count
+    used = f"given {counted(uses, 'time')}" if uses else "never given to an agent"
+    what = one_line(record.proposal.discovery, _MAX_DISCOVERY)
+    return f"{what} ({used}, {counted(days, 'day')} without use)"
+
+
+def _kept(items: Iterable[ApprovalItem]) -> frozenset[str]:
+    """Memories that a person decided to keep."""
+    rejected = (item for item in items if item.status is ApprovalStatus.REJECTED)
+    return frozenset(memory_id for item in rejected for memory_id in _ids_of(item))
+
+
+def _waiting(items: Iterable[ApprovalItem], owner: str) -> ApprovalItem | None:
+    return next(
+        (
+            item
+            for item in items
+            if item.status is ApprovalStatus.PENDING and item.metadata.get("agent") == owner
+        ),
+        None,
+    )
+
+
+def _ids_of(item: ApprovalItem) -> frozenset[str]:
+    try:
+        return frozenset(PrunePayload.model_validate_json(item.payload).memory_ids)
+    except ValidationError:
+        return frozenset()

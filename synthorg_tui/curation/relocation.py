@@ -1,0 +1,89 @@
+"""The ledger follows our own folder of skills: a data directory may be moved or restored."""
+
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from synthorg_tui.curation import journal, registry
+from synthorg_tui.curation.journal import Effects
+from synthorg_tui.curation.registry import RegisteredSkill
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.settings_kv import former_roots
+from synthorg_tui.skills.disk import FILE_NAME
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+_log = logging.getLogger(__name__)
+
+
+async def relocate(database: Database, own_root: Path) -> int:
+    """Know the skills of a folder that was ours by where they are now; how many that were.
+
+    A skill whose file is still where it was, and isn't here, is left: the settings name another
+    folder, and nobody moved what was in the former one.
+    """
+    count = await database.write(lambda db: _follow_in(db, own_root))
+    if count:
+        _log.info("%d skills are known in %s from now on", count, own_root)
+    return count
+
+
+def _follow_in(db: "Connection", own_root: Path) -> int:
+    former = former_roots(db, str(own_root))
+    records = registry.select(db, "ORDER BY path", [])
+    taken = {record.path for record in records}
+    moved: dict[str, str] = {}
+    for record in records:
+        there = str(own_root / record.name / FILE_NAME)
+        if record.root in former and there not in taken and _has_moved(record.path, there):
+            moved[record.path] = there
+            taken.add(there)
+    if not moved:
+        return 0
+    for record in records:
+        if (fresh := _at(record, moved)) != record:
+            registry.forget(db, record.path)
+            registry.put(db, fresh)
+    for old, new in moved.items():
+        db.execute("UPDATE skill_versions SET path = ? WHERE path = ?", [new, old])
+    for operation in journal.every(db):
+        effects = _effects_at(operation.effects, moved)
+        if effects != operation.effects:
+            journal.trim_in(db, operation, effects=effects, title=operation.title, by=None)
+    return len(moved)
+
+
+def _has_moved(old: str, new: str) -> bool:
+    return os.path.lexists(new) or not os.path.lexists(old)
+
+
+def _at(record: RegisteredSkill, moved: Mapping[str, str]) -> RegisteredSkill:
+    path, winner = moved.get(record.path, record.path), record.superseded_by
+    return record.model_copy(
+        update={
+            "path": path,
+            "root": record.root if path == record.path else str(Path(path).parent.parent),
+            "superseded_by": moved.get(winner, winner) if winner else winner,
+        }
+    )
+
+
+def _effects_at(effects: Effects, moved: Mapping[str, str]) -> Effects:
+    return effects.model_copy(
+        update={
+            "files": tuple(
+                step.model_copy(update={"root": str(Path(moved[str(step.path)]).parent.parent)})
+                if str(step.path) in moved
+                else step
+                for step in effects.files
+            ),
+            "records_before": {
+                moved.get(path, path): _at(record, moved) if record else None
+                for path, record in effects.records_before.items()
+            },
+            "left_alone": tuple(moved.get(path, path) for path in effects.left_alone),
+        }
+    )

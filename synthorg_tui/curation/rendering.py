@@ -1,0 +1,189 @@
+"""A lesson as the memory that agents are given, and as the SKILL.md that people and agents read."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.text import truncate
+from synthorg_tui.curation.models import (
+    MAX_STEPS,
+    MAX_TAGS,
+    Evidence,
+    LessonKind,
+    ProceduralMemoryProposal,
+    ProceduralMemoryScope,
+)
+from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
+from synthorg_tui.skills.document import SkillDocument
+from synthorg_tui.skills.names import describe
+
+NON_INFERABLE: Final = "non-inferable"
+SUCCESS_DERIVED: Final = "success-derived"
+
+MOST_DISCOVERY: Final = 600
+MOST_TEXT: Final = 2000
+
+_SHOWN_OF_A_CALL = 160
+
+
+def stored_text(proposal: ProceduralMemoryProposal) -> str:
+    """The content of the memory: a tagged paragraph for each part, steps numbered."""
+    parts = [
+        f"[DISCOVERY] {proposal.discovery}",
+        f"[CONDITION] {proposal.condition}",
+        f"[ACTION] {proposal.action}",
+        f"[RATIONALE] {proposal.rationale}",
+    ]
+    if proposal.execution_steps:
+        steps = (f"  {number}. {step}" for number, step in enumerate(proposal.execution_steps, 1))
+        parts.append("\n".join(("[EXECUTION]", *steps)))
+    return "\n\n".join(parts)
+
+
+def memory_request(
+    proposal: ProceduralMemoryProposal, *, source: str, kind: LessonKind | None = None
+) -> MemoryStoreRequest:
+    """What is stored of a proposal; ``kind`` is what it was drawn from, if it was."""
+    derived = (SUCCESS_DERIVED,) if kind is LessonKind.SUCCESS else ()
+    return MemoryStoreRequest(
+        category=MemoryCategory.PROCEDURAL,
+        content=stored_text(proposal),
+        metadata=MemoryMetadata(
+            source=source,
+            confidence=proposal.confidence,
+            tags=(NON_INFERABLE, *derived, *proposal.tags),
+        ),
+    )
+
+
+def document_of(
+    proposal: ProceduralMemoryProposal,
+    *,
+    name: str,
+    version: int,
+    agent_id: str,
+    source: str,
+    evidence: Sequence[Evidence] = (),
+) -> SkillDocument:
+    """The SKILL.md of a proposal; ``proposal_of`` reads it back."""
+    return SkillDocument(
+        name=name,
+        description=describe(proposal.action, proposal.condition),
+        heading=proposal.discovery,
+        condition=proposal.condition,
+        action=proposal.action,
+        rationale=proposal.rationale,
+        steps=proposal.execution_steps,
+        evidence=tuple(_told(each) for each in evidence),
+        metadata=_metadata(proposal, version=version, agent_id=agent_id, source=source),
+    )
+
+
+def proposal_of(
+    document: SkillDocument, *, before: ProceduralMemoryProposal | None = None
+) -> ProceduralMemoryProposal:
+    """What a SKILL.md proposes, somebody else's too; what it doesn't say is as ``before``.
+
+    Without a ``before``, a hand-written skill is certain, and for everybody. Too long texts are
+    cut: the file has the whole.
+    """
+    metadata = document.metadata
+    foreign = document.body.strip()
+    description = document.description.strip() or document.name
+    return ProceduralMemoryProposal(
+        discovery=_fit(document.heading, MOST_DISCOVERY) or _fit(description, MOST_DISCOVERY),
+        condition=_fit(document.condition) or _fit(description),
+        action=_fit(document.action) or _fit(foreign) or f"Follow the skill {document.name}.",
+        rationale=_fit(document.rationale) or f"It stands in the skill {document.name}.",
+        execution_steps=tuple(filter(str.strip, document.steps))[:MAX_STEPS],
+        confidence=_confidence(metadata, before),
+        tags=_tags(metadata, before),
+        scope=_scope(metadata, before),
+        supersedes=_words(metadata.get("supersedes")) or (),
+    )
+
+
+def agent_of(document: SkillDocument) -> str:
+    """The agent that a SKILL.md of ours is for; empty when it doesn't say."""
+    return document.metadata.get("agent", "").strip()
+
+
+def _metadata(
+    proposal: ProceduralMemoryProposal, *, version: int, agent_id: str, source: str
+) -> dict[str, str]:
+    said = {
+        "version": str(version),
+        "agent": agent_id,
+        "scope": proposal.scope.value,
+        "confidence": repr(proposal.confidence),
+        "source": source,
+    }
+    if proposal.tags:
+        said["tags"] = json.dumps(proposal.tags)
+    if proposal.supersedes:
+        said["supersedes"] = json.dumps(proposal.supersedes)
+    return said
+
+
+def _told(evidence: Evidence) -> str:
+    """One occurrence on a line: where, what failed, what made it good."""
+    parts = [evidence.lines]
+    if evidence.failed:
+        parts.append(f"failed: {_brief(evidence.failed)}")
+    if evidence.error:
+        parts.append(f"error: {_brief(evidence.error)}")
+    if evidence.resolved_by:
+        parts.append(f"worked: {_brief(evidence.resolved_by)}")
+    return " | ".join(parts)
+
+
+def _brief(text: str) -> str:
+    return truncate(" ".join(text.split()), _SHOWN_OF_A_CALL)
+
+
+def _fit(text: str, most: int = MOST_TEXT) -> str:
+    """The text if it is no longer than ``most``, else its beginning up to a line or word."""
+    text = text.strip() if len(text) > most or not text.strip() else text
+    if len(text) <= most:
+        return text
+    kept = text[: most - 4]
+    edge = max(kept.rfind("\n"), kept.rfind(" "))
+    return (kept[:edge] if edge > most // 2 else kept).rstrip() + " ..."
+
+
+def _confidence(metadata: Mapping[str, str], before: ProceduralMemoryProposal | None) -> float:
+    fallback = before.confidence if before else 1.0
+    try:
+        said = float(metadata.get("confidence", ""))
+    except ValueError:
+        return fallback
+    return said if math.isfinite(said) and 0.0 <= said <= 1.0 else fallback
+
+
+def _scope(
+    metadata: Mapping[str, str], before: ProceduralMemoryProposal | None
+) -> ProceduralMemoryScope:
+    try:
+        return ProceduralMemoryScope(metadata.get("scope", ""))
+    except ValueError:
+        return before.scope if before else ProceduralMemoryScope.ORG
+
+
+def _tags(metadata: Mapping[str, str], before: ProceduralMemoryProposal | None) -> tuple[str, ...]:
+    said = _words(metadata.get("tags"))
+    if said is None:
+        return before.tags if before and "tags" in metadata else ()
+    return said[:MAX_TAGS]
+
+
+def _words(text: str | None) -> tuple[str, ...] | None:
+    """The words of a JSON list; ``None`` when it is none."""
+    try:
+        found = json.loads(text or "")
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, list) or not all(isinstance(w, str) and w.strip() for w in found):
+        return None
+    return tuple(found)

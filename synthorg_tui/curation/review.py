@@ -1,0 +1,256 @@
+"""What an agent wants kept, as an item of the approval queue holds it.
+
+What a person sees of an item before deciding, and what comes of a decision.
+What an item of the queue is about, read from its payload.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from synthorg_tui.approvals.models import ApprovalItem, Flag, StaleReviewError
+from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.curation.models import (
+    WORDED_FIELDS,
+    Author,
+    Evidence,
+    FileChangePayload,
+    Lesson,
+    ProceduralMemoryProposal,
+    PrunePayload,
+)
+from synthorg_tui.memory.extensions import MemoryDraft
+from synthorg_tui.memory.models import MemoryEntry
+
+
+class WritePayload(FrozenModel):
+    """A memory that an agent wants kept; ``draft`` is what would be stored, redacted already."""
+
+    type: Literal["write"] = "write"
+    agent_id: NotBlankStr
+    draft: MemoryDraft
+
+
+Subject: TypeAlias = Lesson | FileChangePayload | PrunePayload | WritePayload
+"""What an item can be about."""
+
+
+class SubjectKind(StrEnum):
+    """What an item is about; ``UNREADABLE`` ones can only be rejected.
+
+    ``WRITE`` and ``DELETE`` are asked for by agents whose writes wait for a person.
+    """
+
+    LESSON = "lesson"
+    PROMOTION = "promotion"
+    CONFLICT = "conflict"
+    FILE_CHANGE = "file_change"
+    PRUNE = "prune"
+    WRITE = "write"
+    DELETE = "delete"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldText:
+    """One text of a proposal that can be edited and who wrote it; steps are lines."""
+
+    text: str
+    author: Author
+
+
+@dataclass(frozen=True, slots=True)
+class InboxEntry:
+    """One item as a list shows it.
+
+    ``subject`` is its payload, ``None`` when that can't be read. ``confidence`` is ``None`` for
+    what has none; ``recurrence`` counts the runs it was seen in.
+    """
+
+    item: ApprovalItem
+    kind: SubjectKind
+    subject: Subject | None
+    scope: str = ""
+    confidence: float | None = None
+    recurrence: int = 0
+    evidence: tuple[Evidence, ...] = ()
+    fields: Mapping[str, FieldText] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NearSkill:
+    """A skill or lesson in force that says something alike; ``similarity`` is in [0, 1].
+
+    ``verdict`` is what the proposal does to it: ``full`` takes its place, ``partial`` stands
+    beside it, ``conflict`` says otherwise for the same situation.
+    """
+
+    memory_id: str
+    name: str
+    discovery: str
+    similarity: float
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """All that approving an item would do, as of now.
+
+    ``shown`` is a SHA-256 (hex) over the payload, the bytes of the files it would touch and the
+    memories it would replace: an approval names it, and is refused when it is another by then.
+    ``path`` and ``text`` are the file that would be written, empty when there is none. ``diff``
+    is unified, line by line, against what it would replace; empty when that is nothing.
+    ``replaces`` are the memories that would go, ``agents`` those who would get a copy.
+    ``problem`` says why it can only be rejected, empty when it can be approved.
+    """
+
+    entry: InboxEntry
+    shown: str
+    path: str = ""
+    text: str = ""
+    diff: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
+    near: tuple[NearSkill, ...] = ()
+    replaces: tuple[MemoryEntry, ...] = ()
+    agents: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def item(self) -> ApprovalItem:
+        """The item itself."""
+        return self.entry.item
+
+
+class DecisionKind(StrEnum):
+    """What a person did; of these an undo and a purge can't be undone."""
+
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    RETIRED = "retired"
+    FILE_RESTORED = "file_restored"
+    UNDONE = "undone"
+    PURGED = "purged"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A decision that has taken effect.
+
+    ``item_id`` is ``None`` when it was about a skill rather than an item. ``memory_ids`` are the
+    memories that came (or came back), ``paths`` the files written or removed. ``left_alone`` are
+    files that somebody changed at that very moment: they stay as they are and come up for review.
+    ``count`` is how many decisions an undo took back at once.
+    """
+
+    number: int
+    kind: DecisionKind
+    title: str
+    at: datetime
+    item_id: str | None = None
+    memory_ids: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    left_alone: tuple[str, ...] = ()
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BulkOutcome:
+    """Decisions taken together.
+
+    Of the rest, which stay as they are, ``stale`` are those no longer as shown; ``refused`` pairs
+    the id of any other with the reason.
+    """
+
+    decisions: tuple[Decision, ...]
+    stale: tuple[Review, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+
+
+class ReviewChangedError(StaleReviewError):
+    """What was shown has changed; ``review`` is how it is now."""
+
+    def __init__(self, review: Review) -> None:
+        super().__init__(
+            f"{review.item.title!r} has changed since it was shown",
+            remedy="Read it again, then decide.",
+        )
+        self.review = review
+
+
+LESSON_ACTION: Final = "procedural:lesson"
+FILE_CHANGE_ACTION: Final = "skills:file_change"
+WRITE_ACTION: Final = "agents:write"
+DELETE_ACTION: Final = "agents:delete"
+
+_KINDS: Final = {
+    LESSON_ACTION: SubjectKind.LESSON,
+    "skill_evolver:org_promotion": SubjectKind.PROMOTION,
+    "skill_evolver:conflict": SubjectKind.CONFLICT,
+    FILE_CHANGE_ACTION: SubjectKind.FILE_CHANGE,
+    "procedural:prune": SubjectKind.PRUNE,
+    WRITE_ACTION: SubjectKind.WRITE,
+    DELETE_ACTION: SubjectKind.DELETE,
+}
+_EXPECTED: Final = {
+    SubjectKind.FILE_CHANGE: FileChangePayload,
+    SubjectKind.PRUNE: PrunePayload,
+    SubjectKind.WRITE: WritePayload,
+    SubjectKind.DELETE: PrunePayload,
+}
+_SUBJECTS: TypeAdapter[Subject] = TypeAdapter(
+    Annotated[Lesson | FileChangePayload | PrunePayload | WritePayload, Field(discriminator="type")]
+)
+
+
+def entry_of(item: ApprovalItem) -> InboxEntry:
+    """An item as a list shows it; one whose payload can't be read says so."""
+    kind = _KINDS.get(item.action_type)
+    try:
+        subject = _SUBJECTS.validate_json(item.payload)
+    except (ValidationError, RecursionError):
+        subject = None
+    if subject is None or kind is None or not isinstance(subject, _EXPECTED.get(kind, Lesson)):
+        return InboxEntry(item, SubjectKind.UNREADABLE, None)
+    if isinstance(subject, WritePayload):
+        content = FieldText(subject.draft.request.content, Author.AGENT)
+        return InboxEntry(item, kind, subject, fields={"content": content})
+    if not isinstance(subject, Lesson):
+        return InboxEntry(item, kind, subject)
+    return InboxEntry(
+        item=item,
+        kind=kind,
+        subject=subject,
+        scope=subject.proposal.scope.value,
+        confidence=subject.proposal.confidence,
+        recurrence=subject.recurrence,
+        evidence=subject.evidence,
+        fields=fields_of(subject),
+    )
+
+
+def texts_of(entry: InboxEntry) -> dict[str, str]:
+    """What of an item is scanned, by the name of its place."""
+    texts = {name: each.text for name, each in entry.fields.items()}
+    if isinstance(entry.subject, Lesson):
+        said = (f"{each.failed}\n{each.error}\n{each.resolved_by}" for each in entry.evidence)
+        tags = "\n".join(entry.subject.proposal.tags)
+        return {**texts, "tags": tags, "evidence": "\n".join(said)}
+    return {"file": entry.subject.text} if isinstance(entry.subject, FileChangePayload) else texts
+
+
+def fields_of(lesson: Lesson) -> dict[str, FieldText]:
+    """The worded fields of a lesson and who wrote each."""
+    return {
+        name: FieldText(text_of(lesson.proposal, name), lesson.authors.get(name, Author.EVIDENCE))
+        for name in WORDED_FIELDS
+    }
+
+
+def text_of(proposal: ProceduralMemoryProposal, name: str) -> str:
+    """A worded field as text; steps are lines."""
+    value = getattr(proposal, name)
+    return "\n".join(value) if isinstance(value, tuple) else str(value)

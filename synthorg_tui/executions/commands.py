@@ -1,0 +1,222 @@
+"""What a tool call was for, in a form that two attempts at the same thing share."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import PurePosixPath
+
+from synthorg_tui.executions.models import SHELL_TOOLS
+
+_FILE_TOOLS = {
+    "edit": "edit",
+    "multiedit": "edit",
+    "notebookedit": "edit",
+    "str_replace": "edit",
+    "write": "write",
+    "create_file": "write",
+    "read": "read",
+    "apply_patch": "edit",
+}
+_ABOUT_ARGUMENT = frozenset(
+    {"webfetch", "websearch", "grep", "glob", "task", "agent", "taskoutput", "skill", "web_search"}
+)
+"""Tools for which another argument is another intent."""
+_PREPARATION = frozenset(
+    {
+        "cd",
+        "pushd",
+        "popd",
+        "export",
+        "set",
+        "source",
+        ".",
+        "sleep",
+        "echo",
+        "true",
+        "unset",
+        "printf",
+    }
+)
+_WRAPPERS = frozenset({"sudo", "env", "time", "nice", "nohup", "command", "exec", "npx", "bunx"})
+_RUNNERS = frozenset(
+    {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("hatch", "run"), ("bundle", "exec")}
+    | {("pnpm", "exec"), ("yarn", "exec"), ("npm", "exec"), ("rye", "run"), ("pdm", "run")}
+)
+_NO_SUBCOMMAND = re.compile(
+    r"ls|cat|head|tail|grep|rg|find|sed|awk|rm|cp|mv|mkdir|chmod|chown|touch|pytest|mypy|eslint|tsc"
+    r"|jest|vitest|prettier|black|curl|wget|diff|wc|sort|jq|test|tree|which|stat|less|kill|ps|tee"
+    r"|xargs|date|bash|sh|zsh"
+)
+_INTERPRETERS = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)?)?|node|deno|bun|ruby|perl|php")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_DOTTED_SUBCOMMANDS = frozenset({"mix", "gradle"})
+_SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_.-]*")
+_REDIRECTION = re.compile(r"(?:\d*|&)>{1,2}(?:&\d+|\s*[^\s;&|]+)|<\s*[^\s;&|<(]+")
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n(?:.*\n)*?\s*\2\b")
+_MAX_COMMAND = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One program run by a command: what it is for, and the files or folders it names.
+
+    ``words`` are the program and its arguments; ``lead`` what stood before it (variables, ``sudo``,
+    ``uv run``), exported variables too; ``directory`` where an earlier ``cd`` went.
+    """
+
+    intent: str
+    targets: frozenset[str]
+    words: tuple[str, ...] = ()
+    lead: tuple[str, ...] = ()
+    directory: str = ""
+
+
+def call_intent(tool: str, arguments: Mapping[str, object], command: str = "") -> str:
+    """The intent of a call: ``git push``, ``edit src/a.py``, else the tool's name.
+
+    ``command`` is the shell command when the tool runs one.
+    """
+    name = tool.lower()
+    if name in SHELL_TOOLS:
+        steps = command_steps(command)
+        return steps[-1].intent if steps else name
+    if name in _FILE_TOOLS:
+        path = arguments.get("file_path") or arguments.get("path") or arguments.get("notebook_path")
+        return f"{_FILE_TOOLS[name]} {path}" if isinstance(path, str) and path else name
+    if name in _ABOUT_ARGUMENT:
+        about = next((value for value in arguments.values() if isinstance(value, str)), "")
+        return f"{name} {about[:200]}".strip()
+    return name
+
+
+@lru_cache(maxsize=2048)
+def command_steps(command: str) -> tuple[Step, ...]:
+    """The programs a command runs, in order, without preparation such as ``cd`` or ``export``.
+
+    Of a pipeline only the first program counts: the rest looks at its output.
+    """
+    text = _HEREDOC.sub(" ", command[:_MAX_COMMAND].replace("\\\n", " "))
+    steps: list[Step] = []
+    directory = ""
+    exported: tuple[str, ...] = ()
+    for words in _simple_commands(text):
+        if words[0] in {"cd", "pushd"} and len(words) == 2:
+            directory = words[1]
+        elif words[0] == "export":
+            exported = (*exported, *words[1:])
+        elif (step := _step(words)) is not None:
+            steps.append(replace(step, lead=(*exported, *step.lead), directory=directory))
+    return tuple(steps)
+
+
+def _simple_commands(text: str) -> list[list[str]]:
+    """Word lists of the commands of a line, first of each pipeline."""
+    commands: list[list[str]] = [[]]
+    piped = False
+    for word in _words(_REDIRECTION.sub(" ", text)):
+        if word in {"&&", ";", "||", "&", "|", "|&", ";;", "\n"}:
+            piped = word in {"|", "|&"}
+            if not piped:
+                commands.append([])
+        elif not piped:
+            commands[-1].append(word)
+    return [words for words in commands if words]
+
+
+def _words(text: str) -> list[str]:
+    lexer = shlex.shlex(text.replace("\n", " ; "), posix=True, punctuation_chars=";&|")
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        return list(lexer)
+    except ValueError:  # unbalanced quotes: a plain split still names the program
+        return text.split()
+
+
+def _step(command: list[str]) -> Step | None:
+    words = _unwrapped(command)
+    lead = tuple(command[: len(command) - len(words)])
+    if not words or words[0] in _PREPARATION:
+        return None
+    program = PurePosixPath(words[0].strip("(){}")).name
+    rest = words[1:]
+    if not program:
+        return None
+    if _INTERPRETERS.fullmatch(program):
+        program, rest = _interpreted(program, rest)
+    subcommand = "" if _NO_SUBCOMMAND.fullmatch(program) else _subcommand(rest)
+    if PurePosixPath(subcommand).suffix and program not in _DOTTED_SUBCOMMANDS:
+        subcommand = ""
+    targets = frozenset(word for word in rest if _is_target(word, subcommand))
+    return Step(f"{program} {subcommand}".strip(), targets, tuple(words), lead)
+
+
+def _unwrapped(words: list[str]) -> list[str]:
+    """Without environment assignments, ``sudo``, ``timeout 60``, ``uv run`` and the like."""
+    while words:
+        if _ASSIGNMENT.match(words[0]):
+            words = words[1:]
+        elif words[0] in _WRAPPERS:
+            words = _without_flags(words[1:])
+        elif words[0] == "timeout":
+            words = _without_flags(words[1:])[1:]
+        elif tuple(words[:2]) in _RUNNERS:
+            words = _without_flags(words[2:])
+        else:
+            break
+    return words
+
+
+def _without_flags(words: list[str]) -> list[str]:
+    while words and words[0].startswith("-"):
+        words = words[1:]
+    return words
+
+
+def _interpreted(program: str, rest: list[str]) -> tuple[str, list[str]]:
+    """``python -m pytest x`` is ``pytest``; ``node build.js`` is ``node build.js``."""
+    if program.startswith(("python", "pypy")) and "-m" in rest[:3]:
+        module = rest[rest.index("-m") + 1 :]
+        return (module[0], module[1:]) if module else (program, [])
+    script = _without_flags(rest)
+    if script and rest and not rest[0].startswith("-"):
+        return f"{program} {PurePosixPath(script[0]).name}", script[1:]
+    return program, []
+
+
+def _subcommand(rest: list[str]) -> str:
+    skip = False
+    for word in rest:
+        if skip:
+            skip = False
+        elif word in {"-C", "-c", "--git-dir", "-n", "--namespace", "--prefix", "-f"}:
+            skip = True
+        elif not word.startswith("-"):
+            return word if _SUBCOMMAND.fullmatch(word) else ""
+    return ""
+
+
+def _is_target(word: str, subcommand: str) -> bool:
+    if word.startswith("-") or word == subcommand:
+        return False
+    return "/" in word or PurePosixPath(word).suffix != ""
+
+
+def related(failed: tuple[Step, ...], later: tuple[Step, ...]) -> bool:
+    """Whether ``later`` tries again what ``failed`` was for.
+
+    That is the last step of ``failed``; naming wholly different files is another matter, except
+    for git, where other paths and remotes are how one puts it right.
+    """
+    if not failed:
+        return False
+    goal = failed[-1]
+    return any(step.intent == goal.intent and _same_targets(goal, step) for step in later)
+
+
+def _same_targets(goal: Step, step: Step) -> bool:
+    if goal.intent.startswith("git ") or not goal.targets or not step.targets:
+        return True
+    return bool(goal.targets & step.targets)

@@ -1,0 +1,203 @@
+"""Executions kept as evidence: the record, its redacted lines, and how far a file was read."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from synthorg_tui.executions.models import Execution, SourceRef
+from synthorg_tui.persistence.database import Database
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The redacted transcript lines that a reference names.
+
+    ``path`` is where the transcript was read; the lines come from the store, so they are there
+    even when the file is gone.
+    """
+
+    ref: SourceRef
+    path: str
+    lines: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileMark:
+    """What was seen of a transcript file at its last import; equal marks need no new reading."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    digest: str
+
+
+class ExecutionStore(Protocol):
+    """Keeps executions; saving one again replaces it."""
+
+    async def save(self, execution: Execution, lines: Sequence[str], mark: FileMark) -> None:
+        """Keep the record with its complete, redacted lines (compressed) and the file's mark."""
+        ...
+
+    async def get(self, execution_id: str) -> Execution | None:
+        """The record, or ``None``."""
+        ...
+
+    async def excerpt(self, ref: SourceRef, *, context: int = 0) -> Excerpt | None:
+        """The lines named, with ``context`` lines around; ``None`` when they aren't there."""
+        ...
+
+    async def marks(self) -> dict[str, FileMark]:
+        """The marks of all imported files by path."""
+        ...
+
+    async def count(self) -> int:
+        """How many executions are kept."""
+        ...
+
+    async def ids(self) -> tuple[str, ...]:
+        """The ids of all executions, in order."""
+        ...
+
+    async def projects(self) -> tuple[str, ...]:
+        """The folders of the projects that executions belong to, in order."""
+        ...
+
+
+BLOCK_LINES = 500
+
+
+class DuckDBExecutionStore:
+    """Executions in the store's database, their lines compressed with zstandard."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def save(self, execution: Execution, lines: Sequence[str], mark: FileMark) -> None:
+        """Keep the record with its complete, redacted lines and the file's mark."""
+        record, blocks = await asyncio.to_thread(_pack, execution, tuple(lines))
+        head = (execution.id, execution.agent_id, execution.project, mark.path, len(lines), record)
+
+        def work(db: "duckdb.DuckDBPyConnection") -> None:
+            db.execute("INSERT OR REPLACE INTO executions VALUES (?, ?, ?, ?, ?, ?)", head)
+            db.execute("DELETE FROM execution_lines WHERE execution_id = ?", [execution.id])
+            if blocks:
+                db.execute(
+                    "INSERT INTO execution_lines SELECT ?, unnest(?::BIGINT[]), "
+                    "unnest(?::BIGINT[]), unnest(?::BLOB[])",
+                    [execution.id, *map(list, zip(*blocks, strict=True))],
+                )
+            db.execute(
+                "INSERT OR REPLACE INTO file_marks VALUES (?, ?, ?, ?)",
+                [mark.path, mark.size, mark.mtime_ns, mark.digest],
+            )
+
+        await self._database.write(work)
+
+    async def get(self, execution_id: str) -> Execution | None:
+        """The record, or ``None``."""
+        row = await self._database.read(
+            lambda db: db.execute(
+                "SELECT record FROM executions WHERE id = ?", [execution_id]
+            ).fetchone()
+        )
+        return None if row is None else await asyncio.to_thread(_unpack_record, row[0])
+
+    async def excerpt(self, ref: SourceRef, *, context: int = 0) -> Excerpt | None:
+        """The lines named, with ``context`` lines around; ``None`` when they aren't there."""
+        first, last = max(1, ref.first_line - context), ref.last_line + context
+
+        def work(db: "duckdb.DuckDBPyConnection") -> tuple[str, list[tuple[int, bytes]]] | None:
+            head = db.execute(
+                "SELECT path, line_count FROM executions WHERE id = ?", [ref.execution_id]
+            ).fetchone()
+            if head is None or ref.last_line > head[1]:
+                return None
+            blocks = db.execute(
+                "SELECT first_line, lines FROM execution_lines WHERE execution_id = ? "
+                "AND first_line <= ? AND last_line >= ? ORDER BY first_line",
+                [ref.execution_id, last, first],
+            ).fetchall()
+            return head[0], blocks
+
+        found = await self._database.read(work)
+        if found is None:
+            return None
+        path, blocks = found
+        lines = await asyncio.to_thread(_unpack_lines, blocks, first, last)
+        return Excerpt(ref=ref, path=path, lines=lines)
+
+    async def marks(self) -> dict[str, FileMark]:
+        """The marks of all imported files by path."""
+        rows = await self._database.read(
+            lambda db: db.execute("SELECT path, size, mtime_ns, digest FROM file_marks").fetchall()
+        )
+        return {row[0]: FileMark(*row) for row in rows}
+
+    async def count(self) -> int:
+        """How many executions are kept."""
+        row = await self._database.read(
+            lambda db: db.execute("SELECT count(*) FROM executions").fetchone()
+        )
+        return int(row[0]) if row else 0
+
+    async def ids(self) -> tuple[str, ...]:
+        """The ids of all executions, in order."""
+        rows = await self._database.read(
+            lambda db: db.execute("SELECT id FROM executions ORDER BY id").fetchall()
+        )
+        return tuple(row[0] for row in rows)
+
+    async def projects(self) -> tuple[str, ...]:
+        """The folders of the projects that executions belong to, in order."""
+        rows = await self._database.read(
+            lambda db: db.execute(
+                "SELECT DISTINCT project FROM executions WHERE project IS NOT NULL ORDER BY project"
+            ).fetchall()
+        )
+        return tuple(row[0] for row in rows)
+
+
+def _pack(execution: Execution, lines: Sequence[str]) -> tuple[bytes, list[tuple[int, int, bytes]]]:
+    import zstandard
+
+    compressor = zstandard.ZstdCompressor(level=3)
+    blocks = [
+        (
+            start + 1,
+            min(start + BLOCK_LINES, len(lines)),
+            compressor.compress(_join(lines[start : start + BLOCK_LINES])),
+        )
+        for start in range(0, len(lines), BLOCK_LINES)
+    ]
+    return compressor.compress(execution.model_dump_json().encode()), blocks
+
+
+def _join(lines: Sequence[str]) -> bytes:
+    """Lines hold no newline; lone surrogates of damaged transcripts are kept."""
+    return "\n".join(line.rstrip("\n") for line in lines).encode("utf-8", "surrogatepass")
+
+
+def _unpack_record(record: bytes) -> Execution:
+    import zstandard
+
+    return Execution.model_validate_json(zstandard.ZstdDecompressor().decompress(record))
+
+
+def _unpack_lines(
+    blocks: Sequence[tuple[int, bytes]], first: int, last: int
+) -> tuple[tuple[int, str], ...]:
+    import zstandard
+
+    unpack = zstandard.ZstdDecompressor().decompress
+    return tuple(
+        (number, line)
+        for start, data in blocks
+        for number, line in enumerate(
+            unpack(data).decode("utf-8", "surrogatepass").split("\n"), start
+        )
+        if first <= number <= last
+    )

@@ -1,0 +1,1 @@
+"""Memories of an execution, made without any model."""

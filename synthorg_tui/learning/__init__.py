@@ -1,0 +1,1 @@
+"""Lessons out of executions: found, drafted, worded, compared across agents."""

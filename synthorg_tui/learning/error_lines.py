@@ -1,0 +1,143 @@
+"""What an error output is about: the call itself, or the code that the call examined."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from synthorg_tui.executions.commands import Step
+from synthorg_tui.executions.output_lines import clean_output, headline, one_line
+
+MAX_ERROR = 160
+_MAX_HINT = 200
+
+
+class ErrorKind(StrEnum):
+    """What has to change: the call, a name in it that isn't there, or the code examined."""
+
+    CALL = "call"
+    NAME = "name"
+    CODE = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class CallError:
+    """What a failed call said: the telling line, and what it advised (may be empty)."""
+
+    line: str
+    hint: str
+    kind: ErrorKind
+
+
+_CALL = re.compile(
+    r"did you mean|unrecogni[sz]ed|\bunknown\b|\billegal\b|unsupported|ambiguous"
+    r"|\b(?:invalid|unexpected|missing|no such|bad|extra|duplicate)\s(?:\S+\s)?"
+    r"(?:option|flag|argument|command|subcommand|parameter|switch|operand|script|target|task)"
+    r"|\brequires?\b|\brequired\b|\bmust\b|\bneeds? to\b|\bnot installed\b"
+    r"|\bplease (?!report|see|file|open|consider)"
+    r"|no module named|cannot find (?:module|package)|could ?n[o']t (?:resolve|connect|lock)"
+    r"|not recogni[sz]ed|permission denied|not permitted|access denied|unauthori[sz]ed|forbidden"
+    r"|authenticat|not logged in|log ?in\b|credentials?\b|externally[- ]managed|already exists"
+    r"|already (?:in use|running|checked out)|address in use|refused|not a git repository"
+    r"|no upstream|\brejected\b|\blocked\b|\bbeyond\b|\bignored by\b|\bnot set\b|not configured"
+    r"|unstaged|uncommitted|untracked|not clean|diverg|unrelated histories|read-only"
+    r"|non-interactive|not a tty|no space left|unable to|\binstead\b|timed out"
+    r"|\buse the\b|could not determine|\bis missing\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(
+    r"command not found|not found|no such file|no such|does ?n[o']t exist|did not match any"
+    r"|could ?n[o']t find|cannot (?:find|access|stat|open)|no matching",
+    re.IGNORECASE,
+)
+_CODE = re.compile(
+    r"\b(?:Type|Attribute|Name|Syntax|Assertion|Reference|Key|Index|Indentation|Compile|Match"
+    r"|Argument|FunctionClause|Undefined\w*)Error\b|\bassert(?:ion)?\b|\bundefined\b|undeclared"
+    r"|error TS\d|error\[E\d|\bunused\b|mismatched|has no attribute|unresolved|expected .+ "
+    r"(?:got|but|found)|\b\d+ (?:tests?|failures?|errors?|problems?)\b"
+    r"|\b\d+ failed(?:,|$| in )|^FAILED\b|^\d+\) ",
+    re.IGNORECASE,
+)
+_VERDICT = re.compile(
+    r"(?:pytest|py\.test|tox|nox|unittest|mypy|pyright|ruff|flake8|pylint|black|isort|eslint|tsc"
+    r"|jest|vitest|mocha|prettier|biome|playwright|cypress|rspec|rake|phpunit|phpstan|make|cmake"
+    r"|ninja|mvn|mvnw|gradle|gradlew|bazel|gcc|g\+\+|clang|clang\+\+|javac|rustc|shellcheck|node"
+    r"|deno|ruby|perl|php|bash|sh|zsh|python[\d.]*|pypy[\d.]*)(?: .*)?"
+    r"|mix (?:test|credo|compile|format|dialyzer|run|check|precommit)"
+    r"|(?:cargo|go|dotnet|swift|zig|bun) (?:test|build|check|clippy|run|fmt|vet)"
+    r"|(?:npm|yarn|pnpm) (?:run|test|start|build|t)"
+)
+"""Programs that run or examine code: what they complain of is mostly the code."""
+_ADVICE = re.compile(
+    r"hint:|\buse\b|\btry\b|\brun\b|\bplease\b|did you mean|\binstall\b|you (?:can|may|should|need)"
+    r"|\binstead\b|^to (?:push|fix|add|set|enable|allow|continue)\b",
+    re.IGNORECASE,
+)
+_TURN_OFF = re.compile(r"turn this message off|advice\.|git config|^See\b", re.IGNORECASE)
+_EXIT = re.compile(r"^(?:Error: )?(?:Exit code|Process exited with code)\b")
+_STRONG = re.compile(r"\bfatal:|\berror\b|\*\* \(|\w(?:Error|Exception)\b", re.IGNORECASE)
+_LEAD = re.compile(
+    r"^(?:(?:fatal|error|ERROR|Error|\w+: error|(?:ba|z)?sh(?:: (?:line )?\d+)?):\s*"
+    r"|(?:E|npm (?:ERR!|error)|\*\* \([\w.]+\)|!)\s+)+"
+)
+
+
+def read_error(output: str, step: Step) -> CallError | None:
+    """The error of a failed step; ``None`` when the output has no line that tells what it is."""
+    lines = _lines(output)
+    line = _telling(lines) or headline(output)
+    text = one_line(_LEAD.sub("", line.strip("✖×❌ ")), MAX_ERROR).rstrip(" .:")
+    if not re.search(r"[A-Za-z]{3}", text):
+        return None
+    return CallError(text, _hint(lines, line), _kind(line, step))
+
+
+def _lines(output: str) -> list[str]:
+    stripped = (line.strip(" \t│┃|>~^") for line in clean_output(output).splitlines())
+    return [line for line in stripped if line and not _EXIT.match(line)]
+
+
+def _telling(lines: list[str]) -> str:
+    """The first line that speaks of the call, one that says it is an error before others."""
+    about = [line for line in lines if _about_call(line)]
+    return next((line for line in about if _STRONG.search(line)), next(iter(about), ""))
+
+
+def _about_call(line: str) -> bool:
+    told = _CALL.search(line) or _NAME.search(line)
+    return told is not None and not _CODE.search(line) and not line.lower().startswith("hint:")
+
+
+def _kind(line: str, step: Step) -> ErrorKind:
+    if _CODE.search(line):
+        return ErrorKind.CODE
+    if _CALL.search(line):
+        return ErrorKind.CALL
+    if _NAME.search(line):
+        return ErrorKind.NAME
+    return ErrorKind.CODE if _VERDICT.fullmatch(step.intent) else ErrorKind.CALL
+
+
+def _hint(lines: list[str], telling: str) -> str:
+    """What the tool advises right after the telling line, with a command it announces."""
+    start = next((place for place, line in enumerate(lines) if line == telling), len(lines))
+    for place, line in enumerate(lines[start + 1 : start + 8], start + 1):
+        if _ADVICE.search(line) and not _TURN_OFF.search(line):
+            announces = line.endswith((":", " use", " run")) and place + 1 < len(lines)
+            whole = f"{line} {lines[place + 1]}" if announces else line
+            bare = re.sub(r"^\W*(?:(?:hint|error|note|help):\s*)?", "", whole, flags=re.IGNORECASE)
+            return one_line(bare, _MAX_HINT)
+    return ""
+
+
+_VARIABLE = re.compile(
+    r"https?://[^\s'\"]+|(?:~|\.{1,2})?(?:/?[\w.@+-]+)?(?:/[\w.@+<>-]+)+/?"
+    r"|\b[0-9a-f]{7,40}\b|\b\d+(?:\.\d+)*\b"
+)
+
+
+def signature(line: str, values: Iterable[str] = ()) -> str:
+    """The error line without what differs each time: paths, addresses, numbers, ``values``."""
+    for value in sorted(filter(None, values), key=len, reverse=True):
+        line = re.sub(rf"(?<![\w-]){re.escape(value)}(?![\w-])", "<>", line)
+    return " ".join(_VARIABLE.sub("<>", line).casefold().split())

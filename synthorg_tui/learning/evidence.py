@@ -1,0 +1,71 @@
+"""Lessons that count already and come up again: more evidence, and more certainty."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from synthorg_tui.curation.models import Lesson, LessonKind
+from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus, find, put
+from synthorg_tui.learning.drafting import merged
+from synthorg_tui.memory.extensions import MemoryAdmin, MemoryEdit
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+ACTOR = "learn"
+
+
+class LessonEvidence:
+    """Adds what was seen again to the skill in force; decides nothing and writes no file.
+
+    Args:
+        ledger: The skills in force.
+        desk: The memories, whose confidence rises.
+        deciding: Held while a decision is taken.
+    """
+
+    def __init__(self, *, ledger: SkillRegistry, desk: MemoryAdmin, deciding: asyncio.Lock) -> None:
+        self._ledger = ledger
+        self._desk = desk
+        self._deciding = deciding
+
+    async def seen_again(self, lesson: Lesson) -> bool:
+        """Whether a skill in force was drawn from the same lesson; it then has its evidence."""
+        async with self._deciding:
+            same = [each for each in await self._ledger.active() if each.lesson_key == lesson.key]
+            for record in same:
+                await self._add(record, lesson)
+        return bool(same)
+
+    async def _add(self, record: RegisteredSkill, lesson: Lesson) -> None:
+        """The memories first: cut short there, the evidence is new the next time, too."""
+        together = merged(_lesson(record, lesson), lesson)
+        if together.recurrence == record.recurrence and together.evidence == record.evidence:
+            return
+        confidence = max(record.proposal.confidence, together.proposal.confidence)
+        for memory_id in record.memory_ids:
+            if any(entry.id == memory_id for entry in await self._desk.lookup(memory_id)):
+                change = MemoryEdit(confidence=confidence)
+                await self._desk.edit(memory_id, change, actor=ACTOR)
+
+        def work(db: "Connection") -> None:
+            present = find(db, record.path)
+            if present is not None and present.status is SkillStatus.ACTIVE:
+                proposal = present.proposal.model_copy(update={"confidence": confidence})
+                gained = {"proposal": proposal, "evidence": together.evidence}
+                put(db, present.model_copy(update=gained))
+
+        await self._ledger.change(work)
+
+
+def _lesson(record: RegisteredSkill, lesson: Lesson) -> Lesson:
+    """The lesson that a skill stands for, as far as it matters for more evidence."""
+    return Lesson(
+        key=lesson.key,
+        kind=record.kind or LessonKind.FAILURE,
+        agent_id=record.agent_id,
+        task_id=lesson.task_id,
+        proposal=record.proposal,
+        grounded=record.proposal,
+        authors={},
+        evidence=record.evidence,
+    )

@@ -1,0 +1,271 @@
+"""Proposes to give every agent what several of them have learnt. It proposes and stores nothing."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Container, Iterable, Sequence
+from datetime import timedelta
+from typing import Final, Self
+
+from pydantic import AwareDatetime, Field, model_validator
+
+from synthorg_tui.approvals.models import ApprovalItem, RiskLevel
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.text import counted
+from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.curation import models
+from synthorg_tui.curation.inbox import metadata_of, title_of
+from synthorg_tui.curation.models import (
+    WORDED_FIELDS,
+    Author,
+    Evidence,
+    Lesson,
+    LessonKind,
+    ProceduralMemoryProposal,
+    ProceduralMemoryScope,
+)
+from synthorg_tui.curation.supersession import (
+    ExistingSkill,
+    Supersession,
+    SupersessionVerdict,
+    compare_all,
+)
+from synthorg_tui.learning.patterns import (
+    Trajectory,
+    TrajectoryAggregator,
+    TrajectoryPattern,
+    certainty,
+)
+from synthorg_tui.memory.config import EvolverConfig
+from synthorg_tui.memory.errors import MemoryConfigError
+
+EVOLVER: Final = "AutonomousSkillEvolver"
+PROMOTION: Final = "skill_evolver:org_promotion"
+CONFLICT: Final = "skill_evolver:conflict"
+TAGS: Final = ("evolver-generated", "org-scope")
+
+_MAX_RATIONALE: Final = 2000
+_MAX_EVIDENCE: Final = 100
+
+_log = logging.getLogger(__name__)
+
+
+class EvolverReport(FrozenModel):
+    """What one cycle looked at and proposes.
+
+    ``items`` are in no queue yet. Of the patterns that came to nothing, ``few_agents`` were met
+    by too few, ``uncertain`` ones are not certain enough, ``known`` ones are what every agent is
+    given already, ``decided`` ones had their decision, and ``over_limit`` ones wait for another
+    cycle.
+    """
+
+    cycle_id: NotBlankStr
+    window_start: AwareDatetime
+    window_end: AwareDatetime
+    trajectories: int = Field(default=0, ge=0)
+    patterns: int = Field(default=0, ge=0)
+    items: tuple[ApprovalItem, ...] = ()
+    few_agents: int = Field(default=0, ge=0)
+    uncertain: int = Field(default=0, ge=0)
+    known: int = Field(default=0, ge=0)
+    decided: int = Field(default=0, ge=0)
+    over_limit: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _validate_window(self) -> Self:
+        if self.window_end < self.window_start:
+            raise ValueError("window_end must be >= window_start")
+        return self
+
+    @property
+    def conflicts(self) -> int:
+        """How many items need a choice between two lessons."""
+        return sum(item.action_type == CONFLICT for item in self.items)
+
+
+class AutonomousSkillEvolver:
+    """Turns what many agents met into proposals for a person.
+
+    It is given everything it looks at and hands back what it proposes: it has no store, no queue
+    and no way to write to either.
+    """
+
+    def __init__(self, config: EvolverConfig, clock: Clock) -> None:
+        # The setting has one value; a copy made past its validation must not get further.
+        if config.requires_human_approval is not True:
+            raise MemoryConfigError("requires_human_approval can't be switched off")
+        self._config = config
+        self._clock = clock
+
+    def evolve(
+        self,
+        trajectories: Iterable[Trajectory],
+        existing: Sequence[ExistingSkill],
+        *,
+        decided: Container[str] = (),
+    ) -> EvolverReport:
+        """One cycle.
+
+        Args:
+            trajectories: Of all agents; those outside the configured window don't count.
+            existing: What every agent is given already.
+            decided: Ids of items that need not be proposed again.
+        """
+        end = self._clock.now()
+        start = end - timedelta(days=self._config.window_days)
+        report = EvolverReport(
+            cycle_id=f"cycle-{end:%Y%m%dT%H%M%S.%f}", window_start=start, window_end=end
+        )
+        if not self._config.enabled:
+            _tell(models.SKILL_EVOLVER_DISABLED, report.cycle_id)
+            return report
+        _tell(models.SKILL_EVOLVER_CYCLE_START, report.cycle_id)
+        seen = [each for each in trajectories if start <= each.at <= end]
+        aggregator = TrajectoryAggregator(self._config.min_agents_seen_pattern)
+        patterns = aggregator.aggregate(seen)
+        report = report.model_copy(
+            update={
+                "trajectories": len(seen),
+                "patterns": len(patterns),
+                "few_agents": aggregator.last_skipped_count,
+            }
+        )
+        report = self._proposed(report, patterns, existing, decided)
+        _tell(models.SKILL_EVOLVER_CYCLE_COMPLETE, report.cycle_id, items=len(report.items))
+        return report
+
+    def _proposed(
+        self,
+        report: EvolverReport,
+        patterns: Sequence[TrajectoryPattern],
+        existing: Sequence[ExistingSkill],
+        decided: Container[str],
+    ) -> EvolverReport:
+        items: list[ApprovalItem] = []
+        counts = dict.fromkeys(("uncertain", "known", "decided", "over_limit"), 0)
+        for pattern in patterns:
+            confidence = certainty(pattern.by_agent)
+            if confidence < self._config.min_confidence_for_org_promotion:
+                counts["uncertain"] += 1
+                continue
+            proposal = _proposal(pattern, confidence)
+            compared = compare_all(proposal, existing)
+            if any(each.is_repeat for each in compared):
+                counts["known"] += 1
+                continue
+            item = _item(pattern, proposal, compared, report)
+            if item.id in decided:
+                counts["decided"] += 1
+            elif len(items) >= self._config.max_proposals_per_cycle:
+                counts["over_limit"] += 1
+            else:
+                items.append(item)
+                _tell_item(item)
+        return report.model_copy(update={**counts, "items": tuple(items)})
+
+
+def _item(
+    pattern: TrajectoryPattern,
+    proposal: ProceduralMemoryProposal,
+    compared: Sequence[Supersession],
+    report: EvolverReport,
+) -> ApprovalItem:
+    replaced = _ids(compared, SupersessionVerdict.FULL)
+    against = _ids(compared, SupersessionVerdict.CONFLICT)
+    pattern_id = hashlib.sha256(pattern.key.encode()).hexdigest()[:12]
+    lesson = _lesson(pattern, pattern_id, proposal, (*against, *replaced))
+    figures = f"{_agents(pattern)}, {pattern.occurrences} of {pattern.attempts} runs."
+    return ApprovalItem(
+        id=f"{'conflict' if against else 'org'}-{pattern_id}",
+        action_type=CONFLICT if against else PROMOTION,
+        title=title_of(lesson),
+        description=f"{figures} {_consequence(against, replaced)}",
+        requested_by=EVOLVER,
+        risk_level=RiskLevel.HIGH if against else RiskLevel.MEDIUM,
+        created_at=report.window_end,
+        metadata=metadata_of(lesson)
+        | {
+            "cycle_id": report.cycle_id,
+            "pattern_id": pattern_id,
+            "supersedes": json.dumps(replaced),
+            "conflicts": json.dumps(against),
+            "agents": json.dumps(pattern.agents),
+        },
+        payload=lesson.model_dump_json(),
+    )
+
+
+def _agents(pattern: TrajectoryPattern) -> str:
+    return counted(len(pattern.agents), "agent")
+
+
+def _consequence(against: Sequence[str], replaced: Sequence[str]) -> str:
+    if against:
+        return (
+            "It contradicts what every agent is given for the same situation: approving puts it "
+            "in that one's place, rejecting keeps that one."
+        )
+    if replaced:
+        return "Approving gives it to every agent, in the place of what it says better."
+    return "Approving gives it to every agent."
+
+
+def _proposal(pattern: TrajectoryPattern, confidence: float) -> ProceduralMemoryProposal:
+    """The lesson of the latest run, with how many it stands on and how certain it is."""
+    draft = max(pattern.trajectories, key=lambda each: each.at).draft
+    figures = (
+        f"{_agents(pattern)} learnt it, in {pattern.occurrences} of the "
+        f"{pattern.attempts} runs that came to it."
+    )
+    rationale = f"{draft.rationale[: _MAX_RATIONALE - len(figures) - 1]} {figures}"
+    return draft.model_copy(
+        update={
+            "rationale": rationale,
+            "confidence": round(confidence, 4),
+            "tags": tuple(dict.fromkeys((*TAGS, *draft.tags)))[:20],
+            "scope": ProceduralMemoryScope.ORG,
+        }
+    )
+
+
+def _lesson(
+    pattern: TrajectoryPattern,
+    pattern_id: str,
+    proposal: ProceduralMemoryProposal,
+    supersedes: tuple[str, ...],
+) -> Lesson:
+    proposal = proposal.model_copy(update={"supersedes": supersedes})
+    return Lesson(
+        key=pattern.key,
+        kind=LessonKind.EVOLVED,
+        agent_id=EVOLVER,
+        task_id=pattern_id,
+        proposal=proposal,
+        grounded=proposal,
+        authors=dict.fromkeys(WORDED_FIELDS, Author.EVIDENCE),
+        evidence=_evidence(pattern),
+    )
+
+
+def _evidence(pattern: TrajectoryPattern) -> tuple[Evidence, ...]:
+    """The latest occurrences, oldest first; not all of hundreds."""
+    ordered = sorted(pattern.trajectories, key=lambda each: each.at)
+    return tuple(evidence for each in ordered for evidence in each.evidence)[-_MAX_EVIDENCE:]
+
+
+def _ids(compared: Iterable[Supersession], verdict: SupersessionVerdict) -> tuple[str, ...]:
+    return tuple(each.existing.id for each in compared if each.verdict is verdict)
+
+
+def _tell_item(item: ApprovalItem) -> None:
+    is_conflict = item.action_type == CONFLICT
+    event = (
+        models.SKILL_EVOLVER_CONFLICT_DETECTED
+        if is_conflict
+        else models.SKILL_EVOLVER_PROPOSAL_EMITTED
+    )
+    _tell(event, item.metadata["cycle_id"], item_id=item.id)
+
+
+def _tell(event: str, cycle_id: str, **details: object) -> None:
+    _log.info("%s %s", event, cycle_id, extra={"event": event, "cycle_id": cycle_id, **details})

@@ -1,0 +1,336 @@
+"""How a call that worked differs from the one that had failed.
+
+Finds the mistakes of a run that a later call put right and that could be made again.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import PurePosixPath
+
+from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.executions.commands import Step, command_steps, related
+from synthorg_tui.executions.models import SHELL_TOOLS, Execution, Recovery, ToolCall
+from synthorg_tui.learning.error_lines import CallError, ErrorKind, read_error, signature
+
+MAX_WORDS = 6
+"""A call that differs in more words is another call, not a correction."""
+_MAX_WORD = 80
+
+
+@dataclass(frozen=True, slots=True)
+class CallChange:
+    """What was done differently in a step.
+
+    ``prefix`` is what paths of the failed step begin with and those of the working one don't.
+    ``directory`` is where the working one ran, when only that one went there; ``other_program``
+    says that another program did it.
+    """
+
+    dropped: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    lead_dropped: tuple[str, ...] = ()
+    lead_added: tuple[str, ...] = ()
+    directory: str = ""
+    prefix: str = ""
+    other_program: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the two steps are the same call."""
+        return self == CallChange()
+
+    @property
+    def only_names(self) -> bool:
+        """Whether nothing but names (of files, branches, services) was put in place of others."""
+        words = (*self.dropped, *self.added)
+        flags = any(word.startswith("-") for word in words)
+        elsewhere = self.lead_added or self.lead_dropped or self.directory or self.other_program
+        return bool(words) and not (flags or self.prefix or elsewhere)
+
+
+def change_between(failed: Step, worked: Step) -> CallChange | None:
+    """The change, or ``None`` when the calls differ too much, or in text that was made up."""
+    dropped, added = _difference(failed.words, worked.words)
+    lead_dropped, lead_added = _difference(failed.lead, worked.lead)
+    prefix = _common_prefix(dropped, added)
+    if prefix:
+        dropped = tuple(word for word in dropped if word.startswith(prefix))
+        added = tuple(word for word in added if f"{prefix}{word}" in dropped)
+    words = (*dropped, *added, *lead_dropped, *lead_added)
+    if len(words) > MAX_WORDS or any(_made_up(word) for word in words):
+        return None
+    directory = worked.directory if worked.directory != failed.directory else ""
+    other = failed.words[:1] != worked.words[:1]
+    return CallChange(dropped, added, lead_dropped, lead_added, directory, prefix, other)
+
+
+def _difference(
+    before: tuple[str, ...], after: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Words left out and words put in; a word that only moved is neither."""
+    dropped: list[str] = []
+    added: list[str] = []
+    for kind, first, last, start, end in SequenceMatcher(
+        None, before, after, autojunk=False
+    ).get_opcodes():
+        if kind != "equal":
+            dropped += before[first:last]
+            added += after[start:end]
+    return (
+        tuple(word for word in dropped if word not in added),
+        tuple(word for word in added if word not in dropped),
+    )
+
+
+def _made_up(word: str) -> bool:
+    """Inline code, messages and the like: nothing of it holds for the next time."""
+    return len(word) > _MAX_WORD * 2 or any(mark in word for mark in "\n\r;{}()$`") or " " in word
+
+
+def _common_prefix(dropped: tuple[str, ...], added: tuple[str, ...]) -> str:
+    """What all paths that were written otherwise begin with too much."""
+    prefixes = {
+        before[: -len(after)]
+        for before in dropped
+        for after in added
+        if before != after and "/" in before and before.endswith(f"/{after}")
+    }
+    whole = {prefix for prefix in prefixes if PurePosixPath(prefix).parts}
+    return next(iter(whole)) if len(whole) == 1 else ""
+
+
+MAX_BETWEEN = 15
+"""Calls between a failure and its answer; with more it is hard to say what made it good."""
+_MAX_SETUP = 3
+_SETUP = re.compile(
+    r"(?:npm|pnpm|yarn|bun|pip|pip3|uv|poetry|pdm|cargo|gem|bundle|brew|apt|apt-get|dnf|apk|conda"
+    r"|composer|go|mix|rustup|rails|pre-commit|playwright|terraform|flutter|pod|dotnet|nix|mise"
+    r"|asdf|nvm|corepack|pipx) (?:install|i|ci|add|get|sync|update|deps\.get|ecto\.\w+|setup"
+    r"|restore|init|mod|tool|generate|use|enable|venv|lock|local\.\w+|pub|db:\w+|download)"
+    r"|git (?:fetch|pull|stash|config|init|submodule|remote|rebase|checkout|switch|add|lfs"
+    r"|worktree|push|commit|merge|tag|branch)"
+    r"|(?:docker|docker-compose|podman) (?:compose|up|start|login|pull|network|volume|build)"
+    r"|(?:gh|aws|az|gcloud|npm|heroku|fly|vercel|kubectl|firebase) (?:auth|login|sso|config|use)"
+    r"|(?:systemctl|service|launchctl|pg_ctl|brew) (?:start|restart|services|enable|\w+)"
+    r"|mkdir|chmod|chown|touch|ln|createdb|ssh-add|ssh-keyscan|corepack|virtualenv|direnv \w+"
+    r"|(?:python[\d.]* )?venv|alembic \w+|prisma \w+|make (?:install|setup|deps|init|bootstrap)"
+)
+"""Commands that prepare something for others."""
+_MANIFESTS = re.compile(
+    r"package\.json|pyproject\.toml|requirements[\w.-]*\.(?:txt|in)|setup\.(?:py|cfg)|mix\.exs"
+    r"|Cargo\.toml|go\.mod|Gemfile|pom\.xml|build\.gradle(?:\.kts)?|composer\.json|Pipfile|Podfile"
+    r"|environment\.ya?ml|pubspec\.yaml|deno\.jsonc?|[\w.-]+\.csproj|Brewfile|\.tool-versions"
+    r"|\.npmrc|\.python-version|\.nvmrc|\.env[\w.]*|\.gitignore|\.gitattributes"
+)
+"""Files that say what a project needs."""
+_MAX_ADDED_LINE = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A failed call and what put it right.
+
+    ``step`` and ``worked`` are the programs in question; ``change`` how they differ (empty when
+    only something had to come first). ``setup`` are commands that came first, ``needed`` the lines
+    added to a file that says what the project needs, with its name. ``skipped`` are programs of
+    the failed command that didn't run any more. ``resolved`` is the call that worked in the end.
+    """
+
+    failed: ToolCall
+    resolved: ToolCall
+    step: Step
+    worked: Step
+    error: CallError
+    change: CallChange
+    setup: tuple[Step, ...] = ()
+    needed: tuple[tuple[str, str], ...] = ()
+    skipped: tuple[Step, ...] = ()
+    distance: int = 0
+
+    @property
+    def advised(self) -> bool:
+        """Whether the error itself named the command that worked."""
+        text = " ".join(self.failed.output.split())
+        return bool(self.change.added) and " ".join(self.worked.words) in text
+
+
+def find_mistakes(execution: Execution) -> Iterator[Mistake]:
+    """The mistakes of a run, each failure once, in their order."""
+    position = {call.id: place for place, call in enumerate(execution.calls)}
+    seen: set[tuple[str, int]] = set()
+    for recovery in execution.recoveries:
+        place, end = position.get(recovery.failed_call), position.get(recovery.resolved_by)
+        if place is None or end is None or not _is_shell(execution.calls[place]):
+            continue
+        found = _mistake(execution.calls, recovery, place, end)
+        if found is None:
+            continue
+        same = (signature(found.error.line), end)
+        if same not in seen:
+            seen.add(same)
+            yield found
+
+
+def _mistake(calls: Sequence[ToolCall], recovery: Recovery, place: int, end: int) -> Mistake | None:
+    steps = command_steps(calls[place].arguments)
+    error = _error(calls[place], steps)
+    if error is None:
+        return None
+    last, gone = _last_and_gone(calls, steps, error, place, end)
+    if last != place or gone - last - 1 > MAX_BETWEEN:
+        return None  # it failed the same way once more: that later failure is the one to look at
+    paired = _paired(calls[place], calls[gone], calls[end])
+    if paired is None:
+        return None
+    step, worked = paired
+    needed, others = _edits(calls[last + 1 : gone])
+    if others:
+        return None
+    change = change_between(step, worked)
+    setup = _setup(calls, last, gone, worked)
+    found = Mistake(
+        failed=calls[place],
+        resolved=calls[end],
+        step=step,
+        worked=worked,
+        error=error,
+        change=change or CallChange(),
+        setup=setup,
+        needed=needed,
+        skipped=_skipped(steps, step),
+        distance=gone - last - 1,
+    )
+    return found if _teaches(found, change, whole=gone == end) else None
+
+
+def _teaches(found: Mistake, change: CallChange | None, *, whole: bool) -> bool:
+    """Whether the mistake is in the call or in what it needs, and it is known what put it right.
+
+    ``whole``: the error was gone with the call that worked, not with one that failed otherwise.
+    """
+    if found.error.kind is ErrorKind.CODE:
+        return False
+    if found.setup:
+        return change is not None or bool(found.needed)
+    if change is None or change.is_empty or not whole or found.needed:
+        return False
+    if found.error.kind is ErrorKind.NAME and change.only_names:
+        return False  # a misspelt or outdated name is an accident
+    return not (change.only_names and change.added and not _advised_words(found, change))
+
+
+def _advised_words(found: Mistake, change: CallChange) -> bool:
+    """Whether what was put in place of other names is what the error had asked for."""
+    return any(word in found.failed.output for word in change.added)
+
+
+def _error(call: ToolCall, steps: Sequence[Step]) -> CallError | None:
+    return read_error(call.output, steps[-1]) if steps else None
+
+
+def _last_and_gone(
+    calls: Sequence[ToolCall], steps: tuple[Step, ...], error: CallError, place: int, end: int
+) -> tuple[int, int]:
+    """Where the call failed with this error for the last time, and the attempt without it."""
+    last = place
+    for index in range(place + 1, end + 1):
+        call = calls[index]
+        if not _is_shell(call) or not related(steps, command_steps(call.arguments)):
+            continue
+        again = call.outcome is CallOutcome.FAILED and error.line in " ".join(call.output.split())
+        if not again:
+            return last, index
+        last = index
+    return last, end
+
+
+def _paired(failed: ToolCall, gone: ToolCall, resolved: ToolCall) -> tuple[Step, Step] | None:
+    """The step that failed and the same step of the attempt without the error.
+
+    Of a command with several, the one whose words the error repeats, else one that was changed.
+    """
+    before = command_steps(failed.arguments)
+    after = command_steps(gone.arguments) or command_steps(resolved.arguments)
+    if not before or not after:
+        return None
+    pairs = [
+        (_fit(step, other, failed.output), place, step, other)
+        for place, step in enumerate(before)
+        for other in after
+        if step.intent == other.intent
+    ]
+    if not pairs:
+        return before[-1], after[-1]
+    best = max(pairs, key=lambda pair: pair[:2])
+    return best[2], best[3]
+
+
+def _fit(step: Step, other: Step, output: str) -> tuple[int, bool, int]:
+    """How likely ``step`` is what failed, and ``other`` what took its place."""
+    told = sum(named(word, output) for word in step.words[1:])
+    shared = len({*step.words} & {*other.words})
+    return told, step.words != other.words, shared
+
+
+def named(word: str, output: str) -> bool:
+    """Whether an output names a word of a command, or the folder that it lies in."""
+    if len(word) <= 2 or (word.startswith("-") and word not in output):
+        return False
+    told = set(re.split(r"[\s'\"`:,()]+", output))
+    return any(each and (each == word or word.startswith(f"{each.rstrip('/')}/")) for each in told)
+
+
+def _edits(calls: Sequence[ToolCall]) -> tuple[tuple[tuple[str, str], ...], bool]:
+    """Lines added to files that say what the project needs, and whether others were changed."""
+    needed: list[tuple[str, str]] = []
+    others = False
+    for call in calls:
+        verb, _, path = call.intent.partition(" ")
+        if verb not in {"edit", "write"} or call.outcome is not CallOutcome.OK:
+            continue
+        name = PurePosixPath(path.replace("\\", "/")).name
+        if _MANIFESTS.fullmatch(name):
+            needed += [(name, line) for line in _added_lines(call)]
+        else:
+            others = True
+    return tuple(needed[:_MAX_SETUP]), others
+
+
+def _added_lines(call: ToolCall) -> list[str]:
+    try:
+        arguments = json.loads(call.arguments)
+        before, after = str(arguments["old_string"]), str(arguments["new_string"])
+    except (ValueError, KeyError, TypeError):
+        return []
+    old = {line.strip().rstrip(",") for line in before.splitlines()}
+    lines = (line.strip().rstrip(",") for line in after.splitlines())
+    return [line for line in lines if line and line not in old and len(line) <= _MAX_ADDED_LINE]
+
+
+def _setup(calls: Sequence[ToolCall], last: int, gone: int, worked: Step) -> tuple[Step, ...]:
+    """Successful preparations between the attempts, and those that the second begins with."""
+    found: dict[tuple[str, ...], Step] = {}
+    for call in calls[last + 1 : gone]:
+        if _is_shell(call) and call.outcome is CallOutcome.OK:
+            for each in command_steps(call.arguments):
+                if _SETUP.match(each.intent):
+                    found[each.words] = each
+    before = {each.words for each in command_steps(calls[last].arguments)}
+    for each in command_steps(calls[gone].arguments):
+        if each.words == worked.words:
+            break
+        if each.words not in before and _SETUP.match(each.intent):
+            found[each.words] = each
+    return tuple(found.values())[-_MAX_SETUP:]
+
+
+def _skipped(steps: Sequence[Step], failed: Step) -> tuple[Step, ...]:
+    place = next((place for place, step in enumerate(steps) if step is failed), None)
+    return () if place is None else tuple(steps[place + 1 :])
+
+
+def _is_shell(call: ToolCall) -> bool:
+    return call.tool.lower() in SHELL_TOOLS

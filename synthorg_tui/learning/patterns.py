@@ -1,0 +1,227 @@
+"""What agents went through, and what several of them went through alike.
+
+Lessons of single runs as trajectories, so that those of different agents can be compared.
+How certain it is that a pattern holds for every agent.
+"""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import cached_property
+from typing import Final, Self
+
+from pydantic import AwareDatetime, model_validator
+
+from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.curation.models import Evidence, Lesson, LessonKind, ProceduralMemoryProposal
+from synthorg_tui.curation.supersession import COMPATIBLE_ACTION, action_similarity
+
+
+class TrajectoryOutcome(StrEnum):
+    """How it went: something failed (and was put right, perhaps), or all of it worked."""
+
+    FAILURE = "failure"
+    SUCCESS = "success"
+
+
+class Trajectory(FrozenModel):
+    """How one run of one agent went through one situation.
+
+    ``situation`` is what the agent faced, whatever it then did. ``error_category`` says what went
+    wrong and what put it right; only a failure has one. ``tools`` are the calls of a success, in
+    order. ``draft`` is the lesson that this run alone gives, ``evidence`` what it stands on.
+    """
+
+    agent_id: NotBlankStr
+    situation: NotBlankStr
+    outcome: TrajectoryOutcome
+    error_category: NotBlankStr | None = None
+    tools: tuple[NotBlankStr, ...] = ()
+    at: AwareDatetime
+    draft: ProceduralMemoryProposal
+    evidence: tuple[Evidence, ...] = ()
+
+    @model_validator(mode="after")
+    def _validate_category(self) -> Self:
+        if (self.outcome is TrajectoryOutcome.FAILURE) != (self.error_category is not None):
+            raise ValueError("a failure needs an error_category, and nothing else has one")
+        return self
+
+    @property
+    def pattern(self) -> str:
+        """What it has in common with others that went the same way."""
+        if self.outcome is TrajectoryOutcome.FAILURE:
+            return f"failure:{self.error_category}"
+        return f"success:{json.dumps(self.tools)}"
+
+
+@dataclass(frozen=True)
+class TrajectoryPattern:
+    """Trajectories that went the same way.
+
+    ``faced`` counts for each agent how often it faced the situation, however that went.
+    """
+
+    key: str
+    trajectories: tuple[Trajectory, ...]
+    faced: Counter[str]
+
+    @cached_property
+    def agents(self) -> tuple[str, ...]:
+        """The agents that went this way, in order of appearance."""
+        return tuple(dict.fromkeys(each.agent_id for each in self.trajectories))
+
+    @property
+    def occurrences(self) -> int:
+        """How many trajectories went this way."""
+        return len(self.trajectories)
+
+    @property
+    def attempts(self) -> int:
+        """How many faced the situation, however that went."""
+        return self.faced.total()
+
+    @property
+    def by_agent(self) -> tuple[tuple[int, int], ...]:
+        """For each agent that faced the situation: how often it went this way, of how often."""
+        went = Counter(each.agent_id for each in self.trajectories)
+        return tuple((went[agent], faced) for agent, faced in self.faced.items())
+
+
+class TrajectoryAggregator:
+    """Finds what at least ``min_agents`` different agents went through alike."""
+
+    def __init__(self, min_agents: int = 3) -> None:
+        if min_agents < 1:
+            raise ValueError("min_agents must be at least 1")
+        self._min_agents = min_agents
+        self._last_skipped_count = 0
+
+    @property
+    def last_skipped_count(self) -> int:
+        """How many ways of the last call too few agents had gone."""
+        return self._last_skipped_count
+
+    def aggregate(self, trajectories: Iterable[Trajectory]) -> tuple[TrajectoryPattern, ...]:
+        """The patterns, the most frequent first; equally frequent ones as they first appeared."""
+        groups: dict[str, list[Trajectory]] = {}
+        faced: dict[str, Counter[str]] = {}
+        for each in trajectories:
+            groups.setdefault(each.pattern, []).append(each)
+            faced.setdefault(each.situation, Counter())[each.agent_id] += 1
+        patterns = [_pattern(key, group, faced) for key, group in groups.items()]
+        shared = [each for each in patterns if len(each.agents) >= self._min_agents]
+        self._last_skipped_count = len(patterns) - len(shared)
+        return tuple(sorted(shared, key=lambda each: -each.occurrences))
+
+
+def _pattern(
+    key: str, group: Sequence[Trajectory], faced: dict[str, Counter[str]]
+) -> TrajectoryPattern:
+    total: Counter[str] = Counter()
+    for situation in dict.fromkeys(each.situation for each in group):
+        total.update(faced[situation])
+    return TrajectoryPattern(key, tuple(group), total)
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """What one run taught, and when."""
+
+    lesson: Lesson
+    at: datetime
+
+    @property
+    def situation(self) -> str:
+        """What the agent faced, in the words of no agent.
+
+        For a failure that is the call and its error. A success is compared with others in its
+        project.
+        """
+        if self.lesson.kind is LessonKind.FAILURE:
+            return _without_agent(self.lesson.key)
+        return f"success in {next((e.project for e in self.lesson.evidence if e.project), '')}"
+
+
+def trajectories_of(encounters: Sequence[Occurrence]) -> tuple[Trajectory, ...]:
+    """A trajectory for each encounter.
+
+    Agents that put the same failure right in compatible ways went the same way. The way most of
+    them went has the situation's own category, which therefore stays the same from cycle to cycle.
+    """
+    failures: dict[str, list[Occurrence]] = {}
+    for each in encounters:
+        if each.lesson.kind is LessonKind.FAILURE:
+            failures.setdefault(each.situation, []).append(each)
+    ways = {situation: _ways(group) for situation, group in failures.items()}
+    return tuple(_trajectory(each, ways.get(each.situation, ())) for each in encounters)
+
+
+def _trajectory(encounter: Occurrence, ways: Sequence[str]) -> Trajectory:
+    lesson = encounter.lesson
+    is_failure = lesson.kind is LessonKind.FAILURE
+    category = None
+    if is_failure:
+        way = _way(lesson.grounded.action, ways)
+        is_usual = way == ways[0]
+        category = encounter.situation if is_usual else f"{encounter.situation} -> {way}"
+    return Trajectory(
+        agent_id=lesson.agent_id,
+        situation=encounter.situation,
+        outcome=TrajectoryOutcome.FAILURE if is_failure else TrajectoryOutcome.SUCCESS,
+        error_category=category,
+        tools=() if is_failure else lesson.grounded.execution_steps,
+        at=encounter.at,
+        draft=lesson.grounded,
+        evidence=lesson.evidence,
+    )
+
+
+def _ways(group: Iterable[Occurrence]) -> tuple[str, ...]:
+    """What was done about one situation, the most usual first; compatible ways are one."""
+    counts = Counter(each.lesson.grounded.action for each in group)
+    together: Counter[str] = Counter()
+    for action, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
+        together[_way(action, tuple(together))] += count
+    return tuple(sorted(together, key=lambda way: (-together[way], way)))
+
+
+def _way(action: str, ways: Sequence[str]) -> str:
+    """The way that the action is; itself when it is like none."""
+    alike = (way for way in ways if action_similarity(action, way) >= COMPATIBLE_ACTION)
+    return action if action in ways else next(alike, action)
+
+
+def _without_agent(key: str) -> str:
+    """A lesson's key (kind, agent, and what it is about) for whichever agent."""
+    return key.split("|", 2)[-1]
+
+
+INTRACLASS_CORRELATION: Final = 0.5
+Z: Final = 0.8416212
+"""The 80th percentile of the standard normal distribution."""
+
+
+def worth(runs: int) -> float:
+    """How many independent runs those of one agent are worth; ``runs`` is at least 1."""
+    return runs / (1 + INTRACLASS_CORRELATION * (runs - 1))
+
+
+def certainty(agents: Iterable[tuple[int, int]]) -> float:
+    """The certainty, in [0, 1), of a pattern.
+
+    ``agents`` holds for each agent in how many runs it went this way, and in how many (at least
+    1, and no fewer) it faced the situation.
+    """
+    weighed = [(worth(faced), went / faced) for went, faced in agents]
+    number = sum(weight for weight, _ in weighed)
+    if not number:
+        return 0.0
+    rate = sum(weight * share for weight, share in weighed) / number
+    doubt = Z * Z / number
+    spread = Z * math.sqrt(max(0.0, rate * (1 - rate)) / number + doubt / (4 * number))
+    return max(0.0, (rate + doubt / 2 - spread) / (1 + doubt))

@@ -1,0 +1,199 @@
+"""The words of a grounded lesson: commands and errors as they hold for the next time."""
+
+import re
+import shlex
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from synthorg_tui.core.text import safe_text
+from synthorg_tui.executions.commands import Step
+from synthorg_tui.executions.models import Execution
+from synthorg_tui.executions.output_lines import one_line
+from synthorg_tui.learning.mistakes import Mistake
+
+_MAX_COMMAND = 160
+_NOUNS = (
+    "branch|remote|tag|commit|file|path|directory|folder|container|image|user|host|port|project"
+    "|repository|workspace|profile|cluster|namespace|database|device|version"
+)
+_NAMED = re.compile(rf"\b({_NOUNS})s?:? ['\"`]?([^\s'\"`:,;]+)", re.IGNORECASE)
+_SPEAKING = re.compile(r"git|gh|glab|hg|jj|svn")
+_MESSAGE_FLAGS = {"-m", "--message", "--title", "--body", "-t", "-b", "--notes", "--description"}
+_KINDS = (
+    (re.compile(r"https?://.*"), "url"),
+    (re.compile(r"[^\s@/]+@[^\s@/]+\.\w+"), "email"),
+    (re.compile(r"s(\W).*\1.*\1\w*"), "script"),
+    (
+        re.compile(
+            r".*/.*|[\w.-]+\.(?:pyi?|[cm]?[jt]sx?|go|rs|exs?|rb|java|kt|c|h|cc|[ch]pp|cs|swift|md|txt"
+            r"|jsonl?|ya?ml|toml|sh|sql|s?css|html?|lock|cfg|ini|csv|xml|svg|png|log|diff|patch|gz"
+            r"|zip|ipynb|proto|gradle|dart|php|lua|vue|svelte|tf|env)"
+        ),
+        "path",
+    ),
+)
+"""What a word is an example of, when the lesson isn't about that word."""
+_PLACEHOLDER = re.compile(r"<([a-z]+)>")
+_MEANING = {
+    "branch": "the name of the branch you are on",
+    "path": "the path in question",
+    "file": "the file in question",
+    "message": "your message",
+    "text": "your text",
+    "url": "the address in question",
+    "email": "your e-mail address",
+    "script": "your edit script",
+    "package": "the package in question",
+    "home": "your home directory",
+}
+_NESTED = re.compile(
+    r"(?:npm|pnpm|yarn|bun) run|(?:gh|glab|aws|az|gcloud|podman|heroku|fly|uv|kubectl"
+    r"|systemctl|docker (?:compose|image|network|volume|container)|brew services) ?[a-z-]*"
+)
+_INSTALL = re.compile(
+    r"(?:pip3?|npm|pnpm|yarn|bun|uv|poetry|gem|brew|apt|apt-get|cargo|pipx|conda)"
+    r" (?:install|i|add|get)"
+)
+_DOING = (
+    (r"git push", "Pushing a branch"),
+    (r"git (?:pull|fetch)", "Fetching from a remote"),
+    (r"git add", "Staging files"),
+    (r"git commit", "Committing"),
+    (r"git (?:checkout|switch|branch)", "Working with branches"),
+    (r"git (?:rebase|merge|cherry-pick)", "Bringing branches together"),
+    (r"git worktree", "Working with worktrees"),
+    (r"(?:gh pr|glab mr) .*", "Working on a pull request"),
+    (r"(?:pytest|jest|vitest|rspec|tox|nox)|\w+ (?:test|t)", "Running tests"),
+    (r"(?:pip3?|npm|pnpm|yarn|uv|poetry|gem|brew|apt(?:-get)?) \w+", "Managing packages"),
+    (r"(?:docker|podman|docker-compose)(?: .*)?", "Working with containers"),
+    (r"(?:curl|wget)", "Fetching an address"),
+    (r"\w+ (?:build|compile)|make(?: .*)?|tsc", "Building"),
+    (r"mypy|ruff|eslint|prettier|black|\w+ (?:lint|format|credo|clippy|vet)", "Checking code"),
+)
+
+
+def doing(intent: str) -> str:
+    """What somebody is about who runs a command: the situation a lesson is for."""
+    for pattern, words in _DOING:
+        if re.fullmatch(pattern, intent):
+            return words
+    return f"Running `{intent}`"
+
+
+def name_of(step: Step) -> str:
+    """A program with the words that say what it is to do: ``gh pr create``, ``npm run build``."""
+    if step.words[0].startswith("."):
+        return step.words[0]
+    words = [step.intent]
+    if _NESTED.fullmatch(step.intent):
+        place = step.words.index(step.intent.split()[-1]) + 1
+        following = step.words[place : place + 1]
+        words += [word for word in following if re.fullmatch(r"[a-z][\w:-]*", word)]
+    return " ".join(words)
+
+
+def clean(text: str, limit: int) -> str:
+    """One line that holds nothing hidden."""
+    return safe_text(one_line(text, limit))
+
+
+class Phrases:
+    """Says things about one mistake with placeholders for what differs from time to time."""
+
+    def __init__(self, execution: Execution, found: Mistake) -> None:
+        self._found = found
+        self._project = execution.project or ""
+        self._values = _values(execution, found)
+        self._called = (found.step.words, found.worked.words)
+
+    @property
+    def own_names(self) -> tuple[str, ...]:
+        """Names that only this run had."""
+        return (*self._values, self._project)
+
+    def general(self, text: str, limit: int) -> str:
+        """``text`` with placeholders, paths in the project made relative."""
+        if self._project:
+            text = text.replace(f"{self._project}/", "").replace(self._project, ".")
+        text = re.sub(r"(?<![\w.])/(?:home|Users)/[^/\s'\"]+", "<home>", text)
+        for value, name in self._values.items():
+            text = re.sub(rf"(?<![\w-]){re.escape(value)}(?![\w-])", f"<{name}>", text)
+        return clean(text, limit)
+
+    @property
+    def error(self) -> str:
+        """The error's telling line; paths that the command named stand for any."""
+        text = self._found.error.line
+        for word in sorted(self._found.step.words[1:], key=len, reverse=True):
+            if "/" in word:
+                text = text.replace(word, "<path>")
+        return self.general(text, 160)
+
+    def command(self, step: Step) -> str:
+        """A step as one would type it; paths and messages that don't matter stand for any."""
+        change = self._found.change
+        kept = {*change.dropped, *change.added, *change.lead_added, *change.lead_dropped}
+        words: list[str] = []
+        message = False
+        for place, word in enumerate(step.words):
+            shown = self._word(step, place, message=message, keep=word in kept)
+            message = word in _MESSAGE_FLAGS and _SPEAKING.fullmatch(step.words[0]) is not None
+            if not (shown == "<path>" and words and words[-1] == "<path>"):
+                words.append(shown)
+        lead = [self.general(_quoted(word), 80) for word in step.lead]
+        return clean(" ".join([*lead, *words]), _MAX_COMMAND)
+
+    def _word(self, step: Step, place: int, *, message: bool, keep: bool) -> str:
+        word = step.words[place]
+        if message:
+            return "<message>"
+        if keep and self._found.change.prefix:
+            return self.path(word)
+        if place == 0 or keep or word.startswith("-"):
+            return self.general(_quoted(word), 120)
+        if place > 1 and step.words in self._called and _INSTALL.fullmatch(step.intent):
+            return "<package>"
+        for pattern, name in _KINDS:
+            if pattern.fullmatch(word):
+                return f"<{name}>"
+        return "<text>" if len(word) > 60 or " " in word or "\n" in word else self._plain(word)
+
+    def _plain(self, word: str) -> str:
+        return self.general(_quoted(word), 80)
+
+    def path(self, word: str) -> str:
+        """A path whose last part stands for any file."""
+        parts = PurePosixPath(self.general(word, 160))
+        parent = "" if str(parts.parent) == "." else f"{parts.parent}/"
+        return f"{parent}<file>" if parts.suffix else str(parts)
+
+
+def _quoted(word: str) -> str:
+    """Quoted for a shell only where it must be."""
+    return word if re.fullmatch(r"[\w@%+=:,./<>~^*{}\[\]-]+", word) else shlex.quote(word)
+
+
+def _values(execution: Execution, found: Mistake) -> dict[str, str]:
+    """Names that were this run's own, each with what it is the name of; the longest first."""
+    values: dict[str, str] = {}
+    if execution.branch:
+        values[execution.branch] = "branch"
+    added = {part for word in found.change.added for part in (word, word.rpartition("/")[2])}
+    for noun, value in _NAMED.findall(found.error.line):
+        if value in added and not value.startswith("-"):
+            values.setdefault(value, noun.lower())
+    return dict(sorted(values.items(), key=lambda item: -len(item[0])))
+
+
+def explained(text: str) -> str:
+    """What the placeholders of a text stand for, as a clause; empty without any."""
+    names = dict.fromkeys(_PLACEHOLDER.findall(text))
+    known = [f"`<{name}>` is {_MEANING.get(name, f'the {name} in question')}" for name in names]
+    return joined(known)
+
+
+def joined(parts: Iterable[str], last: str = "and") -> str:
+    """``a``, ``a and b``, ``a, b and c``; a sequence of acts ends with another word."""
+    *others, end = [part for part in parts if part] or [""]
+    between = ", " if last != "and" else " "
+    return f"{', '.join(others)}{between}{last} {end}" if others else end

@@ -1,0 +1,216 @@
+"""Runs the evolver over what is recorded and puts what it proposes in the queue."""
+
+import asyncio
+import logging
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Protocol
+
+from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalItem, ApprovalStatus
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.enums import ConsolidationInterval
+from synthorg_tui.core.failsafe import raise_fatal
+from synthorg_tui.curation import models
+from synthorg_tui.curation.inbox import ACTION, item_id
+from synthorg_tui.curation.models import ProceduralMemoryScope
+from synthorg_tui.curation.registry import ActiveSkills
+from synthorg_tui.curation.supersession import ExistingSkill
+from synthorg_tui.executions.models import Execution
+from synthorg_tui.executions.store import ExecutionStore
+from synthorg_tui.learning.capture import create_capture_strategy
+from synthorg_tui.learning.evolver import (
+    CONFLICT,
+    EVOLVER,
+    PROMOTION,
+    AutonomousSkillEvolver,
+    EvolverReport,
+)
+from synthorg_tui.learning.models import LearnProgress, LessonQueue, ProgressSink
+from synthorg_tui.learning.patterns import Occurrence, trajectories_of
+from synthorg_tui.memory.config import ProceduralMemoryConfig
+from synthorg_tui.persistence.settings_kv import LastRunLog, is_due
+
+LAST_CYCLE: Final = "evolver"
+"""Under which name the last cycle is remembered."""
+
+_DECIDED: Final = (ApprovalStatus.APPROVED, ApprovalStatus.REJECTED)
+
+_log = logging.getLogger(__name__)
+
+
+class PromotionQueue(LessonQueue, Protocol):
+    """What promotions need of the approval queue; decisions are not among it."""
+
+    async def list(
+        self, *, action_type: str | None = None, snoozed: bool = False
+    ) -> tuple[ApprovalItem, ...]:
+        """The items of a type; snoozed ones only on request."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Evolution:
+    """A cycle and what became of its items: ids of new ones, and of pending ones that changed."""
+
+    report: EvolverReport
+    proposed: tuple[str, ...] = ()
+    revised: tuple[str, ...] = ()
+
+
+class EvolutionService:
+    """Gives the evolver what it looks at, and the queue what it proposes.
+
+    A lesson that a person rejected for its agent counts for nobody.
+
+    Args:
+        config: Of capture and of the evolver.
+        interval: How often a cycle is due.
+        executions: The recorded runs of all agents.
+        skills: Tells what every agent is given already.
+        queue: Where proposals wait for a person.
+        moments: Remembers the last cycle.
+        clock: Decides what "now" is.
+    """
+
+    def __init__(
+        self,
+        *,
+        config: ProceduralMemoryConfig,
+        interval: ConsolidationInterval,
+        executions: ExecutionStore,
+        skills: ActiveSkills,
+        queue: PromotionQueue,
+        moments: LastRunLog,
+        clock: Clock,
+    ) -> None:
+        self._config = config.evolver
+        self._interval = interval
+        self._executions = executions
+        self._skills = skills
+        self._queue = queue
+        self._moments = moments
+        self._clock = clock
+        self._capture = create_capture_strategy(config.capture)
+        self._evolver = AutonomousSkillEvolver(config.evolver, clock)
+
+    async def run(self, *, progress: ProgressSink | None = None) -> Evolution:
+        """One cycle now; ``progress`` is told how many runs were read.
+
+        Does nothing when the evolver is disabled. Raises what the stores raise.
+        """
+        if not self._config.enabled:
+            return Evolution(self._evolver.evolve((), ()))
+        started = self._clock.now()
+        try:
+            rejected = await self._items((ACTION,), (ApprovalStatus.REJECTED,))
+            encounters = [
+                each
+                for each in await self._encounters(started, progress)
+                if item_id(each.lesson.key) not in rejected
+            ]
+            trajectories = await asyncio.to_thread(trajectories_of, encounters)
+            report = self._evolver.evolve(
+                trajectories,
+                await self._shared(),
+                decided=await self._items((PROMOTION, CONFLICT), _DECIDED),
+            )
+            evolution = await self._enqueue(report)
+        except Exception:
+            event = models.SKILL_EVOLVER_CYCLE_FAILED
+            _log.exception("%s", event, extra={"event": event})
+            raise
+        await self._moments.put(LAST_CYCLE, started)
+        return evolution
+
+    async def run_if_due(self) -> Evolution | None:
+        """A cycle if one is due; a failure of it is a log record and is not raised."""
+        if not self._config.enabled:
+            return None
+        try:
+            last = await self._moments.get(LAST_CYCLE)
+            return await self.run() if is_due(self._interval, last, self._clock.now()) else None
+        except Exception as error:
+            raise_fatal(error)
+            _log.warning("the evolver failed: %s", error)
+            return None
+
+    async def _encounters(self, now: datetime, progress: ProgressSink | None) -> list[Occurrence]:
+        start = now - timedelta(days=self._config.window_days)
+        ids = await self._executions.ids()
+        found: list[Occurrence] = []
+        for place, each in enumerate(ids):
+            execution = await self._executions.get(each)
+            at = (execution.ended_at or execution.started_at) if execution else None
+            if execution is not None and at is not None and at >= start:
+                found += await asyncio.to_thread(self._learnt, execution, at)
+            if progress is not None:
+                progress(LearnProgress("reading", place + 1, len(ids)))
+        return found
+
+    def _learnt(self, execution: Execution, at: datetime) -> list[Occurrence]:
+        """What a run taught; one that can't be understood teaches nothing."""
+        try:
+            return [Occurrence(each.lesson, at) for each in self._capture.capture(execution)]
+        except Exception as error:
+            raise_fatal(error)
+            _log.warning("nothing was learnt from %s: %s", execution.id, type(error).__name__)
+            return []
+
+    async def _shared(self) -> tuple[ExistingSkill, ...]:
+        return tuple(
+            ExistingSkill(each.memory_ids[0], each.proposal)
+            for each in await self._skills.active()
+            if each.proposal.scope is ProceduralMemoryScope.ORG and each.memory_ids
+        )
+
+    async def _items(
+        self, kinds: Iterable[str], statuses: Container[ApprovalStatus]
+    ) -> frozenset[str]:
+        """Ids of the items of these kinds that stand so."""
+        found = [
+            item
+            for kind in kinds
+            for item in await self._queue.list(action_type=kind, snoozed=True)
+        ]
+        return frozenset(item.id for item in found if item.status in statuses)
+
+    async def _enqueue(self, report: EvolverReport) -> Evolution:
+        proposed: list[str] = []
+        revised: list[str] = []
+        for item in report.items:
+            try:
+                await self._queue.add(item)
+            except ApprovalConflictError:
+                if await self._renewed(item):
+                    revised.append(item.id)
+            else:
+                proposed.append(item.id)
+        return Evolution(report, tuple(proposed), tuple(revised))
+
+    async def _renewed(self, item: ApprovalItem) -> bool:
+        """Whether a known item was brought up to date; one that had expired waits again."""
+        before = await self._queue.get(item.id)
+        if before is None or before.payload == item.payload:
+            return False
+        metadata: Mapping[str, str] = before.metadata | item.metadata
+        if before.status is ApprovalStatus.EXPIRED:
+            changes = {
+                "status": ApprovalStatus.PENDING,
+                "expires_at": None,
+                "payload": item.payload,
+                "metadata": dict(metadata),
+            }
+            return await self._queue.save(before.model_copy(update=changes)) is not None
+        try:
+            await self._queue.revise(
+                item.id,
+                actor=EVOLVER,
+                payload=item.payload,
+                metadata=metadata,
+                title=item.title,
+                description=item.description,
+            )
+        except ApprovalConflictError:  # decided meanwhile
+            return False
+        return True

@@ -1,0 +1,132 @@
+"""How a run that went well was checked and delivered."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.core.text import safe_text
+from synthorg_tui.curation.models import (
+    WORDED_FIELDS,
+    Author,
+    Evidence,
+    Lesson,
+    LessonKind,
+    ProceduralMemoryProposal,
+)
+from synthorg_tui.executions.commands import Step, command_steps
+from synthorg_tui.executions.models import SHELL_TOOLS, Execution, ToolCall
+from synthorg_tui.executions.output_lines import one_line
+from synthorg_tui.learning.phrases import joined
+
+_CHECK = re.compile(
+    r"(?:pytest|tox|nox|jest|vitest|rspec|mypy|pyright|ruff|eslint|tsc|flake8|shellcheck)(?: .*)?"
+    r"|(?:mix|cargo|go|npm|pnpm|yarn|bun|make|just|dotnet|swift|gradle|gradlew|mvn|rake)"
+    r" (?:test|t|check|credo|clippy|vet|lint|compile|build|format|fmt|dialyzer|precommit|verify|ci)"
+)
+_DELIVER = re.compile(r"git (?:commit|push)|gh pr|glab mr")
+_MIN_CHECKS = 2
+_MAX_STEPS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """The checks that passed after the last change and before delivery, in order.
+
+    ``quality`` is 0 to 10: 5 for ending well, 2 for checks that passed last, 2 for delivery after
+    them, 1 when no call failed at all.
+    """
+
+    checks: tuple[Step, ...]
+    delivery: tuple[Step, ...]
+    first: ToolCall
+    last: ToolCall
+    quality: float
+
+
+def find_recipe(execution: Execution) -> Recipe | None:
+    """The recipe of a run that ended normally, recovered from nothing and ran several checks."""
+    if execution.outcome is not ExecutionOutcome.COMPLETED or execution.recoveries:
+        return None
+    calls = execution.calls[_last_edit(execution.calls) + 1 :]
+    checks: dict[str, tuple[Step, ToolCall]] = {}
+    delivery: dict[str, tuple[Step, ToolCall]] = {}
+    for call in calls:
+        if call.tool.lower() not in SHELL_TOOLS or call.outcome is not CallOutcome.OK:
+            continue
+        for step in command_steps(call.arguments):
+            if _CHECK.fullmatch(step.intent) and not delivery:
+                checks.setdefault(step.intent, (step, call))
+            elif _DELIVER.fullmatch(step.intent):
+                delivery.setdefault(step.intent, (step, call))
+    if len(checks) < _MIN_CHECKS:
+        return None
+    used = [*checks.values(), *delivery.values()][:_MAX_STEPS]
+    quality = 5.0 + 2.0 + 2.0 * bool(delivery) + 1.0 * (not execution.failures)
+    return Recipe(
+        checks=tuple(step for step, _ in checks.values()),
+        delivery=tuple(step for step, _ in delivery.values()),
+        first=used[0][1],
+        last=used[-1][1],
+        quality=quality,
+    )
+
+
+def recipe_lesson(execution: Execution, recipe: Recipe) -> Lesson:
+    """The recipe as a lesson; confidence is a tenth of the quality."""
+    project = safe_text(PurePosixPath(execution.project or "").name or "the project")
+    checks = [f"`{_shown(step)}`" for step in recipe.checks]
+    delivered = [f"`{safe_text(step.intent)}`" for step in recipe.delivery]
+    before = f" before {joined(delivered)}" if delivered else ""
+    proposal = ProceduralMemoryProposal(
+        discovery=f"In {project}, work is checked with {joined(checks)}{before}."[:600],
+        condition=f"A change in {project} is finished and about to be committed.",
+        action=f"Run {joined(checks)} in this order and go on only when each of them passes.",
+        rationale="A run that did so ended normally, and none of its checks had to be repeated.",
+        execution_steps=tuple(
+            [f"Run {check}." for check in checks][:_MAX_STEPS]
+            + [f"Then {each}." for each in delivered]
+        ),
+        confidence=recipe.quality / 10.0,
+        tags=("success-derived", "checks"),
+    )
+    intents = " ".join(step.intent for step in (*recipe.checks, *recipe.delivery))
+    return Lesson(
+        key=f"success|{execution.agent_id}|{execution.project or ''}|{intents}",
+        kind=LessonKind.SUCCESS,
+        agent_id=execution.agent_id,
+        task_id=execution.id,
+        proposal=proposal,
+        grounded=proposal,
+        authors=dict.fromkeys(WORDED_FIELDS, Author.EVIDENCE),
+        evidence=(_evidence(execution, recipe, checks),),
+    )
+
+
+def _shown(step: Step) -> str:
+    """The call without the files of this time."""
+    words = [word for word in step.words if "/" not in word and not PurePosixPath(word).suffix]
+    return one_line(safe_text(" ".join(words)), 80) or safe_text(step.intent)
+
+
+def _evidence(execution: Execution, recipe: Recipe, checks: Sequence[str]) -> Evidence:
+    last = recipe.last.result_line or recipe.last.call_line
+    return Evidence(
+        execution=execution.id,
+        lines=str(execution.ref(recipe.first.call_line, max(last, recipe.first.call_line))),
+        agent_id=execution.agent_id,
+        resolved_by=one_line(safe_text(recipe.last.arguments), 400),
+        between=tuple(check.strip("`") for check in checks),
+        at=recipe.last.at or execution.ended_at,
+        project=execution.project,
+    )
+
+
+def _last_edit(calls: Sequence[ToolCall]) -> int:
+    edits = [
+        place
+        for place, call in enumerate(calls)
+        if call.intent.partition(" ")[0] in {"edit", "write"} and call.outcome is CallOutcome.OK
+    ]
+    return edits[-1] if edits else -1

@@ -1,0 +1,366 @@
+"""Measures a wording against what is known: a model's is taken only where it is better.
+
+Has a model reword a grounded lesson, one labelled line at a time.
+Proposes lessons from failures: grounded first, worded second, judged last.
+Proposes lessons from successes: lighter than those from failures, by the same steps.
+"""
+
+import asyncio
+import re
+import threading
+from collections import Counter
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from synthorg_tui.core.text import has_hidden
+from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
+from synthorg_tui.curation.models import (
+    Author,
+    Evidence,
+    FailureAnalysisPayload,
+    Lesson,
+    ProceduralMemoryProposal,
+    SuccessAnalysisPayload,
+)
+from synthorg_tui.memory.config import ProceduralMemoryConfig
+from synthorg_tui.providers.completion.protocol import (
+    Completion,
+    CompletionOptions,
+    CompletionProvider,
+)
+from synthorg_tui.providers.enums import MessageRole
+from synthorg_tui.providers.models import ChatMessage
+
+_CODE = re.compile(r"`([^`]+)`")
+_QUOTED = re.compile(r"“([^”]*)”")
+_WORD = re.compile(r"[A-Za-z][A-Za-z']+")
+_SPECIAL = re.compile(r"--?[A-Za-z][\w-]*|\S*[/\\=@{}<>$]\S*|\b\S*\d\S*\b")
+_NEGATION = re.compile(
+    r"\b(?:not|never|no|none|without|avoid|cannot|nor|unless|refrain|stop)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(
+    r"^\s*(?:discovery|condition|action|rationale|rewritten|answer|sure|note|line|output)\b"
+    r"[^.]{0,20}:",
+    re.IGNORECASE,
+)
+_SMALL = frozenset(
+    """
+    a an and are as at be because been before but by can do does for from had has have if in into
+    is it its make must of on or out over should so than that the their them then there these this
+    to up use used using was were what when where which while will with would you your run running
+    command need needs needed after again always already also first
+    """.split()  # noqa: SIM905  a list of single strings is harder to read
+)
+_MIN_WORDS = 6
+_ROOM = 1.3
+"""How much longer than the grounded text a wording may be, and at least this many characters."""
+_ROOM_AT_LEAST = 40
+_STEM = 5
+_BREVITY = 400
+"""A text of so many characters counts half as much for its length as an empty one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Judges wordings of one field.
+
+    ``grounded`` is the text that code made of the evidence; ``source`` is everything that may be
+    said: all grounded fields and the evidence itself.
+    """
+
+    grounded: str
+    source: str
+
+    def better(self, wording: str) -> bool:
+        """Whether ``wording`` measures higher than the grounded text."""
+        return self.measure(wording) > self.measure(self.grounded)
+
+    def measure(self, text: str) -> float:
+        """How good a text is, 0 to 1; 0 for one that can't stand.
+
+        The product of the share of its words that the source supports, of the facts of the
+        grounded text that it keeps (commands six parts, words of the error four), of the share
+        of its phrases that aren't repetition, and of a brevity that falls with its length.
+        """
+        if self._is_unfit(text):
+            return 0.0
+        brevity = _BREVITY / (_BREVITY + len(text))
+        return self._support(text) * self._facts(text) * _distinct(text) * brevity
+
+    def _is_unfit(self, text: str) -> bool:
+        longest = max(len(self.grounded) * _ROOM, len(self.grounded) + _ROOM_AT_LEAST)
+        bare = text.strip()
+        if not bare or len(text) > longest or "\n" in text or has_hidden(text):
+            return True
+        prose = _WORD.findall(_CODE.sub(" ", text))
+        if len(prose) < min(_MIN_WORDS, len(_WORD.findall(_CODE.sub(" ", self.grounded)))):
+            return True
+        if _LABEL.match(text) or bare[-1] not in ".!”\"'`" or not _starts_well(bare):
+            return True
+        return bare.count("`") % 2 == 1 or self._says_otherwise(text)
+
+    def _says_otherwise(self, text: str) -> bool:
+        """Whether it has names or commands of its own, or a negation that wasn't there."""
+        special = (each.strip(".,;:`'\"()“”") for each in _SPECIAL.findall(text))
+        unknown = [each for each in special if each not in self.source]
+        negations = len(_NEGATION.findall(_QUOTED.sub(" ", text)))
+        allowed = len(_NEGATION.findall(self.grounded))
+        spans = set(_CODE.findall(text)) - set(_CODE.findall(self.grounded))
+        return bool(unknown or spans) or negations > allowed
+
+    def _support(self, text: str) -> float:
+        words = _content(text)
+        known = _content(self.source)
+        return sum(word in known for word in words) / len(words) if words else 1.0
+
+    def _facts(self, text: str) -> float:
+        spans = set(_CODE.findall(self.grounded))
+        kept = len(spans & set(_CODE.findall(text))) / len(spans) if spans else 1.0
+        told = set().union(*(_content(quote) for quote in _QUOTED.findall(self.grounded)))
+        said = len(told & _content(text)) / len(told) if told else 1.0
+        return 0.6 * kept + 0.4 * said
+
+
+def _content(text: str) -> set[str]:
+    """The words that carry meaning, cut to their first letters so that forms compare equal."""
+    words = (word.casefold() for word in _WORD.findall(text))
+    return {word[:_STEM] for word in words if word not in _SMALL and len(word) > 2}
+
+
+def _distinct(text: str) -> float:
+    """The share of its runs of three words that occur for the first time."""
+    words = text.casefold().split()
+    runs = [tuple(words[place : place + 3]) for place in range(len(words) - 2)]
+    if not runs:
+        return 1.0
+    repeated = sum(count - 1 for count in Counter(runs).values())
+    return 1.0 - repeated / len(runs)
+
+
+def _starts_well(text: str) -> bool:
+    return text[0].isupper() or text[0] in '`“"'
+
+
+PROPOSAL_SECONDS = 17.0
+"""What one lesson may cost; what isn't worded by then stays as code wrote it."""
+_LOOK_SECONDS = 0.2
+_FIELDS = ("discovery", "condition", "action", "rationale")
+"""Single sentences. Steps are commands, which nobody words better."""
+_SEED = 11
+_REPEAT_PENALTY = 1.15
+_LEAST_TOKENS = 24
+_TAGS = ("task-data", "tool-result", "lesson")
+
+
+class WordingCancelledError(Exception):
+    """The person doesn't want to wait for the model."""
+
+
+class LessonRewording:
+    """Asks a model for better words and keeps those that the gate finds better.
+
+    Args:
+        provider: The model.
+        config: Its temperature and the tokens that one lesson may cost.
+        role: Who the model is to be, as a sentence.
+    """
+
+    def __init__(
+        self, provider: CompletionProvider, config: ProceduralMemoryConfig, *, role: str
+    ) -> None:
+        self._provider = provider
+        self._config = config
+        self._role = role
+
+    async def reword(
+        self, lesson: Lesson, facts: str, cancel: threading.Event | None = None
+    ) -> Lesson:
+        """The lesson with the fields that the model worded better, and its name on them.
+
+        ``facts`` are about the run, fenced already. Raises ``CompletionError`` when the model
+        fails and ``WordingCancelledError`` when ``cancel`` is set; the lesson given is complete.
+        """
+        kept: dict[str, str] = {}
+        source = _source(lesson)
+        left = self._config.max_tokens
+        try:
+            async with asyncio.timeout(PROPOSAL_SECONDS):
+                for field in _FIELDS:
+                    grounded = str(getattr(lesson.grounded, field))
+                    allowed = min(_LEAST_TOKENS + len(grounded) // 3, left)
+                    if allowed < 1:
+                        break
+                    answer = await self._ask(lesson, field, facts, allowed, cancel)
+                    left -= answer.usage.completion_tokens or allowed
+                    text = _line(answer.text, field)
+                    if Gate(grounded, source).better(text):
+                        kept[field] = text
+        except TimeoutError:
+            pass
+        return _with_words(lesson, kept)
+
+    async def _ask(
+        self,
+        lesson: Lesson,
+        field: str,
+        facts: str,
+        allowed: int,
+        cancel: threading.Event | None,
+    ) -> Completion:
+        options = CompletionOptions(
+            max_tokens=allowed,
+            temperature=self._config.temperature,
+            stop=("\n",),
+            seed=_SEED,
+            repeat_penalty=_REPEAT_PENALTY,
+        )
+        messages = self._messages(lesson.grounded, field, facts)
+        return await _unless(cancel, self._provider.complete(messages, options))
+
+    def _messages(
+        self, draft: ProceduralMemoryProposal, field: str, facts: str
+    ) -> Sequence[ChatMessage]:
+        """What is the same for all fields comes first: a local model reads it only once."""
+        system = (
+            f"{self._role} You reword one line at a time: the same facts in one plain English "
+            "sentence, every command in backticks exactly as it stands, nothing added. "
+            f"{untrusted_content_directive(_TAGS)}"
+        )
+        lines = "\n".join(f"{each.capitalize()}: {getattr(draft, each)}" for each in _FIELDS)
+        user = (
+            f"{facts}\n{wrap_untrusted('lesson', lines)}\n"
+            f'Write the line "{field.capitalize()}" of the lesson in other words, as one sentence.'
+        )
+        return (
+            ChatMessage(role=MessageRole.SYSTEM, content=system),
+            ChatMessage(role=MessageRole.USER, content=user),
+        )
+
+
+async def _unless(
+    cancel: threading.Event | None, answering: Coroutine[Any, Any, Completion]
+) -> Completion:
+    """The answer, given up soon after ``cancel`` is set."""
+    task = asyncio.ensure_future(answering)
+    try:
+        while not (await asyncio.wait([task], timeout=_LOOK_SECONDS))[0]:
+            if cancel is not None and cancel.is_set():
+                raise WordingCancelledError
+        return task.result()
+    finally:
+        task.cancel()
+
+
+def _line(answer: str, field: str) -> str:
+    """The first line of an answer, without the label that was asked for."""
+    text = next((line.strip() for line in answer.splitlines() if line.strip()), "")
+    label, colon, rest = text.partition(":")
+    if colon and label.strip(" *#-").casefold() == field:
+        text = rest.strip(" *")
+    return text
+
+
+def _source(lesson: Lesson) -> str:
+    """Everything that a wording may say."""
+    draft = lesson.grounded
+    texts = [str(getattr(draft, field)) for field in _FIELDS]
+    return "\n".join([*texts, *draft.execution_steps, *map(_said, lesson.evidence)])
+
+
+def _said(evidence: Evidence) -> str:
+    said = (evidence.failed, evidence.error, evidence.resolved_by, *evidence.between)
+    return "\n".join(said)
+
+
+def _with_words(lesson: Lesson, kept: dict[str, str]) -> Lesson:
+    if not kept:
+        return lesson
+    proposal = lesson.proposal.model_copy(update=dict(kept))
+    authors = lesson.authors | dict.fromkeys(kept, Author.MODEL)
+    return lesson.model_copy(update={"proposal": proposal, "authors": authors})
+
+
+def fenced_facts(numbers: str, task: str, tools: Sequence[str]) -> str:
+    """Facts of a run for a prompt: what strangers wrote, fenced, and its numbers."""
+    names = ", ".join(dict.fromkeys(tools)) or "none"
+    return "\n".join(
+        (wrap_untrusted("task-data", task), wrap_untrusted("tool-result", names), numbers)
+    )
+
+
+_ROLE = "You write down for developers what to do differently after a call that failed."
+
+
+class ProceduralMemoryProposer:
+    """Words what a failure taught. The agent that failed has no part in it.
+
+    Without a ``provider`` the grounded draft is the proposal.
+    """
+
+    def __init__(
+        self, config: ProceduralMemoryConfig, provider: CompletionProvider | None = None
+    ) -> None:
+        self._config = config
+        self._wording = (
+            LessonRewording(provider, config, role=_ROLE) if provider is not None else None
+        )
+
+    async def propose(
+        self,
+        payload: FailureAnalysisPayload,
+        draft: Lesson,
+        *,
+        cancel: threading.Event | None = None,
+    ) -> Lesson | None:
+        """The proposal, or ``None`` when it is less certain than ``min_confidence``.
+
+        Raises ``CompletionError`` and ``WordingCancelledError``; the draft stands all the same.
+        """
+        if draft.proposal.confidence < self._config.min_confidence:
+            return None
+        if self._wording is None:
+            return draft
+        return await self._wording.reword(draft, _facts(payload), cancel)
+
+
+def _facts(payload: FailureAnalysisPayload) -> str:
+    numbers = f"Turns: {payload.turn_count}. Failed attempts: {payload.retry_count + 1}."
+    task = f"{payload.task_title}\nError ({payload.error_category}): {payload.error_message}"
+    return fenced_facts(numbers, task, payload.tool_calls_made)
+
+
+_SUCCESS_PROPOSER_ROLE = "You write down for developers which way of working went well."
+
+
+class SuccessMemoryProposer:
+    """Words what went well; without a ``provider`` the grounded draft is the proposal."""
+
+    def __init__(
+        self, config: ProceduralMemoryConfig, provider: CompletionProvider | None = None
+    ) -> None:
+        self._config = config
+        self._wording = (
+            LessonRewording(provider, config, role=_SUCCESS_PROPOSER_ROLE)
+            if provider is not None
+            else None
+        )
+
+    async def propose(
+        self,
+        payload: SuccessAnalysisPayload,
+        draft: Lesson,
+        *,
+        cancel: threading.Event | None = None,
+    ) -> Lesson | None:
+        """The proposal, or ``None`` when it is less certain than ``min_confidence``.
+
+        Raises ``CompletionError`` and ``WordingCancelledError``; the draft stands all the same.
+        """
+        if draft.proposal.confidence < self._config.min_confidence:
+            return None
+        if self._wording is None:
+            return draft
+        facts = fenced_facts(f"Turns: {payload.turn_count}.", payload.outcome, payload.tool_names)
+        return await self._wording.reword(draft, facts, cancel)

@@ -1,0 +1,157 @@
+"""The memory digest: found, chosen and written the same way every time."""
+
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.failsafe import FATAL, raise_fatal
+from synthorg_tui.memory.digest import models
+from synthorg_tui.memory.digest.config import MemoryV1Config
+from synthorg_tui.memory.digest.lines import tokens_of
+from synthorg_tui.memory.digest.models import DigestResult, DigestSource, fenced
+from synthorg_tui.memory.digest.packing import Packed, Packer
+from synthorg_tui.memory.digest.search import DigestMatch, DigestMatches, DigestSearch, is_command
+from synthorg_tui.memory.retrieval.explanation import Candidate, Verdict
+from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
+
+_log = logging.getLogger(__name__)
+
+
+class MemoryDigest:
+    """Builds the digest of an agent's memories.
+
+    Args:
+        source: Where items are looked up.
+        config: What to look up and how much to give.
+        count: How many tokens a line has; a quarter of the characters by default.
+    """
+
+    def __init__(
+        self,
+        source: DigestSource,
+        config: MemoryV1Config,
+        *,
+        count: Callable[[str], int] = tokens_of,
+    ) -> None:
+        self._source = source
+        self._config = config
+        self._count = count
+        self._clearance = SensitivityFilter(config.allow_sensitivities)
+
+    async def build(
+        self,
+        agent_id: str,
+        query: str,
+        *,
+        token_budget: int | None = None,
+        pinned: Collection[str] = (),
+        excluded: Collection[str] = (),
+    ) -> DigestResult:
+        """The digest for what the agent is about to do, or a text that says why there is none.
+
+        Never raises, but for the builtin ``MemoryError`` and ``RecursionError``.
+
+        Args:
+            agent_id: Whose memories.
+            query: The text of the turn; a slash command is answered without memories.
+            token_budget: For the whole part, title and fence included, besides the
+                configured budgets.
+            pinned: Ids of items that come first, as far as budgets and sensitivity allow.
+            excluded: Ids of items that never come.
+        """
+        most_tokens = self._most_tokens(token_budget)
+        reason = self._nothing_because(query, most_tokens)
+        if reason:
+            return DigestResult(reason)
+        try:
+            found = await DigestSearch(self._source, self._config).gather(agent_id, query, pinned)
+            return self._written(found, most_tokens, frozenset(pinned), frozenset(excluded))
+        except FATAL:
+            raise
+        except Exception as error:
+            raise_fatal(error)
+            _log.exception("the memory digest failed")
+            said = error.message if isinstance(error, DomainError) else type(error).__name__
+            return DigestResult(models.UNAVAILABLE, degraded=f"the memory digest failed: {said}")
+
+    def _most_tokens(self, token_budget: int | None) -> int | None:
+        """What all lines together may count."""
+        budgets = self._config.budgets
+        if token_budget is None:
+            return budgets.max_total_tokens
+        # Newlines between lines are no line's, and four of them may make a token.
+        around = self._count(fenced("")) + tokens_of("\n" * budgets.max_total_items)
+        room = max(0, token_budget - around)
+        return room if budgets.max_total_tokens is None else min(room, budgets.max_total_tokens)
+
+    def _nothing_because(self, query: str, most_tokens: int | None) -> str:
+        """The text for when there is no need to look; else empty."""
+        budgets = self._config.budgets
+        if not self._config.enabled:
+            return models.DISABLED
+        if is_command(query):
+            return models.COMMAND_TURN
+        if not self._config.allow_sensitivities:
+            return models.NO_SENSITIVITIES
+        if not budgets.max_total_items or not budgets.max_total_chars:
+            return models.EMPTY
+        return models.NO_TOKENS if most_tokens == 0 else ""
+
+    def _written(
+        self,
+        found: DigestMatches,
+        most_tokens: int | None,
+        pinned: frozenset[str],
+        excluded: frozenset[str],
+    ) -> DigestResult:
+        refused = {
+            key: refusal
+            for key, match in found.by_id.items()
+            if (refusal := self._refusal(match, excluded)) is not None
+        }
+        packer = Packer(self._config.budgets, most_tokens, self._count)
+        offered = [match.item for key, match in found.by_id.items() if key not in refused]
+        packed = {each.item.entry.id: each for each in packer.pack(offered)}
+        lines = [each.line for each in packed.values() if each.line is not None]
+        candidates = [
+            refused.get(key) or _candidate(match, packed[key], key in pinned)
+            for key, match in found.by_id.items()
+        ]
+        candidates = [replace(each, rank=rank) for rank, each in enumerate(candidates, 1)]
+        included = tuple(each for each in candidates if each.verdict.is_in)
+        return DigestResult(
+            text="\n".join(lines) or models.NOTHING_FOUND,
+            included_ids=tuple(each.entry.id for each in included),
+            structured_hits=found.structured,
+            keyword_hits=found.keyword,
+            semantic_hits=found.semantic,
+            candidates=(*included, *(each for each in candidates if not each.verdict.is_in)),
+            tokens=sum(each.tokens for each in packed.values()),
+            degraded="; ".join(found.notes),
+        )
+
+    def _refusal(self, match: DigestMatch, excluded: frozenset[str]) -> Candidate | None:
+        """Why an item isn't even offered."""
+        entry = match.item.entry
+        if entry.id in excluded:
+            return _out(match, Verdict.EXCLUDED, "excluded by hand")
+        refusal = self._clearance.refusal(entry)
+        return _out(match, Verdict.SENSITIVE, refusal) if refusal else None
+
+
+def _candidate(match: DigestMatch, packed: Packed, is_pinned: bool) -> Candidate:
+    if packed.line is None:
+        return _out(match, Verdict.OVER_BUDGET, packed.reason)
+    return Candidate(
+        entry=match.item.entry,
+        verdict=Verdict.PINNED if is_pinned else Verdict.INCLUDED,
+        reason="; ".join(match.found_by),
+        dense=match.dense,
+        tokens=packed.tokens,
+    )
+
+
+def _out(match: DigestMatch, verdict: Verdict, why: str) -> Candidate:
+    reason = f"{why} (found by: {'; '.join(match.found_by)})"
+    return Candidate(match.item.entry, verdict, reason, dense=match.dense)

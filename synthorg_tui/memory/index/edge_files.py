@@ -1,0 +1,131 @@
+"""What a Qdrant Edge directory says about itself: whose vectors, and how far it is durable.
+
+Packs the files of an index, in a process of its own: ``python -m ...edge_packing SHARD``.
+"""
+
+import asyncio
+import json
+import os
+import re
+import sys
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from synthorg_tui.core.files import sync, write_atomically
+from synthorg_tui.memory.errors import VectorIndexError
+from synthorg_tui.memory.index.layout import FORMAT_VERSION
+
+FIRST_SHARD: Final = "shard"
+_SHARD_NAME: Final = re.compile(rf"{FIRST_SHARD}(-[1-9][0-9]{{0,8}})?")
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeState:
+    """The sidecar of a shard.
+
+    ``revision`` is the last one known to be on disk: the shard may hold later ones, never fewer.
+    ``points`` is how many points there were then; ``None`` once the shard has changed since.
+    ``shard`` is the directory in use; ``packed`` the revision up to which it is packed.
+    """
+
+    fingerprint: str
+    dims: int
+    revision: int = 0
+    points: int | None = None
+    shard: str = FIRST_SHARD
+    packed: int = 0
+    format: int = FORMAT_VERSION
+
+    def fits(self, fingerprint: str, dims: int) -> bool:
+        """Whether vectors of this embedder belong into the shard."""
+        mine = (self.format, self.fingerprint, self.dims)
+        return mine == (FORMAT_VERSION, fingerprint, dims)
+
+    def at(self, revision: int, points: int | None) -> "EdgeState":
+        """The state once everything up to ``revision`` is on disk."""
+        return replace(self, revision=revision, points=points)
+
+    @property
+    def next_shard(self) -> str:
+        """A name for the directory that takes the place of this one."""
+        number = self.shard.removeprefix(f"{FIRST_SHARD}-")
+        return f"{FIRST_SHARD}-{int(number) + 1 if number.isdecimal() else 2}"
+
+
+def read_state(path: Path) -> EdgeState | None:
+    """The state in ``path``, or ``None`` when it is missing or can't be read."""
+    try:
+        state = EdgeState(**json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
+    valid = (
+        isinstance(state.revision, int)
+        and isinstance(state.points, int | None)
+        and isinstance(state.packed, int)
+        and isinstance(state.shard, str)
+        and _SHARD_NAME.fullmatch(state.shard)
+    )
+    return state if valid and state.revision >= 0 else None
+
+
+def write_state(path: Path, state: EdgeState, *, durable: bool) -> None:
+    """Replace the state in one step: a killed process leaves the old one or the new one.
+
+    ``durable`` waits for the disk, so that a power failure does too; without it the state may be
+    lost then, which makes the index start over.
+    """
+    write_atomically(path, json.dumps(asdict(state)).encode(), mode=None, durable=durable)
+
+
+def sync_files(directory: Path) -> None:
+    """Wait until the files of a directory, and their names, are on disk."""
+    for path in (*directory.iterdir(), directory):
+        sync(path)
+
+
+NICENESS: Final = 19
+_MAX_PASSES: Final = 5
+
+
+async def pack_in_child(shard: Path) -> None:
+    """Pack a shard that nobody has open; raises ``VectorIndexError`` when that fails.
+
+    A cancelled one is killed; the shard is of no use then.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", __name__, str(shard)),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        _, said = await process.communicate()
+    except BaseException:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        raise
+    if process.returncode != 0:
+        last = said.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise VectorIndexError(f"cannot pack the index: {last or process.returncode}")
+
+
+def pack(shard: Path) -> None:
+    """Pack a shard and wait until it is on disk."""
+    import qdrant_edge as edge
+
+    opened = edge.EdgeShard.load(str(shard))
+    for _ in range(_MAX_PASSES):
+        if not opened.optimize():
+            break
+    opened.flush()
+    opened.close()
+    for folder, _, names in os.walk(shard):
+        for name in (*names, "."):
+            sync(Path(folder, name))
+
+
+if __name__ == "__main__":
+    os.nice(NICENESS)
+    pack(Path(sys.argv[1]))

@@ -1,0 +1,202 @@
+"""Keeps account of what becomes of each candidate, from the search to the packed text.
+
+Asks backends for candidates: whatever they can do, and whatever fails.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from synthorg_tui.core.failsafe import safely, together
+from synthorg_tui.memory.enums import FusionStrategy
+from synthorg_tui.memory.index.protocol import IndexHit, IndexHits
+from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
+from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.ranking import DiversePick, ScoredMemory
+from synthorg_tui.memory.retrieval.explanation import Candidate, Verdict
+from synthorg_tui.memory.retrieval.hits import CandidateSource, SearchHit, SparseSearch
+from synthorg_tui.memory.retrieval.relevance import fuse_hits
+from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.shared import SharedKnowledgeStore
+
+
+@dataclass(slots=True)
+class _Account:
+    hit: SearchHit
+    scored: ScoredMemory | None = None
+    rank: int = 0
+    boost: float = 0.0
+    pick: DiversePick | None = None
+    tokens: int = 0
+    verdict: Verdict | None = None
+    reason: str = ""
+
+
+class CandidateTrace:
+    """One account for each candidate; the first verdict on it stands."""
+
+    def __init__(self, hits: Iterable[SearchHit]) -> None:
+        self._accounts = {hit.entry.id: _Account(hit) for hit in hits}
+
+    def ranked(self, memories: Sequence[ScoredMemory], *, boost: float) -> None:
+        """Note scores and places; ``boost`` is what private ones got, unless fused by rank."""
+        for rank, memory in enumerate(memories, start=1):
+            account = self._accounts[memory.entry.id]
+            account.scored, account.rank = memory, rank
+            boosted = memory.scoring_strategy is not FusionStrategy.RRF and not memory.is_shared
+            account.boost = boost if boosted else 0.0
+
+    def rank(self, memory_id: str) -> int:
+        """The place by score, 0 when it has none."""
+        return self._accounts[memory_id].rank
+
+    def diversified(self, picks: Iterable[DiversePick]) -> None:
+        """Note what each memory was compared with."""
+        for pick in picks:
+            self._accounts[pick.memory.entry.id].pick = pick
+
+    def costs(self, memory_id: str, tokens: int) -> None:
+        """Note how many tokens its block has."""
+        self._accounts[memory_id].tokens = tokens
+
+    def judge(self, memory_id: str, verdict: Verdict, reason: str) -> None:
+        """Note why a candidate is in or out."""
+        account = self._accounts[memory_id]
+        if account.verdict is None:
+            account.verdict, account.reason = verdict, reason
+
+    def candidates(self, given: Sequence[str]) -> tuple[Candidate, ...]:
+        """Those given, in that order, then the others by place; all need a verdict by now."""
+        place = {memory_id: number for number, memory_id in enumerate(given)}
+        last = len(self._accounts)
+
+        def order(account: _Account) -> tuple[int, int, float]:
+            return (
+                place.get(account.hit.entry.id, last),
+                account.rank or last + 1,
+                -account.hit.fused,
+            )
+
+        return tuple(_candidate(each) for each in sorted(self._accounts.values(), key=order))
+
+
+def _candidate(account: _Account) -> Candidate:
+    hit, scored, pick = account.hit, account.scored, account.pick
+    if account.verdict is None:
+        raise AssertionError(f"no verdict on memory {hit.entry.id}")
+    return Candidate(
+        entry=hit.entry,
+        verdict=account.verdict,
+        reason=account.reason,
+        is_shared=hit.is_shared,
+        dense=hit.dense,
+        sparse=hit.sparse,
+        relevance=scored.relevance_score if scored else 0.0,
+        recency=scored.recency_score if scored else 0.0,
+        boost=account.boost,
+        combined=scored.combined_score if scored else 0.0,
+        rank=account.rank,
+        similarity=pick.similarity if pick else 0.0,
+        similar_to=pick.similar_to.id if pick and pick.similar_to else None,
+        tokens=account.tokens,
+    )
+
+
+class CandidateSet(NamedTuple):
+    """Candidates, best first, and in words what is missing.
+
+    ``has_raw_scores`` tells whether ``dense`` is a cosine and ``sparse`` a BM25 score, so that
+    they say something about relevance; else they are whatever the backend gave.
+    """
+
+    hits: tuple[SearchHit, ...]
+    has_raw_scores: bool
+    degraded: str
+
+
+class CandidateSearch:
+    """Gathers candidates from a backend and a shared store; failures leave what is left."""
+
+    def __init__(
+        self,
+        backend: MemoryBackend,
+        shared_store: SharedKnowledgeStore | None,
+        config: MemoryRetrievalConfig,
+    ) -> None:
+        self._backend = backend
+        self._shared = shared_store if config.include_shared else None
+        self._config = config
+
+    async def gather(self, agent_id: str, query: MemoryQuery) -> CandidateSet:
+        """Everything a query brings up, private and shared at the same time."""
+        backend, shared = self._backend, self._shared
+        one_store = shared is None or id(shared) == id(backend)
+        if one_store and isinstance(backend, CandidateSource):
+            return await self._from_source(backend, agent_id, query)
+        return await self._from_lists(agent_id, query)
+
+    async def _from_source(
+        self, source: CandidateSource, agent_id: str, query: MemoryQuery
+    ) -> CandidateSet:
+        notes: list[str] = []
+        search = source.candidates(agent_id, query, include_shared=self._shared is not None)
+        found = await safely(search, what="the search", notes=notes)
+        if found is None:
+            return CandidateSet((), True, notes[0])
+        return CandidateSet(found.hits, True, found.degraded)
+
+    async def _from_lists(self, agent_id: str, query: MemoryQuery) -> CandidateSet:
+        notes: list[str] = []
+        calls = {"the search": self._backend.retrieve(agent_id, query)}
+        if self._shared is not None:
+            calls["the search of shared memories"] = self._shared.search_shared(
+                query, exclude_agent=agent_id
+            )
+        linear = self._config.fusion_strategy is FusionStrategy.LINEAR
+        if isinstance(self._backend, SparseSearch) and not linear:
+            calls["the keyword search"] = self._backend.retrieve_sparse(agent_id, query)
+        answers = await together(
+            *(safely(call, what=what, notes=notes) for what, call in calls.items())
+        )
+        found = {what: answer or () for what, answer in zip(calls, answers, strict=True)}
+        hits = _joined(
+            found["the search"],
+            found.get("the search of shared memories", ()),
+            found.get("the keyword search", ()),
+            default=self._config.default_relevance,
+        )
+        return CandidateSet(hits, False, "; ".join(notes))
+
+
+def _joined(
+    own: Sequence[MemoryEntry],
+    shared: Sequence[MemoryEntry],
+    sparse: Sequence[MemoryEntry],
+    *,
+    default: float,
+) -> tuple[SearchHit, ...]:
+    """Lists of entries as hits, scored by what each list says."""
+
+    def ranking(entries: Iterable[MemoryEntry], missing: float) -> tuple[IndexHit, ...]:
+        scored = (
+            IndexHit(e.id, missing if e.relevance_score is None else e.relevance_score)
+            for e in entries
+        )
+        return tuple(sorted(scored, key=lambda hit: -hit.score))
+
+    foreign = {entry.id for entry in shared}
+    listed = {entry.id: entry for entry in reversed((*own, *shared))}
+    entries = {entry.id: entry for entry in sparse} | listed
+    dense = ranking(reversed(listed.values()), default)
+    if not sparse:
+        return tuple(
+            SearchHit(entries[hit.id], hit.score, None, hit.score, hit.id in foreign)
+            for hit in dense
+        )
+    hits = IndexHits(dense=dense, sparse=ranking(sparse, 0.0))
+    fused = {hit.id: hit for hit in fuse_hits(hits, limit=len(entries))}
+    in_order = dict.fromkeys(hit.id for hit in (*hits.dense, *hits.sparse))  # where scores tie
+    return tuple(
+        SearchHit(entries[hit.id], hit.dense, hit.sparse, hit.fused, hit.id in foreign)
+        for hit in map(fused.__getitem__, in_order)
+    )

@@ -1,0 +1,342 @@
+"""Joins the dense and the sparse ranking of one search. Pure: no store, no model.
+
+Every number here was measured; see docs/decisions/0003-fusion-and-cutoff.md.
+
+What of a query is worth embedding.
+Ranks the hits of a search as the configuration says. Pure: nothing is dropped or cut.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import NamedTuple, Protocol, TypeVar
+
+from synthorg_tui.memory.enums import FusionStrategy
+from synthorg_tui.memory.index.protocol import IndexHit, IndexHits
+from synthorg_tui.memory.models import MemoryEntry
+from synthorg_tui.memory.ranking import (
+    ScoredMemory,
+    compute_combined_score,
+    compute_recency_score,
+    fuse_ranked_lists,
+    rank_memories,
+)
+from synthorg_tui.memory.retrieval.hits import SearchHit
+from synthorg_tui.memory.retrieval.sparse import STOP_WORDS
+from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+
+SEARCH_DEPTH = 100
+"""Hits to ask of each ranking at least, since the union is ranked anew."""
+
+DENSE_WEIGHT = 0.5
+SPARSE_WEIGHT = 0.5
+SPARSE_STEEPNESS = 1.5
+"""Power of a keyword share: what matches half as well as the best counts about a third."""
+
+
+class FusedHit(NamedTuple):
+    """A hit with its raw scores (``None`` where a source didn't return it) and the joint one."""
+
+    id: str
+    dense: float | None
+    sparse: float | None
+    fused: float
+
+
+def fuse_hits(hits: IndexHits, *, limit: int) -> tuple[FusedHit, ...]:
+    """At most ``limit`` hits of both rankings, best first, scores in [0, 1].
+
+    Each source scores a hit by its share of the source's best score, and the shares are averaged,
+    that of the sparse source steepened. A hit that the dense ranking was too short for counts
+    there like its last one; a hit that the sparse ranking lacks counts 0, having no or only common
+    words of the query. A source that returned nothing doesn't count. Ties keep the order dense
+    first, then sparse.
+    """
+    dense, sparse = _shares(hits.dense), _shares(hits.sparse)
+    if dense:
+        sparse = {key: share**SPARSE_STEEPNESS for key, share in sparse.items()}
+    unseen = min(dense.values(), default=0.0)
+    dense_weight = DENSE_WEIGHT if sparse else 1.0
+    sparse_weight = SPARSE_WEIGHT if dense else 1.0
+    raw_dense = {hit.id: hit.score for hit in hits.dense}
+    raw_sparse = {hit.id: hit.score for hit in hits.sparse}
+    fused = [
+        FusedHit(
+            id=key,
+            dense=raw_dense.get(key),
+            sparse=raw_sparse.get(key),
+            fused=min(
+                1.0,
+                dense_weight * dense.get(key, unseen) + sparse_weight * sparse.get(key, 0.0),
+            ),
+        )
+        for key in dict.fromkeys((*dense, *sparse))
+    ]
+    fused.sort(key=lambda hit: -hit.fused)
+    return tuple(fused[:limit])
+
+
+def joined(rankings: Sequence[IndexHits]) -> IndexHits:
+    """The rankings of several searches for the same query as one, by raw score."""
+
+    def merged(parts: Iterable[Sequence[IndexHit]]) -> tuple[IndexHit, ...]:
+        return tuple(sorted((hit for part in parts for hit in part), key=lambda hit: -hit.score))
+
+    return IndexHits(
+        dense=merged(hits.dense for hits in rankings),
+        sparse=merged(hits.sparse for hits in rankings),
+    )
+
+
+def _shares(hits: Sequence[IndexHit]) -> dict[str, float]:
+    """Scores as shares of the best one, 0 for negative ones; all 1 when none is positive."""
+    best = max((hit.score for hit in hits), default=0.0)
+    if best <= 0:
+        return {hit.id: 1.0 for hit in hits}
+    return {hit.id: max(0.0, hit.score / best) for hit in hits}
+
+
+class RelevanceCutoff(NamedTuple):
+    """When a search is answered, and with what.
+
+    The evidence for a hit is its cosine similarity plus ``coverage_weight`` times the share of
+    the query's terms that its text contains. A search is answered only if one hit has
+    ``convincing`` evidence; then every hit with ``plausible`` evidence is listed.
+    ``unknown_dense`` stands in for a similarity that isn't known; unrelated texts have it.
+    """
+
+    convincing: float = 0.55
+    plausible: float = 0.30
+    coverage_weight: float = 0.70
+    unknown_dense: float = 0.20
+
+    def evidence(self, dense: float | None, coverage: float) -> float:
+        """How much speaks for a hit, from about 0 to 1 + ``coverage_weight``."""
+        known = self.unknown_dense if dense is None else dense
+        return known + self.coverage_weight * coverage
+
+
+DEFAULT_CUTOFF = RelevanceCutoff()
+
+
+class RawScores(Protocol):
+    """Anything with the raw scores of a hit."""
+
+    @property
+    def dense(self) -> float | None:
+        """Cosine similarity."""
+        ...
+
+    @property
+    def sparse(self) -> float | None:
+        """BM25 dot product."""
+        ...
+
+
+HitT = TypeVar("HitT", bound=RawScores)
+
+
+def relevant_hits(
+    ranked: Iterable[HitT],
+    *,
+    coverage: Callable[[HitT], float],
+    limit: int,
+    cutoff: RelevanceCutoff = DEFAULT_CUTOFF,
+) -> tuple[HitT, ...]:
+    """The first ``limit`` hits that are relevant, in order; ``()`` for a query about nothing.
+
+    Args:
+        ranked: Hits, best first.
+        coverage: The share of the query's terms in a hit's text; asked for keyword hits only,
+            and for no more of them than needed.
+        limit: How many hits to return at most.
+        cutoff: What counts as relevant.
+    """
+    kept: list[HitT] = []
+    convinced = False
+    for hit in ranked:
+        if convinced and len(kept) >= limit:
+            break
+        evidence = cutoff.evidence(hit.dense, 0.0 if hit.sparse is None else coverage(hit))
+        convinced = convinced or evidence >= cutoff.convincing
+        if evidence >= cutoff.plausible and len(kept) < limit:
+            kept.append(hit)
+    return tuple(kept) if convinced else ()
+
+
+class Judgement(NamedTuple):
+    """Whether a query is answered, and the evidence for each hit, in the order of the hits.
+
+    ``evidence`` is a lower bound where the cosine alone was enough.
+    """
+
+    answered: bool
+    evidence: tuple[float, ...]
+    cutoff: RelevanceCutoff
+
+    @property
+    def best(self) -> float:
+        """The greatest evidence, 0 without hits."""
+        return max(self.evidence, default=0.0)
+
+    def is_relevant(self, position: int) -> bool:
+        """Whether the hit at a position may be listed."""
+        return self.answered and self.evidence[position] >= self.cutoff.plausible
+
+
+def judge_hits(
+    ranked: Sequence[HitT],
+    *,
+    coverage: Callable[[HitT], float],
+    cutoff: RelevanceCutoff = DEFAULT_CUTOFF,
+) -> Judgement:
+    """What speaks for each hit, for a list that shows the irrelevant too.
+
+    Args:
+        ranked: Hits, best first.
+        coverage: The share of the query's terms in a hit's text; asked where the cosine leaves
+            the question open.
+        cutoff: What counts as relevant.
+    """
+    evidence: list[float] = []
+    answered = False
+    for hit in ranked:
+        sure = cutoff.evidence(hit.dense, 0.0)
+        enough = cutoff.plausible if answered else cutoff.convincing
+        if hit.sparse is not None and (hit.dense is None or sure < enough):
+            sure = cutoff.evidence(hit.dense, coverage(hit))
+        answered = answered or sure >= cutoff.convincing
+        evidence.append(sure)
+    return Judgement(answered, tuple(evidence), cutoff)
+
+
+_TOKENS = re.compile("\\w+(?:['\u2019]\\w+)?|\\W+")
+_SENTENCE_ENDS = frozenset(".!?:\n")
+
+
+def meaning_of(query: str) -> str:
+    """The query without proper names, to be embedded; names are for the keyword search.
+
+    A name in a short query outweighs everything else in its vector: it finds what mentions the
+    name, whatever it is about. Keyword search knows how rare the name is and does it better.
+    A name is a capitalised word that doesn't begin a sentence. When nothing but names and
+    function words would be left, the query stays as it is.
+    """
+    kept: list[str] = []
+    has_content = False
+    at_start = True
+    for token in _TOKENS.findall(query):
+        if not token[0].isalnum():
+            at_start = at_start or not _SENTENCE_ENDS.isdisjoint(token)
+            kept.append(token)
+            continue
+        word = re.split("['\u2019]", token, maxsplit=1)[0]
+        is_function_word = word.casefold() in STOP_WORDS
+        is_name = not at_start and not is_function_word and _is_capitalised(word)
+        at_start = False
+        if not is_name:
+            kept.append(token)
+            has_content = has_content or not is_function_word
+    return " ".join("".join(kept).split()) if has_content else query
+
+
+def _is_capitalised(word: str) -> bool:
+    return word.isalpha() and word[0].isupper() and word[1:].islower()
+
+
+def rank_hits(
+    hits: Sequence[SearchHit], *, config: MemoryRetrievalConfig, now: datetime
+) -> tuple[ScoredMemory, ...]:
+    """Hits as ranked memories, best first; ties keep the order of ``hits``.
+
+    Every hit is ranked except those that the configured fusion doesn't look at: ``linear`` reads
+    the dense ranking only, ``rrf`` the first ``pool_size(config)`` of each ranking.
+    """
+    if config.fusion_strategy is FusionStrategy.SCORE:
+        return _by_score(hits, config, now)
+    if config.fusion_strategy is FusionStrategy.RRF and any(h.sparse is not None for h in hits):
+        return _by_rank(hits, config)
+    return _linear(hits, config, now)
+
+
+def pool_size(config: MemoryRetrievalConfig) -> int:
+    """How many memories to look at: more than are given, if variety is to choose among them."""
+    if config.diversity_penalty_enabled:
+        return config.max_memories * config.candidate_pool_multiplier
+    return config.max_memories
+
+
+def _linear(
+    hits: Sequence[SearchHit], config: MemoryRetrievalConfig, now: datetime
+) -> tuple[ScoredMemory, ...]:
+    dense = [hit for hit in hits if hit.dense is not None]
+    entries = (
+        [(_with_relevance(h, h.dense), h.is_shared) for h in dense]
+        if dense
+        else [(_with_relevance(hit, hit.fused), hit.is_shared) for hit in hits]
+    )
+    unlimited = {"max_memories": max(1, len(entries)), "min_relevance": 0.0}
+    return rank_memories(
+        tuple(entry for entry, is_shared in entries if not is_shared),
+        shared_entries=tuple(entry for entry, is_shared in entries if is_shared),
+        config=config.model_copy(update=unlimited),
+        now=now,
+    )
+
+
+def _by_score(
+    hits: Sequence[SearchHit], config: MemoryRetrievalConfig, now: datetime
+) -> tuple[ScoredMemory, ...]:
+    """The fused score and the recency, weighed.
+
+    Unlike with ``linear`` the personal boost never makes two different scores equal: the sum is
+    scaled back to [0, 1] instead of being cut off at 1.
+    """
+    scored = []
+    for hit in hits:
+        boost = 0.0 if hit.is_shared else config.personal_boost
+        relevance = (hit.fused + boost) / (1.0 + config.personal_boost)
+        recency = compute_recency_score(hit.entry.created_at, now, config.recency_decay_rate)
+        scored.append(
+            ScoredMemory(
+                entry=hit.entry,
+                relevance_score=min(1.0, relevance),
+                recency_score=recency,
+                combined_score=compute_combined_score(
+                    relevance, recency, config.relevance_weight, config.recency_weight
+                ),
+                is_shared=hit.is_shared,
+                scoring_strategy=FusionStrategy.SCORE,
+            )
+        )
+    return tuple(sorted(scored, key=lambda memory: -memory.combined_score))
+
+
+def _by_rank(hits: Sequence[SearchHit], config: MemoryRetrievalConfig) -> tuple[ScoredMemory, ...]:
+    depth = pool_size(config)
+    lists = (
+        _ranking(hits, lambda hit: hit.dense, depth),
+        _ranking(hits, lambda hit: hit.sparse, depth),
+    )
+    shared = {hit.entry.id for hit in hits if hit.is_shared}
+    fused = fuse_ranked_lists(lists, k=config.rrf_k, max_results=2 * depth)
+    return tuple(
+        memory.model_copy(update={"is_shared": True}) if memory.entry.id in shared else memory
+        for memory in fused
+    )
+
+
+def _ranking(
+    hits: Sequence[SearchHit], raw: Callable[[SearchHit], float | None], depth: int
+) -> tuple[MemoryEntry, ...]:
+    scored = [(score, hit) for hit in hits if (score := raw(hit)) is not None]
+    scored.sort(key=lambda pair: -pair[0])
+    best = scored[0][0] if scored else 0.0
+    scale = max(1.0, best)  # BM25 has no upper bound
+    return tuple(_with_relevance(hit, score / scale) for score, hit in scored[:depth])
+
+
+def _with_relevance(hit: SearchHit, relevance: float | None) -> MemoryEntry:
+    if relevance is None:
+        return hit.entry
+    return hit.entry.model_copy(update={"relevance_score": min(1.0, max(0.0, relevance))})

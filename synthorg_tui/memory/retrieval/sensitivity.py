@@ -1,0 +1,65 @@
+"""Which memories agents may be given, by how sensitive these are: one rule for every strategy."""
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
+from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryEntry, MemoryQuery
+from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.retrieval.tags import parse_tags
+
+
+class FilteredMemories(NamedTuple):
+    """What a search found: memories that may be given, and those that are withheld."""
+
+    permitted: tuple[MemoryEntry, ...]
+    withheld: tuple[MemoryEntry, ...]
+
+
+class SensitivityFilter(NamedTuple):
+    """``allowed`` are the sensitivities of memories that may be given."""
+
+    allowed: Collection[Sensitivity] = GIVEN_BY_DEFAULT
+
+    def refusal(self, entry: MemoryEntry) -> str:
+        """Why a memory is withheld, in words for a person; empty when it may be given."""
+        sensitivity = parse_tags(entry.metadata.tags).sensitivity
+        if sensitivity in self.allowed:
+            return ""
+        return f"it is {sensitivity}, which is not given to agents"
+
+    def sort(self, entries: Iterable[MemoryEntry]) -> FilteredMemories:
+        """Memories by whether they may be given, each kind in order."""
+        kept: dict[bool, list[MemoryEntry]] = {True: [], False: []}
+        for entry in entries:
+            kept[not self.refusal(entry)].append(entry)
+        return FilteredMemories(tuple(kept[True]), tuple(kept[False]))
+
+    async def search(
+        self, backend: MemoryBackend, agent_id: str, query: MemoryQuery
+    ) -> FilteredMemories:
+        """At most ``query.limit`` memories that may be given; those withheld take no one's place.
+
+        Raises:
+            MemoryRetrievalError: The search failed.
+        """
+        limit = query.limit
+        while True:
+            wider = query.model_copy(update={"limit": limit})
+            found = await backend.retrieve(agent_id, wider)
+            cleared = self.sort(found)
+            is_all = len(found) < limit or limit == MAX_QUERY_LIMIT
+            if is_all or len(cleared.permitted) >= query.limit:
+                return FilteredMemories(cleared.permitted[: query.limit], cleared.withheld)
+            limit = min(2 * limit, MAX_QUERY_LIMIT)
+
+    async def read(
+        self, backend: MemoryBackend, agent_id: str, memory_id: str
+    ) -> MemoryEntry | None:
+        """The memory; ``None`` when it is withheld as when there is none.
+
+        Raises:
+            MemoryRetrievalError: Reading failed.
+        """
+        entry = await backend.get(agent_id, memory_id)
+        return None if entry is None or self.refusal(entry) else entry

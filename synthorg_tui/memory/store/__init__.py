@@ -1,0 +1,1 @@
+"""The local backend: memories in DuckDB with a vector index beside them."""

@@ -1,0 +1,330 @@
+"""What the store allows an agent to keep, and for how long.
+
+What every part of the local backend works with: transactions, embedding, the index.
+Rows of the database as the memories of the contract.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, timedelta
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.errors import (
+    MemoryConnectionError,
+    MemoryError,
+    VectorIndexError,
+    duckdb_error,
+)
+from synthorg_tui.memory.index.protocol import VectorIndex
+from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
+from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
+from synthorg_tui.memory.shared import SHARED_OWNER
+from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.rows import FoundRow, MemoryRow
+from synthorg_tui.memory.store.sync import Projection
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.values import aware, naive_utc
+from synthorg_tui.providers.embedding.errors import EmbeddingError
+from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+    from synthorg_tui.memory.store.writes import Changes
+
+
+class StorePolicy(Protocol):
+    """Decides by agent; asked on every store."""
+
+    @property
+    def max_memories_per_agent(self) -> int | None:
+        """Upper bound on an agent's private memories, or ``None``."""
+        ...
+
+    def level(self, agent_id: str) -> MemoryLevel:
+        """How far what the agent stores reaches; ``NONE`` refuses it."""
+        ...
+
+    def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
+        """How long a memory without an expiry of its own is kept; ``None`` is for good."""
+        ...
+
+
+class UniformPolicy(NamedTuple):
+    """The same rules for every agent."""
+
+    max_memories_per_agent: int | None = None
+    default_level: MemoryLevel = MemoryLevel.PERSISTENT
+    keep: timedelta | None = None
+
+    def level(self, agent_id: str) -> MemoryLevel:
+        """``default_level``."""
+        return self.default_level
+
+    def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
+        """``keep``."""
+        return self.keep
+
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+COMPACTED_ON_CLOSE = 64 * 1024 * 1024
+"""Bytes of a database up to which it is written anew after a purge, in a second or two."""
+
+
+class Core:
+    """The store's moving parts, opened and closed together."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        index: VectorIndex,
+        embedder: Embedder,
+        clock: Clock,
+        policy: StorePolicy,
+    ) -> None:
+        self.database = database
+        self.embedder = embedder
+        self.clock = clock
+        self.policy = policy
+        self.tokenizer = BM25Tokenizer()
+        self._projection = Projection(database, index, self.tokenizer)
+        self.salt = ""
+        self.is_open = False
+        self._epoch = ""
+        self._index_open = False
+        self._opening = asyncio.Lock()
+        self._opened_database = False
+        self._revision = 0
+        self._catching_up: asyncio.Task[None] | None = None
+        self._unembedded: int | None = None
+        self._counting = asyncio.Lock()
+        self._has_purged = False
+        # A commit and its index update form one step, so that the index gets revisions in order.
+        self._order = asyncio.Lock()
+
+    async def open(self) -> None:
+        """Open the database. The index opens when it is first needed: listing needs none."""
+        if self.is_open:
+            return
+        self._opened_database = not self.database.is_open
+        await self.database.open()
+        try:
+            await self.database.read(self._load)
+        except BaseException:
+            await self._close_database()
+            raise
+        self._unembedded = None
+        self.is_open = True
+
+    async def indexed(self) -> Projection:
+        """The projection with its index open and what that had missed replayed.
+
+        Raises ``VectorIndexError``, and ``EmbeddingError`` when the model's vectors have no
+        known length.
+        """
+        self.check_open()
+        async with self._opening:
+            if not self._index_open:
+                await self._projection.open(
+                    epoch=self._epoch,
+                    fingerprint=self.embedder.fingerprint,
+                    dims=self.embedder.dims,
+                    revision=self._revision,
+                )
+                self._index_open = True
+                self._catching_up = asyncio.create_task(self._catch_up_beside())
+        return self._projection
+
+    async def close(self) -> None:
+        """Close the index, and the database if it was opened here."""
+        if not self.is_open:
+            return
+        if self._catching_up is not None:
+            self._catching_up.cancel()
+            await asyncio.gather(self._catching_up, return_exceptions=True)
+            self._catching_up = None
+        async with self._order, self._opening:
+            self.is_open = False
+            try:
+                if self._index_open:
+                    self._index_open = False
+                    await self._projection.close()
+                await self._leave_nothing_purged()
+            finally:
+                await self._close_database()
+
+    def check_open(self) -> None:
+        """Raise ``MemoryConnectionError`` unless open."""
+        if not self.is_open:
+            raise MemoryConnectionError("the memory store is not connected")
+
+    async def answers(self) -> bool:
+        """Whether the database can be queried; a failure is logged."""
+        try:
+            await self.read(queries.last_revision)
+        except (DomainError, duckdb_error()) as error:
+            logger.warning("the memory store doesn't answer: %s", error)
+            return False
+        return True
+
+    async def read(self, work: "Callable[[Connection], T]") -> T:
+        """Run a query on a snapshot."""
+        self.check_open()
+        return await self.database.read(work)
+
+    async def change(self, work: "Callable[[Changes], T]") -> T:
+        """Run ``work`` in a transaction, then bring the index up to date.
+
+        Once begun it runs to its end even when the caller is cancelled.
+        """
+        self.check_open()
+        return await asyncio.shield(asyncio.ensure_future(self._change(work)))
+
+    async def with_index(self, work: Callable[[Projection], Awaitable[T]]) -> T:
+        """Run ``work`` on the index while nothing is being changed."""
+        self.check_open()
+        async with self._order:
+            return await work(await self.indexed())
+
+    @property
+    def index_progress(self) -> float | None:
+        """How far the index has come, from 0 to 1, while opening it replays what it has missed.
+
+        ``None`` when it has all there is, isn't open, or got stuck.
+        """
+        is_over = self._catching_up is not None and self._catching_up.done()
+        if is_over or not self._projection.is_behind:
+            return None
+        return self._projection.applied / max(self._revision, 1)
+
+    async def catch_up(self) -> None:
+        """Replay some of what the index has missed, unless somebody else is at it."""
+        if not self._order.locked():
+            await self.with_index(lambda projection: projection.catch_up(batches=1))
+
+    async def _catch_up_beside(self) -> None:
+        """Replay what the opening left; searches meanwhile say that something may be missing."""
+        projection, before = self._projection, -1
+        while projection.is_behind and projection.applied > before:
+            before = projection.applied
+            await self.with_index(lambda projection: projection.catch_up(batches=1))
+
+    async def pack(self) -> None:
+        """Have the index packed when much has changed; what fails costs nothing but time."""
+        try:
+            projection = await self.indexed()
+            if await projection.packed():
+                await self.with_index(lambda projection: projection.switch())
+        except DomainError as error:
+            logger.warning("the index stays as it is: %s", error)
+
+    async def embed(self, texts: Sequence[str]) -> list[Vectors | None]:
+        """A vector a text; all ``None`` when the embedder fails, to be made up for later."""
+        if not texts:
+            return []
+        try:
+            vectors = await self.embedder.embed(texts)
+        except EmbeddingError as error:
+            logger.warning("%d memories wait for re-embedding: %s", len(texts), error)
+            return [None] * len(texts)
+        return list(vectors)
+
+    async def unembedded(self) -> int:
+        """How many live memories have no vector of the current embedder."""
+        async with self._counting:  # it looks at every memory: who asks meanwhile waits for it
+            if self._unembedded is not None:
+                return self._unembedded
+            fingerprint, revision = self.embedder.fingerprint, self._revision
+            count = await self.read(lambda db: queries.count_unembedded(db, fingerprint))
+            if revision == self._revision:
+                self._unembedded = count
+            return count
+
+    async def _change(self, work: "Callable[[Changes], T]") -> T:
+        from synthorg_tui.memory.store.writes import Changes
+
+        async with self._order:
+            self.check_open()
+            now, fingerprint = naive_utc(self.clock.now()), self.embedder.fingerprint
+            started = self._revision
+
+            def transaction(db: "Connection") -> "tuple[T, Changes]":
+                changes = Changes(db, started, now, fingerprint)
+                result = work(changes)
+                changes.finish()
+                return result, changes
+
+            result, changes = await self.database.write(transaction)
+            self._revision = changes.revision
+            self._has_purged = self._has_purged or changes.has_purged
+            if changes.unembedded or self._unembedded:
+                self._unembedded = None
+            if changes.revision > started:
+                await self._project(changes)
+            return result
+
+    async def _project(self, changes: "Changes") -> None:
+        """What is committed is kept, whatever becomes of the index: it catches up later."""
+        try:
+            projection = await self.indexed()
+        except (VectorIndexError, EmbeddingError) as error:
+            logger.warning("index is not open and will be replayed: %s", error)
+            return
+        await projection.apply(changes.points, changes.touched, revision=changes.revision)
+
+    def _load(self, db: "Connection") -> None:
+        self._revision = queries.last_revision(db)
+        self.salt = queries.meta(db, "salt")
+        self._epoch = queries.meta(db, "epoch")
+        self._has_purged = bool(queries.meta(db, queries.HAS_PURGED))
+
+    async def rewrite(self) -> None:
+        """Write the database anew; nothing that was purged is left in the file."""
+        await self.database.rewrite()
+        self._has_purged = False
+        await self.database.write(
+            lambda db: db.execute("DELETE FROM meta WHERE name = ?", [queries.HAS_PURGED])
+        )
+
+    async def _leave_nothing_purged(self) -> None:
+        """Rid the file of what was purged, where that is quick."""
+        if not self._has_purged or self.database.path.stat().st_size > COMPACTED_ON_CLOSE:
+            return
+        try:
+            await self.rewrite()
+        except (DomainError, duckdb_error(), OSError) as error:
+            logger.warning("purged content may still be in the file: %s", error)
+
+    async def _close_database(self) -> None:
+        if self._opened_database:
+            await self.database.close()
+
+
+def require_agent_id(agent_id: str, kind: type[MemoryError]) -> None:
+    """Raise ``kind`` for the owner id that no agent may use."""
+    if agent_id == SHARED_OWNER:
+        raise kind(f"{SHARED_OWNER} is reserved for shared memories and can't be an agent's id")
+
+
+def entry_from_row(row: MemoryRow | FoundRow, *, relevance: float | None = None) -> MemoryEntry:
+    """The memory as the rest of the program sees it."""
+    return MemoryEntry(
+        id=row.id,
+        agent_id=row.agent_id,
+        namespace=row.namespace,
+        category=MemoryCategory(row.category),
+        content=row.content,
+        metadata=MemoryMetadata(source=row.source, confidence=row.confidence, tags=row.tags),
+        created_at=row.created_at.replace(tzinfo=UTC),
+        updated_at=aware(row.updated_at),
+        expires_at=aware(row.expires_at),
+        relevance_score=relevance,
+    )

@@ -1,0 +1,143 @@
+"""What the digest looks up, in the database and through the index."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.digest.lines import TITLE_PATTERN
+from synthorg_tui.memory.digest.models import DigestItem
+from synthorg_tui.memory.enums import SourceKind
+from synthorg_tui.memory.errors import MemoryRetrievalError, translate_errors
+from synthorg_tui.memory.index.protocol import Visibility
+from synthorg_tui.memory.models import MemoryQuery
+from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES
+from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.core import Core, entry_from_row
+from synthorg_tui.memory.store.queries import WhereClause
+from synthorg_tui.memory.store.rows import MemoryRow
+from synthorg_tui.memory.store.search import Search, SearchScope
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+T = TypeVar("T")
+
+_NEWEST: Final = queries.ORDERS["newest"]
+_IS_FACT: Final = "m.fact_key IS NOT NULL AND m.category IN (" + (
+    ", ".join(f"'{category}'" for category in sorted(FACT_CATEGORIES)) + ")"
+)
+_IS_EPISODE: Final = f"m.category = '{MemoryCategory.EPISODIC}'"
+_HAS_TITLE: Final = f"starts_with(ltrim(m.content), '#') AND NOT ({_IS_EPISODE} OR ({_IS_FACT}))"
+_TEXTS: Final = f"""
+    SELECT m.id, m.created_at,
+        CASE WHEN {_IS_FACT} THEN lower(m.fact_key) ELSE '' END AS key,
+        CASE WHEN {_HAS_TITLE} THEN lower(regexp_extract(m.content, ?, 1)) ELSE '' END AS title,
+        lower(CASE WHEN {_HAS_TITLE} THEN regexp_replace(m.content, ?, '') ELSE m.content END)
+            AS body,
+        CASE WHEN {_IS_EPISODE} THEN 2 ELSE 1 END AS body_weight
+    FROM memories m WHERE """
+_TERM_SCORE: Final = (
+    "3 * contains(title, ?)::INT + 2 * contains(key, ?)::INT + body_weight * contains(body, ?)::INT"
+)
+
+
+class LocalDigestSource:
+    """An agent's own items, its publications among them, as seen from a session and a project."""
+
+    def __init__(self, core: Core, visibility: Visibility | None) -> None:
+        self._core = core
+        self._visibility = visibility
+        self._search = Search(core)
+
+    async def facts(self, agent_id: str, keys: Sequence[str]) -> Sequence[DigestItem]:
+        """The newest fact of each key, in the order of the keys."""
+        where = self._live(agent_id)
+        where.add(f"{_IS_FACT} AND list_contains(?::VARCHAR[], m.fact_key)", list(keys))
+        sql = (
+            f"SELECT m.id::VARCHAR FROM memories m WHERE {where} "
+            f"QUALIFY row_number() OVER (PARTITION BY m.fact_key ORDER BY {_NEWEST}) = 1"
+        )
+        rows = await self._read(lambda db: _in_order(db, _ids(db, sql, where.values)))
+        by_key = {row.fact_key: row for row in rows}
+        return [_item(by_key[key]) for key in keys if key in by_key]
+
+    async def tagged(
+        self, agent_id: str, tags: Sequence[str], *, limit: int
+    ) -> Sequence[DigestItem]:
+        """Items with any of the tags, newest first."""
+        where = self._live(agent_id)
+        where.add("list_has_any(m.tags, ?::VARCHAR[])", list(tags))
+        rows = await self._read(lambda db: queries.listing(db, where, order=_NEWEST, limit=limit))
+        return [_item(row) for row in rows]
+
+    async def by_words(
+        self, agent_id: str, terms: Sequence[str], *, limit: int
+    ) -> Sequence[tuple[DigestItem, int]]:
+        """Items that contain any of the terms; the newest ones without terms."""
+        where = self._live(agent_id)
+        if not terms:
+            rows = await self._read(
+                lambda db: queries.listing(db, where, order=_NEWEST, limit=limit)
+            )
+            return [(_item(row), 0) for row in rows]
+        sql = (
+            # Materialized: else the sort computes texts and scores again.
+            f"WITH texts AS MATERIALIZED ({_TEXTS} {where}), "
+            f"scored AS MATERIALIZED (SELECT id, created_at, "
+            f"{' + '.join(_TERM_SCORE for _ in terms)} AS score FROM texts) "
+            "SELECT id::VARCHAR, score FROM scored WHERE score > 0 "
+            f"ORDER BY score DESC, created_at DESC, id LIMIT {int(limit)}"
+        )
+        bound = [TITLE_PATTERN, TITLE_PATTERN, *where.values]
+        bound += [term for term in terms for _ in range(3)]
+
+        def work(db: "Connection") -> list[tuple[MemoryRow, int]]:
+            scores: dict[str, int] = dict(db.execute(sql, bound).fetchall())
+            return [(row, scores[row.id]) for row in _in_order(db, list(scores))]
+
+        return [(_item(row), score) for row, score in await self._read(work)]
+
+    async def by_meaning(
+        self, agent_id: str, text: str, *, limit: int
+    ) -> tuple[Sequence[tuple[DigestItem, float]], str]:
+        """Relevant items that the index found by their vector, with their cosine."""
+        scope = SearchScope(agents=frozenset({agent_id}), visibility=self._visibility)
+        with translate_errors(MemoryRetrievalError, "searching"):
+            found = await self._search.hybrid(MemoryQuery(text=text, limit=limit), scope)
+        cosines = {hit.entry.id: hit.dense for hit in found.hits if hit.dense is not None}
+        items = await self.by_id(agent_id, list(cosines))
+        return [(item, cosines[item.entry.id]) for item in items], found.degraded
+
+    async def by_id(self, agent_id: str, ids: Sequence[str]) -> Sequence[DigestItem]:
+        """The agent's items with these ids, in their order."""
+        wanted = queries.known_ids(ids)
+        where = self._live(agent_id)
+        where.add("m.id IN (SELECT unnest(?::UUID[]))", wanted)
+        rows = {row.id: row for row in await self._read(lambda db: queries.matching(db, where))}
+        return [_item(rows[each]) for each in wanted if each in rows]
+
+    def _live(self, agent_id: str) -> WhereClause:
+        return queries.live_where(
+            now=self._core.clock.now(), agent=agent_id, visibility=self._visibility
+        )
+
+    async def _read(self, work: Callable[["Connection"], list[T]]) -> list[T]:
+        with translate_errors(MemoryRetrievalError, "looking up memories"):
+            return await self._core.read(work)
+
+
+def _ids(db: "Connection", sql: str, values: Sequence[object]) -> list[str]:
+    return [row[0] for row in db.execute(sql, list(values)).fetchall()]
+
+
+def _in_order(db: "Connection", ids: Sequence[str]) -> list[MemoryRow]:
+    rows = queries.rows_by_id(db, ids)
+    return [rows[each] for each in ids]
+
+
+def _item(row: MemoryRow) -> DigestItem:
+    return DigestItem(
+        entry=entry_from_row(row),
+        source_kind=SourceKind(row.source_kind),
+        session_id=row.session_id,
+    )

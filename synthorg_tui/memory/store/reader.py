@@ -1,0 +1,94 @@
+"""Looking through a store with nothing but its database: no settings, no models, no index."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.errors import MemoryRetrievalError, translate_errors
+from synthorg_tui.memory.listing import (
+    BrowseFilter,
+    ChangeKind,
+    Facets,
+    MemoryRevision,
+    SortOrder,
+)
+from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.rows import MemoryRow
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RowPage:
+    """A window on a listing: ``rows`` from ``offset`` on, of ``total`` that match."""
+
+    rows: tuple[MemoryRow, ...]
+    offset: int
+    total: int
+
+
+class Readable(Protocol):
+    """Runs queries on a snapshot."""
+
+    async def read(self, work: "Callable[[DuckDBPyConnection], T]") -> T:
+        """What ``work`` gives."""
+        ...
+
+
+class StoreReader:
+    """Lists, counts and looks up changes; raises ``MemoryRetrievalError``."""
+
+    def __init__(self, source: Readable, clock: Clock) -> None:
+        self._source = source
+        self._clock = clock
+
+    async def page(
+        self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
+    ) -> RowPage:
+        """A window on the memories that match; ties come by id."""
+        where = queries.browse_where(what, self._clock.now())
+        order = queries.ORDERS[sort]
+        with translate_errors(MemoryRetrievalError, "listing"):
+            rows, total = await self._source.read(
+                lambda db: queries.page(db, where, order=order, limit=limit, offset=offset)
+            )
+        return RowPage(tuple(rows), offset, total)
+
+    async def facets(self) -> Facets:
+        """Live counts, agents with most memories first, categories in their own order."""
+        where = queries.live_where(now=self._clock.now())
+
+        def work(db: "DuckDBPyConnection") -> tuple[list[tuple[str, int]], dict[str, int]]:
+            categories = dict(queries.counts_by(db, "category", where))
+            return queries.counts_by(db, "agent_id", where), categories
+
+        with translate_errors(MemoryRetrievalError, "counting"):
+            agents, counts = await self._source.read(work)
+        return Facets(
+            agents=tuple(agents),
+            categories=tuple((c, counts[c.value]) for c in MemoryCategory if c.value in counts),
+        )
+
+    async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
+        """Every change, newest first; of a purged memory only who did what, and when."""
+        with translate_errors(MemoryRetrievalError, "reading the history"):
+            rows = await self._source.read(lambda db: queries.history_of(db, memory_id))
+        return tuple(
+            MemoryRevision(
+                revision=revision,
+                memory_id=found_id,
+                at=at.replace(tzinfo=UTC),
+                actor=who,
+                kind=ChangeKind(kind),
+                before=json.loads(before),
+                after=json.loads(after),
+            )
+            for revision, found_id, at, who, kind, before, after in rows
+        )

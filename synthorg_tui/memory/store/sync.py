@@ -1,0 +1,169 @@
+"""Keeps the vector index up to date with the database."""
+
+import logging
+from collections.abc import Sequence
+from datetime import UTC
+from functools import partial
+from typing import TYPE_CHECKING
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.errors import VectorIndexError
+from synthorg_tui.memory.index.protocol import IndexPoint, PackableIndex, VectorIndex
+from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
+from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.rows import MemoryRow
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.values import aware
+from synthorg_tui.providers.embedding.protocol import Vectors
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+logger = logging.getLogger(__name__)
+
+REPLAY_BATCH = 500
+OPENING_BATCHES = 10
+"""Batches that opening waits for, a second or two; an index that is built anew takes a minute."""
+
+
+class Projection:
+    """The index side of the store.
+
+    Changes reach it in the order of their revisions; after one that failed it is behind, and
+    everything since is replayed from the database before it is used again.
+    """
+
+    def __init__(self, database: Database, index: VectorIndex, tokenizer: BM25Tokenizer) -> None:
+        self._database = database
+        self.index = index
+        self._tokenizer = tokenizer
+        self._fingerprint = ""
+        self._applied = 0
+        self.is_behind = False
+
+    async def open(self, *, epoch: str, fingerprint: str, dims: int, revision: int) -> None:
+        """Open the index and replay what it has missed; raises ``VectorIndexError``.
+
+        Where that is a lot it is behind afterwards.
+
+        The epoch is part of what the index is opened for: one that was built from another
+        database, such as that before a restored backup, must not be used.
+        """
+        self._fingerprint = fingerprint
+        self._applied = await self.index.open(fingerprint=f"{epoch}/{fingerprint}", dims=dims)
+        if self._applied > revision:
+            await self.index.clear()
+            self._applied = 0
+        self.is_behind = self._applied < revision
+        await self.catch_up(batches=OPENING_BATCHES)
+
+    async def close(self) -> None:
+        """Close the index."""
+        await self.index.close()
+
+    async def apply(
+        self,
+        points: Sequence[tuple[MemoryRow, Vectors | None]],
+        touched: Sequence[str],
+        *,
+        revision: int,
+    ) -> None:
+        """Bring the index up to a committed revision; a failure leaves it behind."""
+        if self.is_behind:
+            await self.catch_up(batches=1)
+            return
+        self.is_behind = True  # until proven otherwise: being cancelled halfway counts as failed
+        try:
+            upserts = [self._point(row, vector) for row, vector in points]
+            deletes: list[str] = []
+            if touched:
+                loaded, deletes = await self._database.read(lambda db: self._load(db, touched))
+                upserts += loaded
+            await self.index.apply(upserts, deletes, revision=revision)
+        except VectorIndexError as error:
+            logger.warning("index is behind and will be replayed: %s", error)
+            return
+        self._applied, self.is_behind = revision, False
+
+    @property
+    def applied(self) -> int:
+        """The last revision that the index has."""
+        return self._applied
+
+    async def catch_up(self, *, batches: int | None = None) -> None:
+        """Replay newer revisions, at most so many batches; a failure leaves the rest for later."""
+        done = 0
+        while self.is_behind and done != batches:
+            done += 1
+            try:
+                await self.step()
+            except VectorIndexError as error:
+                logger.warning("index is still behind: %s", error)
+                return
+
+    async def step(self) -> int:
+        """Replay one batch and return its size; raises ``VectorIndexError``."""
+        changes = await self._database.read(
+            lambda db: queries.changes_since(db, self._applied, REPLAY_BATCH)
+        )
+        ids = [memory_id for memory_id, _ in changes]
+        if ids:
+            upserts, deletes = await self._database.read(lambda db: self._load(db, ids))
+            await self.index.apply(upserts, deletes, revision=changes[-1][1])
+            self._applied = changes[-1][1]
+        self.is_behind = len(ids) == REPLAY_BATCH
+        return len(ids)
+
+    async def start_over(self) -> None:
+        """Empty the index; it is behind until everything has been replayed."""
+        self.is_behind = True
+        self._applied = 0
+        await self.index.clear()
+
+    async def packed(self) -> bool:
+        """Whether there is a packed edition of the index now; raises ``VectorIndexError``."""
+        return isinstance(self.index, PackableIndex) and await self.index.pack()
+
+    async def switch(self) -> None:
+        """Use the packed edition and replay what has changed since it was made."""
+        if isinstance(self.index, PackableIndex):
+            self.is_behind = True
+            self._applied = await self.index.switch()
+            await self.catch_up()
+
+    async def repair(self, ids: Sequence[str]) -> None:
+        """Bring single points in line with the database."""
+        for first in range(0, len(ids), REPLAY_BATCH):
+            load = partial(self._load, ids=ids[first : first + REPLAY_BATCH])
+            upserts, deletes = await self._database.read(load)
+            await self.index.apply(upserts, deletes, revision=self._applied)
+
+    def _load(self, db: "Connection", ids: Sequence[str]) -> tuple[list[IndexPoint], list[str]]:
+        """The points of live memories and the ids of all others."""
+        import numpy as np
+
+        rows = queries.rows_by_id(db, ids)
+        live = {i: row for i, row in rows.items() if row.deleted_at is None}
+        blobs = queries.vectors_by_id(db, list(live), self._fingerprint) if live else {}
+        points = [
+            self._point(row, np.frombuffer(blobs[i], np.float32) if i in blobs else None)
+            for i, row in live.items()
+        ]
+        return points, [i for i in ids if i not in live]
+
+    def _point(self, row: MemoryRow, vector: Vectors | None) -> IndexPoint:
+        return IndexPoint(
+            id=row.id,
+            agent_id=row.agent_id,
+            category=MemoryCategory(row.category),
+            namespace=row.namespace,
+            tags=row.tags,
+            created_at=row.created_at.replace(tzinfo=UTC),
+            expires_at=aware(row.expires_at),
+            shared=row.shared,
+            level=row.level,
+            session_id=row.session_id,
+            project=row.project,
+            dense=vector,
+            sparse=self._tokenizer.encode_document(row.content),
+        )

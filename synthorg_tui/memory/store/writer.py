@@ -1,0 +1,334 @@
+"""Storing memories, one at a time and in batches.
+
+Several changes to the memories and to other tables, made in one transaction.
+"""
+
+import logging
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, TypeVar
+
+from synthorg_tui.core.enums import MemoryLevel
+from synthorg_tui.memory.enums import SourceKind
+from synthorg_tui.memory.errors import MemoryStoreError
+from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, NewMemory
+from synthorg_tui.memory.index.protocol import Visibility
+from synthorg_tui.memory.models import BatchOutcome, MemoryDraft, MemoryEntry, MemoryStoreRequest
+from synthorg_tui.memory.retrieval.tags import parse_tags
+from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.core import Core, entry_from_row
+from synthorg_tui.memory.store.rows import MemoryRow, canonical_project, content_hash, draft_hash
+from synthorg_tui.memory.store.writes import Changes
+from synthorg_tui.persistence.values import naive, naive_utc
+from synthorg_tui.providers.embedding.protocol import Vectors
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+logger = logging.getLogger(__name__)
+
+NON_INFERABLE = "non-inferable"
+
+
+class MemoryWriter:
+    """Turns requests and drafts into rows."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    async def store(
+        self,
+        agent_id: str,
+        request: MemoryStoreRequest,
+        *,
+        shared: bool = False,
+        visibility: Visibility | None = None,
+    ) -> str:
+        """Keep one memory and return its id; raises ``MemoryStoreError``."""
+        level = self._core.policy.level(agent_id)
+        if level is MemoryLevel.NONE:
+            raise MemoryStoreError(f"agent {agent_id} has memory level none: nothing is stored")
+        _advise(request)
+        draft = MemoryDraft(
+            request=request,
+            level=MemoryLevel.PERSISTENT if shared else level,
+            session_id=visibility.session_id if visibility else None,
+            project=visibility.project if visibility else None,
+            source_kind=SourceKind.TOOL,
+        )
+        now = self._core.clock.now()
+        row = self._row(agent_id, draft, now, shared=shared)
+        if row.expires_at is not None and row.expires_at < row.created_at:
+            raise MemoryStoreError(f"the memory has expired already ({request.expires_at})")
+        (vector,) = await self._core.embed([request.content])
+
+        def work(changes: Changes) -> None:
+            if not shared and _room(changes, agent_id, self._core) < 1:
+                raise MemoryStoreError(_full(agent_id, self._core))
+            changes.add([(row, vector)], actor=agent_id)
+
+        await self._core.change(work)
+        return row.id
+
+    def rows_of(self, memories: Sequence[NewMemory]) -> list[MemoryRow]:
+        """Rows of memories that a person decided on; raises ``MemoryStoreError``."""
+        _advise(*(memory.draft.request for memory in memories))
+        now = self._core.clock.now()
+        for memory in memories:
+            if self._core.policy.level(memory.agent_id) is MemoryLevel.NONE:
+                raise MemoryStoreError(
+                    f"agent {memory.agent_id} has memory level none: nothing is stored"
+                )
+        return [
+            self._row(memory.agent_id, memory.draft, now, shared=memory.shared)
+            for memory in memories
+        ]
+
+    def check_room(self, changes: Changes, rows: Sequence[MemoryRow]) -> None:
+        """Raise ``MemoryStoreError`` when an agent's memory has no room for its rows."""
+        counts = Counter(row.agent_id for row in rows if not row.shared)
+        for agent_id, count in counts.items():
+            if _room(changes, agent_id, self._core) < count:
+                raise MemoryStoreError(_full(agent_id, self._core))
+
+    async def store_many(
+        self, agent_id: str, drafts: Sequence[MemoryDraft], *, actor: str
+    ) -> BatchOutcome:
+        """Store a batch, all or nothing."""
+        _advise(*(draft.request for draft in drafts))
+        now = self._core.clock.now()
+        rows = [self._row(agent_id, draft, now, shared=False) for draft in drafts]
+        plan = await self._core.read(
+            lambda db: ImportPlan(rows, naive_utc(now)).check(_Known.load(db, agent_id, rows))
+        )
+        texts = list(dict.fromkeys(plan.contents()))
+        vectors = dict(zip(texts, await self._core.embed(texts), strict=True))
+
+        def work(changes: Changes) -> BatchOutcome:
+            # Again, since others may have written while the batch was being embedded.
+            known = _Known.load(changes.db, agent_id, rows)
+            room = _room(changes, agent_id, self._core)
+            settled = ImportPlan(rows, changes.now, room=room).check(known)
+            return settled.carry_out(changes, vectors, actor)
+
+        return await self._core.change(work)
+
+    def _row(self, agent_id: str, draft: MemoryDraft, now: datetime, *, shared: bool) -> MemoryRow:
+        request = draft.request
+        created = draft.created_at or now
+        kept = self._core.policy.retention(agent_id, request.category)
+        expires = request.expires_at or (created + kept if kept else None)
+        traits = parse_tags(request.metadata.tags)
+        return MemoryRow(
+            id=str(uuid.uuid4()),
+            revision=0,
+            agent_id=agent_id,
+            shared=shared,
+            namespace=request.namespace,
+            category=request.category.value,
+            content=request.content,
+            source=request.metadata.source,
+            confidence=request.metadata.confidence,
+            tags=request.metadata.tags,
+            level=(draft.level or self._core.policy.level(agent_id)).value,
+            session_id=draft.session_id,
+            project=canonical_project(draft.project),
+            import_key=draft.key,
+            draft_hash=draft_hash(draft, self._core.salt) if draft.key else None,
+            content_hash=content_hash(request.content, self._core.salt),
+            edited=False,
+            created_at=naive_utc(created),
+            updated_at=None,
+            expires_at=naive(expires),
+            deleted_at=None,
+            fact_key=traits.fact_key,
+            sensitivity=traits.sensitivity.value,
+            source_kind=draft.source_kind.value,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the store holds of an agent under the keys and contents of a batch."""
+
+    by_key: dict[str, MemoryRow]
+    by_content: dict[str, MemoryRow]
+    purged: frozenset[str]
+
+    @classmethod
+    def load(cls, db: "DuckDBPyConnection", agent_id: str, rows: Sequence[MemoryRow]) -> "_Known":
+        keys = [row.import_key for row in rows if row.import_key]
+        hashes = [row.content_hash for row in rows]
+        found = queries.imported(db, agent_id, keys, hashes)
+        return cls(
+            by_key={row.import_key: row for row in found if row.import_key},
+            by_content={row.content_hash: row for row in found},
+            purged=frozenset(queries.purged(db, agent_id, keys, hashes)),
+        )
+
+
+@dataclass(slots=True)
+class ImportPlan:
+    """What happens to each row of a batch; ``room`` is how many more the agent may have."""
+
+    rows: Sequence[MemoryRow]
+    now: datetime
+    room: int | None = None
+    added: list[MemoryRow] = field(default_factory=list)
+    updated: list[tuple[MemoryRow, MemoryRow]] = field(default_factory=list)
+    skipped: list[tuple[str | None, str]] = field(default_factory=list)
+
+    def check(self, known: _Known) -> "ImportPlan":
+        """Sort the rows into added, updated and skipped."""
+        keys: set[str] = set()
+        contents: set[str] = set()
+        for row in self.rows:
+            before = known.by_key.get(row.import_key) if row.import_key else None
+            reason = self._unfit(row, keys, contents) or _refusal(row, before, known)
+            if not reason and before is None and self.room is not None:
+                reason = "" if len(self.added) < self.room else "the agent's memory is full"
+            if reason:
+                self.skipped.append((row.import_key, reason))
+                continue
+            contents.add(row.content_hash)
+            if row.import_key:
+                keys.add(row.import_key)
+            if before is None:
+                self.added.append(row)
+            else:
+                self.updated.append((before, _updated(before, row)))
+        return self
+
+    def _unfit(self, row: MemoryRow, keys: set[str], contents: set[str]) -> str:
+        if row.level == MemoryLevel.NONE.value:
+            return "memory level is none"
+        if row.expires_at is not None and row.expires_at <= max(self.now, row.created_at):
+            return "expired"
+        if row.import_key in keys or row.content_hash in contents:
+            return "repeated in the batch"
+        return ""
+
+    def contents(self) -> Iterable[str]:
+        """The texts that need a vector."""
+        yield from (row.content for row in self.added)
+        yield from (after.content for old, after in self.updated if old.content != after.content)
+
+    def carry_out(
+        self, changes: Changes, vectors: dict[str, Vectors | None], actor: str
+    ) -> BatchOutcome:
+        """Do it within a transaction."""
+        changes.add([(row, vectors.get(row.content)) for row in self.added], actor=actor)
+        for before, after in self.updated:
+            moment = max(changes.now, after.created_at)
+            current = after._replace(updated_at=moment)
+            changes.edit(before, current, vectors.get(after.content), actor=actor)
+        return BatchOutcome(
+            added=tuple(row.id for row in self.added),
+            updated=tuple(after.id for _, after in self.updated),
+            skipped=tuple(self.skipped),
+        )
+
+
+def _refusal(row: MemoryRow, before: MemoryRow | None, known: _Known) -> str:
+    """Why a row isn't stored; empty when it is."""
+    if known.purged & {row.import_key, row.content_hash}:
+        return "purged"
+    same = before or known.by_content.get(row.content_hash)
+    if same is None:
+        return ""
+    if same.deleted_at is not None:
+        return "deleted"
+    if before is None:
+        return "already stored"
+    if before.draft_hash == row.draft_hash:
+        return "unchanged"
+    return "edited by hand" if before.edited else ""
+
+
+def _updated(before: MemoryRow, row: MemoryRow) -> MemoryRow:
+    return row._replace(id=before.id, created_at=min(before.created_at, row.created_at))
+
+
+def _room(changes: Changes, agent_id: str, core: Core) -> int:
+    limit = core.policy.max_memories_per_agent
+    if limit is None:
+        return 1 << 62
+    where = queries.live_where(now=core.clock.now(), agent=agent_id, shared=False)
+    return limit - queries.total(changes.db, where)
+
+
+def _full(agent_id: str, core: Core) -> str:
+    return f"agent {agent_id} has its {core.policy.max_memories_per_agent} memories already"
+
+
+def _advise(*requests: MemoryStoreRequest) -> None:
+    """The store guard: one hint for whoever reads the log, never a refusal."""
+    untagged = [r for r in requests if NON_INFERABLE not in r.metadata.tags]
+    if untagged:
+        logger.warning(
+            "%d memories stored without the tag %s: category %s, %d characters",
+            len(untagged),
+            NON_INFERABLE,
+            ", ".join(sorted({r.category.value for r in untagged})),
+            sum(len(r.content) for r in untagged),
+        )
+
+
+T = TypeVar("T")
+
+
+async def change_together(
+    core: Core,
+    keeper: MemoryWriter,
+    bundle: MemoryBundle,
+    within: "Callable[[DuckDBPyConnection, BundleOutcome], T]",
+    *,
+    actor: str,
+) -> T:
+    """Make a bundle's changes and what ``within`` writes, all or nothing.
+
+    Raises ``MemoryStoreError`` when an agent may keep nothing, or nothing more.
+    """
+    rows = keeper.rows_of(bundle.add)
+    vectors = await core.embed([row.content for row in rows])
+
+    def work(changes: Changes) -> T:
+        removed = _marked(changes, bundle.remove, deleted=True, actor=actor)
+        keeper.check_room(changes, rows)
+        changes.add(list(zip(rows, vectors, strict=True)), actor=actor)
+        restored = _marked(changes, bundle.restore, deleted=False, actor=actor)
+        purged = list(queries.rows_by_id(changes.db, bundle.purge).values())
+        if purged:
+            changes.purge(purged, actor=actor)
+        outcome = BundleOutcome(
+            added=_ids(rows),
+            removed=_entries(removed),
+            restored=_entries(restored),
+            purged=_ids(purged),
+        )
+        return within(changes.db, outcome)
+
+    return await core.change(work)
+
+
+def _marked(
+    changes: Changes, ids: Sequence[str], *, deleted: bool, actor: str
+) -> Sequence[MemoryRow]:
+    """The memories that this made deleted, or live again."""
+    found = queries.rows_by_id(changes.db, ids).values()
+    concerned = [row for row in found if (row.deleted_at is None) == deleted]
+    if concerned:
+        changes.mark(concerned, deleted=deleted, actor=actor)
+    return concerned
+
+
+def _entries(rows: Sequence[MemoryRow]) -> tuple[MemoryEntry, ...]:
+    return tuple(map(entry_from_row, rows))
+
+
+def _ids(rows: Sequence[MemoryRow]) -> tuple[str, ...]:
+    return tuple(row.id for row in rows)

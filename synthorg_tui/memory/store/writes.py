@@ -1,0 +1,173 @@
+"""One transaction's changes to the memories: rows, vectors, history, tombstones, revisions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from synthorg_tui.memory.listing import ChangeKind
+from synthorg_tui.memory.store.queries import HAS_PURGED, rows_by_id
+from synthorg_tui.memory.store.rows import COLUMNS, MemoryRow, history_fields, to_json
+from synthorg_tui.persistence.call_log import erase_from_calls
+from synthorg_tui.persistence.values import insert
+from synthorg_tui.providers.embedding.protocol import Vectors
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+_MEMORY_TYPES = {
+    "id": "UUID",
+    "revision": "BIGINT",
+    "shared": "BOOLEAN",
+    "edited": "BOOLEAN",
+    "confidence": "DOUBLE",
+    "tags": "VARCHAR[]",
+    "created_at": "TIMESTAMP",
+    "updated_at": "TIMESTAMP",
+    "expires_at": "TIMESTAMP",
+    "deleted_at": "TIMESTAMP",
+}
+_COLUMN_TYPES = {
+    "memories": tuple(_MEMORY_TYPES.get(name, "VARCHAR") for name in COLUMNS),
+    "vectors": ("UUID", "BIGINT", "VARCHAR", "BLOB"),
+    "history": ("BIGINT", "UUID", "TIMESTAMP", "VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR"),
+    "tombstones": ("UUID", "BIGINT", "VARCHAR", "VARCHAR", "VARCHAR", "TIMESTAMP"),
+}
+
+
+@dataclass(slots=True)
+class Changes:
+    """What a transaction does; revisions count up from ``revision``, the last one given out.
+
+    ``points`` are memories whose row and vector are both known here; ``touched`` are those the
+    index has to look up again.
+    """
+
+    db: "Connection"
+    revision: int
+    now: datetime
+    fingerprint: str
+    points: list[tuple[MemoryRow, Vectors | None]] = field(default_factory=list)
+    touched: list[str] = field(default_factory=list)
+    unembedded: bool = False
+    has_purged: bool = False
+    _history: list[tuple[int, str, datetime, str, str, str, str]] = field(default_factory=list)
+
+    def add(self, rows: Sequence[tuple[MemoryRow, Vectors | None]], *, actor: str) -> None:
+        """New memories, with a vector where there is one."""
+        if not rows:
+            return
+        kept = []
+        for row, vector in rows:
+            numbered = self._changed(row, actor, ChangeKind.ADDED, None, history_fields(row))
+            kept.append((numbered, vector))
+        memories = [[_plain(getattr(row, name)) for name in COLUMNS] for row, _ in kept]
+        self._insert("memories", memories)
+        self._embed([(row.id, row.revision, vector) for row, vector in kept])
+        self.points.extend(kept)
+
+    def edit(
+        self, before: MemoryRow, after: MemoryRow, vector: Vectors | None, *, actor: str
+    ) -> MemoryRow:
+        """A changed memory; ``vector`` is that of a changed content."""
+        old, new = history_fields(before), history_fields(after)
+        changed = {name for name in new if old[name] != new[name]}
+        row = self._changed(
+            after,
+            actor,
+            ChangeKind.EDITED,
+            {name: old[name] for name in old if name in changed},
+            {name: new[name] for name in new if name in changed},
+        )
+        names = [name for name in COLUMNS if name != "id"]
+        self.db.execute(
+            f"UPDATE memories SET {', '.join(f'{name} = ?' for name in names)} WHERE id = ?::UUID",
+            [*(_plain(getattr(row, name)) for name in names), row.id],
+        )
+        if before.content != after.content:
+            self.db.execute("DELETE FROM vectors WHERE memory_id = ?::UUID", [row.id])
+            self._embed([(row.id, row.revision, vector)])
+        self.touched.append(row.id)
+        return row
+
+    def mark(self, rows: Sequence[MemoryRow], *, deleted: bool, actor: str) -> None:
+        """Soft-delete live memories, or bring deleted ones back."""
+        kind = ChangeKind.DELETED if deleted else ChangeKind.RESTORED
+        when = self.now if deleted else None
+        numbered = [self._changed(row, actor, kind, {}, {}) for row in rows]
+        self.db.execute(
+            "UPDATE memories SET deleted_at = ?::TIMESTAMP, revision = c.revision "
+            "FROM (SELECT unnest(?::UUID[]) AS id, unnest(?::BIGINT[]) AS revision) c "
+            "WHERE memories.id = c.id",
+            [when, [row.id for row in numbered], [row.revision for row in numbered]],
+        )
+        self.touched.extend(row.id for row in numbered)
+
+    def purge(self, rows: Sequence[MemoryRow], *, actor: str) -> None:
+        """Erase memories; tombstones without content stay."""
+        ids = [row.id for row in rows]
+        listed = "(SELECT unnest(?::UUID[]))"
+        self.db.execute(
+            "UPDATE history SET fields_before = '{}', fields_after = '{}' "
+            f"WHERE memory_id IN {listed}",
+            [ids],
+        )
+        numbered = [self._changed(row, actor, ChangeKind.PURGED, {}, {}) for row in rows]
+        erased = [
+            (r.id, r.revision, r.agent_id, r.import_key, r.content_hash, self.now) for r in numbered
+        ]
+        self._insert("tombstones", erased)
+        erase_from_calls(self.db, ids, [row.content for row in rows])
+        self.db.execute(f"DELETE FROM vectors WHERE memory_id IN {listed}", [ids])
+        self.db.execute(f"DELETE FROM memories WHERE id IN {listed}", [ids])
+        self.touched.extend(ids)
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, 'yes')", [HAS_PURGED])
+        self.has_purged = True
+
+    def embed(self, vectors: Sequence[tuple[tuple[str, str], Vectors]]) -> int:
+        """Vectors for (id, content) pairs; returns for how many of them the content still holds."""
+        current = rows_by_id(self.db, [memory_id for (memory_id, _), _ in vectors])
+        numbered = []
+        for (memory_id, content), vector in vectors:
+            row = current.get(memory_id)
+            if row is not None and row.content == content:
+                self.revision += 1
+                numbered.append((memory_id, self.revision, vector))
+        ids = [memory_id for memory_id, _, _ in numbered]
+        self.db.execute("DELETE FROM vectors WHERE memory_id IN (SELECT unnest(?::UUID[]))", [ids])
+        self._embed(numbered)
+        self.touched.extend(ids)
+        return len(ids)
+
+    def finish(self) -> None:
+        """Write the history; the last step of the transaction."""
+        self._insert("history", self._history)
+
+    def _changed(
+        self,
+        row: MemoryRow,
+        actor: str,
+        kind: ChangeKind,
+        before: dict[str, object] | None,
+        after: dict[str, object],
+    ) -> MemoryRow:
+        self.revision += 1
+        texts = (to_json(before or {}), to_json(after))
+        self._history.append((self.revision, row.id, self.now, actor, kind.value, *texts))
+        return row._replace(revision=self.revision)
+
+    def _insert(self, table: str, rows: Sequence[Sequence[object]]) -> None:
+        insert(self.db, table, _COLUMN_TYPES[table], rows)
+
+    def _embed(self, vectors: Sequence[tuple[str, int, Vectors | None]]) -> None:
+        known = [
+            (memory_id, revision, self.fingerprint, vector.tobytes())
+            for memory_id, revision, vector in vectors
+            if vector is not None
+        ]
+        self.unembedded = self.unembedded or len(known) < len(vectors)
+        self._insert("vectors", known)
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,1 @@
+"""The ways memories reach an agent."""

@@ -1,0 +1,185 @@
+"""Searching again with a better question when what was found doesn't answer it.
+
+The loop that searches, asks whether that suffices, and searches with a better question.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from synthorg_tui.core.failsafe import raise_fatal
+from synthorg_tui.core.text import safe_text
+from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
+from synthorg_tui.memory.models import MemoryEntry
+from synthorg_tui.providers.completion.protocol import CompletionOptions, CompletionProvider
+from synthorg_tui.providers.enums import MessageRole
+from synthorg_tui.providers.models import ChatMessage
+
+logger = logging.getLogger(__name__)
+
+_SHOWN_ENTRIES = 10
+_SHOWN_CHARS = 200
+_TAG_ENTRIES = "memory-entry"
+_TAG_QUERY = "task-data"
+_SUFFICIENT = "SUFFICIENT"
+
+
+@runtime_checkable
+class SufficiencyChecker(Protocol):
+    """Judges whether memories answer a question."""
+
+    async def check_sufficiency(self, query: str, results: tuple[MemoryEntry, ...]) -> bool:
+        """Whether to stop searching."""
+        ...
+
+
+@runtime_checkable
+class QueryReformulator(Protocol):
+    """Finds a better question."""
+
+    async def reformulate(self, query: str, results: tuple[MemoryEntry, ...]) -> str | None:
+        """Another wording, or ``None`` when there is no better one."""
+        ...
+
+
+class LLMSufficiencyChecker:
+    """Asks a model. When it fails, what was found counts as enough."""
+
+    def __init__(self, provider: CompletionProvider) -> None:
+        self._provider = provider
+
+    async def check_sufficiency(self, query: str, results: tuple[MemoryEntry, ...]) -> bool:
+        instruction = (
+            "Do the memories answer the question? Reply with one word: "
+            f"{_SUFFICIENT} or INSUFFICIENT."
+        )
+        options = CompletionOptions(max_tokens=32)
+        try:
+            answer = await _ask(self._provider, instruction, query, results, options)
+        except Exception as error:  # whatever it is, the search goes on without it
+            raise_fatal(error)
+            logger.warning("whether memories suffice is unknown: %s", error)
+            return True
+        return _says_sufficient(answer)
+
+
+class LLMQueryReformulator:
+    """Asks a model; ``None`` when it fails or says nothing."""
+
+    def __init__(self, provider: CompletionProvider) -> None:
+        self._provider = provider
+
+    async def reformulate(self, query: str, results: tuple[MemoryEntry, ...]) -> str | None:
+        instruction = (
+            "The memories don't answer the question. Write one better search query for it: other "
+            "words for the same thing, more specific. Reply with the query only."
+        )
+        options = CompletionOptions(max_tokens=64, repeat_penalty=1.1)
+        try:
+            answer = await _ask(self._provider, instruction, query, results, options)
+        except Exception as error:  # whatever it is, the search goes on without it
+            raise_fatal(error)
+            logger.warning("the query was not reformulated: %s", error)
+            return None
+        return answer.strip() or None
+
+
+async def _ask(
+    provider: CompletionProvider,
+    instruction: str,
+    query: str,
+    results: tuple[MemoryEntry, ...],
+    options: CompletionOptions,
+) -> str:
+    directive = untrusted_content_directive((_TAG_QUERY, _TAG_ENTRIES))
+    shown = "\n".join(
+        f"[{entry.category}] {safe_text(entry.content[:_SHOWN_CHARS])}"
+        for entry in results[:_SHOWN_ENTRIES]
+    )
+    question = wrap_untrusted(_TAG_QUERY, query)
+    found = wrap_untrusted(_TAG_ENTRIES, shown or "(none)")
+    messages = (
+        ChatMessage(role=MessageRole.SYSTEM, content=f"{instruction}\n\n{directive}"),
+        ChatMessage(role=MessageRole.USER, content=f"Question:\n{question}\n\nMemories:\n{found}"),
+    )
+    return (await provider.complete(messages, options)).text
+
+
+def _says_sufficient(answer: str) -> bool:
+    """By the first word of the last line that has any."""
+    lines = [line for line in answer.splitlines() if line.strip()]
+    if not lines:
+        return False
+    word = lines[-1].split()[0]
+    return "".join(c for c in word if c.isalnum()).upper() == _SUFFICIENT
+
+
+Search: TypeAlias = Callable[[str], Awaitable[tuple[MemoryEntry, ...]]]
+
+
+class SearchAndAsk:
+    """At most ``rounds`` further searches, for as long as what was found isn't enough."""
+
+    def __init__(
+        self, reformulator: QueryReformulator, checker: SufficiencyChecker, *, rounds: int
+    ) -> None:
+        self._reformulator = reformulator
+        self._checker = checker
+        self._rounds = rounds
+
+    async def run(self, query: str, search: Search) -> tuple[MemoryEntry, ...]:
+        """Everything found, best first.
+
+        What the first search raises is raised; any later failure ends the loop with what there is.
+        """
+        found = await search(query)
+        words = query
+        for _ in range(self._rounds):
+            if await self._suffices(query, found):
+                return found
+            better = await self._better(words, found)
+            if better is None:
+                return found
+            try:
+                more = await search(better)
+            except Exception as error:  # what was found already still counts
+                _log_or_raise("searching again", error)
+                return found
+            words, found = better, merge_entries(found, more)
+        if not await self._suffices(query, found):
+            logger.info("%d memories don't suffice after %d rounds", len(found), self._rounds)
+        return found
+
+    async def _suffices(self, query: str, found: tuple[MemoryEntry, ...]) -> bool:
+        try:
+            return await self._checker.check_sufficiency(query, found)
+        except Exception as error:  # not knowing counts as enough
+            _log_or_raise("checking what was found", error)
+            return True
+
+    async def _better(self, query: str, found: tuple[MemoryEntry, ...]) -> str | None:
+        """Another question, or ``None`` when there is none."""
+        try:
+            better = await self._reformulator.reformulate(query, found)
+        except Exception as error:  # the question stays as it is
+            _log_or_raise("reformulating", error)
+            return None
+        stripped = (better or "").strip()
+        return None if stripped in ("", query.strip()) else stripped
+
+
+def merge_entries(
+    first: tuple[MemoryEntry, ...], second: tuple[MemoryEntry, ...]
+) -> tuple[MemoryEntry, ...]:
+    """Each memory once, in its more relevant version, most relevant first, else as first seen."""
+    best: dict[str, MemoryEntry] = {}
+    for entry in (*first, *second):
+        known = best.get(entry.id)
+        if known is None or (entry.relevance_score or 0.0) > (known.relevance_score or 0.0):
+            best[entry.id] = entry
+    return tuple(sorted(best.values(), key=lambda entry: -(entry.relevance_score or 0.0)))
+
+
+def _log_or_raise(what: str, error: Exception) -> None:
+    raise_fatal(error)
+    logger.warning("%s failed: %s", what, error)

@@ -1,0 +1,249 @@
+"""The agent keeps its own memory: a core always in sight, an archive, and what happened."""
+
+import asyncio
+import logging
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.failsafe import raise_fatal, safely
+from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
+from synthorg_tui.memory.errors import WriteRefusedError, WriteWaitsError
+from synthorg_tui.memory.formatter import PackedMemory, Packing, messages_for, pack_memories
+from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
+from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.ranking import ScoredMemory
+from synthorg_tui.memory.retrieval.explanation import (
+    Candidate,
+    Explanation,
+    PreparedMessages,
+    Stopwatch,
+    Verdict,
+    text_of,
+)
+from synthorg_tui.memory.retrieval.sensitivity import FilteredMemories, SensitivityFilter
+from synthorg_tui.memory.strategies import replies as replies
+from synthorg_tui.memory.strategies import schemas as accepted
+from synthorg_tui.memory.strategies.config import SelfEditingMemoryConfig
+from synthorg_tui.memory.strategies.schemas import MemoryTool
+from synthorg_tui.providers.models import ChatMessage, ToolDefinition
+
+logger = logging.getLogger(__name__)
+
+AUTO_TAG = "self_edited"
+_FAILED = replies.error("Memory operation failed.")
+
+
+class SelfEditingMemoryStrategy:
+    """Puts core memories into the prompt and answers six tools.
+
+    Of memories that are not among ``sensitivities`` the agent is given none, by whichever way.
+    Where several are made for one store, they share ``core_writes``, so that writes at once stay
+    within the limit.
+
+    Raises:
+        TypeError: ``backend`` isn't a ``MemoryBackend``.
+    """
+
+    def __init__(
+        self,
+        *,
+        backend: MemoryBackend,
+        config: SelfEditingMemoryConfig,
+        token_estimator: TokenEstimator | None = None,
+        sensitivities: Collection[Sensitivity] = GIVEN_BY_DEFAULT,
+        core_writes: asyncio.Lock | None = None,
+    ) -> None:
+        if not isinstance(backend, MemoryBackend):
+            raise TypeError(f"{type(backend).__name__} is no MemoryBackend")
+        self._backend = backend
+        self._config = config
+        self._estimator = token_estimator or DefaultTokenEstimator()
+        self._clearance = SensitivityFilter(sensitivities)
+        self._core_writes = core_writes or asyncio.Lock()
+
+    @property
+    def strategy_name(self) -> str:
+        """``self_editing``."""
+        return "self_editing"
+
+    async def prepare_messages(
+        self, agent_id: NotBlankStr, query_text: NotBlankStr, token_budget: int
+    ) -> tuple[ChatMessage, ...]:
+        """The core memories, whatever the query; ``()`` when there are none or they can't be read.
+
+        They get the smaller one of ``token_budget`` and the configured core budget.
+        """
+        return (await self.prepare(agent_id, query_text, token_budget)).messages
+
+    async def prepare(
+        self,
+        agent_id: NotBlankStr,
+        query_text: NotBlankStr,
+        token_budget: int,
+        *,
+        pinned: Collection[str] = (),
+        excluded: Collection[str] = (),
+    ) -> PreparedMessages:
+        """As ``prepare_messages``, explained; pinned core memories come first."""
+        watch, notes = Stopwatch(), list[str]()
+        budget = min(token_budget, self._config.core_memory_token_budget)
+        found: FilteredMemories | None = None
+        if budget > 0:
+            with watch.stage("search"):
+                found = await safely(
+                    self._core(agent_id), what="reading the core memories", notes=notes
+                )
+        core = found or FilteredMemories((), ())
+        in_order = sorted(core.permitted, key=lambda entry: entry.id not in pinned)
+        offered = [_as_core(entry) for entry in in_order if entry.id not in excluded]
+        with watch.stage("packing"):
+            packing = pack_memories(offered, estimator=self._estimator, token_budget=budget)
+        messages = messages_for(packing)
+        explanation = Explanation(
+            strategy=self.strategy_name,
+            agent_id=agent_id,
+            query=query_text,
+            token_budget=token_budget,
+            tokens_used=packing.tokens_used,
+            text=text_of(messages),
+            candidates=(*_explained(packing, pinned), *self._left_out(core, excluded)),
+            stages=watch.stages,
+            degraded="; ".join(notes),
+        )
+        return PreparedMessages(messages, explanation)
+
+    def _left_out(self, core: FilteredMemories, excluded: Collection[str]) -> Iterator[Candidate]:
+        """Core memories that packing never sees: left out by hand, or withheld."""
+        for entry in (*core.permitted, *core.withheld):
+            if entry.id in excluded:
+                yield Candidate(entry, Verdict.EXCLUDED, "excluded by hand")
+            elif refusal := self._clearance.refusal(entry):
+                yield Candidate(entry, Verdict.SENSITIVE, refusal)
+
+    def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
+        """The six tools."""
+        return accepted.definitions()
+
+    async def handle_tool_call(
+        self, tool_name: str, arguments: Mapping[str, Any], agent_id: NotBlankStr
+    ) -> str:
+        """The reply to a call; whatever goes wrong is a reply that begins with ``Error:``."""
+        try:
+            tool = MemoryTool(tool_name)
+        except ValueError:
+            return replies.error("Unknown memory tool.")
+        try:
+            parsed = accepted.parse(tool, arguments)
+        except ValidationError as error:
+            return replies.error(f"Invalid arguments: {accepted.problems(error)}")
+        try:
+            return await self._answer(parsed, agent_id)
+        except WriteWaitsError as waits:
+            return replies.waits(waits.item_id)
+        except WriteRefusedError as refused:
+            return replies.error(f"{refused.message}. {refused.remedy}".strip())
+        except Exception as error:  # an agent's run must survive whatever a backend raises
+            raise_fatal(error)
+            logger.warning("%s failed: %s", tool, error)
+            return _FAILED
+
+    async def _answer(self, call: FrozenModel, agent_id: str) -> str:
+        match call:
+            case accepted.CoreWrite():
+                return await self._write_core(call, agent_id)
+            case accepted.ArchivalSearch():
+                return await self._search_archive(call, agent_id)
+            case accepted.ArchivalWrite():
+                stored = await self._store(agent_id, call.content, call.category)
+                return f"Archival memory stored (id={stored}, category={call.category})."
+            case accepted.RecallRead():
+                entry = await self._clearance.read(self._backend, agent_id, call.memory_id)
+                return replies.plain_line(entry) if entry else replies.not_found(call.memory_id)
+            case accepted.RecallWrite():
+                stored = await self._store(agent_id, call.content, MemoryCategory.EPISODIC)
+                return f"Episodic memory recorded (id={stored})."
+            case _:
+                return replies.listing(map(replies.id_line, (await self._core(agent_id)).permitted))
+
+    async def _write_core(self, call: accepted.CoreWrite, agent_id: str) -> str:
+        if not self._config.allow_core_writes:
+            return replies.error("Core memory writes are disabled.")
+        async with self._core_writes:  # or two writes at once could both take the last place
+            core = await self._core(agent_id)
+            known = len(core.permitted) + len(core.withheld)
+            if known >= self._config.core_max_entries:
+                return replies.error(
+                    f"Core memory is full ({known} entries). Archive what matters less."
+                )
+            request = MemoryStoreRequest(
+                category=MemoryCategory.SEMANTIC,
+                content=call.content,
+                metadata=MemoryMetadata(tags=(self._config.core_memory_tag,)),
+            )
+            stored = await self._backend.store(agent_id, request)
+        return f"Core memory stored (id={stored})."
+
+    async def _search_archive(self, call: accepted.ArchivalSearch, agent_id: str) -> str:
+        searched = self._config.archival_categories
+        if call.category is not None:
+            searched &= {call.category}
+        if not searched:
+            return replies.error("Invalid arguments: category: this one is not searched.")
+        limit = min(call.limit or accepted.MAX_SEARCH_LIMIT, self._config.archival_search_limit)
+        query = MemoryQuery(text=call.query, categories=searched, limit=limit)
+        found = await self._clearance.search(self._backend, agent_id, query)
+        return replies.listing(map(replies.id_line, found.permitted))
+
+    async def _store(self, agent_id: str, content: str, category: MemoryCategory) -> str:
+        tags = (AUTO_TAG,) if self._config.write_auto_tag else ()
+        request = MemoryStoreRequest(
+            category=category, content=content, metadata=MemoryMetadata(tags=tags)
+        )
+        return await self._backend.store(agent_id, request)
+
+    async def _core(self, agent_id: str) -> FilteredMemories:
+        query = MemoryQuery(
+            categories=frozenset({MemoryCategory.SEMANTIC}),
+            tags=(self._config.core_memory_tag,),
+            limit=self._config.core_max_entries,
+        )
+        return await self._clearance.search(self._backend, agent_id, query)
+
+
+def _as_core(entry: MemoryEntry) -> ScoredMemory:
+    """Core memories are all as relevant as can be."""
+    return ScoredMemory(entry=entry, relevance_score=1.0, recency_score=1.0, combined_score=1.0)
+
+
+def _explained(packing: Packing, pinned: Collection[str]) -> Iterator[Candidate]:
+    """Those that fit, in the order given, then those that don't."""
+    packed = sorted(packing.packed, key=lambda each: not each.fits)
+    return (_candidate(each, place, pinned) for place, each in enumerate(packed, start=1))
+
+
+def _candidate(each: PackedMemory, place: int, pinned: Collection[str]) -> Candidate:
+    entry = each.memory.entry
+    if not each.fits:
+        verdict, reason = (
+            Verdict.OVER_BUDGET,
+            f"needs {each.tokens} tokens, {each.room} were left",
+        )
+    elif entry.id in pinned:
+        verdict, reason = Verdict.PINNED, "pinned by hand"
+    else:
+        verdict, reason = Verdict.INCLUDED, "core memory, whatever the query"
+    return Candidate(
+        entry=entry,
+        verdict=verdict,
+        reason=reason,
+        relevance=each.memory.relevance_score,
+        recency=each.memory.recency_score,
+        combined=each.memory.combined_score,
+        rank=place,
+        tokens=each.tokens,
+    )

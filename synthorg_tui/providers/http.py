@@ -1,0 +1,194 @@
+"""Asks OpenAI-compatible servers: keys from the environment, retries, helpful errors."""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from synthorg_tui.core.errors import DomainError
+
+if TYPE_CHECKING:
+    import httpx
+
+RETRYABLE = frozenset({408, 409, 429, 500, 502, 503, 504})
+FIRST_WAIT_SECONDS = 0.5
+_SHOWN_CHARS = 200
+
+
+class ServerError(DomainError):
+    """No usable answer; ``retryable`` says whether the same request may succeed later."""
+
+    def __init__(self, message: str, *, retryable: bool = False, remedy: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self.retryable = retryable
+
+
+class ServerConfig(Protocol):
+    """What the settings say about a server."""
+
+    @property
+    def base_url(self) -> str:
+        """Ends before the endpoint's own path."""
+        ...
+
+    @property
+    def api_key_env(self) -> str | None:
+        """The environment variable with the key; ``None`` for a server without one."""
+        ...
+
+    @property
+    def timeout_seconds(self) -> float:
+        """For each attempt."""
+        ...
+
+    @property
+    def max_retries(self) -> int:
+        """Attempts after the first."""
+        ...
+
+
+class ModelServer:
+    """Posts JSON and returns what comes back; raises ``ServerError``.
+
+    Args:
+        what: What the server is to the person, such as ``embedding server``.
+        setting: Where its configuration stands, such as ``providers.embedding``.
+        config: Address, key, patience.
+        environ: Where the key is looked up.
+    """
+
+    def __init__(
+        self,
+        *,
+        what: str,
+        setting: str,
+        config: ServerConfig,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._what = what
+        self._setting = setting
+        self._config = config
+        self._environ = environ
+        self._client: httpx.AsyncClient | None = None
+        self._closed = False
+
+    async def post(self, path: str, body: dict[str, Any]) -> Any:
+        """The decoded answer; what may pass by itself is tried again."""
+        async with self._answered(path, body, whole=True) as response:
+            return self._decoded(response)
+
+    async def stream(self, path: str, body: dict[str, Any]) -> AsyncIterator[Any]:
+        """The decoded events of an answer that comes piece by piece.
+
+        What may pass by itself is tried again until the first piece has come.
+        """
+        async with self._answered(path, body, whole=False) as response:
+            if not response.is_success:
+                with self._explained():
+                    await response.aread()
+                self._decoded(response)
+            async for line in self._lines(response):
+                if line.startswith("data:") and (data := line[5:].strip()) != "[DONE]":
+                    yield self._loaded(data)
+
+    @asynccontextmanager
+    async def _answered(
+        self, path: str, body: dict[str, Any], *, whole: bool
+    ) -> "AsyncIterator[httpx.Response]":
+        """A response, its body read when it is to be ``whole``."""
+        client = self._connected()
+        request = client.build_request("POST", f"{self._config.base_url}{path}", json=body)
+        for attempt in range(self._config.max_retries + 1):
+            is_last = attempt == self._config.max_retries
+            try:
+                with self._explained():
+                    response = await client.send(request, stream=not whole)
+            except ServerError:
+                if is_last:
+                    raise
+            else:
+                if is_last or response.status_code not in RETRYABLE:
+                    break
+                await response.aclose()
+            await asyncio.sleep(FIRST_WAIT_SECONDS * 2**attempt)
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+    async def _lines(self, response: "httpx.Response") -> AsyncIterator[str]:
+        with self._explained():
+            async for line in response.aiter_lines():
+                yield line
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Errors of the connection as a person should read them."""
+        import httpx
+
+        try:
+            yield
+        except httpx.TimeoutException as error:
+            seconds = f"{self._config.timeout_seconds:g}"
+            raise self.error(f"did not answer within {seconds} seconds", retryable=True) from error
+        except httpx.HTTPError as error:
+            raise self.error(f"can't be reached: {error}", retryable=True) from error
+
+    async def close(self) -> None:
+        """Close the connections; closing twice does nothing."""
+        self._closed = True
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.aclose()
+
+    def error(self, told: str, *, retryable: bool = False) -> ServerError:
+        """An error that begins with the server's name and address."""
+        return ServerError(
+            f"The {self._what} {self._config.base_url} {told}",
+            retryable=retryable,
+            remedy=f"Check that it is running, and {self._setting}.base_url and .model",
+        )
+
+    def _decoded(self, response: "httpx.Response") -> Any:
+        status = response.status_code
+        if status in (401, 403):
+            name = self._config.api_key_env or f"(none set: {self._setting}.api_key_env)"
+            raise ServerError(
+                f"The {self._what} {self._config.base_url} refused the API key ({status})",
+                remedy=f"Check the key in the environment variable {name}",
+            )
+        if not response.is_success:
+            shown = response.text[:_SHOWN_CHARS].strip()
+            raise self.error(f"answered {status}: {shown}", retryable=status in RETRYABLE)
+        return self._loaded(response.text)
+
+    def _loaded(self, text: str) -> Any:
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise self.error("answered with something that isn't JSON") from error
+
+    def _connected(self) -> "httpx.AsyncClient":
+        import httpx
+
+        if self._closed:
+            raise ServerError(f"The client of the {self._what} is closed")
+        if self._client is None:
+            self._client = httpx.AsyncClient(
+                timeout=self._config.timeout_seconds, headers=self._headers()
+            )
+        return self._client
+
+    def _headers(self) -> dict[str, str]:
+        name = self._config.api_key_env
+        if name is None:
+            return {}
+        key = self._environ.get(name, "").strip()
+        if not key:
+            raise ServerError(
+                f"The environment variable {name} for the {self._what}'s key is not set",
+                remedy=f"Set {name}, or remove {self._setting}.api_key_env",
+            )
+        return {"Authorization": f"Bearer {key}"}

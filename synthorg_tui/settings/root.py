@@ -1,0 +1,142 @@
+"""The whole configuration: memory, organisation memory, agents and model providers."""
+
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
+
+from synthorg_tui.agents.models import AgentAccessConfig
+from synthorg_tui.approvals import ApprovalsConfig
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel, SeniorityLevel
+from synthorg_tui.core.paths import expand_home
+from synthorg_tui.core.types import FrozenModel, NotBlankStr, reject
+from synthorg_tui.memory.config import CompanyMemoryConfig
+from synthorg_tui.memory.consolidation.models import RetentionRule, require_unique_categories
+from synthorg_tui.memory.org.config import OrgMemoryConfig
+from synthorg_tui.memory.shared import SHARED_OWNER
+from synthorg_tui.providers.completion.config import AutoModelConfig, CompletionConfig
+from synthorg_tui.providers.embedding.config import EmbeddingConfig, MiniLMConfig
+from synthorg_tui.skills import SkillsConfig
+
+
+class AgentConfig(FrozenModel):
+    """An agent known beforehand; others come to be when their sessions are imported.
+
+    ``level`` ``None`` is the company's. ``retention_days`` and ``retention_overrides`` take
+    precedence as ``RootConfig.retention_days`` says.
+    """
+
+    id: NotBlankStr
+    role: NotBlankStr | None = None
+    department: NotBlankStr | None = None
+    seniority: SeniorityLevel = SeniorityLevel.MID
+    level: MemoryLevel | None = None
+    retention_days: int | None = Field(default=None, ge=1)
+    retention_overrides: tuple[RetentionRule, ...] = ()
+
+    @field_validator("id")
+    @classmethod
+    def _reject_reserved_id(cls, agent_id: str) -> str:
+        if agent_id == SHARED_OWNER:
+            reject("id", agent_id, f"{SHARED_OWNER!r} is reserved for shared memories")
+        return agent_id
+
+    @field_validator("retention_overrides")
+    @classmethod
+    def _validate_unique_categories(
+        cls, rules: tuple[RetentionRule, ...]
+    ) -> tuple[RetentionRule, ...]:
+        return require_unique_categories("retention_overrides", rules)
+
+    @model_validator(mode="after")
+    def _validate_retention_has_memories(self) -> Self:
+        retains = self.retention_days is not None or bool(self.retention_overrides)
+        if self.level is MemoryLevel.NONE and retains:
+            reject("level", self.level, "an agent with level 'none' has nothing to retain")
+        return self
+
+
+class ProvidersConfig(FrozenModel):
+    """Which models do the work."""
+
+    embedding: EmbeddingConfig = MiniLMConfig.model_construct()
+    completion: CompletionConfig = AutoModelConfig.model_construct()
+
+
+class RootConfig(FrozenModel):
+    """All settings of one company, that is, of one data directory."""
+
+    memory: CompanyMemoryConfig = Field(default_factory=CompanyMemoryConfig.model_construct)
+    org_memory: OrgMemoryConfig = Field(default_factory=OrgMemoryConfig.model_construct)
+    agents: tuple[AgentConfig, ...] = ()
+    providers: ProvidersConfig = ProvidersConfig.model_construct()
+    skills: SkillsConfig = SkillsConfig.model_construct()
+    approvals: ApprovalsConfig = ApprovalsConfig.model_construct()
+    agent_access: AgentAccessConfig = AgentAccessConfig.model_construct()
+
+    @field_validator("agents")
+    @classmethod
+    def _validate_unique_ids(cls, agents: tuple[AgentConfig, ...]) -> tuple[AgentConfig, ...]:
+        ids = [agent.id for agent in agents]
+        repeated = sorted({agent_id for agent_id in ids if ids.count(agent_id) > 1})
+        if repeated:
+            reject("agents", ids, f"Duplicate agent ids: {repeated}")
+        return agents
+
+    @model_validator(mode="after")
+    def _validate_embedder_override(self) -> Self:
+        try:
+            self.embedding()
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, first["loc"][1:])) or "provider"
+            reason = f"memory.embedder doesn't fit providers.embedding: {field}: {first['msg']}"
+            reject("memory.embedder", self.memory.embedder, reason)
+        return self
+
+    def own_skills(self, data_dir: Path) -> Path:
+        """Where the SKILL.md files of approved lessons are, for a store in ``data_dir``."""
+        directory = self.memory.procedural.skill_md_directory
+        own = expand_home(directory) if directory is not None else data_dir / "skills"
+        return own.absolute()
+
+    def embedding(self) -> EmbeddingConfig:
+        """The embedding model in force: ``providers.embedding`` with ``memory.embedder`` applied.
+
+        Naming another provider keeps nothing of the former one.
+        """
+        base = self.providers.embedding
+        override = self.memory.embedder
+        if override is None:
+            return base
+        kind = override.provider or base.type
+        data: dict[str, object] = base.model_dump() if kind == base.type else {"type": kind}
+        if override.model is not None:
+            data["path" if kind == "gguf" else "model"] = override.model
+            if kind != "gguf":  # the file itself says how long its vectors are
+                data["dims"] = override.dims
+        return TypeAdapter[EmbeddingConfig](EmbeddingConfig).validate_python(data)
+
+    def agent(self, agent_id: str) -> AgentConfig | None:
+        """The agent as declared, or ``None``."""
+        return next((agent for agent in self.agents if agent.id == agent_id), None)
+
+    def level(self, agent_id: str) -> MemoryLevel:
+        """The level of memories that the agent stores."""
+        agent = self.agent(agent_id)
+        return agent.level if agent and agent.level else self.memory.level
+
+    def retention_days(self, agent_id: str, category: MemoryCategory) -> int | None:
+        """How long the agent's memories of a category are kept; ``None`` for good.
+
+        First found wins: the agent's override for the category, the company's rule for it, the
+        agent's own days, the company's days.
+        """
+        agent = self.agent(agent_id)
+        company = self.memory.consolidation.retention
+        overrides = agent.retention_overrides if agent else ()
+        for rule in (*overrides, *company.rules):
+            if rule.category is category:
+                return rule.retention_days
+        own = agent.retention_days if agent else None
+        return own or company.default_retention_days or self.memory.options.retention_days

@@ -1,0 +1,265 @@
+"""The markdown below the front matter: our sections, or somebody else's text as it stands.
+
+Text in the body of a SKILL.md: what would break its structure is escaped, and comes back.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from synthorg_tui.core.text import has_hidden, safe_text
+
+_ITEM = re.compile(r"(\d{1,4}[.)]|[-*+])(?: (.*)|$)")
+_CONDITION, _ACTION, _RATIONALE = "Condition", "Action", "Rationale"
+_STEPS, _EVIDENCE = "Execution steps", "Evidence"
+_KNOWN = {name.lower(): name for name in (_CONDITION, _ACTION, _RATIONALE, _STEPS, _EVIDENCE)}
+NOTES = "## Notes"
+"""Stands above text that is in none of our sections and has no heading of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The parts of a body; ``rest`` is what is in none of our sections, as it stands."""
+
+    heading: str = ""
+    condition: str = ""
+    action: str = ""
+    rationale: str = ""
+    steps: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    rest: str = ""
+
+    @property
+    def has_sections(self) -> bool:
+        """Whether it says more than ``rest``."""
+        return any(
+            (self.heading, self.condition, self.action, self.rationale, self.steps, self.evidence)
+        )
+
+
+def render_body(body: Body) -> str:
+    """The markdown of a body, without a newline at its end."""
+    blocks = [f"# {encode_inline(body.heading)}"] if body.heading else []
+    for title, text in (
+        (_CONDITION, body.condition),
+        (_ACTION, body.action),
+        (_RATIONALE, body.rationale),
+    ):
+        if text:
+            blocks += [f"## {title}", encode_block(text)]
+    if body.steps:
+        numbered = [encode_item(f"{n}.", step) for n, step in enumerate(body.steps, 1)]
+        blocks += [f"## {_STEPS}", "\n".join(numbered)]
+    if body.evidence:
+        listed = [encode_item("-", each) for each in body.evidence]
+        blocks += [f"## {_EVIDENCE}", "\n".join(listed)]
+    if body.rest:
+        blocks.append(body.rest)
+    return "\n\n".join(blocks)
+
+
+def parse_body(text: str) -> Body:
+    """The parts of a body; one that doesn't begin as ours do is all ``rest``."""
+    lines = text.split("\n")
+    marks = [*headings(lines), (len(lines), 0, "")]
+    starts = [index for index, _, _ in marks]
+    if "\n".join(lines[: starts[0]]).strip(EDGES) or len(marks) == 1:
+        return _foreign(text)
+    found: dict[str, str] = {}
+    rest = ""
+    for number, (index, level, title) in enumerate(marks[:-1]):
+        content = "\n".join(lines[index + 1 : starts[number + 1]])
+        name = _section(level, title, content, is_first=number == 0)
+        if name is None or name in found:
+            rest = "\n".join(lines[index:])
+            break
+        found[name] = decode(title) if level == 1 else content
+    return _ours(found, rest) if found else _foreign(text)
+
+
+def with_heading(rest: str) -> str:
+    """Text that may follow our sections: it begins with a heading."""
+    first = next((line for line in rest.split("\n") if line.strip(EDGES)), "")
+    return rest if any(headings([first])) else f"{NOTES}\n\n{rest}"
+
+
+def _section(level: int, title: str, content: str, *, is_first: bool) -> str | None:
+    if level == 1:
+        is_heading = is_first and title and not content.strip(EDGES)
+        return "heading" if is_heading else None
+    return _KNOWN.get(title.strip(EDGES).lower())
+
+
+def _ours(found: dict[str, str], rest: str) -> Body:
+    return Body(
+        heading=found.get("heading", ""),
+        condition=decode_block(found.get(_CONDITION, "")),
+        action=decode_block(found.get(_ACTION, "")),
+        rationale=decode_block(found.get(_RATIONALE, "")),
+        steps=tuple(_items(found.get(_STEPS, ""))),
+        evidence=tuple(_items(found.get(_EVIDENCE, ""))),
+        rest=_trim(rest),
+    )
+
+
+def _foreign(text: str) -> Body:
+    return Body(rest=_trim(text))
+
+
+def _trim(text: str) -> str:
+    """The text without blank lines before and after it."""
+    lines = text.split("\n")
+    while lines and not lines[0].strip(EDGES):
+        lines.pop(0)
+    while lines and not lines[-1].strip(EDGES):
+        lines.pop()
+    return "\n".join(lines)
+
+
+def _items(text: str) -> Iterator[str]:
+    """The items of a list; text before the first one is an item of its own."""
+    lines: list[str] = []
+    indent = 0
+    for line in text.split("\n"):
+        match = _ITEM.match(line)
+        if match:
+            yield from _item(lines)
+            lines, indent = [match[2] or ""], len(match[1]) + 1
+        else:
+            lines.append(_without_indent(line, indent))
+    yield from _item(lines)
+
+
+def _item(lines: Sequence[str]) -> Iterator[str]:
+    text = decode("\n".join(lines))
+    if text:
+        yield text
+
+
+def _without_indent(line: str, indent: int) -> str:
+    spaces = len(line) - len(line.lstrip(" "))
+    return line[min(spaces, indent) :]
+
+
+EDGES = " \t\n"
+"""What a reader strips around a text."""
+
+_AMPERSAND = re.compile(r"&(?=amp;|#[0-9]{1,7};|#x[0-9A-Fa-f]{1,6};)")
+_REFERENCE = re.compile(r"&(?:amp|#([0-9]{1,7})|#x([0-9A-Fa-f]{1,6}));")
+_HEADING = re.compile(r"(#{1,2})(?:[ \t]+(.*))?")
+_FENCE = re.compile(r"(`{3,}|~{3,})(.*)")
+_STARTS = re.compile(r"\\*(?:#{1,2}(?:[ \t]|$)|```|~~~)")
+_ESCAPED = re.compile(r"\\+(?:#{1,2}(?:[ \t]|$)|```|~~~)")
+_SURROGATES = range(0xD800, 0xE000)
+_LAST_CODE = 0x10FFFF
+
+
+def encode_inline(text: str) -> str:
+    """The text on one line."""
+    return _encode(text).replace("\n", "&#xA;")
+
+
+def encode_block(text: str) -> str:
+    """The text as lines below a heading, none of which is taken for another heading."""
+    lines = _encode(text).split("\n")
+    fenced, is_open = _fenced(lines)
+    return "\n".join(
+        f"\\{line}" if _needs_escape(line, in_code and not is_open, is_open) else line
+        for line, in_code in zip(lines, fenced, strict=True)
+    )
+
+
+def encode_item(marker: str, text: str) -> str:
+    """The text as an item of a list, its further lines indented below the first."""
+    indent = " " * (len(marker) + 1)
+    first, *more = _encode(text).split("\n")
+    return "\n".join([f"{marker} {first}", *(f"{indent}{line}" if line else "" for line in more)])
+
+
+def decode(text: str) -> str:
+    """What ``encode_inline`` and ``encode_item`` were given, edges stripped."""
+    return _REFERENCE.sub(_character, text.strip(EDGES))
+
+
+def decode_block(text: str) -> str:
+    """What ``encode_block`` was given, edges stripped."""
+    lines = text.strip(EDGES).split("\n")
+    return decode("\n".join(line[1:] if _ESCAPED.match(line) else line for line in lines))
+
+
+def hide_nothing(text: str) -> str:
+    """The text with each invisible character as a character reference; other text as it is."""
+    return "".join(_visibly(text)) if has_hidden(text) else text
+
+
+def is_plain(text: str) -> bool:
+    """Whether nothing in the text is invisible; an emoji may have its selector."""
+    if not has_hidden(text):
+        return True
+    return all(shown == each for shown, each in zip(_visibly(text), text, strict=True))
+
+
+def headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Index, level (1 or 2) and title of each heading outside fenced code."""
+    fenced, _ = _fenced(lines)
+    for index, (line, in_code) in enumerate(zip(lines, fenced, strict=True)):
+        match = None if in_code else _HEADING.fullmatch(line)
+        if match:
+            yield index, len(match[1]), match[2] or ""
+
+
+def _encode(text: str) -> str:
+    text = hide_nothing(_AMPERSAND.sub("&amp;", text))
+    if text and text[-1] in EDGES:
+        text = text[:-1] + _reference(text[-1])
+    if text and text[0] in EDGES:
+        text = _reference(text[0]) + text[1:]
+    return text
+
+
+def _visibly(text: str) -> Iterator[str]:
+    previous = ""
+    for character in text:
+        yield _visible(character, previous)
+        previous = character
+
+
+def _visible(character: str, previous: str) -> str:
+    if safe_text(character, multiline=True) == character:
+        return character
+    if previous and safe_text(previous + character) == previous:
+        return character  # an emoji's own selector
+    return _reference(character)
+
+
+def _reference(character: str) -> str:
+    return f"&#x{ord(character):X};"
+
+
+def _character(match: re.Match[str]) -> str:
+    if match[1] is None and match[2] is None:
+        return "&"
+    code = int(match[1]) if match[1] else int(match[2], 16)
+    return match[0] if code > _LAST_CODE or code in _SURROGATES else chr(code)
+
+
+def _needs_escape(line: str, in_code: bool, fence_is_open: bool) -> bool:
+    if not _STARTS.match(line):
+        return False
+    if line.startswith("#"):
+        return not in_code
+    return line.startswith("\\") or fence_is_open
+
+
+def _fenced(lines: Sequence[str]) -> tuple[list[bool], bool]:
+    """Whether each line is code between fences, and whether the last fence was never closed."""
+    flags = []
+    fence = ""
+    for line in lines:
+        match = _FENCE.match(line)
+        if fence and match and match[1].startswith(fence) and not match[2].strip():
+            fence = ""
+        elif not fence and match and not ("`" in match[1] and "`" in match[2]):
+            fence = match[1]
+        flags.append(bool(fence))
+    return flags, bool(fence)

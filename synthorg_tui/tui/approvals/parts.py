@@ -1,0 +1,98 @@
+"""Taking a part of a lesson: whose text for each field, and which steps."""
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.approvals.ports import ReviewSheet, Wording
+from synthorg_tui.tui.approvals.review_lines import TITLES
+from synthorg_tui.tui.approvals.wording import Parts, part_lines
+from synthorg_tui.tui.base.lines import text_lines
+from synthorg_tui.tui.widgets.line_list import LineList
+from synthorg_tui.tui.widgets.line_view import LineView
+from synthorg_tui.tui.widgets.rows import FixedList
+
+
+class PartsScreen(ModalScreen[Wording | None]):
+    """Every field with whose text is taken, every step; the one under the cursor in full."""
+
+    CSS_PATH = "approvals.tcss"
+    BINDINGS = bindings("parts")
+
+    def __init__(self, sheet: ReviewSheet, wording: Wording) -> None:
+        super().__init__()
+        self._sheet = sheet
+        self.parts = Parts.of(sheet, wording)
+
+    def compose(self) -> ComposeResult:
+        """The parts, and the text of the one under the cursor."""
+        with Vertical(classes="dialog", id="parts-box") as box:
+            box.border_title = "Take a part"
+            box.border_subtitle = "← → whose · ␣ keeps or drops · e rewords · ^s takes it over"
+            yield FixedList(id="parts")
+            text = LineView(id="part")
+            text.can_focus = False
+            yield text
+
+    def on_mount(self) -> None:
+        """Start at the first field."""
+        self._list.focus()
+        self._draw()
+
+    @property
+    def _list(self) -> FixedList:
+        return self.query_one("#parts", FixedList)
+
+    def _draw(self) -> None:
+        parts = self._list
+        parts.styles.height = min(len(part_lines(self.parts, 40)), 14)
+        parts.show(lambda width: part_lines(self.parts, width))
+        self._draw_part()
+
+    @on(LineList.Moved, "#parts")
+    def _draw_part(self) -> None:
+        value, text = self._list.value, ""
+        if isinstance(value, str):
+            text = next(each.text for each in self.parts.choices if each.name == value)
+        elif isinstance(value, int):
+            text = self.parts.steps[value][0]
+        view = self.query_one("#part", LineView)
+        view.border_title = TITLES[value] if isinstance(value, str) else "Step"
+        view.show(text_lines(text))
+
+    def _turn(self, by: int) -> None:
+        value = self._list.value
+        if isinstance(value, str):
+            self.parts = self.parts.turned(value, by)
+        elif isinstance(value, int):
+            self.parts = self.parts.toggled(value)
+        self._draw()
+
+    def action_previous(self) -> None:
+        """The text before."""
+        self._turn(-1)
+
+    def action_next(self) -> None:
+        """The next text; keeps or drops a step."""
+        self._turn(1)
+
+    def action_reword(self) -> None:
+        """Write a field yourself."""
+        from synthorg_tui.tui.approvals.dialogs import LessonForm
+
+        def written(wording: Wording | None) -> None:
+            if wording is not None:
+                self.parts = Parts.of(self._sheet, wording)
+                self._draw()
+
+        self.app.push_screen(LessonForm(self.parts.wording), written)
+
+    def action_save(self) -> None:
+        """Take these parts over."""
+        self.dismiss(self.parts.wording)
+
+    def action_close(self) -> None:
+        """Leave the lesson as it is."""
+        self.dismiss(None)

@@ -1,0 +1,1 @@
+"""What every pane and dialog is made of."""

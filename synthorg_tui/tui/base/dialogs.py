@@ -1,0 +1,147 @@
+"""Small questions: confirm, ask for a line, show the keys."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input
+
+from synthorg_tui.tui.actions import CONTEXTS, bindings, of
+from synthorg_tui.tui.base.lines import Line, line, wrap
+from synthorg_tui.tui.base.saving import Saving
+from synthorg_tui.tui.state import keymap_of
+from synthorg_tui.tui.widgets.line_view import LineBar, LineView
+
+_MAX_LISTED = 8
+_WIDTH = 62
+"""Columns inside of a dialog where the terminal is wide enough."""
+
+
+class ConfirmDialog(ModalScreen[bool]):
+    """Asks before something is lost: lists what is touched, and *No* has the focus."""
+
+    BINDINGS = bindings("confirm")
+
+    def __init__(self, question: str, touched: Sequence[Line], *, yes: str, note: str = "") -> None:
+        super().__init__()
+        self._question = question
+        self._touched = touched
+        self._yes = yes
+        self._note = note
+
+    def compose(self) -> ComposeResult:
+        """Question, what is touched, and two buttons."""
+        listed = [Line([("  ", "text"), *each.spans]) for each in self._touched[:_MAX_LISTED]]
+        if len(self._touched) > _MAX_LISTED:
+            listed.append(line((f"    and {len(self._touched) - _MAX_LISTED:,} more", "muted")))
+        if self._note:
+            note = line((f"    {self._note}", "muted"))
+            note.hang = 4
+            listed += [Line(), *wrap(note, min(_WIDTH, int(self.app.size.width * 0.96) - 6))]
+        body = LineBar([line((self._question, "strong")), Line(), *listed], id="question")
+        body.styles.height = len(listed) + 2
+        with Vertical(id="dialog", classes="dialog"):
+            yield body
+            with Vertical(id="buttons"):
+                yield Button("No, keep (n)", id="no", compact=True)
+                yield Button(f"{self._yes} (y)", id="yes", variant="error", compact=True)
+
+    def on_mount(self) -> None:
+        """Focus on the answer that loses nothing."""
+        self.query_one("#no", Button).focus()
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """A button is an answer."""
+        self.dismiss(event.button.id == "yes")
+
+    def action_yes(self) -> None:
+        """Do it."""
+        self.dismiss(True)
+
+    def action_no(self) -> None:
+        """Leave everything as it is."""
+        self.dismiss(False)
+
+
+async def _as_written(answer: str) -> str:
+    return answer
+
+
+class PromptDialog(ModalScreen[str | None]):
+    """Asks for one line and gives it, or what ``save`` returned once it has stored that."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel")]
+
+    def __init__(
+        self,
+        question: str,
+        value: str,
+        *,
+        hint: str = "",
+        save: Callable[[str], Awaitable[str]] = _as_written,
+    ) -> None:
+        super().__init__()
+        self._save = save
+        self._saving = Saving(self, note="#hint", key="↵")
+        self._question = question
+        self._value = value
+        self._hint = hint
+
+    def compose(self) -> ComposeResult:
+        """Question, input, hint."""
+        with Vertical(classes="dialog"):
+            yield LineBar([line((self._question, "strong"))])
+            yield Input(self._value, compact=True, id="answer")
+            yield LineBar([line((self._hint, "muted"))], id="hint")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """The answer; a blank one is none yet."""
+        if answer := event.value.strip():
+            self._saving.begin(lambda: self._save(answer))
+        else:
+            self.query_one("#hint", LineBar).show_whole(
+                line(("! ", "bad"), ("Nothing is written yet · esc leaves", "warn"))
+            )
+
+    def on_screen_resume(self) -> None:
+        """Close if it was saved while something covered it."""
+        self._saving.finish()
+
+    def action_cancel(self) -> None:
+        """No answer."""
+        if not self._saving.is_busy:
+            self.dismiss(None)
+
+
+class HelpScreen(ModalScreen[None]):
+    """Every key that works on the screen below, by group."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,question_mark,f1,q", "dismiss", "Close")
+    ]
+
+    def __init__(self, contexts: Sequence[str]) -> None:
+        super().__init__()
+        self._contexts = contexts
+
+    def compose(self) -> ComposeResult:
+        """One scrolling text."""
+        with Vertical(classes="dialog", id="help") as box:
+            box.border_title = "Keys"
+            box.border_subtitle = "esc closes"
+            yield LineView(self._lines(), id="help-text")
+
+    def _lines(self) -> list[Line]:
+        made: list[Line] = []
+        for context in self._contexts:
+            made.append(line((CONTEXTS[context], "title")))
+            for action in of(context):
+                key = action.key(keymap_of(self.app))
+                keys = line((f"  {key:<6}", "accent"), (f"{action.label:<11}", "strong"))
+                keys.hang = keys.width
+                made.append(keys.add(action.help, "muted"))
+            made.append(Line())
+        return made

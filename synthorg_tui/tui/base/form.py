@@ -1,0 +1,191 @@
+"""Writing and editing a memory."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, TextArea
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.text import has_hidden, safe_text
+from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.base.lines import Line, line
+from synthorg_tui.tui.base.saving import Saving
+from synthorg_tui.tui.memories.lines import GLYPHS
+from synthorg_tui.tui.ports import Change, MemoryRow
+from synthorg_tui.tui.widgets.line_view import LineBar
+
+_CATEGORIES = tuple(MemoryCategory)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the form holds; ``content`` is ``None`` when an edit left it alone."""
+
+    agent_id: str
+    category: MemoryCategory
+    content: str | None
+    tags: tuple[str, ...]
+
+    def change(self, row: MemoryRow) -> Change:
+        """What it changes of a memory."""
+        category = self.category if self.category is not row.category else None
+        return Change(self.content, category, self.tags if self.tags != row.tags else None)
+
+
+class CategoryPicker(LineBar, can_focus=True):
+    """All categories on a line; left and right choose."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("left,h", "previous", "Previous"),
+        ("right,l,space", "next", "Next"),
+    ]
+
+    def __init__(self, chosen: MemoryCategory) -> None:
+        super().__init__(id="category")
+        self.chosen = chosen
+
+    def on_mount(self) -> None:
+        """Show the choice."""
+        self._draw()
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Show whether arrows work."""
+        super().watch_has_focus(has_focus)
+        self._draw()
+
+    def _draw(self) -> None:
+        made = Line()
+        for category in _CATEGORIES:
+            on = category is self.chosen
+            made.add("▸" if on and self.has_focus else " ", "accent")
+            made.add(f"{GLYPHS[category]} ", f"cat-{category.value}" if on else "faint")
+            made.add(category.value, "strong" if on else "faint").add("  ", "text")
+        self.show(made)
+
+    def _step(self, by: int) -> None:
+        at = (_CATEGORIES.index(self.chosen) + by) % len(_CATEGORIES)
+        self.chosen = _CATEGORIES[at]
+        self._draw()
+
+    def action_previous(self) -> None:
+        """The category before."""
+        self._step(-1)
+
+    def action_next(self) -> None:
+        """The next category."""
+        self._step(1)
+
+
+class MemoryForm(ModalScreen[str | None]):
+    """A memory to write: empty for a new one, filled for an edit.
+
+    It stays open until ``save`` has stored what was written, and then gives what that returned.
+    """
+
+    BINDINGS = bindings("form")
+
+    def __init__(
+        self,
+        row: MemoryRow | None,
+        agents: Sequence[str],
+        save: Callable[[Written], Awaitable[str]],
+    ) -> None:
+        super().__init__()
+        self._save = save
+        self._saving = Saving(self, note="#note", key="^s")
+        self._row = row
+        self._agents = agents
+        self._shown = safe_text(row.content, multiline=True) if row else ""
+        self._tags = safe_text(" ".join(row.tags)) if row else ""
+        self._warned = False
+
+    def compose(self) -> ComposeResult:
+        """Agent, category, content, tags."""
+        with Vertical(classes="dialog", id="form") as box:
+            box.border_title = "Edit memory" if self._row else "New memory"
+            box.border_subtitle = "^s saves · esc cancels"
+            if self._row is None:
+                agent = self._agents[0] if len(self._agents) == 1 else ""
+                yield LineBar([line(("Agent", "muted"))])
+                such = f", such as {safe_text(self._agents[0])}" if self._agents else ""
+                yield Input(
+                    safe_text(agent),
+                    placeholder=f"Whose memory it is{such}",
+                    compact=True,
+                    id="agent",
+                )
+            yield LineBar([line(("Category", "muted"))])
+            yield CategoryPicker(self._row.category if self._row else MemoryCategory.SEMANTIC)
+            yield LineBar([line(("Content", "muted"))])
+            yield TextArea(self._shown, id="content", tab_behavior="focus", compact=True)
+            yield LineBar([line(("Tags, with blanks between", "muted"))])
+            yield Input(self._tags, placeholder="git push", compact=True, id="tags")
+            yield LineBar([self._note()], id="note")
+
+    def _note(self) -> Line:
+        if self._row is not None and has_hidden(self._row.content):
+            return line(("! ", "warn"), ("Hidden characters are shown as glyphs.", "muted"))
+        return Line()
+
+    def on_mount(self) -> None:
+        """Start where one writes."""
+        agent = self.query("#agent").first(Input) if self._row is None else None
+        if agent is not None and not agent.value:
+            agent.focus()
+        else:
+            self.query_one("#content", TextArea).focus()
+
+    def on_screen_resume(self) -> None:
+        """Close if it was saved while something covered it."""
+        self._saving.finish()
+
+    @property
+    def _content(self) -> str:
+        return self.query_one("#content", TextArea).text
+
+    @property
+    def changed(self) -> bool:
+        """Whether something would be lost."""
+        chosen = self.query_one(CategoryPicker).chosen
+        return (
+            self._content != self._shown
+            or self.query_one("#tags", Input).value != self._tags
+            or (self._row is not None and chosen is not self._row.category)
+        )
+
+    def action_save(self) -> None:
+        """Save what was written, when it is complete."""
+        if self._saving.is_busy:
+            return
+        agent = self._row.agent_id if self._row else self.query_one("#agent", Input).value.strip()
+        missing = "an agent" if not agent else "some content" if not self._content.strip() else ""
+        if missing:
+            self._tell(line(("! ", "bad"), (f"Needs {missing}.", "warn")))
+            self.query_one("#agent" if not agent else "#content").focus()
+            return
+        unchanged = self._row is not None and self._content == self._shown
+        tags_box = self.query_one("#tags", Input).value
+        tags = self._row.tags if self._row and tags_box == self._tags else tuple(tags_box.split())
+        chosen = self.query_one(CategoryPicker).chosen
+        written = Written(agent, chosen, None if unchanged else self._content, tags)
+        self._warned = False
+        self._saving.begin(lambda: self._save(written))
+
+    def action_close(self) -> None:
+        """Leave; what was written is only given up at the second press, and not while saved."""
+        if self._saving.is_busy:
+            return
+        if self.changed and not self._warned:
+            self._warned = True
+            told = "Not saved. esc again gives it up, ^s saves."
+            self._tell(line(("! ", "warn"), (told, "text")))
+            return
+        self.dismiss(None)
+
+    def _tell(self, note: Line) -> None:
+        self.query_one("#note", LineBar).show_whole(note)

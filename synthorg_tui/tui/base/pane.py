@@ -1,0 +1,115 @@
+"""What panes share that list something: a filter, a list, and what is under the cursor."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from textual import on
+from textual.containers import Horizontal
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Input
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.actions import is_text
+from synthorg_tui.tui.base.lines import line
+from synthorg_tui.tui.panes import Panes
+from synthorg_tui.tui.ports import MemoryDesk
+from synthorg_tui.tui.widgets.line_list import LineList
+from synthorg_tui.tui.widgets.line_view import LineBar
+
+DEBOUNCE = 0.12
+"""Seconds until what is under the cursor is read, or what was typed is asked for."""
+LOADING_AFTER = 0.15
+"""Seconds until it is told that something is being read."""
+NARROW = 100
+"""Columns below which list and detail stand one above the other."""
+
+
+class ListPane(Screen[None]):
+    """A pane over the desk, which comes once it is open; ``#query`` is its filter.
+
+    A pane says which its list is, draws everything from its state, and reads it again.
+    """
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
+
+    def __init__(self, *, panes: Panes, now: Callable[[], datetime]) -> None:
+        super().__init__()
+        self.desk: MemoryDesk | None = None
+        self.panes = panes
+        self.now = now
+        self._error: DomainError | None = None
+        self._slow = False
+        self._timer: Timer | None = None
+
+    @property
+    def main_list(self) -> LineList:
+        """The list that has the keys."""
+        raise NotImplementedError
+
+    def draw(self) -> None:
+        """Draw everything from the state."""
+        raise NotImplementedError
+
+    def reload(self) -> None:
+        """Read everything again; the cursor stays where it can."""
+        raise NotImplementedError
+
+    @property
+    def narrow(self) -> bool:
+        """Whether there is no room for list and detail side by side."""
+        return self.app.size.width < NARROW
+
+    def filter_entry(self, hint: str) -> Iterator[Widget]:
+        """The row in which the filter is typed."""
+        yield Horizontal(
+            LineBar([line(("/ filter ", "accent"))], id="prompt"),
+            Input(id="query", compact=True, select_on_focus=False, placeholder=hint),
+            id="entry",
+        )
+
+    def on_mount(self) -> None:
+        """Start in the list; what it lists comes with the desk."""
+        self.main_list.focus()
+        self.draw()
+        self.await_rows()
+
+    def on_resize(self) -> None:
+        """Lay out for the new width."""
+        self.draw()
+
+    def on_screen_resume(self) -> None:
+        """Things may have changed meanwhile."""
+        self.reload()
+
+    def await_rows(self) -> None:
+        """Say that something is being read, unless it is there soon."""
+        self._slow = False
+        self.set_timer(LOADING_AFTER, self._tell_loading)
+
+    def _tell_loading(self) -> None:
+        self._slow = True
+        self.draw()
+
+    def later(self, act: Callable[[], None]) -> None:
+        """Do something once the keys rest, unless something else was asked for meanwhile."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(DEBOUNCE, act)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While something is being typed, the keys that open an entry are text."""
+        return not is_text(action, self.focused) and super().check_action(action, parameters)
+
+    def action_filter(self) -> None:
+        """Filter as you type."""
+        self.add_class("-entering")
+        entry = self.query_one("#query", Input)
+        entry.cursor_position = len(entry.value)
+        self.set_focus(entry)
+
+    @on(Input.Submitted, "#query")
+    def _entered(self) -> None:
+        self.remove_class("-entering")
+        self.main_list.focus()

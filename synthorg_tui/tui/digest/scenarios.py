@@ -1,0 +1,149 @@
+"""Saved questions: ask all of them again and see what changed."""
+
+from functools import partial
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.screen import Screen
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.base.dialogs import ConfirmDialog
+from synthorg_tui.tui.base.formatting import counted
+from synthorg_tui.tui.base.lines import line
+from synthorg_tui.tui.digest.ports import DigestDesk, SavedScenario, ScenarioRun
+from synthorg_tui.tui.digest.state import run_lines, runs_caption, scenario_lines
+from synthorg_tui.tui.jobs import run_job, toast
+from synthorg_tui.tui.widgets.bars import KeyBar
+from synthorg_tui.tui.widgets.line_list import LineList
+from synthorg_tui.tui.widgets.line_view import LineView
+from synthorg_tui.tui.widgets.rows import FixedList
+
+
+class ScenariosScreen(Screen[SavedScenario | None]):
+    """The scenarios with how each went; gives the one to open in the pane."""
+
+    CSS_PATH = "digest.tcss"
+    BINDINGS = bindings("scenarios")
+    HELP_CONTEXTS = ("scenarios", "list", "app")
+
+    def __init__(self, digests: DigestDesk) -> None:
+        super().__init__()
+        self._digests = digests
+        self._saved: tuple[SavedScenario, ...] = ()
+        self._runs: dict[str, ScenarioRun] = {}
+
+    def compose(self) -> ComposeResult:
+        """The list, the one under the cursor, the keys."""
+        with Horizontal(id="scenarios-body"):
+            listed = FixedList(id="scenarios")
+            listed.border_title = "Scenarios"
+            yield listed
+            shown = LineView(id="scenario")
+            shown.border_title = "Since it was saved"
+            yield shown
+        yield KeyBar("scenarios", "app")
+
+    def on_mount(self) -> None:
+        """Read them."""
+        self._list.focus()
+        run_job(self, self._load, group="scenarios")
+
+    def on_resize(self) -> None:
+        """One above the other when narrow."""
+        narrow = self.app.size.width < 100
+        body = self.query_one("#scenarios-body")
+        body.styles.layout = "vertical" if narrow else "horizontal"
+
+    @property
+    def _list(self) -> FixedList:
+        return self.query_one("#scenarios", FixedList)
+
+    @property
+    def _under_cursor(self) -> SavedScenario | None:
+        value = self._list.value
+        return value if isinstance(value, SavedScenario) else None
+
+    async def _load(self) -> None:
+        try:
+            self._saved = await self._digests.scenarios()
+        except DomainError as error:
+            self._list.placeholder = [
+                line(("✗ ", "bad"), (error.message, "text")),
+                line((error.remedy, "muted")),
+            ]
+        else:
+            self._list.placeholder = [
+                line(("No scenarios yet", "title")),
+                line(("In the Digest pane, ", "muted"), ("s", "accent"), (" keeps one.", "muted")),
+            ]
+        self._draw()
+
+    def _draw(self) -> None:
+        self._list.show(lambda width: scenario_lines(self._saved, self._runs, width))
+        self._list.border_subtitle = runs_caption(self._runs) or f"{len(self._saved):,}"
+        self._draw_one()
+
+    @on(LineList.Moved, "#scenarios")
+    def _draw_one(self) -> None:
+        each = self._under_cursor
+        shown = run_lines(each, self._runs.get(each.name)) if each else []
+        self.query_one("#scenario", LineView).show(shown)
+
+    @on(LineList.Chosen, "#scenarios")
+    def _open(self) -> None:
+        if self._under_cursor is not None:
+            self.dismiss(self._under_cursor)
+
+    def action_run(self) -> None:
+        """Ask all of them again."""
+        if self._saved:
+            self._list.border_subtitle = "asking …"
+            run_job(self, self._run, group="runs")
+
+    async def _run(self) -> None:
+        runs = await self._digests.run_scenarios()
+        self._runs = {run.name: run for run in runs}
+        self._draw()
+        toast(self, f"Asked {counted(len(runs), 'scenario')}: {runs_caption(self._runs)}")
+
+    def action_accept(self) -> None:
+        """Take what the scenario gives now as what is expected."""
+        each = self._under_cursor
+        if each is not None:
+            run_job(self, partial(self._accept, each), group="change", newest_only=False)
+
+    async def _accept(self, scenario: SavedScenario) -> None:
+        await self._digests.save_scenario(scenario.name, scenario.ask)
+        for run in await self._digests.run_scenarios([scenario.name]):
+            self._runs[run.name] = run
+        await self._load()
+        toast(self, f"{scenario.name} expects what it gives now")
+
+    def action_delete(self) -> None:
+        """Forget a scenario, after asking."""
+        each = self._under_cursor
+        if each is None:
+            return
+        self.app.push_screen(
+            ConfirmDialog(
+                "Delete this scenario?",
+                scenario_lines((each,), {}, 60)[0][1:],
+                yes="Delete",
+                note="The memories stay.",
+            ),
+            lambda yes: self._forget(each.name) if yes else None,
+        )
+
+    def _forget(self, name: str) -> None:
+        async def forget() -> None:
+            await self._digests.delete_scenario(name)
+            self._runs.pop(name, None)
+            await self._load()
+
+        run_job(self, forget, group="change", newest_only=False)
+
+    def action_close(self) -> None:
+        """Back to the digest."""
+        self.dismiss(None)

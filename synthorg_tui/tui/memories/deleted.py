@@ -1,0 +1,117 @@
+"""What was deleted lately: bring it back, or erase it for good."""
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+
+from textual.app import ComposeResult
+from textual.screen import Screen
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.base.dialogs import ConfirmDialog
+from synthorg_tui.tui.base.lines import line, one_line
+from synthorg_tui.tui.base.window import WINDOW, RowWindow
+from synthorg_tui.tui.jobs import run_job, toast
+from synthorg_tui.tui.memories.lines import memory_line
+from synthorg_tui.tui.ports import Criteria, MemoryDesk, MemoryRow
+from synthorg_tui.tui.widgets.bars import KeyBar
+from synthorg_tui.tui.widgets.line_list import LineList
+from synthorg_tui.tui.widgets.rows import MemoryList
+
+
+class DeletedScreen(Screen[bool]):
+    """Soft-deleted memories; gives ``True`` when one came back."""
+
+    BINDINGS = bindings("deleted")
+    HELP_CONTEXTS = ("deleted", "list", "app")
+
+    def __init__(self, desk: MemoryDesk, now: Callable[[], datetime]) -> None:
+        super().__init__()
+        self._desk = desk
+        self._now = now
+        self._restored = False
+
+    def compose(self) -> ComposeResult:
+        """The list and the keys."""
+        rows = MemoryList(now=self._now, id="deleted")
+        rows.border_title = "Recently deleted"
+        rows.placeholder = [line(("Nothing is deleted.", "muted"))]
+        yield rows
+        yield KeyBar("deleted", "app")
+
+    def on_mount(self) -> None:
+        """Fetch the list."""
+        self.query_one(MemoryList).focus()
+        self._reload()
+
+    def _reload(self) -> None:
+        run_job(self, self._load, group="listing")
+
+    async def _load(self) -> None:
+        rows = self.query_one(MemoryList)
+        try:
+            what = Criteria(deleted=True)
+            page = await self._desk.page(what, sort="newest", offset=0, limit=WINDOW)
+        except DomainError as error:
+            rows.placeholder = [line(("✗ ", "bad"), (error.message, "text"))]
+            rows.changed()
+            return
+        shown = len(page.rows)
+        window = RowWindow(page.rows, 0, shown)
+        rows.border_subtitle = (
+            f"{shown:,} of {page.total:,}" if shown < page.total else f"{shown:,}"
+        )
+        rows.show(window, scored=False, follow=rows.row.id if rows.row else None)
+
+    def on_line_list_chosen(self, _event: LineList.Chosen) -> None:
+        """Choosing a memory restores it."""
+        self.action_restore()
+
+    def action_restore(self) -> None:
+        """Bring the memory under the cursor back."""
+        row = self.query_one(MemoryList).row
+        if row is not None:
+            run_job(self, partial(self._restore, row.id), group="change", newest_only=False)
+
+    async def _restore(self, memory_id: str) -> None:
+        await self._desk.restore([memory_id])
+        self._restored = True
+        toast(self, "Restored")
+        self._reload()
+
+    def action_purge(self) -> None:
+        """Erase the memory under the cursor, after asking."""
+        row = self.query_one(MemoryList).row
+        if row is not None:
+            run_job(self, partial(self._ask, row), group="change", newest_only=False)
+
+    async def _ask(self, row: MemoryRow) -> None:
+        """A skill that was made of it goes, too: that is told first."""
+        told = await self._desk.erasing([row.id])
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                run_job(self, partial(self._purge, row.id), group="change", newest_only=False)
+
+        self.app.push_screen(
+            ConfirmDialog(
+                "Erase this memory for good?",
+                [
+                    memory_line(row, 60, now=self._now(), marked=False),
+                    *(line((one_line(each), "warn")) for each in told),
+                ],
+                yes="Erase",
+                note="Content, vectors and history go; an import won't bring it back.",
+            ),
+            answered,
+        )
+
+    async def _purge(self, memory_id: str) -> None:
+        await self._desk.purge([memory_id])
+        toast(self, "Erased")
+        self._reload()
+
+    def action_close(self) -> None:
+        """Back to the memories."""
+        self.dismiss(self._restored)

@@ -1,0 +1,235 @@
+"""One memory in full: content, what is known about it, its scores and every change.
+
+A transcript's record read out: what was said and done, without the bookkeeping around it.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from synthorg_tui.tui.base.formatting import ago, moment
+from synthorg_tui.tui.base.lines import Line, line, one_line, text_lines
+from synthorg_tui.tui.memories.lines import bar, category_mark
+from synthorg_tui.tui.ports import Excerpt, MemoryRow, Revision
+
+_LABEL = 11
+_KIND_MARKS = {"added": "+", "edited": "~", "deleted": "×", "restored": "↺", "purged": "∅"}
+_MAX_CONTENT_LINES = 2000
+
+
+def detail_lines(
+    row: MemoryRow, history: Sequence[Revision] | None, *, now: datetime
+) -> list[Line]:
+    """The detail pane, top to bottom; ``history`` is ``None`` while it is on its way."""
+    glyph, role = category_mark(row.category)
+    head = line((f"{glyph} {row.category.value}", role), ("  ", "text"))
+    made = [head.add(one_line(row.agent_id), "strong"), Line()]
+    content = text_lines(row.content.strip("\n"))
+    made.extend(content[:_MAX_CONTENT_LINES])
+    if len(content) > _MAX_CONTENT_LINES:
+        made.append(line((f"… {len(content) - _MAX_CONTENT_LINES:,} more lines", "faint")))
+    made += [Line(), _rule("About"), *_facts(row, now)]
+    if row.fused is not None:
+        made += [Line(), _rule("Scores"), *_scores(row)]
+    made += [Line(), _rule("History"), *_history(history, now)]
+    return made
+
+
+def _rule(title: str) -> Line:
+    return Line([(title + " ", "title")], fill="track")
+
+
+def _facts(row: MemoryRow, now: datetime) -> list[Line]:
+    made = [_fact("created", moment(row.created_at, now))]
+    if row.updated_at is not None and row.updated_at != row.created_at:
+        made.append(_fact("updated", moment(row.updated_at, now)))
+    if row.expires_at is not None:
+        made.append(
+            _fact("expires", row.expires_at.astimezone(now.tzinfo).strftime("%Y-%m-%d %H:%M"))
+        )
+    if row.tags:
+        tags = " ".join(f"#{one_line(tag)}" for tag in row.tags)
+        made.append(_fact("tags", tags, "accent"))
+    confidence = line(("confidence".ljust(_LABEL), "muted")).extend(bar(row.confidence, 8))
+    made.append(confidence.add(f" {row.confidence:.2f}", "muted"))
+    if row.namespace != "default":
+        made.append(_fact("namespace", row.namespace))
+    made.append(_fact("id", row.id, "faint"))
+    if row.source:
+        made.append(_fact("source", row.source, "accent"))
+        if "#L" in row.source:
+            made.append(_fact("", "p shows these lines", "faint"))
+    return made
+
+
+def _fact(label: str, value: str, role: str = "text") -> Line:
+    fact = line((label.ljust(_LABEL), "muted"), (value, role))
+    fact.hang = _LABEL
+    return fact
+
+
+def _scores(row: MemoryRow) -> list[Line]:
+    made = []
+    for label, score, role in (
+        ("fused", row.fused, "accent"),
+        ("dense", row.dense, "good"),
+        ("sparse", row.sparse, "warn"),
+    ):
+        fact = line((label.ljust(_LABEL), "muted"))
+        if score is None:
+            made.append(fact.add("not found by this index", "faint"))
+        elif label == "sparse":
+            made.append(fact.add(f"{score:.2f} BM25", role))
+        else:
+            made.append(fact.extend(bar(score, 16, role)).add(f" {score:.2f}", "muted"))
+    return made
+
+
+def _history(history: Sequence[Revision] | None, now: datetime) -> list[Line]:
+    if history is None:
+        return [line(("…", "faint"))]
+    made: list[Line] = []
+    for revision in history:
+        mark = _KIND_MARKS.get(revision.kind, "·")
+        head = line((f"{mark} {revision.kind}", "strong"), (f" by {revision.actor}", "muted"))
+        made.append(head.add(f"  {ago(revision.at, now)}", "faint"))
+        if revision.kind == "edited":
+            made.extend(change_lines(revision))
+    return made or [line(("no changes recorded", "faint"))]
+
+
+def change_lines(revision: Revision) -> list[Line]:
+    """What an edit changed, field by field; a text as removed and added lines."""
+    made: list[Line] = []
+    for name in sorted({*revision.before, *revision.after}):
+        old, new = revision.before.get(name), revision.after.get(name)
+        if old == new:
+            continue
+        if isinstance(old, str) and isinstance(new, str) and name == "content":
+            made.extend(diff_lines(old, new))
+        else:
+            made.append(line((f"  {name} ", "muted"), (_shown(old), "bad"), (" → ", "muted")))
+            made[-1].add(_shown(new), "good")
+    return made
+
+
+def diff_lines(old: str, new: str) -> list[Line]:
+    """The lines that went and came, in order; unchanged ones are left out."""
+    import difflib
+
+    before, after = old.splitlines(), new.splitlines()
+    made: list[Line] = []
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(a=before, b=after).get_opcodes():
+        if tag == "equal":
+            continue
+        made.extend(line((f"  - {part}", "bad")) for part in before[i1:i2])
+        made.extend(line((f"  + {part}", "good")) for part in after[j1:j2])
+    for each in made:
+        each.hang = 4
+    return made
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return " ".join(f"#{one_line(str(part))}" for part in value) or "none"
+    return one_line(str(value)) if value not in (None, "") else "none"
+
+
+def excerpt_lines(excerpt: Excerpt, *, raw: bool = True) -> list[Line]:
+    """Transcript lines with their numbers; those referred to carry a bar at the left.
+
+    They are as in the file, or else read out where they are records.
+    """
+    width = len(str(excerpt.lines[-1][0])) if excerpt.lines else 1
+    made: list[Line] = []
+    for number, text in excerpt.lines:
+        named = excerpt.first_line <= number <= excerpt.last_line
+        told = text if raw else "\n".join(read_out(text) or [text])
+        for at, part in enumerate(text_lines(told, "text" if named else "faint")):
+            label = str(number).rjust(width) if at == 0 else " " * width
+            head = line(("▌" if named else " ", "accent"), (f"{label}  ", "muted"))
+            head.hang = width + 3
+            made.append(head.extend(part))
+    return made
+
+
+_NAMES = ("type", "role", "name", "subtype", "status")
+"""Fields that say what a record is: together they are its heading."""
+_BOOKKEEPING = frozenset(
+    {
+        "uuid",
+        "parentUuid",
+        "sessionId",
+        "requestId",
+        "messageId",
+        "leafUuid",
+        "id",
+        "call_id",
+        "tool_use_id",
+        "toolUseID",
+        "sourceToolAssistantUUID",
+        "parentToolUseID",
+        "maxThinkingTokens",
+        "permissionMode",
+        "timestamp",
+        "version",
+        "cwd",
+        "gitBranch",
+        "slug",
+        "userType",
+        "isSidechain",
+        "caller",
+        "signature",
+        "encrypted_content",
+        "usage",
+        "stop_reason",
+        "stop_sequence",
+        "service_tier",
+        "model",
+    }
+)
+
+
+def read_out(record: str) -> list[str] | None:
+    """The record's heading, then each of its texts under its name; ``None`` when it is no object.
+
+    A text that occurs twice is given once. The lines hold whatever the record did.
+    """
+    try:
+        found = json.loads(record)
+        if not isinstance(found, dict):
+            return None
+        leaves = dict.fromkeys(_leaves("", found))
+    except (ValueError, RecursionError):
+        return None
+    heading = " · ".join(dict.fromkeys(value for name, value in leaves if name in _NAMES))
+    made, seen = [heading] if heading else [], set[str]()
+    for name, value in leaves:
+        if name in _NAMES or value in seen:
+            continue
+        seen.add(value)
+        first, *rest = value.rstrip("\n").split("\n")
+        made += [f"{name}  {first}", *(f"  {line}" for line in rest)]
+    return made or None
+
+
+def _leaves(name: str, value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            if key not in _BOOKKEEPING:
+                yield from _leaves(key, each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _leaves(name, each)
+    elif isinstance(value, str) and value.startswith("{"):
+        yield from _leaves(name, _object(value) or f" {value}")
+    elif value not in (None, False, ""):
+        yield name, str(value).strip()
+
+
+def _object(text: str) -> dict[str, object] | None:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

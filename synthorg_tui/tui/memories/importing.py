@@ -1,0 +1,209 @@
+"""Import: what was found, what to take, how far it is, and what came of it."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from textual.app import ComposeResult
+from textual.message import Message
+from textual.screen import Screen
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.base.lines import Line, line
+from synthorg_tui.tui.jobs import run_job, toast
+from synthorg_tui.tui.memories.lines import place_line, progress_lines, report_lines
+from synthorg_tui.tui.ports import FoundPlace, ImportOutcome, ImportStep, MemoryDesk
+from synthorg_tui.tui.widgets.bars import KeyBar
+from synthorg_tui.tui.widgets.line_list import LineList
+from synthorg_tui.tui.widgets.line_view import LineBar, LineView
+from synthorg_tui.tui.widgets.rows import FixedList
+
+
+class ImportScreen(Screen[bool]):
+    """Gives ``True`` when something may have been added. ``sample`` loads the sample at once."""
+
+    BINDINGS = bindings("importing")
+    HELP_CONTEXTS = ("importing", "list", "view", "app")
+
+    @dataclass
+    class Stepped(Message):
+        """The import got further; posted from whatever thread it runs in."""
+
+        step: ImportStep
+
+        def can_replace(self, message: Message) -> bool:
+            """Only the newest step is worth drawing."""
+            return isinstance(message, ImportScreen.Stepped)
+
+    def __init__(self, desk: MemoryDesk, *, run_job: bool = False, sample: bool = False) -> None:
+        super().__init__()
+        self._desk = desk
+        self._start = run_job
+        self._sample = sample
+        self._places: tuple[FoundPlace, ...] = ()
+        self._chosen: set[str] = set()
+        self._cancel = threading.Event()
+        self._ran = False
+        self.importing = False
+
+    def compose(self) -> ComposeResult:
+        """Places above, progress or report below."""
+        places = FixedList(id="places")
+        places.border_title = "Where sessions were found"
+        places.placeholder = [line(("Looking …", "muted"))]
+        yield places
+        progress = LineBar(id="progress")
+        progress.border_title = "Progress"
+        yield progress
+        report = LineView(id="report")
+        report.border_title = "Report"
+        yield report
+        yield KeyBar("importing", "app")
+
+    def on_mount(self) -> None:
+        """Look around."""
+        self.query_one("#places").focus()
+        run_job(self, self._look, group="look")
+
+    async def _look(self) -> None:
+        if self._sample:
+            self._begin(())
+            return
+        places = self.query_one(FixedList)
+        try:
+            self._places = await self._desk.found_places()
+        except DomainError as error:
+            self._tell_error(error)
+            return
+        self._chosen = {place.root for place in self._places}
+        if not self._places:
+            places.placeholder = [
+                line(("No sessions found", "title")),
+                Line(),
+                line(("Claude Code keeps them in ~/.claude, Codex in ~/.codex.", "text")),
+                line(("synthorg-tui import PATH", "accent"), (" reads any other place.", "muted")),
+                line(("l", "accent"), (" loads a sample to look around in", "muted")),
+            ]
+        self._draw_places()
+        if self._start and self._places:
+            self.action_start()
+
+    def _draw_places(self) -> None:
+        def made(width: int) -> list[tuple[object, Line]]:
+            return [
+                (place, place_line(place, width, chosen=place.root in self._chosen))
+                for place in self._places
+            ]
+
+        places = self.query_one(FixedList)
+        places.styles.height = max(len(self._places), 5) + 2
+        places.show(made)
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """An import can only be stopped while it runs, and only what was found be chosen."""
+        if action == "cancel":
+            return self.importing
+        if action in ("mark", "start"):
+            return bool(self._places) and not self.importing
+        if action == "sample":
+            return not (self._places or self.importing or self._sample)
+        return super().check_action(action, parameters)
+
+    def action_sample(self) -> None:
+        """Load the sample sessions."""
+        self._sample = True
+        self._begin(())
+
+    def action_mark(self) -> None:
+        """Choose the place under the cursor, or leave it out."""
+        place = self.query_one(FixedList).value
+        if isinstance(place, FoundPlace):
+            self._chosen ^= {place.root}
+            self._draw_places()
+
+    def on_line_list_chosen(self, event: LineList.Chosen) -> None:
+        """Enter on a place starts the import."""
+        event.stop()
+        if not self.importing:
+            self.action_start()
+
+    def action_start(self) -> None:
+        """Import the chosen places."""
+        roots = [place.root for place in self._places if place.root in self._chosen]
+        if not roots:
+            toast(self, "Choose a place with space first", severity="warning")
+            return
+        self._begin(roots)
+
+    def _begin(self, roots: Sequence[str]) -> None:
+        self.importing = True
+        self._ran = True
+        self._cancel.clear()
+        self.add_class("-running")
+        self.remove_class("-done")
+        self.set_class(self._sample, "-sample")
+        self.query_one(FixedList).styles.height = len(self._places) + 2
+        self.refresh_bindings()
+        self.query_one("#progress", LineBar).show(line(("Reading …", "muted")))
+        run_job(self, partial(self._run, roots), group="import", newest_only=False)
+
+    async def _run(self, roots: Sequence[str]) -> None:
+        try:
+            if self._sample:
+                outcome = await self._desk.load_sample()
+            else:
+                outcome = await self._desk.run_import(
+                    roots,
+                    progress=self._stepped,
+                    cancel=self._cancel,
+                )
+        except DomainError as error:
+            self._tell_error(error)
+        except Exception as error:  # a long job never ends without a word
+            self._tell_error(DomainError(f"{type(error).__name__}: {error}"))
+        else:
+            self._tell_report(outcome)
+        finally:
+            self.importing = False
+            self.refresh_bindings()
+
+    def _stepped(self, step: ImportStep) -> None:
+        self.post_message(self.Stepped(step))
+
+    def on_import_screen_stepped(self, message: Stepped) -> None:
+        """Draw how far it is."""
+        bar = self.query_one("#progress", LineBar)
+        if self.importing:
+            bar.show(*progress_lines(message.step, bar.size.width))
+
+    def _tell_report(self, outcome: ImportOutcome) -> None:
+        self.remove_class("-running")
+        self.add_class("-done")
+        report = self.query_one("#report", LineView)
+        report.show(report_lines(outcome))
+        report.focus()
+
+    def _tell_error(self, error: DomainError) -> None:
+        self.remove_class("-running")
+        self.add_class("-done")
+        shown = [line(("✗ ", "bad"), (error.message, "text"))]
+        if error.remedy:
+            shown += [Line(), line(("→ ", "accent"), (error.remedy, "text"))]
+        report = self.query_one("#report", LineView)
+        report.show(shown)
+        report.focus()
+
+    def action_cancel(self) -> None:
+        """Stop at the next file; what is done is kept."""
+        self._cancel.set()
+        toast(self, "Stopping; what is done is kept")
+
+    def action_close(self) -> None:
+        """Back, unless an import runs."""
+        if self.importing:
+            toast(self, "The import is running; c stops it", severity="warning")
+            return
+        self.dismiss(self._ran)

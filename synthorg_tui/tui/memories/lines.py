@@ -1,0 +1,186 @@
+"""Memories as lines of a list.
+
+The import screen: found places, progress, and the final report.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.paths import short_path
+from synthorg_tui.tui.base.formatting import ago, counted, duration, memories, size
+from synthorg_tui.tui.base.lines import Line, beside, line, one_line
+from synthorg_tui.tui.ports import Facets, FoundPlace, ImportOutcome, ImportStep, MemoryRow
+
+GLYPHS = {
+    MemoryCategory.WORKING: "◌",
+    MemoryCategory.EPISODIC: "●",
+    MemoryCategory.SEMANTIC: "◆",
+    MemoryCategory.PROCEDURAL: "▲",
+    MemoryCategory.SOCIAL: "■",
+}
+"""A shape per category, so that colour is never the only sign."""
+
+_AGENT_WIDTH = 12
+_PREVIEW = 400
+_LESSON = "[DISCOVERY] "
+"""What the memory of a lesson begins with: in a list the glyph says it."""
+
+
+def category_mark(category: MemoryCategory) -> tuple[str, str]:
+    """The category's glyph and role."""
+    return GLYPHS[category], f"cat-{category.value}"
+
+
+def bar(share: float, width: int, role: str = "accent") -> Line:
+    """A thin bar filled to ``share`` in [0, 1], in half-cell steps."""
+    halves = round(min(max(share, 0.0), 1.0) * width * 2)
+    full, half = divmod(halves, 2)
+    return line(("━" * full + "╸" * half, role), ("─" * (width - full - half), "track"))
+
+
+def memory_line(row: MemoryRow, width: int, *, now: datetime, marked: bool) -> Line:
+    """One row: mark, category glyph, first line of the content and what follows, agent, age.
+
+    Rows that look the same share a line, which is not to be changed.
+    """
+    age = ago(row.created_at, now)
+    return _memory_line(row.content[:_PREVIEW], row.category, row.agent_id, age, width, marked)
+
+
+@lru_cache(maxsize=1024)  # a list that memories come to asks for the same ones a row further down
+def _memory_line(
+    content: str, category: MemoryCategory, agent_id: str, age: str, width: int, marked: bool
+) -> Line:
+    left = line(("✓ " if marked else "  ", "accent"))
+    left.add(GLYPHS[category] + " ", f"cat-{category.value}")
+    title, _, rest = content.strip().partition("\n")
+    left.add(one_line(title).removeprefix(_LESSON), "text")
+    if rest:
+        left.add("  " + one_line(rest), "faint")
+    room = min(_AGENT_WIDTH, max(width // 5, 6))
+    right = line((one_line(agent_id), "muted")).fit(room, "muted")
+    return beside(left, right.add(age.rjust(5), "faint"), width)
+
+
+def score_line(row: MemoryRow, width: int, *, best_sparse: float) -> Line:
+    """The row's scores as bars; the keyword score is drawn against the best of the result."""
+    size, gap = (8, "   ") if width >= 76 else (4, "  ") if width >= 58 else (3, " ")
+    made = line(("    ", "text"))
+    for name, score, share, role in (
+        ("fused", row.fused, row.fused or 0.0, "accent"),
+        ("dense", row.dense, row.dense or 0.0, "good"),
+        ("sparse", row.sparse, (row.sparse or 0.0) / (best_sparse or 1.0), "warn"),
+    ):
+        made.add(f"{name} ", "faint").extend(bar(share, size, role))
+        made.add(f" {_number(score)}{gap}", "muted" if score is not None else "faint")
+    return made.fit(width)
+
+
+def _number(score: float | None) -> str:
+    if score is None:
+        return "  – "
+    return f"{score:4.2f}" if score < 10 else f"{score:4.1f}"
+
+
+def waiting_line(width: int) -> Line:
+    """The place of a row that is not loaded yet."""
+    return line(("  · ", "faint"), ("·····", "faint")).fit(width)
+
+
+def facet_lines(
+    facets: Facets, width: int, *, agents: tuple[str, ...], categories: tuple[MemoryCategory, ...]
+) -> list[tuple[tuple[str, str] | None, Line]]:
+    """The left pane: lines with the operator and value they toggle, ``None`` for a heading."""
+    made: list[tuple[tuple[str, str] | None, Line]] = []
+    made.append((None, line(("Categories", "title")).fit(width)))
+    counts = dict(facets.categories)
+    for category in MemoryCategory:
+        left = _choice(category in categories)
+        glyph, role = category_mark(category)
+        left.add(glyph + " ", role).add(category.value, "text" if counts.get(category) else "faint")
+        count = line((f"{counts.get(category, 0):,}", "muted"))
+        made.append((("cat:", category.value), beside(left, count, width)))
+    made.append((None, line(("", "text")).fit(width)))
+    made.append((None, line(("Agents", "title")).fit(width)))
+    for agent, number in facets.agents:
+        left = _choice(agent in agents).add(one_line(agent), "text")
+        made.append((("agent:", agent), beside(left, line((f"{number:,}", "muted")), width)))
+    if not facets.agents:
+        made.append((None, line(("  none yet", "faint")).fit(width)))
+    return made
+
+
+def _choice(chosen: bool) -> Line:
+    return line(("▸ " if chosen else "  ", "accent"))
+
+
+_MAX_SKIPPED = 200
+
+
+def place_line(place: FoundPlace, width: int, *, chosen: bool) -> Line:
+    """One found place with how much is there."""
+    box = ("■ ", "accent") if chosen else ("□ ", "muted")
+    left = line(("  ", "text"), box, (place.reader, "strong"), ("  ", "text"))
+    left.add(one_line(short_path(place.root)), "muted")
+    right = line((f"{counted(place.files, 'file')}  {size(place.bytes).rjust(8)} ", "text"))
+    return beside(left, right, width)
+
+
+def progress_lines(step: ImportStep, width: int) -> list[Line]:
+    """Bar, counts, rate and estimate of a running import."""
+    share = step.bytes_done / step.bytes_total if step.bytes_total else 0.0
+    size_bar = max(width - 8, 8)
+    head = bar(share, size_bar).add(f" {share:>5.0%}", "strong")
+    facts = f"{step.files_done:,} of {counted(step.files_total, 'file')}"
+    facts += f" · {size(step.bytes_done)} of {size(step.bytes_total)}"
+    left = "estimating" if step.seconds_left is None else f"{duration(step.seconds_left)} left"
+    rate = f"{size(step.bytes_per_second)}/s · {left}"
+    return [
+        head,
+        line((facts, "text")).fit(width),
+        line((f"{memories(step.memories_added)} so far · {rate}", "text")).fit(width),
+        line((one_line(step.current), "faint")).fit(width),
+    ]
+
+
+def report_lines(report: ImportOutcome) -> list[Line]:
+    """What an import did, and every file it left out with the reason."""
+    state = (
+        ("Stopped. What was imported is kept.", "warn") if report.cancelled else ("Done.", "good")
+    )
+    made = [line(state), Line()]
+    for label, value in (
+        ("memories added", report.memories_added),
+        ("memories updated", report.memories_updated),
+        ("known already", report.memories_skipped),
+        ("files read", report.files),
+        ("sessions", report.executions),
+        ("recoveries", report.recoveries),
+        ("lessons proposed", report.lessons),
+        ("secrets redacted", report.redactions),
+        ("malformed lines", report.malformed_lines),
+    ):
+        role = "warn" if label == "malformed lines" and value else "text" if value else "faint"
+        made.append(line((f"{value:>9,}  ", role), (label, "muted")))
+    if report.lessons:
+        made += [Line(), line(("4", "accent"), (" reviews what was learnt", "muted"))]
+    calls = [f"{count:,} {name.replace('_', ' ')}" for name, count in report.calls if count]
+    if calls:
+        made += [Line(), line(("Tool calls  ", "title"), (", ".join(calls), "text"))]
+    made += [Line(), *_skipped(report.skipped)]
+    return made
+
+
+def _skipped(skipped: Sequence[tuple[str, str]]) -> list[Line]:
+    if not skipped:
+        return [line(("Nothing was left out.", "muted"))]
+    made = [line((f"Left out: {counted(len(skipped), 'file')}", "title"))]
+    for path, reason in skipped[:_MAX_SKIPPED]:
+        told = line((f"  {one_line(short_path(path))}", "text"), (f"  {one_line(reason)}", "warn"))
+        told.hang = 4
+        made.append(told)
+    if len(skipped) > _MAX_SKIPPED:
+        made.append(line((f"  and {len(skipped) - _MAX_SKIPPED:,} more", "faint")))
+    return made

@@ -1,0 +1,91 @@
+"""The transcript lines that a reference names."""
+
+from textual.app import ComposeResult
+from textual.screen import Screen
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.paths import short_path
+from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.base.lines import line, one_line
+from synthorg_tui.tui.jobs import copy, run_job, toast
+from synthorg_tui.tui.memories.detail import excerpt_lines
+from synthorg_tui.tui.ports import MemoryDesk
+from synthorg_tui.tui.widgets.bars import KeyBar
+from synthorg_tui.tui.widgets.line_view import LineBar, LineView
+
+_FIRST_CONTEXT = 6
+_MORE_CONTEXT = 40
+
+
+class SourceScreen(Screen[None]):
+    """Redacted lines with their numbers, read out or as they are; the referenced ones stand out."""
+
+    BINDINGS = bindings("source")
+    HELP_CONTEXTS = ("source", "view", "app")
+
+    def __init__(self, desk: MemoryDesk, source: str) -> None:
+        super().__init__()
+        self._desk = desk
+        self._source = source
+        self._around = _FIRST_CONTEXT
+        self._raw = False
+        self._referenced = ""
+        self._first = 0
+
+    def compose(self) -> ComposeResult:
+        """Where, the lines, the keys."""
+        yield LineBar(id="where")
+        view = LineView(id="lines")
+        view.border_title = "Transcript"
+        yield view
+        yield KeyBar("source", "app")
+
+    def on_mount(self) -> None:
+        """Fetch the lines."""
+        run_job(self, self._load, group="excerpt")
+
+    async def _load(self) -> None:
+        source = self._source
+        view, where = self.query_one("#lines", LineView), self.query_one("#where", LineBar)
+        try:
+            excerpt = await self._desk.excerpt(source, context=self._around)
+        except DomainError as error:
+            view.show([line(("✗ ", "bad"), (error.message, "text")), line((error.remedy, "muted"))])
+            return
+        if excerpt is None:
+            view.show([line(("These lines are not kept in the store.", "warn"))])
+            where.show(line((" " + one_line(source), "muted")))
+            return
+        span = f"lines {excerpt.first_line}–{excerpt.last_line}"
+        path = one_line(short_path(excerpt.path))
+        where.show(line((f" {span} ", "title"), (f" {path}", "muted")))
+        named = [text for n, text in excerpt.lines if excerpt.first_line <= n <= excerpt.last_line]
+        self._referenced = "\n".join(named)
+        shown = excerpt_lines(excerpt, raw=self._raw)
+        marks = [at for at, each in enumerate(shown) if each.plain.startswith("▌")]
+        self._first = marks[0] if marks else 0
+        view.show(shown)
+        view.call_after_refresh(view.reveal, self._first)
+
+    def action_raw(self) -> None:
+        """The lines as they are in the file, or read out."""
+        self._raw = not self._raw
+        self.on_mount()
+
+    def action_more(self) -> None:
+        """Show more lines around."""
+        self._around += _MORE_CONTEXT
+        self.on_mount()
+
+    def action_jump(self) -> None:
+        """Back to the referenced lines."""
+        self.query_one("#lines", LineView).reveal(self._first)
+
+    def action_copy(self) -> None:
+        """Copy the referenced lines."""
+        copy(self, self._referenced)
+        toast(self, "Copied the lines referred to")
+
+    def action_close(self) -> None:
+        """Back to where it was asked for."""
+        self.dismiss(None)

@@ -1,0 +1,212 @@
+"""Lines drawn by the line API: the one path from view models to the terminal."""
+
+from collections.abc import Iterable, Sequence
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.reactive import Reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+
+from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.base.lines import Line, wrap
+from synthorg_tui.tui.themes import ink_styles
+
+_BASE = ""
+"""Stands among the roles for the widget's own style."""
+
+
+class StyledWidget(Widget):
+    """A widget that turns lines into strips with the styles of the theme in use."""
+
+    _inks: dict[str, Style] | None = None
+
+    def notify_style_update(self) -> None:
+        """Forget the styles: the theme or the look of the widget changed."""
+        self._inks = None
+        super().notify_style_update()
+
+    def set_titles(self, *, top: str | None = None, bottom: str | None = None) -> None:
+        """Set the titles of the border, which are no markup; only the edge is drawn again."""
+        if top is not None and top != (self.border_title or ""):
+            self._border_title = Content(top)
+            self._redraw_edge(0)
+        if bottom is not None and bottom != (self.border_subtitle or ""):
+            self._border_subtitle = Content(bottom)
+            self._redraw_edge(self.outer_size.height - 1)
+
+    def _redraw_edge(self, y: int) -> None:
+        left, above = self.content_offset
+        self.refresh(Region(-left, y - above, self.outer_size.width, 1))
+
+    def strip(self, line: Line, width: int, background: Style | None = None) -> Strip:
+        """The line in exactly ``width`` cells; ``background`` goes over the widget's own."""
+        inks = self._inks or self._styles()
+        if background:
+            segments = [Segment(text, inks[role] + background) for text, role in line.spans]
+            return Strip(segments).adjust_cell_length(width, inks[_BASE] + background)
+        segments = [Segment(text, inks[role]) for text, role in line.spans]
+        return Strip(segments).adjust_cell_length(width, inks[_BASE])
+
+    def _styles(self) -> dict[str, Style]:
+        """Each role over the widget's own style, which is dear to ask for."""
+        base = self.rich_style
+        inks = ink_styles(self.app.theme_variables, self.background_colors[1])
+        self._inks = {_BASE: base, **{role: base + ink for role, ink in inks.items()}}
+        return self._inks
+
+
+class StyledScroll(StyledWidget, ScrollView, can_focus=True):
+    """Lines of which a part is in view.
+
+    How many there are is told by the scrollbar alone: the screen is laid out again only when that
+    comes or goes, or where the height of the widget is that of its lines.
+    """
+
+    DEFAULT_CSS = """
+    StyledScroll { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }
+    """
+    virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
+
+    def line_at(self, y: int, width: int) -> tuple[Line, Style | None]:
+        """What is on a line of the part in view, and what goes over the widget's own style."""
+        raise NotImplementedError
+
+    def remake(self) -> None:
+        """Make the lines again: there may be more or less room for them."""
+        raise NotImplementedError
+
+    def on_resize(self) -> None:
+        """Make the lines for the new width."""
+        self.remake()
+
+    def watch_show_vertical_scrollbar(self) -> None:
+        """A scrollbar takes a column: make the lines again once it is there or gone."""
+        self.refresh()
+        self.call_after_refresh(self.remake)
+
+    def watch_virtual_size(self, size: Size) -> None:
+        """Tell by the scrollbar how much there is."""
+        if self.styles.auto_dimensions:
+            self.refresh(repaint=False, layout=True)
+        else:
+            self._scroll_update(size)
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the part in view."""
+        width = self.scrollable_content_region.width
+        shown, background = self.line_at(y, width)
+        return self.strip(shown, width, background)
+
+
+class LineBar(StyledWidget):
+    """A few fixed lines, such as a header, a banner or a footer."""
+
+    DEFAULT_CSS = "LineBar { height: 1; width: 1fr; }"
+
+    def __init__(self, lines: Iterable[Line] = (), *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._lines = list(lines)
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """What is shown."""
+        return self._lines
+
+    def show(self, *lines: Line) -> None:
+        """Show these lines."""
+        if self._lines != list(lines):
+            self._lines = list(lines)
+            self.refresh()
+
+    def show_whole(self, text: Line) -> None:
+        """Show one line on as many rows as it takes, and scroll to it where it is out of view."""
+        rows = wrap(text, self.size.width) if self.size.width else [text]
+        self.styles.height = len(rows)
+        self.show(*rows)
+        self.call_after_refresh(self.scroll_visible, animate=False)
+
+    def render_line(self, y: int) -> Strip:
+        """One row."""
+        shown = self._lines[y] if 0 <= y < len(self._lines) else Line()
+        return self.strip(shown.fit(self.size.width), self.size.width)
+
+
+class LineView(StyledScroll):
+    """A text of many lines, wrapped to the width, with vim keys."""
+
+    BINDINGS = bindings("view")
+
+    def __init__(self, lines: Iterable[Line] = (), *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._source = list(lines)
+        self._rows: list[Line] = []
+        self._starts: list[int] = []
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """What is shown, before wrapping."""
+        return self._source
+
+    def show(self, lines: Iterable[Line], *, top: bool = True) -> None:
+        """Show these lines, from the top unless told to stay; rows that stay aren't drawn again."""
+        lines = list(lines)
+        if lines != self._source:
+            self._source, before = lines, self._rows
+            self._wrap()
+            first = self.scroll_offset.y
+            for y in range(first, first + self.size.height):
+                if before[y : y + 1] != self._rows[y : y + 1]:
+                    self.refresh_lines(y)
+        if top:
+            self.scroll_to(y=0, animate=False)
+
+    def reveal(self, index: int) -> None:
+        """Scroll so that a source line is near the top."""
+        if 0 <= index < len(self._starts):
+            self.scroll_to(y=max(self._starts[index] - 2, 0), animate=False)
+
+    def remake(self) -> None:
+        """Wrap again."""
+        self._wrap()
+        self.refresh()
+
+    def _wrap(self) -> None:
+        width = self.scrollable_content_region.width
+        self._rows, self._starts = [], []
+        for line in self._source:
+            self._starts.append(len(self._rows))
+            self._rows.extend(wrap(line, width) if width > 0 else [line])
+        self.virtual_size = Size(width, len(self._rows))
+
+    def line_at(self, y: int, width: int) -> tuple[Line, Style | None]:
+        """One row of the part in view."""
+        at = y + self.scroll_offset.y
+        return (self._rows[at] if at < len(self._rows) else Line()), None
+
+    def action_down(self) -> None:
+        """One line down."""
+        self.scroll_relative(y=1, animate=False)
+
+    def action_up(self) -> None:
+        """One line up."""
+        self.scroll_relative(y=-1, animate=False)
+
+    def action_first(self) -> None:
+        """To the top."""
+        self.scroll_to(y=0, animate=False)
+
+    def action_last(self) -> None:
+        """To the end."""
+        self.scroll_to(y=self.max_scroll_y, animate=False)
+
+    def action_half_down(self) -> None:
+        """Half a page down."""
+        self.scroll_relative(y=max(self.size.height // 2, 1), animate=False)
+
+    def action_half_up(self) -> None:
+        """Half a page up."""
+        self.scroll_relative(y=-max(self.size.height // 2, 1), animate=False)

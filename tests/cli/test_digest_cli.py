@@ -1,0 +1,188 @@
+"""``digest`` and ``scenarios`` on a real store: the same bytes for CLI, JSON and pane."""
+
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from synthorg_tui.cli import main
+from synthorg_tui.tui.digest.ports import Ask
+from synthorg_tui.tui.engine_adapter import EngineHost
+from tests.cli.cli_kit import SAMPLE, Cli, documented, move_home, runner
+
+TASK = "push a branch that has no upstream"
+ASK = ("--agent", "claude-code", "--token-budget", "300")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        move_home(patch, home)
+        assert main(["import", str(SAMPLE), "--data-dir", str(home / "desk")]) == 0
+        yield home / "desk"
+
+
+@pytest.fixture
+def cli(store: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
+    return runner(store, capfd)
+
+
+async def pane_answer(store: Path, ask: Ask) -> str:
+    host = EngineHost(data_dir=store)
+    desk = await host.open()
+    try:
+        return (await desk.digests.digest(ask)).text
+    finally:
+        await host.close()
+
+
+class TestDigest:
+    def test_the_json_has_the_documented_fields(self, cli: Cli) -> None:
+        made, example = cli("digest", TASK, *ASK, "--json").json, documented("digest")
+        assert made.keys() == example.keys()
+        assert made["candidates"][0].keys() == example["candidates"][0].keys()
+        assert made["stages"][0].keys() == example["stages"][0].keys()
+
+    def test_ids_counts_and_tokens_add_up(self, cli: Cli) -> None:
+        made = cli("digest", TASK, *ASK, "--json").json
+        included = [c for c in made["candidates"] if c["verdict"] in ("included", "pinned")]
+        assert [c["id"] for c in included] == made["included"]
+        assert made["included"]
+        assert len({c["id"] for c in made["candidates"]}) == len(made["candidates"])
+        assert all(c["reason"] for c in made["candidates"])
+        assert made["tokens_used"] == sum(c["tokens"] for c in included) <= 300
+
+    def test_output_json_and_pane_are_the_same_bytes(self, cli: Cli, store: Path) -> None:
+        import asyncio
+
+        plain = cli("digest", TASK, *ASK).out
+        text = cli("digest", TASK, *ASK, "--json").json["text"]
+        shown = asyncio.run(pane_answer(store, Ask("claude-code", TASK, 300)))
+        assert "upstream" in plain
+        assert plain.encode() == text.encode() == shown.encode()
+
+    def test_the_same_options_give_the_same_bytes_too(self, cli: Cli, store: Path) -> None:
+        import asyncio
+
+        candidates = cli("digest", TASK, *ASK, "--json").json["candidates"]
+        first, last = candidates[0]["id"], candidates[-1]["id"]
+        options = ("--set", "max_memories=2", "--exclude", first[:8], "--pin", last[:8])
+        text = cli("digest", TASK, *ASK, *options, "--json").json
+        ask = Ask("claude-code", TASK, 300, (("max_memories", 2),), (last,), (first,))
+        assert text["text"] == asyncio.run(pane_answer(store, ask))
+        assert last in text["included"]
+        assert first not in text["included"]
+
+    def test_explain_adds_every_candidate_with_its_reason_after_the_text(self, cli: Cli) -> None:
+        text = cli("digest", TASK, *ASK).out
+        explained = cli("digest", TASK, *ASK, "--explain").out
+        made = cli("digest", TASK, *ASK, "--json").json
+        assert explained.startswith(text)
+        for candidate in made["candidates"]:
+            assert candidate["id"][:8] in explained
+        assert f"{made['tokens_used']} of 300 tokens" in explained
+
+    def test_what_nothing_is_about_prints_nothing_and_says_so_on_stderr(self, cli: Cli) -> None:
+        result = cli("digest", "zebra quantum marmalade", *ASK)
+        assert (result.code, result.out) == (0, "")
+        assert "would be given no memory" in result.err
+        unknown = cli("digest", TASK, "--agent", "nobody", "--token-budget", "300")
+        assert "no agent 'nobody'" in unknown.err
+
+    def test_on_a_terminal_control_characters_are_glyphs_and_in_a_pipe_they_are_not(
+        self, store: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        hostile = "The zanzibar beacon is \x1b[31mred\x1b[0m."
+        added = cli("memories", "add", "--agent", "hostile", hostile, "--json").json["id"]
+        question = ("zanzibar beacon", "--agent", "hostile", "--token-budget", "300")
+        assert hostile in cli("digest", *question).out
+
+        class Terminal(io.StringIO):
+            def isatty(self) -> bool:
+                return True
+
+        screen = Terminal()
+        monkeypatch.setattr(sys, "stdout", screen)
+        assert main(["--data-dir", str(store), "digest", *question]) == 0
+        monkeypatch.undo()
+        assert "\x1b" not in screen.getvalue()
+        assert "␛[31mred" in screen.getvalue()
+        cli("memories", "purge", added, "--yes")
+
+    def test_the_v1_digest_can_be_switched_on_for_a_question(self, cli: Cli, store: Path) -> None:
+        import asyncio
+
+        made = cli("digest", TASK, *ASK, "--set", "digest_v1=true", "--json").json
+        ask = Ask("claude-code", TASK, 300, (("digest_v1", True),))
+        assert "Memory digest:" in made["text"]
+        assert made["text"] == asyncio.run(pane_answer(store, ask))
+        assert made["included"]
+
+    def test_sensitivities_of_the_v1_digest_can_be_narrowed(self, cli: Cli) -> None:
+        v1 = ("--set", "digest_v1=true", "--json")
+        made = cli("digest", TASK, *ASK, *v1, "--set", "sensitivities=public").json
+        assert made["included"] == []
+        assert "sensitive" in {each["verdict"] for each in made["candidates"]}
+        refused = cli("digest", TASK, *ASK, *v1, "--set", "sensitivities=secret")
+        assert (refused.code, "'secret'" in refused.err) == (1, True)
+
+    @pytest.mark.parametrize(
+        ("option", "said"),
+        [
+            ("max_memories=0", "max_memories"),
+            ("no_such=1", "no_such"),
+            ("strategy=x", "strategy"),
+            ("digest_v1=2", "digest_v1"),
+        ],
+    )
+    def test_a_setting_that_can_not_be_is_an_error(self, cli: Cli, option: str, said: str) -> None:
+        result = cli("digest", TASK, *ASK, "--set", option)
+        assert (result.code, result.out) == (1, "")
+        assert said in result.err
+
+    @pytest.mark.parametrize("options", [("--set", "x"), ("--set", "a=[1]"), ("--strategy", "y")])
+    def test_arguments_that_make_no_sense_exit_with_2(
+        self, cli: Cli, options: tuple[str, ...]
+    ) -> None:
+        with pytest.raises(SystemExit) as stopped:
+            cli("digest", TASK, *ASK, *options)
+        assert stopped.value.code == 2
+
+
+class TestScenarios:
+    def test_a_scenario_tells_when_an_agent_would_get_something_else(self, cli: Cli) -> None:
+        saved = cli("scenarios", "save", "push", TASK, *ASK, "--json").json
+        assert saved.keys() == documented("scenarios list")["scenarios"][0].keys()
+        assert cli("scenarios", "list", "--json").json == {"scenarios": [saved]}
+        same = cli("scenarios", "run", "--json")
+        example = documented("scenarios run")
+        assert (same.code, same.json["changed"]) == (0, 0)
+        assert same.json["scenarios"][0].keys() == example["scenarios"][0].keys()
+
+        gone = saved["expected"][0]
+        cli("memories", "delete", gone, "--yes")
+        changed = cli("scenarios", "run", "--json")
+        assert (changed.code, changed.json["changed"]) == (1, 1)
+        assert changed.json["scenarios"][0]["removed"] == [gone]
+        told = cli("scenarios", "run", "push")
+        assert told.code == 1
+        assert f"- {gone[:8]}  no longer considered" in told.out
+
+        cli("memories", "restore", gone)
+        assert cli("scenarios", "run").code == 0
+        assert cli("scenarios", "delete", "push", "--json").json == {"deleted": 1}
+        assert cli("scenarios", "delete", "push").code == 2
+        assert cli("scenarios", "run", "push").code == 1
+
+    def test_scenarios_survive_backup_and_restore(self, cli: Cli, tmp_path: Path) -> None:
+        cli("scenarios", "save", "kept", TASK, *ASK, "--set", "min_relevance=0.2")
+        before = cli("scenarios", "list", "--json").json
+        cli("backup", str(tmp_path / "copy.duckdb"))
+        cli("scenarios", "delete", "kept")
+        cli("restore", str(tmp_path / "copy.duckdb"))
+        assert cli("scenarios", "list", "--json").json == before
+        assert before["scenarios"][0]["overrides"] == {"min_relevance": 0.2}
+        cli("scenarios", "delete", "kept")

@@ -1,0 +1,151 @@
+"""The command line's arguments, its help, and the page that documents it."""
+
+import argparse
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from synthorg_tui.cli.moments import parse_moment
+from synthorg_tui.cli.parser import build_parser
+from tests import REPO
+
+DOCS = REPO / "docs" / "cli.md"
+
+
+def commands(
+    parser: argparse.ArgumentParser, name: str = ""
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for part, inner in action.choices.items():
+                yield from commands(inner, f"{name} {part}".strip())
+            return
+    yield name, parser
+
+
+COMMANDS = dict(commands(build_parser()))
+
+
+def sections() -> dict[str, str]:
+    parts = re.split(r"^### (.+)$", DOCS.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_every_command_is_documented_and_nothing_else() -> None:
+    assert set(sections()) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_documented(name: str) -> None:
+    documented = sections()[name]
+    for action in COMMANDS[name]._actions:
+        options = set(action.option_strings) - {"-h", "--help"}
+        if options and action.dest not in ("data_dir", "config", "json"):
+            assert any(f"`{option}" in documented for option in options), options
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        build_parser().parse_args([*name.split(), "--help"])
+    assert stopped.value.code == 0
+    assert "--data-dir" in capsys.readouterr().out
+
+
+def test_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["--help"])
+    printed = capsys.readouterr().out
+    for code in (0, 1, 2, 3, 4, 130):
+        assert re.search(rf"^  {code} ", printed, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--data-dir", "d", "--json", "search", "x"],
+        ["search", "x", "--data-dir", "d", "--json"],
+        ["--json", "search", "--data-dir", "d", "x"],
+    ],
+)
+def test_common_options_stand_before_or_after_the_command(arguments: list[str]) -> None:
+    args = build_parser().parse_args(arguments)
+    assert (args.data_dir, args.json, args.config) == (Path("d"), True, None)
+
+
+def test_without_a_command_the_app_is_meant() -> None:
+    assert build_parser().parse_args([]).handler is None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fly"],
+        ["search"],
+        ["search", "x", "--data-dir", " "],
+        ["search", "x", "--limit", "0"],
+        ["search", "x", "--limit", "1001"],
+        ["search", "x", "--category", "poetry"],
+        ["search", "x", "--since", "soon"],
+        ["memories"],
+        ["memories", "add", "text"],
+        ["memories", "edit", "id", "--confidence", "1.01"],
+        ["memories", "show", "id", "--context", "101"],
+    ],
+)
+def test_wrong_arguments_exit_with_2(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        build_parser().parse_args(arguments)
+    assert stopped.value.code == 2
+    assert "error:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("text", "limit"), [("1", 1), ("1000", 1000)])
+def test_limits_include_their_ends(text: str, limit: int) -> None:
+    assert build_parser().parse_args(["search", "x", "--limit", text]).limit == limit
+
+
+def test_an_argument_can_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["--\x1b[31m"])
+    assert "\x1b" not in capsys.readouterr().err
+
+
+class TestMoments:
+    @pytest.mark.parametrize(
+        ("text", "ago"),
+        [("12h", timedelta(hours=12)), ("7d", timedelta(days=7)), ("2w", timedelta(weeks=2))],
+    )
+    def test_how_long_ago(self, text: str, ago: timedelta) -> None:
+        assert abs(datetime.now(UTC) - ago - parse_moment(text)) < timedelta(minutes=1)
+
+    def test_a_date_is_its_midnight_here(self) -> None:
+        assert parse_moment("2026-01-31") == datetime(2026, 1, 31).astimezone()
+
+    def test_a_zone_is_kept(self) -> None:
+        expected = datetime(2026, 1, 31, 12, tzinfo=UTC)
+        assert parse_moment("2026-01-31T12:00:00+00:00") == expected
+
+    @pytest.mark.parametrize("text", ["soon", "7", "7y", "2026-13-01", "", "999999999d"])
+    def test_anything_else_is_refused(self, text: str) -> None:
+        with pytest.raises(argparse.ArgumentTypeError, match="is no date"):
+            parse_moment(text)
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from synthorg_tui.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'asyncio', 'pydantic', 'duckdb', 'numpy', 'yaml', 'textual', 'rich'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"

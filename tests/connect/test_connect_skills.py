@@ -1,0 +1,121 @@
+"""Approved skills stand where a connected client looks, as links to ours."""
+
+import asyncio
+import os
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from synthorg_tui.cli import main
+from synthorg_tui.connect.changes import ClientInstaller
+from synthorg_tui.connect.clients import CLIENTS, ClientPlaces, ConfigScope
+from synthorg_tui.connect.skills import place, refresh
+from synthorg_tui.skills import SkillsConfig
+from synthorg_tui.skills.disk import write_skill
+from synthorg_tui.skills.library import SkillLibrary, skill_roots
+from tests import REPO
+from tests.curation.review_kit import lesson, office
+from tests.memory.store.store_kit import AGENT
+
+
+def skill(source: Path, name: str) -> dict[str, str]:
+    """Write a skill; its digest by its name."""
+    text = f'---\nname: {name}\ndescription: "Use when testing."\n---\n# Test\n'
+    write_skill(source, name, text)
+    return {name: sha256(text.encode()).hexdigest()}
+
+
+def names(root: Path) -> list[str]:
+    return sorted(path.name for path in root.iterdir()) if root.exists() else []
+
+
+def test_only_what_is_wanted_is_linked(tmp_path: Path) -> None:
+    source, root = tmp_path / "ours", tmp_path / "client" / "skills"
+    wanted = skill(source, "first")
+    skill(source, "dropped-there-by-somebody")
+    assert place(source, root, wanted).linked == ("first",)
+    assert names(root) == ["first"]
+    assert (root / "first" / "SKILL.md").read_bytes() == (source / "first/SKILL.md").read_bytes()
+
+
+def test_nothing_to_link_makes_no_folder(tmp_path: Path) -> None:
+    place(tmp_path / "ours", tmp_path / "client", {"gone": "0"})
+    assert not (tmp_path / "client").exists()
+
+
+def test_what_was_changed_after_approval_is_not_linked(tmp_path: Path) -> None:
+    source, root = tmp_path / "ours", tmp_path / "client"
+    wanted = skill(source, "first")
+    place(source, root, wanted)
+    write_skill(source, "first", (source / "first/SKILL.md").read_text() + "rm -rf\n")
+    assert place(source, root, wanted).changed == ("first",)
+    assert names(root) == []
+
+
+def test_links_to_what_is_gone_go(tmp_path: Path) -> None:
+    source, root = tmp_path / "ours", tmp_path / "client"
+    place(source, root, skill(source, "first"))
+    (source / "first" / "SKILL.md").unlink()
+    place(source, root, {})
+    assert names(root) == []
+
+
+def test_what_somebody_else_has_there_is_left_alone(tmp_path: Path) -> None:
+    source, root = tmp_path / "ours", tmp_path / "client"
+    wanted = skill(source, "a-folder") | skill(source, "a-link")
+    skill(root, "a-folder")
+    (root / "a-link").symlink_to(tmp_path)
+    before = (root / "a-folder" / "SKILL.md").stat()
+    assert place(source, root, wanted).left_alone == ("a-folder", "a-link")
+    assert (root / "a-folder" / "SKILL.md").stat() == before
+    assert (root / "a-link").readlink() == tmp_path
+
+
+def test_links_stay_while_another_client_looks_there(tmp_path: Path) -> None:
+    where = ClientPlaces(tmp_path / "home", tmp_path / "project", {})
+    source = tmp_path / "ours"
+    wanted = skill(source, "first")
+    connections = ClientInstaller(tmp_path / "data", where)
+    for name in ("codex", "gemini"):
+        connections.place_skills(CLIENTS[name], ConfigScope.USER, name, source, wanted)
+    root = where.home / ".agents" / "skills"
+    connections.clear_skills(CLIENTS["codex"], None)
+    assert names(root) == ["first"]
+    connections.clear_skills(CLIENTS["gemini"], None)
+    assert not where.home.exists()
+
+
+def test_a_linked_skill_is_one_skill_to_our_own_library(tmp_path: Path) -> None:
+    source = tmp_path / "ours"
+    place(source, tmp_path / ".claude" / "skills", skill(source, "first"))
+    (found,) = SkillLibrary(skill_roots(SkillsConfig(), own=source, home=tmp_path)).scan()
+    assert found.path == source / "first" / "SKILL.md"
+    assert not found.findings
+
+
+def test_what_a_person_approves_is_there_from_the_next_session_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, home = tmp_path / "data", tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(REPO))
+    home.mkdir()
+    arguments = ["connect", "claude-code", "--agent", AGENT, "--data-dir", str(data), "--yes"]
+    assert main(arguments) == 0
+    root = home / ".claude" / "skills"
+    assert names(root) == []
+
+    async def approve() -> None:
+        async with office(data) as desk:
+            await desk.approve(await desk.propose(lesson()))
+            write_skill(desk.skills, "never-approved", "---\nname: never-approved\n---\n")
+
+    asyncio.run(approve())
+    asyncio.run(refresh(data, AGENT))  # as when the client starts the server
+    (name,) = names(root)
+    assert (root / name).readlink() == data / "skills" / name
+    assert main(["disconnect", "claude-code", "--data-dir", str(data), "--yes"]) == 0
+    assert not os.path.lexists(home / ".claude")

@@ -1,0 +1,246 @@
+"""Claude Code's hooks: the digest in time, or nothing at all; never in the agent's way."""
+
+import asyncio
+import functools
+import io
+import json
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synthorg_tui.agents.session import AgentSession
+from synthorg_tui.connect import DIGEST_EVENTS, IMPORT_EVENTS, hook
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.engine import Engine
+from synthorg_tui.host.client import connect
+from synthorg_tui.host.headless import serve
+from synthorg_tui.host.owner import Owner
+from synthorg_tui.memory.models import MemoryStoreRequest
+from synthorg_tui.persistence.lock import DataDirLock
+from synthorg_tui.settings.root import RootConfig
+from tests import REPO
+from tests.patience import PATIENCE
+
+SETTINGS = RootConfig.model_validate({"memory": {"level": "persistent"}})
+FACT = MemoryStoreRequest(
+    category=MemoryCategory.SEMANTIC, content="The staging database listens on port 6543."
+)
+LATE = 60.0
+PROMPT = {"prompt": "which port does the staging database use?", "session_id": "s1"}
+
+
+def run(event: str, data_dir: Path, payload: object) -> tuple[int, str]:
+    """Exit code and output of a hook in this process."""
+    output = io.StringIO()
+    stdin = io.BytesIO(payload if isinstance(payload, bytes) else json.dumps(payload).encode())
+    code = hook.main(
+        ["claude-code", event, "--data-dir", str(data_dir)], stdin=stdin, stdout=output
+    )
+    return code, output.getvalue()
+
+
+def logged(data_dir: Path) -> str:
+    return (data_dir / hook.LOG_FILE).read_text()
+
+
+@asynccontextmanager
+async def owned(data_dir: Path) -> AsyncIterator[Engine]:
+    async with Engine.open(SETTINGS, data_dir=data_dir) as engine:
+        await engine.memory.store("claude-code", FACT)
+        owner = Owner(engine, data_dir=data_dir, kind="app")
+        await owner.start()
+        try:
+            yield engine
+        finally:
+            await owner.stop()
+
+
+@pytest.mark.parametrize("event", DIGEST_EVENTS)
+async def test_the_digest_is_the_additional_context(
+    tmp_path: Path, event: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook, "TIME_LIMIT", PATIENCE)
+    async with owned(tmp_path) as engine:
+        code, output = await asyncio.to_thread(run, event, tmp_path, PROMPT)
+        (record,) = await engine.gateway.calls()
+    told = json.loads(output)["hookSpecificOutput"]
+    assert code == 0
+    assert told["hookEventName"] == event
+    assert "6543" in told["additionalContext"]
+    assert told["additionalContext"] == record.reply
+    assert record.client == "claude-code hook"
+
+
+async def test_nothing_to_tell_is_no_output(tmp_path: Path) -> None:
+    async with owned(tmp_path):
+        payload = {"prompt": "sourdough starter hydration"}
+        assert await asyncio.to_thread(run, "UserPromptSubmit", tmp_path, payload) == (0, "")
+
+
+async def test_an_owner_that_is_late_gives_no_output_and_a_line_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @functools.wraps(AgentSession.digest)  # what a call is like is read when it is first made
+    async def late(*_: Any, **__: Any) -> None:
+        await asyncio.sleep(LATE)
+
+    monkeypatch.setattr(hook, "TIME_LIMIT", 0.3)
+    monkeypatch.setattr(AgentSession, "digest", late)
+    async with owned(tmp_path):
+        started = time.monotonic()
+        assert await asyncio.to_thread(run, "UserPromptSubmit", tmp_path, PROMPT) == (0, "")
+        assert time.monotonic() - started < LATE
+    assert "UserPromptSubmit" in logged(tmp_path)
+
+
+async def test_an_owner_stays_while_hooks_come_back_and_leaves_then(tmp_path: Path) -> None:
+    ready = asyncio.Event()
+    serving = asyncio.create_task(
+        serve(
+            SETTINGS,
+            data_dir=tmp_path,
+            stop=asyncio.Event(),
+            until_idle=3.0,
+            on_ready=lambda _: ready.set(),
+        )
+    )
+    await ready.wait()
+    for _ in range(18):  # longer than it waits, but never so long without anybody
+        await asyncio.sleep(0.2)
+        await (await connect(tmp_path, role="hook")).close()
+    assert not serving.done()
+    await asyncio.wait_for(serving, PATIENCE)
+
+
+async def test_without_the_models_library_there_is_a_digest_by_keywords(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise ImportError("libgomp.so.1: cannot open shared object file")
+
+    async with Engine.open(SETTINGS, data_dir=tmp_path) as engine:
+        await engine.memory.store("claude-code", FACT)
+    monkeypatch.setattr(hook, "TIME_LIMIT", 20.0)
+    monkeypatch.setattr("synthorg_tui.providers.embedding.onnx.load_runtime", broken)
+    ready, stop = asyncio.Event(), asyncio.Event()
+    serving = asyncio.create_task(
+        serve(SETTINGS, data_dir=tmp_path, stop=stop, on_ready=lambda _: ready.set())
+    )
+    await asyncio.wait({serving, asyncio.create_task(ready.wait())}, return_when="FIRST_COMPLETED")
+    _, output = await asyncio.to_thread(run, "UserPromptSubmit", tmp_path, PROMPT)
+    stop.set()
+    await serving
+    assert "6543" in output
+
+
+def test_an_absent_store_gives_no_output_and_a_line_in_the_log(tmp_path: Path) -> None:
+    data_dir = tmp_path / "none"
+    assert run("SessionStart", data_dir, PROMPT) == (0, "")
+    assert "there is no store" in logged(data_dir)
+    assert not (data_dir / "memory.duckdb").exists()
+
+
+def test_a_store_that_somebody_holds_gives_no_output_and_a_line_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owners, start = list[subprocess.Popen[bytes]](), hook._start
+
+    def starting(module: list[str], log: str) -> subprocess.Popen[bytes]:
+        owners.append(start(module, log))
+        return owners[-1]
+
+    monkeypatch.setattr(hook, "_start", starting)
+    (tmp_path / "memory.duckdb").write_bytes(b"")
+    with DataDirLock(tmp_path):
+        assert run("SessionStart", tmp_path, PROMPT) == (0, "")
+        assert [each.wait(PATIENCE) for each in owners] == [3]
+    assert "no owner listened in time" in logged(tmp_path)
+
+
+def test_a_corrupt_store_gives_no_output_and_a_line_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook, "TIME_LIMIT", PATIENCE)
+    (tmp_path / "memory.duckdb").write_bytes(b"not a database" * 1000)
+    assert run("SessionStart", tmp_path, PROMPT) == (0, "")
+    assert "corrupt" in logged(tmp_path)
+
+
+@pytest.mark.parametrize("payload", [b"", b"{", b"[]", b"\xff", b"x" * (2 * hook.MAX_INPUT)])
+def test_an_event_that_is_none_gives_no_output_and_a_line_in_the_log(
+    tmp_path: Path, payload: bytes
+) -> None:
+    assert run("UserPromptSubmit", tmp_path, payload) == (0, "")
+    assert "UserPromptSubmit" in logged(tmp_path)
+
+
+def test_the_log_does_not_grow_without_bound(tmp_path: Path) -> None:
+    (tmp_path / hook.LOG_FILE).write_text("x" * 1_000_000)
+    run("Stop", tmp_path, {})
+    assert len(logged(tmp_path)) < 1000
+
+
+@pytest.mark.parametrize("event", IMPORT_EVENTS)
+async def test_what_is_new_of_the_session_is_imported(tmp_path: Path, event: str) -> None:
+    sample = REPO / "synthorg_tui" / "ingest" / "sample"
+    transcript = next(iter(sorted(sample.glob("*.jsonl"))))
+    async with owned(tmp_path) as engine:
+        payload = {"transcript_path": str(transcript)}
+        assert await asyncio.to_thread(run, event, tmp_path, payload) == (0, "")
+        async with asyncio.timeout(PATIENCE):
+            while not await engine.executions.count():  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+        assert await engine.executions.count() == 1
+
+
+@pytest.mark.parametrize("event", IMPORT_EVENTS)
+def test_a_session_without_a_transcript_starts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, event: str
+) -> None:
+    """`claude mcp list` ends a session, too."""
+    started: list[object] = []
+    monkeypatch.setattr(hook, "_start", lambda *call: started.append(call))
+    (tmp_path / "memory.duckdb").write_bytes(b"")
+    written = tmp_path / "written.jsonl"
+    written.write_text("{}\n")
+    for name in ("nothing.jsonl", written.name):
+        assert run(event, tmp_path, {"transcript_path": str(tmp_path / name)}) == (0, "")
+    assert [str(written) in str(call) for call in started] == [True]
+    assert not (tmp_path / hook.LOG_FILE).exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["claude-code"],
+        ["other", "Stop"],
+        ["claude-code", "Dance"],
+        ["claude-code", "Stop", "-x"],
+    ],
+)
+def test_a_call_that_can_not_be_is_told(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert hook.main(arguments) == 2
+    assert "usage" in capsys.readouterr().err
+
+
+def test_a_hook_loads_nothing_heavy(tmp_path: Path) -> None:
+    """The parser, pydantic, asyncio and the engine would each take longer than the hook."""
+    code = (
+        "import sys, io; before = set(sys.modules); from synthorg_tui.cli import main;"
+        "sys.stdin = io.TextIOWrapper(io.BytesIO(b'{}'));"
+        "main(['hook', 'claude-code', 'Stop', '--data-dir', sys.argv[1]]);"
+        "heavy = 'argparse pydantic asyncio duckdb dataclasses subprocess pathlib typing';"
+        "print([name for name in heavy.split() if name in sys.modules.keys() - before])"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,72 @@
+"""A process that takes one decision and is killed right after a given one of its steps."""
+
+import asyncio
+import functools
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from synthorg_tui.persistence.database import Database
+from tests.curation.review_kit import PERSON, Office, office
+
+ALIVE = 0
+"""Exit code when there were fewer steps than that."""
+
+
+class Fuse:
+    """Counts steps; kills the process after the one before which so many were made."""
+
+    def __init__(self, length: int) -> None:
+        self.left = length
+
+    def burn(self) -> None:
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.left -= 1
+
+    def lay(self, owner: Any, name: str) -> None:
+        """Count every call of a function once it returned."""
+        function: Callable[..., Any] = getattr(owner, name)
+
+        @functools.wraps(function)
+        def counted(*args: Any, **kwargs: Any) -> Any:
+            result = function(*args, **kwargs)
+            self.burn()
+            return result
+
+        setattr(owner, name, counted)
+
+
+def run(data_dir: str, action: str, steps: int) -> None:
+    """Decide; ``steps`` are those that are still made."""
+    asyncio.run(_decide(Path(data_dir), action, Fuse(steps)))
+    os._exit(ALIVE)
+
+
+async def _decide(data_dir: Path, action: str, fuse: Fuse) -> None:
+    async with office(data_dir) as desk:
+        ready = await _prepared(desk, action)
+        for owner, name in (
+            (Database, "_transact"),
+            (Path, "mkdir"),
+            (os, "fsync"),
+            (os, "replace"),
+            (os, "unlink"),
+            (Path, "rmdir"),
+        ):
+            fuse.lay(owner, name)
+        fuse.burn()
+        await ready()
+
+
+async def _prepared(desk: Office, action: str) -> Callable[[], Any]:
+    if action.startswith("undo"):
+        return functools.partial(desk.desk.undo, PERSON)
+    if action == "purge":
+        (record,) = await desk.ledger.active()
+        return functools.partial(desk.parts.erasure.purge, record.memory_ids, actor="person")
+    (entry,) = await desk.desk.inbox()
+    shown = (await desk.desk.review(entry.item.id)).shown
+    return functools.partial(desk.desk.approve, entry.item.id, shown=shown, person=PERSON)

@@ -1,0 +1,231 @@
+"""A store with a queue and a desk to decide at, for tests."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from synthorg_tui.approvals.models import ApprovalItem
+from synthorg_tui.approvals.person import Person
+from synthorg_tui.approvals.queue import ApprovalQueue
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.curation.disk_sync import FileChanges
+from synthorg_tui.curation.models import (
+    WORDED_FIELDS,
+    Author,
+    Evidence,
+    Lesson,
+    LessonKind,
+    ProceduralMemoryProposal,
+)
+from synthorg_tui.curation.registry import SkillRegistry
+from synthorg_tui.curation.review import LESSON_ACTION
+from synthorg_tui.curation.service import ReviewService
+from synthorg_tui.executions.store import DuckDBExecutionStore
+from synthorg_tui.memory.config import ProceduralMemoryConfig, PropagationConfig
+from synthorg_tui.memory.errors import VectorIndexError
+from synthorg_tui.memory.extensions import BrowseFilter
+from synthorg_tui.memory.index.edge import EdgeIndex
+from synthorg_tui.memory.models import MemoryEntry
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.persistence import INDEX_DIR
+from synthorg_tui.skills.disk import FILE_NAME
+from synthorg_tui.skills.document import RootScope, SkillRoot
+from synthorg_tui.skills.library import SkillLibrary
+from synthorg_tui.wiring import CurationServices as Parts
+from synthorg_tui.wiring import build_curation
+from tests.conftest import FixedClock
+from tests.memory.store.store_kit import AGENT, opened
+
+PERSON = Person("tui")
+OWN = "skills"
+USER = "user-skills"
+
+
+@dataclass(frozen=True)
+class Colleague:
+    """An agent with its place in the organisation."""
+
+    id: str
+    role: str | None = None
+    department: str | None = None
+
+
+class AwayIndex(EdgeIndex):
+    """Can't be opened: decisions don't need it, and most tests of them are quicker without."""
+
+    async def open(self, *, fingerprint: str, dims: int) -> int:
+        raise VectorIndexError("away")
+
+
+@dataclass(frozen=True)
+class Office:
+    """Everything about decisions over one data directory."""
+
+    data_dir: Path
+    backend: LocalMemoryBackend
+    queue: ApprovalQueue
+    ledger: SkillRegistry
+    parts: Parts
+
+    @property
+    def desk(self) -> ReviewService:
+        return self.parts.reviews
+
+    @property
+    def changes(self) -> FileChanges:
+        return self.parts.file_changes
+
+    @property
+    def skills(self) -> Path:
+        return self.data_dir / OWN
+
+    async def propose(self, lesson: Lesson, *, action_type: str = LESSON_ACTION) -> str:
+        """Put a lesson in the queue; its id."""
+        item = item_of(lesson, action_type=action_type)
+        await self.queue.add(item)
+        return item.id
+
+    async def approve(self, item_id: str, **fields: object) -> str:
+        """Approve what the desk shows; the first memory's id."""
+        shown = (await self.desk.review(item_id)).shown
+        decision = await self.desk.approve(item_id, shown=shown, person=PERSON, **fields)  # type: ignore[arg-type]
+        return decision.memory_ids[0]
+
+    async def memories(self) -> tuple[MemoryEntry, ...]:
+        """Every live memory, by id."""
+        page = await self.backend.browse(BrowseFilter())
+        return tuple(sorted(page.entries, key=lambda entry: entry.id))
+
+    async def state(self) -> dict[str, object]:
+        """What a decision may change, to be compared; revisions and the trail left out."""
+        return {
+            "memories": await self.memories(),
+            "skills": await self.ledger.all(),
+            "items": await self.queue.list(snoozed=True),
+            "files": on_disk(self.data_dir),
+        }
+
+
+@asynccontextmanager
+async def office(
+    data_dir: Path,
+    *,
+    clock: Clock | None = None,
+    agents: Sequence[Colleague] = (),
+    propagation: PropagationConfig | None = None,
+    require_approval: bool = True,
+    searches: bool = False,
+    knows_roots: bool = True,
+) -> AsyncIterator[Office]:
+    """A desk over a data directory, with the open decisions of an earlier one finished.
+
+    It has seen its roots before, empty, unless it is to see them for the first time.
+    """
+    clock = clock or FixedClock()
+    index = None if searches else AwayIndex(data_dir / INDEX_DIR)
+    async with opened(data_dir, clock=clock, index=index) as backend:
+        database = backend.core.database
+        queue = ApprovalQueue(database, clock=clock)
+        ledger = SkillRegistry(database)
+        shelf = SkillLibrary(
+            (
+                SkillRoot(data_dir / USER, RootScope.USER),
+                SkillRoot(data_dir / OWN, RootScope.OWN),
+            )
+        )
+        config = ProceduralMemoryConfig(
+            propagation=propagation or PropagationConfig(), require_approval=require_approval
+        )
+        parts = build_curation(
+            database=database,
+            queue=queue,
+            ledger=ledger,
+            store=backend,
+            shelf=shelf,
+            own_root=data_dir / OWN,
+            agents=lambda: agents,
+            executions=DuckDBExecutionStore(database),
+            config=config,
+            clock=clock,
+        )
+        await parts.journal.roll_forward()
+        if knows_roots:
+            await parts.found.note([root.path for root in shelf.roots], ())
+        yield Office(data_dir, backend, queue, ledger, parts)
+
+
+def proposal(**fields: object) -> ProceduralMemoryProposal:
+    """A lesson's words; what isn't given is about pushing a branch."""
+    given = {
+        "discovery": "Pushing a new branch needs its upstream set.",
+        "condition": "git push says that the branch has no upstream",
+        "action": "Push again with --set-upstream and the branch's name.",
+        "rationale": "The remote branch doesn't exist until somebody names it.",
+        "execution_steps": ("git push", "git push --set-upstream origin BRANCH"),
+        "confidence": 0.7,
+        "tags": ("git",),
+    }
+    return ProceduralMemoryProposal.model_validate(given | fields)
+
+
+def evidence(execution: str = "claude-code:one", line: int = 12) -> Evidence:
+    return Evidence(
+        execution=execution,
+        lines=f"{execution}#L{line}-L{line + 8}",
+        agent_id=AGENT,
+        failed="git push",
+        error="fatal: The current branch has no upstream branch.",
+        resolved_by="git push --set-upstream origin feature",
+    )
+
+
+def lesson(
+    key: str = "git push: no upstream",
+    *,
+    agent: str = AGENT,
+    kind: LessonKind = LessonKind.FAILURE,
+    seen: tuple[Evidence, ...] | None = None,
+    **fields: object,
+) -> Lesson:
+    words = proposal(**fields)
+    return Lesson(
+        key=key,
+        kind=kind,
+        agent_id=agent,
+        task_id="claude-code:one",
+        proposal=words,
+        grounded=words,
+        authors=dict.fromkeys(WORDED_FIELDS, Author.EVIDENCE),
+        evidence=(evidence(),) if seen is None else seen,
+    )
+
+
+def item_of(lesson: Lesson, *, action_type: str = LESSON_ACTION) -> ApprovalItem:
+    return ApprovalItem(
+        id=f"lesson-{sha256(lesson.key.encode()).hexdigest()[:12]}",
+        action_type=action_type,
+        title=lesson.proposal.discovery,
+        requested_by="learn",
+        created_at=FixedClock().now(),
+        payload=lesson.model_dump_json(),
+    )
+
+
+def on_disk(data_dir: Path) -> dict[str, bytes]:
+    """Every file of every skill folder, by its path under the data directory."""
+    return {
+        str(path.relative_to(data_dir)): path.read_bytes()
+        for root in (OWN, USER)
+        for path in sorted((data_dir / root).rglob("*"))
+        if path.is_file()
+    }
+
+
+def write_skill_file(root: Path, name: str, text: str) -> Path:
+    """Somebody else's write, as an editor does it."""
+    path = root / name / FILE_NAME
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path

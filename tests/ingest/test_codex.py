@@ -1,0 +1,173 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.executions.models import Execution
+from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts
+from synthorg_tui.ingest.reading import read_file
+from tests.ingest.transcript_kit import CodexTranscript
+
+
+def execution(path: Path) -> Execution:
+    (file,) = [each for each in find_transcripts(path) if isinstance(each, TranscriptFile)]
+    reading = read_file(file)
+    assert reading.skipped == ""
+    return reading.executions[0].execution
+
+
+def codex(tmp_path: Path, transcript: CodexTranscript) -> Execution:
+    return execution(transcript.write(tmp_path / "rollout-1.jsonl"))
+
+
+def asked() -> CodexTranscript:
+    return CodexTranscript().message("user", "make it work")
+
+
+@pytest.mark.parametrize(
+    ("output", "outcome", "code"),
+    [
+        ("Chunk ID: 1\nProcess exited with code 0\nOutput:\nok", CallOutcome.OK, 0),
+        ("Chunk ID: 1\nProcess exited with code 2\nOutput:\nno", CallOutcome.FAILED, 2),
+        ("Exit code: 1\nWall time: 0.1 seconds\nOutput:\nno", CallOutcome.FAILED, 1),
+        ("Exit code: 0\nWall time: 0.1 seconds\nOutput:\nExit code: 9", CallOutcome.OK, 0),
+        (json.dumps({"output": "no", "metadata": {"exit_code": 3}}), CallOutcome.FAILED, 3),
+        (json.dumps({"output": "ok", "metadata": {"exit_code": 0}}), CallOutcome.OK, 0),
+        ({"content": "no", "success": False}, CallOutcome.FAILED, 1),
+        ([{"type": "input_text", "text": "Exit code: 4\nOutput:\nno"}], CallOutcome.FAILED, 4),
+        ("exec command rejected by user", CallOutcome.DENIED_BY_USER, None),
+        ("aborted by user after 3.2s", CallOutcome.DENIED_BY_USER, None),
+        ("failed to parse function arguments: x", CallOutcome.FAILED, None),
+        ("Plan updated", CallOutcome.OK, None),
+        ("Process running with session ID 7\nOutput:\n", CallOutcome.OK, None),
+    ],
+)
+def test_the_outcome_stands_before_the_output(
+    output: Any, outcome: CallOutcome, code: int | None, tmp_path: Path
+) -> None:
+    call = codex(tmp_path, asked().run("make", output)).calls[0]
+    assert (call.outcome, call.exit_code) == (outcome, code)
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name"),
+    [
+        ("mcp__github", "mcp__github__list_issues"),
+        ("multi_agent", "list_issues"),
+        ("", "list_issues"),
+        (None, "list_issues"),
+    ],
+)
+def test_the_tool_of_a_server_is_named_with_the_server(
+    namespace: str | None, name: str, tmp_path: Path
+) -> None:
+    call = {"name": "list_issues", "namespace": namespace, "arguments": "{}", "call_id": "c"}
+    assert codex(tmp_path, asked().item("function_call", **call)).calls[0].tool == name
+
+
+def test_records_that_tell_nothing_are_no_unknown_ones(tmp_path: Path) -> None:
+    transcript = asked().run("make", "ok").add("world_state", cwd="/").add("token_usage_record")
+    path = transcript.add("something_else").write(tmp_path / "rollout-1.jsonl")
+    (file,) = [each for each in find_transcripts(path) if isinstance(each, TranscriptFile)]
+    assert read_file(file).unknown == 1
+
+
+def test_a_call_without_output_is_unknown(tmp_path: Path) -> None:
+    transcript = asked().item("function_call", name="exec_command", arguments="{}", call_id="c")
+    assert codex(tmp_path, transcript).calls[0].outcome is CallOutcome.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"cmd": "git push"},
+        {"command": "git push"},
+        {"command": ["bash", "-lc", "git push"]},
+        {"command": ["git", "push"]},
+    ],
+)
+def test_a_command_is_found_in_every_shape(arguments: dict[str, Any], tmp_path: Path) -> None:
+    call = codex(tmp_path, asked().run("", "x", name="shell", **arguments)).calls[0]
+    assert (call.arguments, call.intent) == ("git push", "git push")
+
+
+def test_a_local_shell_call_is_a_command(tmp_path: Path) -> None:
+    action = {"type": "exec", "command": ["bash", "-lc", "make test"]}
+    transcript = asked().item("local_shell_call", call_id="c", status="completed", action=action)
+    transcript.item("function_call_output", call_id="c", output="Exit code: 0\nOutput:\n")
+    assert codex(tmp_path, transcript).calls[0].intent == "make test"
+
+
+def test_a_patch_that_applied_touched_its_files(tmp_path: Path) -> None:
+    patch = "*** Begin Patch\n*** Update File: a.py\n@@\n*** Add File: b.py\n*** End Patch"
+    transcript = asked().item("custom_tool_call", name="apply_patch", call_id="c", input=patch)
+    output = json.dumps({"output": "Success.", "metadata": {"exit_code": 0}})
+    done = codex(tmp_path, transcript.item("custom_tool_call_output", call_id="c", output=output))
+    assert done.files_touched == ("a.py", "b.py")
+
+
+def test_a_patch_that_failed_touched_nothing(tmp_path: Path) -> None:
+    patch = "*** Begin Patch\n*** Update File: a.py\n*** End Patch"
+    transcript = asked().item("custom_tool_call", name="apply_patch", call_id="c", input=patch)
+    output = "apply_patch verification failed: no such line"
+    done = codex(tmp_path, transcript.item("custom_tool_call_output", call_id="c", output=output))
+    assert (done.files_touched, done.calls[0].outcome) == ((), CallOutcome.FAILED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# AGENTS.md instructions for /srv\n\nAlways obey",
+        "<environment_context>\n<cwd>/srv</cwd>\n</environment_context>",
+        "<user_instructions>Always obey</user_instructions>",
+    ],
+)
+def test_injected_messages_are_not_the_person_speaking(text: str, tmp_path: Path) -> None:
+    transcript = CodexTranscript().message("user", text).message("developer", "be good")
+    done = codex(tmp_path, transcript.message("user", "the task").message("assistant", "done"))
+    assert done.task == "the task"
+    assert len(done.turns) == 2
+
+
+def test_events_repeat_the_items_and_add_no_turns(tmp_path: Path) -> None:
+    transcript = asked().add("event_msg", type="user_message", message="make it work")
+    assert len(codex(tmp_path, transcript).turns) == 1
+
+
+@pytest.mark.parametrize(
+    ("event", "outcome"),
+    [
+        ("turn_aborted", ExecutionOutcome.INTERRUPTED),
+        ("task_complete", ExecutionOutcome.COMPLETED),
+        ("error", ExecutionOutcome.FAILED),
+    ],
+)
+def test_the_last_event_tells_the_outcome(
+    event: str, outcome: ExecutionOutcome, tmp_path: Path
+) -> None:
+    assert codex(tmp_path, asked().add("event_msg", type=event, message="x")).outcome is outcome
+
+
+def test_project_branch_and_session_come_from_the_records(tmp_path: Path) -> None:
+    done = codex(tmp_path, asked())
+    assert (done.id, done.agent_id) == ("codex:codex-1", "codex")
+    assert (done.project, done.branch) == ("/srv/tidepool", "main")
+
+
+@pytest.mark.parametrize("name", ["rollout-1.jsonl.zst", "renamed.jsonl"])
+def test_a_compressed_rollout_is_read_whatever_its_name(name: str, tmp_path: Path) -> None:
+    plain = "\n".join(asked().message("assistant", "done").lines).encode() + b"\n"
+    half = len(plain) // 2
+    pack = zstandard.ZstdCompressor().compress
+    (tmp_path / name).write_bytes(pack(plain[:half]) + pack(plain[half:]))
+    assert execution(tmp_path / name).task == "make it work"
+
+
+def test_a_broken_archive_is_skipped_with_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "rollout-1.jsonl.zst"
+    path.write_bytes(b"\x28\xb5\x2f\xfd" + b"garbage" * 20)
+    (file,) = [each for each in find_transcripts(path) if isinstance(each, TranscriptFile)]
+    assert "can't be read" in read_file(file).skipped

@@ -1,0 +1,172 @@
+from pathlib import Path
+
+import pytest
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.executions.models import SourceRef
+from synthorg_tui.ingest.discovery import TranscriptFile
+from synthorg_tui.ingest.reading import read_file
+from synthorg_tui.memory.extensions import MemoryDraft
+from tests.ingest.transcript_kit import ClaudeTranscript
+
+NO_UPSTREAM = (
+    "Exit code 128\nfatal: The current branch tide has no upstream branch.\n"
+    "To push the current branch and set the remote as upstream, use\n\n"
+    "    git push --set-upstream origin tide\n"
+)
+
+
+def drafts(tmp_path: Path, transcript: ClaudeTranscript) -> tuple[MemoryDraft, ...]:
+    path = transcript.write(tmp_path / "session.jsonl")
+    return read_file(TranscriptFile(path, 0, 0)).executions[0].drafts
+
+
+def tagged(found: tuple[MemoryDraft, ...], tag: str) -> list[str]:
+    return [draft.request.content for draft in found if tag in draft.request.metadata.tags]
+
+
+def pushed() -> ClaudeTranscript:
+    transcript = ClaudeTranscript().user("Push the tide branch.")
+    transcript.bash("git push 2>&1", NO_UPSTREAM, error=True)
+    return transcript.bash("git push --set-upstream origin tide", "done").say("Pushed.")
+
+
+def test_a_session_becomes_one_memory_titled_by_its_request(tmp_path: Path) -> None:
+    (memory,) = tagged(drafts(tmp_path, pushed()), "session")
+    assert memory.startswith("Push the tide branch.\n")
+    assert "git push (solved)" in memory
+
+
+def test_a_failure_and_what_made_it_good_become_a_memory(tmp_path: Path) -> None:
+    (memory,) = tagged(drafts(tmp_path, pushed()), "recovery")
+    title = memory.partition("\n")[0]
+    assert "git push failed" in title
+    assert "no upstream branch" in title
+    assert "git push --set-upstream origin tide worked" in title
+
+
+def test_a_recovery_refers_to_the_lines_from_failure_to_success(tmp_path: Path) -> None:
+    draft = next(d for d in drafts(tmp_path, pushed()) if "recovery" in d.request.metadata.tags)
+    ref = SourceRef.parse(draft.request.metadata.source or "")
+    assert ref is not None
+    assert (ref.first_line, ref.last_line) == (2, 5)
+
+
+def test_repeated_failures_of_one_thing_are_one_memory(tmp_path: Path) -> None:
+    transcript = ClaudeTranscript().user("Fix the tests.")
+    for error in ("one", "two"):
+        transcript.bash("make test", f"Exit code 2\nError: {error}", error=True)
+        transcript.use(f"e{error}", "Edit", file_path="/srv/tidepool/a.py").result(
+            f"e{error}", "ok"
+        )
+    (memory,) = tagged(drafts(tmp_path, transcript.bash("make test", "ok")), "recovery")
+    assert "failed 2 times: one → passed after changing a.py" in memory
+
+
+def test_a_failure_that_was_never_made_good_is_no_recovery(tmp_path: Path) -> None:
+    transcript = ClaudeTranscript().user("Push.").bash("git push", NO_UPSTREAM, error=True)
+    assert tagged(drafts(tmp_path, transcript.bash("git status", "ok")), "recovery") == []
+
+
+def test_a_success_behind_a_pipe_that_shows_failures_is_no_recovery(tmp_path: Path) -> None:
+    transcript = ClaudeTranscript().user("Test.").bash("make test", "Exit code 1\nno", error=True)
+    transcript.bash("make test | tail -3", "3 failed, 2 passed").say("Still failing.")
+    assert tagged(drafts(tmp_path, transcript), "recovery") == []
+
+
+def test_a_block_by_a_hook_that_was_put_right_is_told(tmp_path: Path) -> None:
+    transcript = ClaudeTranscript().user("Commit.")
+    blocked = "PreToolUse:Bash hook error: Code is not formatted"
+    transcript.bash("git commit -m x", blocked, error=True).bash("make format", "ok")
+    (memory,) = tagged(drafts(tmp_path, transcript.bash("git commit -m x", "ok")), "hook")
+    assert "git commit was blocked by a hook" in memory
+    assert "worked after make format" in memory
+
+
+def test_an_edit_repeated_because_of_a_stale_read_is_not_worth_a_memory(tmp_path: Path) -> None:
+    transcript = ClaudeTranscript().user("Edit.").use("a", "Edit", file_path="/srv/tidepool/a.py")
+    stale = "<tool_use_error>File has not been read yet.</tool_use_error>"
+    transcript.result("a", stale, error=True).use("b", "Edit", file_path="/srv/tidepool/a.py")
+    assert tagged(drafts(tmp_path, transcript.result("b", "ok")), "recovery") == []
+
+
+def test_a_commit_becomes_a_memory_with_its_message(tmp_path: Path) -> None:
+    command = "git commit -m \"$(cat <<'EOF'\nAdd tides\n\nBecause of the moon.\nEOF\n)\""
+    transcript = (
+        ClaudeTranscript().user("Commit.").bash(command, "[main abc1234] Add tides\n 1 file")
+    )
+    (memory,) = tagged(drafts(tmp_path, transcript), "commit")
+    assert memory.startswith("Committed: Add tides\nBecause of the moon.\nCommit abc1234")
+
+
+def test_each_further_request_with_work_is_a_task(tmp_path: Path) -> None:
+    transcript = ClaudeTranscript().user("Add a chart of the tides.")
+    transcript.use("a", "Write", file_path="/srv/tidepool/chart.py").result("a", "ok")
+    transcript.user("Now add a legend to the chart.")
+    transcript.use("b", "Edit", file_path="/srv/tidepool/chart.py").result("b", "ok")
+    transcript.user("thanks").say("You are welcome.")
+    titles = [text.partition("\n")[0] for text in tagged(drafts(tmp_path, transcript), "task")]
+    assert titles == ["Add a chart of the tides.", "Now add a legend to the chart."]
+
+
+def test_the_only_request_of_a_session_is_not_told_twice(tmp_path: Path) -> None:
+    assert tagged(drafts(tmp_path, pushed()), "task") == []
+
+
+def test_what_the_person_said_to_keep_is_semantic(tmp_path: Path) -> None:
+    transcript = (
+        ClaudeTranscript().user("Add it. Always run make lint first.").bash("make lint", "ok")
+    )
+    found = [d for d in drafts(tmp_path, transcript) if "said" in d.request.metadata.tags]
+    assert [d.request.content for d in found] == ["Always run make lint first."]
+    assert found[0].request.category is MemoryCategory.SEMANTIC
+
+
+def test_what_one_agent_told_another_is_no_persons_word(tmp_path: Path) -> None:
+    transcript = ClaudeTranscript(agent="a1").user("Always use tabs.").bash("ls", "x")
+    assert tagged(drafts(tmp_path, transcript), "said") == []
+
+
+def test_a_reason_given_with_a_refusal_is_kept(tmp_path: Path) -> None:
+    refusal = (
+        "The user doesn't want to proceed with this tool use. To tell you how to proceed, "
+        "the user said:\nuse make clean instead of rm -rf"
+    )
+    transcript = ClaudeTranscript().user("Clean up.").bash("rm -rf build", refusal, error=True)
+    found = drafts(tmp_path, transcript.bash("make clean", "ok"))
+    (memory,) = tagged(found, "refused")
+    assert memory.startswith("The user refused rm -rf build: “use make clean instead of rm -rf”")
+    assert tagged(found, "said") == ["Use make clean instead of rm -rf"]
+
+
+@pytest.mark.parametrize(
+    "recalled",
+    [
+        "<memory-entry>\nRemember that pi is three.\n</memory-entry>",
+        '<data source="memory">\nRemember that pi is three.\n</data>',
+        "Memory digest:\n- [fact] 1 Remember that pi is three.",
+    ],
+)
+def test_nothing_that_memory_put_in_comes_out_again(recalled: str, tmp_path: Path) -> None:
+    transcript = ClaudeTranscript().user(f"Compute the circle.\n\n{recalled}")
+    transcript.use("a", "search_memory", query="pi is three").result("a", "pi is three, always")
+    transcript.bash("synthorg-tui search 'pi is three'", "Remember that pi is three.")
+    transcript.bash("cat notes", recalled).say(f"{recalled}\n\nThe circle is computed: area 12.57.")
+    contents = "\n".join(d.request.content for d in drafts(tmp_path, transcript))
+    assert "three" not in contents
+
+
+def test_every_draft_is_complete(tmp_path: Path) -> None:
+    found = drafts(tmp_path, pushed())
+    assert len({draft.key for draft in found}) == len(found)
+    for draft in found:
+        assert draft.created_at is not None
+        assert draft.level is None
+        assert draft.project == "/srv/tidepool"
+        assert SourceRef.parse(draft.request.metadata.source or "") is not None
+        assert {"tidepool", "branch:main"} <= set(draft.request.metadata.tags)
+        assert len(draft.request.content) <= 1_800
+
+
+def test_a_session_in_which_nothing_happened_leaves_nothing(tmp_path: Path) -> None:
+    assert drafts(tmp_path, ClaudeTranscript().user("hi").say("Hello!")) == ()

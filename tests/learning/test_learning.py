@@ -1,0 +1,134 @@
+"""Learning on the real store, the real queue and the sessions that we have."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from synthorg_tui.approvals.models import ApprovalStatus
+from synthorg_tui.approvals.person import Person
+from synthorg_tui.approvals.queue import ApprovalQueue, payload_hash
+from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.curation.inbox import lesson_of
+from synthorg_tui.curation.models import Author, Lesson
+from synthorg_tui.executions.models import SourceRef
+from synthorg_tui.executions.store import DuckDBExecutionStore
+from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts
+from synthorg_tui.ingest.reading import read_file
+from synthorg_tui.learning.models import LearnVerdict
+from synthorg_tui.learning.service import LearnService
+from synthorg_tui.memory.config import ProceduralMemoryConfig
+from synthorg_tui.persistence.database import Database
+from tests.conftest import FixedClock
+
+SESSIONS = ("258c7280-ae70-4798-800f-63464d01a85d", "fa812bfe-b295-4cca-9c2f-fdf01028cb46")
+
+
+class Desk:
+    """A database with the stores that learning works on."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.executions = DuckDBExecutionStore(database)
+        self.queue = ApprovalQueue(database, clock=FixedClock())
+        self.learning = LearnService(
+            queue=self.queue,
+            executions=self.executions,
+            config=ProceduralMemoryConfig(),
+            clock=FixedClock(),
+        )
+
+    async def read(self, folder: Path) -> None:
+        """Keep the executions of all transcripts in a folder."""
+        for file in find_transcripts(folder):
+            if isinstance(file, TranscriptFile):
+                reading = read_file(file)
+                for each in reading.executions:
+                    await self.executions.save(each.execution, each.lines, reading.mark)
+
+    async def lessons(self) -> list[Lesson]:
+        """Everything in the queue, the most often seen first."""
+        lessons = [lesson_of(item) for item in await self.queue.list(snoozed=True)]
+        found = [each for each in lessons if each is not None]
+        return sorted(found, key=lambda each: (-each.recurrence, each.key))
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    database = Database.in_dir(tmp_path)
+    await database.open()
+    yield Desk(database)
+    await database.close()
+
+
+async def test_real_sessions_teach_the_push_without_upstream_seen_in_both(
+    desk: Desk, shared_dir: Path
+) -> None:
+    await desk.read(shared_dir / "data" / "transcripts")
+    report = await desk.learning.learn()
+    assert report.count(LearnVerdict.PROPOSED) == len(report.lessons) <= 6
+    lessons = await desk.lessons()
+    push = lessons[0]
+    assert push.recurrence == 2
+    assert {each.execution.split(":")[1] for each in push.evidence} == set(SESSIONS)
+    assert any("git push --set-upstream origin" in step for step in push.proposal.execution_steps)
+    assert not any("spotter" in step for step in push.proposal.execution_steps)
+    for each in push.evidence:
+        assert "no upstream branch" in each.error
+        assert each.resolved_by.startswith("git push --set-upstream origin spotter-")
+
+
+async def test_no_lesson_of_real_sessions_is_drawn_from_what_was_no_failure(
+    desk: Desk, shared_dir: Path
+) -> None:
+    await desk.read(shared_dir / "data" / "transcripts")
+    await desk.learning.learn()
+    lessons = await desk.lessons()
+    assert lessons
+    for each in (each for lesson in lessons for each in lesson.evidence):
+        ref = SourceRef.parse(each.lines)
+        assert ref is not None
+        execution = await desk.executions.get(each.execution)
+        assert execution is not None
+        (call,) = [call for call in execution.calls if call.call_line == ref.first_line]
+        assert call.outcome is CallOutcome.FAILED
+        assert await desk.executions.excerpt(ref) is not None
+
+
+async def test_learning_again_changes_nothing(desk: Desk, shared_dir: Path) -> None:
+    await desk.read(shared_dir / "data" / "transcripts")
+    await desk.learning.learn()
+    before = await desk.queue.list()
+    report = await desk.learning.learn()
+    assert {each.verdict for each in report.lessons} == {LearnVerdict.KNOWN}
+    assert await desk.queue.list() == before
+
+
+async def test_a_rejected_lesson_never_comes_back(desk: Desk, shared_dir: Path) -> None:
+    await desk.read(shared_dir / "data" / "transcripts")
+    await desk.learning.learn()
+    item = (await desk.queue.list())[0]
+    await desk.database.write(
+        lambda db: desk.queue.decide_in(
+            db,
+            item.id,
+            status=ApprovalStatus.REJECTED,
+            person=Person("terminal"),
+            reason="obvious",
+            payload_hash=payload_hash(item),
+        )
+    )
+    report = await desk.learning.learn()
+    (rejected,) = [each for each in report.lessons if each.verdict is LearnVerdict.REJECTED]
+    assert rejected.item_id == item.id
+    known = await desk.queue.get(item.id)
+    assert known is not None
+    assert known.status is ApprovalStatus.REJECTED
+
+
+async def test_without_a_model_everything_was_written_by_code(desk: Desk, shared_dir: Path) -> None:
+    await desk.read(shared_dir / "data" / "transcripts")
+    await desk.learning.learn()
+    for lesson in await desk.lessons():
+        assert set(lesson.authors.values()) == {Author.EVIDENCE}
+        assert lesson.proposal == lesson.grounded

@@ -1,0 +1,235 @@
+"""Which failures teach something: the tables are the specification."""
+
+import pytest
+
+from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.learning.drafting import mistake_lesson
+from synthorg_tui.learning.mistakes import MAX_BETWEEN, find_mistakes
+from tests.learning.lesson_kit import Run
+
+NO_UPSTREAM = "fatal: The current branch retry-fetch has no upstream branch."
+IGNORED = "The following paths are ignored by one of your .gitignore files:\ndist\nhint: Use -f."
+EXTERNAL = "error: externally-managed-environment"
+
+CHANGED = {
+    "a flag and a name": (
+        ("git push", NO_UPSTREAM),
+        ("git push -u origin retry-fetch", "ok"),
+        "run `git push -u origin <branch>` instead",
+    ),
+    "a flag left out": (
+        (
+            "pytest --slow tests/",
+            "usage: pytest [options]\npytest: error: unrecognized arguments: --slow",
+        ),
+        ("pytest tests/", "5 passed"),
+        "leave out what the error names (here `--slow`)",
+    ),
+    "a flag put in": (
+        ("git add dist/app.js", IGNORED),
+        ("git add -f dist/app.js", ""),
+        "run `git add -f <path>` instead",
+    ),
+    "a path left out": (
+        ("git add a.py dist/app.js", IGNORED),
+        ("git add a.py", ""),
+        "leave out what the error names (here `dist/app.js`)",
+    ),
+    "a path by another way": (
+        (
+            "git add build/lib/src/a.py",
+            "fatal: pathspec 'build/lib/src/a.py' is beyond a symbolic link",
+        ),
+        ("git add src/a.py", ""),
+        "write the path without its leading `build/lib/`",
+    ),
+    "a runner": (
+        ("pytest tests/a.py", "E   ModuleNotFoundError: No module named 'httpx'"),
+        ("uv run pytest tests/a.py", "3 passed"),
+        "run `uv run pytest <path>` instead",
+    ),
+    "a variable": (
+        ("mix ecto.migrate", "** (RuntimeError) environment variable DATABASE_URL is missing."),
+        ("MIX_ENV=test mix ecto.migrate", "ok"),
+        "run `MIX_ENV=test mix ecto.migrate` instead",
+    ),
+    "a folder": (
+        ("npm test", "npm ERR! enoent Could not read package.json: no such file or directory"),
+        ("cd frontend && npm test", "ok"),
+        "run `npm test` in `frontend`",
+    ),
+    "another program": (
+        ("docker-compose up -d db", "bash: docker-compose: command not found"),
+        ("docker compose up -d db", "Started"),
+        "run `docker compose up -d db` instead",
+    ),
+    "the program of an environment": (
+        ("pip install requests", EXTERNAL),
+        (".venv/bin/pip install requests", "ok"),
+        "run `.venv/bin/pip install <package>` instead",
+    ),
+}
+
+PREPARED = {
+    "packages": (
+        ("npm run build", "> vite build\nsh: 1: vite: not found"),
+        "npm install",
+        "run `npm install`, then run `npm run build` again",
+    ),
+    "a package": (
+        ("uv run pytest", "E  ModuleNotFoundError: No module named 'dateutil'"),
+        "uv add python-dateutil",
+        "run `uv add python-dateutil`, then run `pytest` again",
+    ),
+    "what others pushed": (
+        ("git push", "! [rejected] main -> main (fetch first)\nerror: failed to push some refs"),
+        "git pull --rebase",
+        "run `git pull --rebase`, then run `git push` again",
+    ),
+    "a clean tree": (
+        ("git rebase main", "error: cannot rebase: You have unstaged changes."),
+        "git stash",
+        "run `git stash`, then run `git rebase` again",
+    ),
+    "a service": (
+        (
+            "pytest tests/db",
+            "E  OperationalError: connection to port 5432 failed: Connection refused",
+        ),
+        "docker compose up -d postgres",
+        "run `docker compose up -d postgres`, then run `pytest` again",
+    ),
+    "a permission": (
+        ("./run.sh 1.2", "bash: ./run.sh: Permission denied"),
+        "chmod +x run.sh",
+        "run `chmod +x <path>`, then run `./run.sh` again",
+    ),
+    "a login": (
+        ("gh pr create --fill", "To get started with GitHub CLI, please run:  gh auth login"),
+        "gh auth login",
+        "run `gh auth login`, then run `gh pr create` again",
+    ),
+}
+
+
+def taught(run: Run) -> list[str]:
+    execution = run.done()
+    return [mistake_lesson(execution, found).proposal.action for found in find_mistakes(execution)]
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_a_call_put_right_by_another_call_teaches_what_was_different(name: str) -> None:
+    (failed, error), (worked, output), remedy = CHANGED[name]
+    run = Run().bash(failed, error, code=1).bash(worked, output)
+    (said,) = taught(run)
+    assert said.startswith(f"{remedy[0].upper()}{remedy[1:]}.")
+
+
+@pytest.mark.parametrize("name", PREPARED)
+def test_a_step_that_had_to_come_first_is_taught(name: str) -> None:
+    (failed, error), first, remedy = PREPARED[name]
+    run = Run().bash(failed, error, code=1).look().bash(first, "ok").bash(failed, "ok")
+    (said,) = taught(run)
+    assert said.startswith(f"{remedy[0].upper()}{remedy[1:]}.")
+
+
+def test_what_the_project_lacked_is_taught_with_the_line_that_was_added() -> None:
+    run = Run().bash("mix test", "** (RuntimeError) Sandbox requires lazy_html as a dep.", code=2)
+    run.edit("mix.exs", "deps = [\n]", 'deps = [\n{:lazy_html, "~> 0.1"},\n]')
+    run.bash("mix deps.get", "ok").bash("mix test", "1) test x\n2 failures", code=2)
+    run.edit("lib/a.ex").bash("mix test", "ok")
+    (said,) = taught(run)
+    assert 'Add `{:lazy_html, "~> 0.1"}` to `mix.exs`, run `mix deps.get`' in said
+
+
+WORK = {
+    "code changed until its tests pass": Run()
+    .bash("pytest tests/a.py", "E  AssertionError: assert 1 == 2\n1 failed", code=1)
+    .edit("src/a.py")
+    .bash("pytest tests/a.py", "1 passed"),
+    "code changed for a refused call": Run()
+    .bash("git merge dev", "CONFLICT (content): Merge conflict in a.py", code=1)
+    .edit("a.py")
+    .bash("git add a.py && git merge --continue", "ok"),
+    "a check that mends by itself": Run()
+    .bash("ruff check src", "F401 [*] `os` imported but unused\nFound 1 error.", code=1)
+    .bash("ruff check --fix src", "All checks passed"),
+    "a test that fails now and then": Run()
+    .bash("pytest tests/a.py", "1 failed", code=1)
+    .bash("pytest tests/a.py", "1 passed"),
+    "fewer tests": Run()
+    .bash("pytest tests", "FAILED tests/b.py\n1 failed, 3 passed", code=1)
+    .bash("pytest tests -k a", "1 passed"),
+    "code written on the command line": Run()
+    .bash("python -c 'import a; a.b()'", "AttributeError: no attribute 'b'", code=1)
+    .bash("python -c 'import a; a.c()'", "x"),
+    "a name that isn't there": Run()
+    .bash("git add src/foo.py", "fatal: pathspec 'src/foo.py' did not match any files", code=128)
+    .bash("git add src/bar.py", ""),
+    "another address": Run()
+    .bash("curl -f https://a.test/x", "curl: (22) The requested URL returned error: 404", code=22)
+    .bash("curl -f https://a.test/y", "ok"),
+    "another message": Run()
+    .bash("git commit -m 'did it'", "subject may not be empty", code=1)
+    .bash("git commit -m 'feat: did it'", "ok"),
+    "code changed and a package added": Run()
+    .bash("pytest", "E  NameError: name 'x' is not defined", code=1)
+    .edit("src/a.py")
+    .bash("pip install foo")
+    .bash("pytest", "ok"),
+    "an error that says nothing": Run().bash("make", "", code=2).bash("make -j1", "ok"),
+    "a wholly different call": Run()
+    .bash("docker run img a b c d", "docker: permission denied", code=1)
+    .bash("docker run --rm -p 80:80 -v x:y other e f g h", "ok"),
+}
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_ordinary_work_teaches_nothing(name: str) -> None:
+    assert taught(WORK[name]) == []
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        CallOutcome.BLOCKED_BY_HOOK,
+        CallOutcome.DENIED_BY_USER,
+        CallOutcome.CANCELLED_WITH_SIBLING,
+        CallOutcome.UNKNOWN,
+    ],
+)
+def test_what_did_not_fail_teaches_nothing(outcome: CallOutcome) -> None:
+    run = Run().bash("git push", NO_UPSTREAM, outcome=outcome)
+    assert taught(run.bash("git push -u origin retry-fetch", "ok")) == []
+
+
+@pytest.mark.parametrize(("between", "lessons"), [(MAX_BETWEEN, 1), (MAX_BETWEEN + 1, 0)])
+def test_an_answer_may_come_only_so_much_later(between: int, lessons: int) -> None:
+    run = Run().bash("git push", NO_UPSTREAM, code=128)
+    for _ in range(between):
+        run.look()
+    assert len(taught(run.bash("git push -u origin retry-fetch", "ok"))) == lessons
+
+
+def test_the_same_failure_twice_before_its_answer_is_one_lesson() -> None:
+    run = Run().bash("git push", NO_UPSTREAM, code=128).bash("git push", NO_UPSTREAM, code=128)
+    assert len(taught(run.bash("git push -u origin retry-fetch", "ok"))) == 1
+
+
+def test_the_step_that_the_error_speaks_of_is_the_one_that_failed() -> None:
+    error = IGNORED.replace("dist", "build")
+    run = Run().bash(
+        "git add a.py && git add build/b.py c.py && git commit -m 'x y'", error, code=1
+    )
+    run.bash("git add a.py && git add c.py && git commit -m 'x y'", "[main abc1234] x y")
+    (found,) = find_mistakes(run.done())
+    assert found.step.words == ("git", "add", "build/b.py", "c.py")
+    assert found.worked.words == ("git", "add", "c.py")
+    assert [step.intent for step in found.skipped] == ["git commit"]
+
+
+def test_a_damaged_record_teaches_nothing() -> None:
+    execution = Run().bash("git push", NO_UPSTREAM, code=128).bash("git push -u o b", "ok").done()
+    (recovery,) = execution.recoveries
+    lost = recovery.model_copy(update={"resolved_by": "nowhere"})
+    assert list(find_mistakes(execution.model_copy(update={"recoveries": (lost,)}))) == []

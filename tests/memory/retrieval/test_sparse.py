@@ -1,0 +1,110 @@
+"""Text becomes keyword vectors exactly as specified."""
+
+import threading
+from unittest.mock import patch
+
+import mmh3
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synthorg_tui.memory.retrieval.sparse import STOP_WORDS, BM25Tokenizer
+
+tokenizer = BM25Tokenizer()
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("", ()),
+        ("   \n\t", ()),
+        ("!?… --- ___", ()),
+        ("the and of", ()),
+        ("Deploy PIPELINE", ("deploy", "pipelin")),
+        ("snake_case__name", ("snake", "case", "name")),
+        ("src/app.py:12", ("src", "app", "py", "12")),
+        ("ＦＯＯ ﬁle", ("foo", "file")),
+        ("Straße", ("strass",)),
+        ("pushed pushing pushes", ("push", "push", "push")),
+        ("didn't don’t we'll", ()),
+        ("データベース 接続", ("データベース", "接続")),
+    ],
+)
+def test_text_is_folded_split_filtered_and_stemmed(text: str, terms: tuple[str, ...]) -> None:
+    assert tokenizer.tokenize(text) == terms
+
+
+def test_a_stop_word_inside_a_longer_word_is_kept() -> None:
+    assert tokenizer.tokenize("theory") == ("theori",)
+
+
+def test_stop_words_are_a_short_list_of_folded_words() -> None:
+    assert 50 <= len(STOP_WORDS) <= 130
+    assert all(word == word.casefold() and word.isalpha() for word in STOP_WORDS)
+
+
+@pytest.mark.parametrize(
+    ("term", "value"), [("hello", 613153351), ("foo", 4138058784), ("bar", 1158584717)]
+)
+def test_terms_are_hashed_with_murmur3_unsigned_seed_0(term: str, value: int) -> None:
+    assert tokenizer.encode(term).indices == (value,)
+
+
+def test_values_are_term_counts_in_ascending_index_order() -> None:
+    vector = tokenizer.encode("foo bar foo")
+    assert vector.indices == (1158584717, 4138058784)
+    assert vector.values == (1.0, 2.0)
+
+
+def test_terms_with_the_same_hash_are_summed() -> None:
+    with patch.object(mmh3, "hash", return_value=7):
+        vector = tokenizer.encode("alpha beta alpha")
+    assert (vector.indices, vector.values) == ((7,), (3.0,))
+
+
+def test_text_without_terms_gives_an_empty_vector() -> None:
+    assert tokenizer.encode("of the").is_empty
+
+
+@given(st.text(max_size=200))
+def test_any_text_gives_a_valid_vector_that_counts_its_terms(text: str) -> None:
+    vector = tokenizer.encode(text)
+    assert sum(vector.values) == len(tokenizer.tokenize(text))
+    assert all(0 <= index < 2**32 for index in vector.indices)
+
+
+def test_threads_may_share_a_tokenizer() -> None:
+    text = " ".join(f"running{n} connections{n} databases" for n in range(500))
+    expected = tokenizer.encode(text)
+    results = []
+    threads = [
+        threading.Thread(target=lambda: results.append(tokenizer.encode(text))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [expected] * 4
+
+
+def test_a_documents_counts_saturate_but_one_occurrence_counts_one() -> None:
+    once, often = tokenizer.encode_document("foo"), tokenizer.encode_document("foo " * 1000)
+    assert once.values == (1.0,)
+    assert 2.0 < often.values[0] < 2.2
+    assert once.indices == often.indices == tokenizer.encode("foo").indices
+
+
+@pytest.mark.parametrize(
+    ("terms", "text", "share"),
+    [
+        ((), "anything", 0.0),
+        (("branch", "upstream"), "", 0.0),
+        (("branch", "upstream"), "branches, branches", 0.5),
+        (("branch", "upstream"), "The upstream of a BRANCH", 1.0),
+        (("branch", "branch"), "branch", 1.0),
+    ],
+)
+def test_coverage_is_the_share_of_distinct_terms_that_occur(
+    terms: tuple[str, ...], text: str, share: float
+) -> None:
+    assert tokenizer.coverage(terms, text) == share

@@ -1,0 +1,269 @@
+"""Doctor, reindex, backup and restore on real stores."""
+
+import json
+import os
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from synthorg_tui.core.errors import (
+    CancelledByUserError,
+    DomainError,
+    StoreCorruptError,
+    StoreLockedError,
+)
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.memory.store.maintenance import Maintenance, restore_backup
+from synthorg_tui.persistence import INDEX_DIR
+from synthorg_tui.persistence.lock import DataDirLock
+from tests.memory.store.store_kit import AGENT, FlakyIndex, draft, opened, query, request
+
+
+@pytest.fixture
+async def backend(tmp_path: Path) -> AsyncIterator[LocalMemoryBackend]:
+    async with opened(tmp_path, index=FlakyIndex(tmp_path / INDEX_DIR)) as backend:
+        drafts = [draft(f"word{number}", f"k{number}") for number in range(20)]
+        await backend.store_many(AGENT, drafts, actor="me")
+        yield backend
+
+
+@pytest.fixture
+def maintenance(backend: LocalMemoryBackend, tmp_path: Path) -> Maintenance:
+    return Maintenance(backend, data_dir=tmp_path)
+
+
+async def failed(maintenance: Maintenance) -> set[str]:
+    return {check.name for check in (await maintenance.doctor()).checks if not check.ok}
+
+
+async def test_a_healthy_store_passes_every_check(maintenance: Maintenance, tmp_path: Path) -> None:
+    with DataDirLock(tmp_path):
+        report = await maintenance.doctor()
+    assert report.ok, report
+    assert [check.name for check in report.checks] == [
+        "database",
+        "revisions",
+        "index",
+        "vectors",
+        "search",
+        "lock",
+        "permissions",
+        "disk space",
+    ]
+    assert json.loads(json.dumps(report.as_json()))["checks"][0]["ok"] is True
+
+
+async def test_a_point_the_index_lost_is_found_out_and_put_back(
+    backend: LocalMemoryBackend, maintenance: Maintenance
+) -> None:
+    (entry, *_) = await backend.retrieve(AGENT, query("word7"))
+    index = (await backend.core.indexed()).index
+    await index.apply([], [entry.id], revision=20)
+    assert "index" in await failed(maintenance)
+    assert (await maintenance.doctor(fix=True)).ok
+    assert (await backend.retrieve(AGENT, query("word7")))[0].id == entry.id
+
+
+async def test_a_point_of_no_memory_is_found_out_and_removed(
+    backend: LocalMemoryBackend, maintenance: Maintenance
+) -> None:
+    index = (await backend.core.indexed()).index
+    assert isinstance(index, FlakyIndex)
+    (entry, *_) = await backend.retrieve(AGENT, query("word7"))
+    applied: list[object] = []
+    original = index.apply
+
+    async def keep(upserts: object, deletes: object, *, revision: int) -> None:
+        applied.append(deletes)
+
+    index.apply = keep  # type: ignore[method-assign]
+    await backend.delete(AGENT, entry.id)
+    index.apply = original  # type: ignore[method-assign]
+    assert applied == [[entry.id]]
+    assert await failed(maintenance) == {"index"}
+    assert (await maintenance.doctor(fix=True)).ok
+    assert await index.count() == 19
+
+
+async def test_an_index_that_is_behind_is_reported_and_caught_up(
+    backend: LocalMemoryBackend, maintenance: Maintenance
+) -> None:
+    index = (await backend.core.indexed()).index
+    assert isinstance(index, FlakyIndex)
+    index.broken = True
+    await backend.store(AGENT, request("late"))
+    assert "index" in await failed(maintenance)
+    index.broken = False
+    assert (await maintenance.doctor(fix=True)).ok
+
+
+async def test_loose_permissions_are_found_out_and_tightened(
+    backend: LocalMemoryBackend, maintenance: Maintenance, tmp_path: Path
+) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "memory.duckdb").chmod(0o644)
+    assert await failed(maintenance) == {"permissions"}
+    assert (await maintenance.doctor(fix=True)).ok
+    assert tmp_path.stat().st_mode & 0o777 == 0o700
+
+
+async def test_a_memory_that_disagrees_with_its_history_is_found_out(
+    backend: LocalMemoryBackend, maintenance: Maintenance
+) -> None:
+    await backend.core.database.write(
+        lambda db: db.execute("DELETE FROM history WHERE revision = 3")
+    )
+    assert await failed(maintenance) == {"revisions"}
+
+
+async def test_reindexing_brings_everything_back_and_reports_progress(
+    backend: LocalMemoryBackend, maintenance: Maintenance
+) -> None:
+    seen: list[tuple[int, int]] = []
+    assert await maintenance.reindex(progress=lambda *p: seen.append(p)) == 20
+    assert seen[-1] == (20, 20)
+    assert (await maintenance.doctor()).ok
+
+
+async def test_a_cancelled_reindex_leaves_a_store_that_catches_up_by_itself(
+    backend: LocalMemoryBackend, maintenance: Maintenance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from synthorg_tui.memory.store import sync as projection
+
+    monkeypatch.setattr(projection, "REPLAY_BATCH", 5)
+    cancel = threading.Event()
+    with pytest.raises(CancelledByUserError, match="5 of 20"):
+        await maintenance.reindex(progress=lambda *_: cancel.set(), cancel=cancel)
+    assert "being repaired" in (await backend.find(query("word3"))).degraded
+    await backend.store(AGENT, request("new one"))
+    for _ in range(4):
+        await backend.find(query("word3"))
+    assert (await maintenance.doctor()).ok
+
+
+async def test_after_compacting_no_byte_of_a_purged_memory_is_left_on_disk(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as backend:
+        purged = await backend.store(AGENT, request("XYLOPHONE in memory"))
+        kept = await backend.store(AGENT, request("kept"))
+        await backend.purge([purged], actor="me")
+        maintenance = Maintenance(backend, data_dir=tmp_path)
+        await maintenance.compact()
+        assert (await backend.get(AGENT, kept)) is not None
+        await backend.store(AGENT, request("later"))
+        assert (await maintenance.doctor()).ok
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert not [file.name for file in files if b"XYLOPHONE" in file.read_bytes()]
+    assert not list(tmp_path.glob("*.fresh*"))
+    async with opened(tmp_path) as backend:
+        assert await backend.count(AGENT) == 2
+        assert (await backend.find(query("later"))).hits
+
+
+async def test_closing_after_a_purge_leaves_no_byte_of_it_on_disk(tmp_path: Path) -> None:
+    async with opened(tmp_path) as backend:
+        purged = await backend.store(AGENT, request("XYLOPHONE in memory"))
+        await backend.store(AGENT, request("kept"))
+    async with opened(tmp_path) as backend:
+        await backend.purge([purged], actor="me")
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert not [file.name for file in files if b"XYLOPHONE" in file.read_bytes()]
+    async with opened(tmp_path) as backend:
+        assert await backend.count(AGENT) == 1
+        assert (await Maintenance(backend, data_dir=tmp_path).doctor()).ok
+
+
+# -- backup and restore
+
+
+async def test_a_backup_holds_the_state_of_its_moment_and_is_private(
+    backend: LocalMemoryBackend, maintenance: Maintenance, tmp_path: Path
+) -> None:
+    first = await maintenance.backup()
+    second = await maintenance.backup()
+    assert first.parent == tmp_path / "backups"
+    assert first < second
+    assert first.stat().st_mode & 0o777 == 0o600
+    assert (first.parent.stat().st_mode & 0o777) == 0o700
+    assert {p.name for p in first.parent.iterdir()} == {first.name, second.name}
+
+
+async def test_a_backup_overwrites_nothing(maintenance: Maintenance, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.txt"
+    mine.write_text("mine")
+    with pytest.raises(DomainError, match="exists already"):
+        await maintenance.backup(mine)
+    assert mine.read_text() == "mine"
+    with pytest.raises(DomainError, match="there is no folder"):
+        await maintenance.backup(tmp_path / "no such folder" / "x.duckdb")
+
+
+async def test_restoring_brings_back_the_newest_backup_and_keeps_the_present_file(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as backend:
+        maintenance = Maintenance(backend, data_dir=tmp_path)
+        await backend.store(AGENT, request("alpha"))
+        await maintenance.backup()
+        await backend.store(AGENT, request("beta"))
+        newest = await maintenance.backup()
+        await backend.store(AGENT, request("gamma"))
+    database = tmp_path / "memory.duckdb"
+    database.write_bytes(b"broken" * 1000)
+    with pytest.raises(StoreCorruptError, match="damaged"):
+        async with opened(tmp_path):
+            pass
+    assert restore_backup(tmp_path) == newest
+    (kept,) = tmp_path.glob("memory.duckdb.replaced-*")
+    assert kept.read_bytes() == b"broken" * 1000
+    assert newest.exists()
+    async with opened(tmp_path) as backend:
+        assert {e.content for e in await backend.retrieve(AGENT, query())} == {"alpha", "beta"}
+        assert (await backend.find(query("beta"))).hits
+        assert not (await backend.find(query("gamma"))).hits
+        assert (await Maintenance(backend, data_dir=tmp_path).doctor()).ok
+
+
+async def test_a_store_written_after_a_restore_never_uses_the_index_of_before(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as backend:
+        backup = await Maintenance(backend, data_dir=tmp_path).backup()
+        await backend.store(AGENT, request("alpha"))
+    restore_backup(tmp_path, backup)
+    async with opened(tmp_path) as backend:
+        await backend.store(AGENT, request("beta"))
+        assert not (await backend.find(query("alpha"))).hits
+        assert (await Maintenance(backend, data_dir=tmp_path).doctor()).ok
+
+
+async def test_restoring_is_refused_while_the_store_is_open(
+    maintenance: Maintenance, tmp_path: Path
+) -> None:
+    await maintenance.backup()
+    with DataDirLock(tmp_path), pytest.raises(StoreLockedError) as caught:
+        restore_backup(tmp_path)
+    assert caught.value.owner_pid == os.getpid()
+
+
+async def test_a_damaged_backup_changes_nothing(tmp_path: Path) -> None:
+    async with opened(tmp_path) as backend:
+        await backend.store(AGENT, request("alpha"))
+    bad = tmp_path / "bad.duckdb"
+    bad.write_bytes(b"broken" * 1000)
+    before = (tmp_path / "memory.duckdb").read_bytes()
+    with pytest.raises(StoreCorruptError, match="backup"):
+        restore_backup(tmp_path, bad)
+    assert (tmp_path / "memory.duckdb").read_bytes() == before
+    assert not list(tmp_path.glob("*.replaced-*"))
+    assert not list(tmp_path.glob("*.restored*"))
+
+
+def test_without_a_backup_restoring_says_so(tmp_path: Path) -> None:
+    with pytest.raises(DomainError, match="no backup"):
+        restore_backup(tmp_path)
+    with pytest.raises(DomainError, match="no backup"):
+        restore_backup(tmp_path, tmp_path / "missing.duckdb")

@@ -1,0 +1,176 @@
+"""The local backend for a person: edits, history, deletions, lists."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.errors import (
+    MemoryNotFoundError,
+    MemoryStoreError,
+)
+from synthorg_tui.memory.extensions import (
+    BrowseFilter,
+    ChangeKind,
+    MemoryEdit,
+)
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from tests.conftest import FixedClock
+from tests.memory.store.store_kit import AGENT, contents, opened, query, request
+
+
+@pytest.fixture
+async def backend(tmp_path: Path, clock: FixedClock) -> AsyncIterator[LocalMemoryBackend]:
+    async with opened(tmp_path, clock=clock) as backend:
+        yield backend
+
+
+async def test_an_edit_is_found_under_its_new_words_only(
+    backend: LocalMemoryBackend, clock: FixedClock
+) -> None:
+    memory_id = await backend.store(AGENT, request("alpha"))
+    clock.advance(seconds=5)
+    change = MemoryEdit(
+        content="omega", category=MemoryCategory.SOCIAL, tags=("t",), confidence=0.5
+    )
+    entry = await backend.edit(memory_id, change, actor="me")
+    assert (entry.content, entry.category) == ("omega", MemoryCategory.SOCIAL)
+    assert (entry.metadata.tags, entry.metadata.confidence) == (("t",), 0.5)
+    assert entry.updated_at == clock.now()
+    assert not (await backend.find(query("alpha"))).hits
+    (hit,) = (await backend.find(query("omega", tags=("t",), categories={"social"}))).hits
+    assert hit.entry == entry.model_copy(update={"relevance_score": hit.fused})
+
+
+async def test_what_is_not_there_cannot_be_edited(backend: LocalMemoryBackend) -> None:
+    memory_id = await backend.store(AGENT, request("alpha"))
+    await backend.remove([memory_id], actor="me")
+    for missing in (memory_id, "00000000-0000-0000-0000-000000000000", "nonsense"):
+        with pytest.raises(MemoryNotFoundError):
+            await backend.edit(missing, MemoryEdit(content="x"), actor="me")
+
+
+@pytest.mark.parametrize("confidence", [-0.01, 1.01])
+async def test_a_confidence_out_of_range_is_refused(
+    backend: LocalMemoryBackend, confidence: float
+) -> None:
+    memory_id = await backend.store(AGENT, request("alpha"))
+    with pytest.raises(MemoryStoreError, match="0 to 1"):
+        await backend.edit(memory_id, MemoryEdit(confidence=confidence), actor="me")
+
+
+async def test_the_history_says_who_changed_what_and_when(
+    backend: LocalMemoryBackend, clock: FixedClock
+) -> None:
+    memory_id = await backend.store(AGENT, request("alpha"))
+    clock.advance(seconds=1)
+    await backend.edit(memory_id, MemoryEdit(content="omega"), actor="me")
+    await backend.edit(memory_id, MemoryEdit(content="omega"), actor="me")  # changes nothing
+    await backend.remove([memory_id], actor="me")
+    await backend.restore([memory_id], actor="you")
+    restored, deleted, edited, added = await backend.history(memory_id)
+    assert (added.kind, added.actor, added.before) == (ChangeKind.ADDED, AGENT, {})
+    assert added.after["content"] == "alpha"
+    assert (edited.kind, edited.actor, edited.at) == (ChangeKind.EDITED, "me", clock.now())
+    assert (edited.before, edited.after) == ({"content": "alpha"}, {"content": "omega"})
+    assert (deleted.kind, restored.kind, restored.actor) == ("deleted", "restored", "you")
+    assert added.revision < edited.revision < deleted.revision < restored.revision
+    assert await backend.history("nonsense") == ()
+
+
+async def test_a_deleted_memory_can_be_brought_back_after_a_restart(tmp_path: Path) -> None:
+    async with opened(tmp_path) as backend:
+        memory_id = await backend.store(AGENT, request("alpha"))
+        assert await backend.remove([memory_id, memory_id, "nonsense"], actor="me") == 1
+        assert await backend.remove([memory_id], actor="me") == 0
+        assert not (await backend.find(query("alpha"))).hits
+        assert contents((await backend.browse(BrowseFilter(deleted=True))).entries) == ["alpha"]
+    async with opened(tmp_path) as backend:
+        assert await backend.restore([memory_id], actor="me") == 1
+        assert await backend.restore([memory_id], actor="me") == 0
+        assert contents(await backend.retrieve(AGENT, query("alpha"))) == ["alpha"]
+
+
+async def test_a_purge_leaves_nothing_of_the_content(tmp_path: Path) -> None:
+    async with opened(tmp_path) as backend:
+        live = await backend.store(AGENT, request("xylophone secret"))
+        gone = await backend.store(AGENT, request("xylophone other"))
+        await backend.edit(live, MemoryEdit(content="xylophone changed"), actor="me")
+        await backend.remove([gone], actor="me")
+        assert await backend.purge([live, gone, "nonsense"], actor="me") == 2
+        assert await backend.purge([live], actor="me") == 0
+        assert not await backend.retrieve_sparse(AGENT, query("xylophone"))
+        assert (await backend.browse(BrowseFilter(deleted=True))).total == 0
+        assert await backend.restore([live], actor="me") == 0
+        purged, *earlier = await backend.history(live)
+        assert (purged.kind, purged.actor) == (ChangeKind.PURGED, "me")
+        assert all(r.before == {} and r.after == {} for r in earlier)
+        dump = await backend.core.read(
+            lambda db: [
+                str(db.execute(f"SELECT * FROM {table}").fetchall())
+                for table in ("memories", "vectors", "history", "tombstones")
+            ]
+        )
+        assert "xylophone" not in "".join(dump)
+        assert await (await backend.core.indexed()).index.count() == 0
+
+
+async def test_listing_filters_sorts_and_counts_all_that_match(
+    backend: LocalMemoryBackend, clock: FixedClock
+) -> None:
+    for number in range(6):
+        agent = AGENT if number % 2 else "bob"
+        category = MemoryCategory.SOCIAL if number < 2 else MemoryCategory.EPISODIC
+        await backend.store(
+            agent, request(f"Alpha {number}", category=category, tags=(f"t{number}",))
+        )
+        clock.advance(seconds=1)
+    page = await backend.browse(BrowseFilter(), offset=1, limit=2)
+    assert (contents(page.entries), page.offset, page.total) == (["Alpha 4", "Alpha 3"], 1, 6)
+    for what, expected in (
+        (BrowseFilter(agents=("bob",)), ["Alpha 4", "Alpha 2", "Alpha 0"]),
+        (BrowseFilter(categories=(MemoryCategory.SOCIAL,)), ["Alpha 1", "Alpha 0"]),
+        (BrowseFilter(tags=("t3",)), ["Alpha 3"]),
+        (BrowseFilter(words=("alpha", "3")), ["Alpha 3"]),
+        (BrowseFilter(words=("ALPHA",), without=("1", "2", "3", "4")), ["Alpha 5", "Alpha 0"]),
+        (BrowseFilter(words=("%",)), []),
+        (BrowseFilter(since=clock.now() - timedelta(seconds=1)), ["Alpha 5"]),
+        (BrowseFilter(until=clock.now() - timedelta(seconds=5)), ["Alpha 0"]),
+    ):
+        page = await backend.browse(what)
+        assert (contents(page.entries), page.total) == (expected, len(expected))
+    oldest = await backend.browse(BrowseFilter(), sort="oldest")
+    assert contents(oldest.entries) == [f"Alpha {n}" for n in range(6)]
+    by_agent = await backend.browse(BrowseFilter(), sort="agent")
+    assert [e.agent_id for e in by_agent.entries] == ["ada"] * 3 + ["bob"] * 3
+
+
+async def test_facets_count_what_is_live(backend: LocalMemoryBackend) -> None:
+    for agent in ("bob", "ada", "bob"):
+        await backend.store(agent, request("x", category=MemoryCategory.EPISODIC))
+    gone = await backend.store("bob", request("y", category=MemoryCategory.WORKING))
+    await backend.remove([gone], actor="me")
+    facets = await backend.facets()
+    assert facets.agents == (("bob", 2), ("ada", 1))
+    assert facets.categories == ((MemoryCategory.EPISODIC, 3),)
+
+
+async def test_a_memory_is_looked_up_by_the_start_of_its_id(backend: LocalMemoryBackend) -> None:
+    memory_id = await backend.store(AGENT, request("alpha"))
+    assert contents(await backend.lookup(memory_id[:8].upper())) == ["alpha"]
+    assert not await backend.lookup("not-an-id")
+    await backend.remove([memory_id], actor="me")
+    assert not await backend.lookup(memory_id)
+    assert contents(await backend.lookup(memory_id, deleted=True)) == ["alpha"]
+
+
+@pytest.mark.parametrize(
+    ("word", "found"), [("50%", 1), ("a_b", 1), ("wow!", 1), ("ÜBER", 1), ("a%b", 0)]
+)
+async def test_words_of_a_filter_are_taken_literally(tmp_path: Path, word: str, found: int) -> None:
+    async with opened(tmp_path) as backend:
+        await backend.store(AGENT, request("über 50% of a_b, wow! and axb"))
+        assert (await backend.browse(BrowseFilter(words=(word,)))).total == found
+        assert (await backend.browse(BrowseFilter(without=(word,)))).total == 1 - found

@@ -1,0 +1,117 @@
+"""A store of an earlier schema version survives being opened."""
+
+import json
+import uuid
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from synthorg_tui.memory.enums import Sensitivity
+from synthorg_tui.memory.extensions import BrowseFilter, MemoryEdit
+from synthorg_tui.memory.retrieval.tags import parse_tags
+from synthorg_tui.persistence import DATABASE_FILE, migrations
+from synthorg_tui.persistence.database import Database, connect_file, schema_version
+from tests.memory.store.hash_embedder import HashEmbedder
+from tests.memory.store.store_kit import AGENT, draft, opened, query
+
+SCHEMA_1 = Path(__file__).parent / "data" / "schema_v1.sql"
+CREATED = datetime(2025, 12, 1)
+TAGS: dict[str, tuple[str, ...]] = {
+    "plain words": (),
+    "the editor is vim": ("fact:editor", "git"),
+    "keyed twice": ("fact: ", "fact: b ", "fact:c"),
+    "for everybody": ("sensitivity:public",),
+    "said to be private": ("sensitivity:private", "sensitivity:public"),
+    "a secret": ("sensitivity:private", "sensitivity:sensitive"),
+    "a misspelt secret": ("sensitivity:Secret",),
+}
+IMPORTED, BY_AGENT = "plain words", "a secret"
+
+
+def make_store_of_version_1(data_dir: Path) -> dict[str, str]:
+    """As version 1 wrote it: the schema of then, rows with their history; ids by content."""
+    connection = connect_file(data_dir / DATABASE_FILE)
+    connection.execute(SCHEMA_1.read_text(encoding="utf-8"))
+    facts = {"schema_version": "1", "epoch": "aa", "salt": "00" * 16, "revision": "0"}
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", [list(f) for f in facts.items()])
+    ids = {content: str(uuid.uuid4()) for content in TAGS}
+    for revision, (content, tags) in enumerate(TAGS.items(), 1):
+        key = "key" if content == IMPORTED else None
+        memory = [ids[content], revision, AGENT, False, "default", "semantic", content, None, 0.5]
+        memory += [list(tags), "persistent", None, None, key, key, f"hash {content}", False]
+        memory += [CREATED, None, None, None]
+        marks = ", ".join("?" for _ in memory)
+        connection.execute(f"INSERT INTO memories VALUES ({marks})", memory)
+        actor = AGENT if content == BY_AGENT else "cli"
+        changed = [revision, ids[content], CREATED, actor, "added", "{}", json.dumps({})]
+        connection.execute("INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?)", changed)
+    connection.close()
+    return ids
+
+
+async def column(database: Database, name: str) -> dict[str, object]:
+    rows = await database.read(
+        lambda db: db.execute(f"SELECT content, {name} FROM memories").fetchall()
+    )
+    return dict(rows)
+
+
+async def test_memories_of_version_1_are_kept(tmp_path: Path) -> None:
+    ids = make_store_of_version_1(tmp_path)
+    async with opened(tmp_path) as backend:
+        page = await backend.browse(BrowseFilter())
+        assert {e.content: (e.id, e.metadata.tags) for e in page.entries} == {
+            content: (ids[content], tags) for content, tags in TAGS.items()
+        }
+        (found,) = await backend.retrieve_sparse(AGENT, query("editor vim"))
+        assert found.id == ids["the editor is vim"]
+        assert await backend.core.read(schema_version) == migrations.SCHEMA_VERSION
+
+
+async def test_tags_of_version_1_become_typed_columns(tmp_path: Path) -> None:
+    make_store_of_version_1(tmp_path)
+    database = Database.in_dir(tmp_path)
+    await database.open()
+    expected = {content: parse_tags(tags) for content, tags in TAGS.items()}
+    assert await column(database, "fact_key") == {c: t.fact_key for c, t in expected.items()}
+    assert await column(database, "sensitivity") == {
+        c: t.sensitivity.value for c, t in expected.items()
+    }
+    kinds = await column(database, "source_kind")
+    assert kinds == dict.fromkeys(TAGS, "operator") | {
+        IMPORTED: "import",
+        BY_AGENT: "tool",
+    }
+    await database.close()
+
+
+async def test_a_migrated_store_can_be_written_edited_and_opened_again(tmp_path: Path) -> None:
+    ids = make_store_of_version_1(tmp_path)
+    async with opened(tmp_path) as backend:
+        outcome = await backend.store_many(AGENT, [draft("one"), draft("two")], actor="me")
+        assert len(outcome.added) == 2
+        change = MemoryEdit(sensitivity=Sensitivity.PUBLIC)
+        await backend.edit(ids["a secret"], change, actor="me")
+        await backend.purge([ids["for everybody"]], actor="me")  # writes the file anew on closing
+    async with opened(tmp_path, embedder=HashEmbedder()) as backend:
+        assert (await backend.browse(BrowseFilter())).total == len(TAGS) + 1
+        levels = await column(backend.core.database, "sensitivity")
+        assert levels["a secret"] == "public"
+        assert levels["one"] == "private"
+
+
+async def test_a_migration_that_fails_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_store_of_version_1(tmp_path)
+    broken = migrations._TO_2 + "SELECT error('no more room');"
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "_TO_2", broken)
+        with pytest.raises(Exception, match="no more room"):
+            await Database.in_dir(tmp_path).open()
+    database = Database.in_dir(tmp_path)
+    await database.open()
+    assert await database.read(schema_version) == migrations.SCHEMA_VERSION
+    assert len(await column(database, "fact_key")) == len(TAGS)
+    await database.close()

@@ -1,0 +1,69 @@
+"""The engine as programs use it: one ``async with``, everything wired."""
+
+from pathlib import Path
+
+import pytest
+
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
+from synthorg_tui.core.errors import StoreLockedError
+from synthorg_tui.engine import Engine
+from synthorg_tui.memory.errors import MemoryCapabilityError, MemoryStoreError
+from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.settings.root import RootConfig
+
+FACT = MemoryStoreRequest(
+    category=MemoryCategory.SEMANTIC, content="The staging database listens on port 6543."
+)
+
+
+def settings(**memory: object) -> RootConfig:
+    return RootConfig.model_validate({"memory": {"level": "persistent"} | memory})
+
+
+async def test_a_stored_memory_is_found_after_reopening(tmp_path: Path) -> None:
+    async with Engine.open(settings(), data_dir=tmp_path) as engine:
+        assert isinstance(engine.memory, MemoryBackend)
+        stored = await engine.memory.store("builder", FACT)
+    async with Engine.open(settings(), data_dir=tmp_path) as engine:
+        query = MemoryQuery(text="which port does the staging database use?")
+        found = await engine.memory.retrieve("builder", query)
+    assert [entry.id for entry in found] == [stored]
+
+
+async def test_a_data_directory_has_one_owner(tmp_path: Path) -> None:
+    async with Engine.open(settings(), data_dir=tmp_path):
+        with pytest.raises(StoreLockedError) as refused:
+            async with Engine.open(settings(), data_dir=tmp_path):
+                pass
+    assert refused.value.owner_pid is not None
+    async with Engine.open(settings(), data_dir=tmp_path):
+        pass
+
+
+async def test_the_level_of_an_agent_comes_from_the_settings(tmp_path: Path) -> None:
+    silent = RootConfig.model_validate({"agents": [{"id": "silent", "level": "none"}]})
+    async with Engine.open(silent, data_dir=tmp_path) as engine:
+        with pytest.raises(MemoryStoreError, match="level none"):
+            await engine.memory.store("silent", FACT)
+
+
+async def test_agents_are_those_declared_and_those_with_memories(tmp_path: Path) -> None:
+    declared = RootConfig.model_validate(
+        {"memory": {"level": "persistent"}, "agents": [{"id": "planner", "role": "plans"}]}
+    )
+    async with Engine.open(declared, data_dir=tmp_path) as engine:
+        await engine.memory.store("builder", FACT)
+        agents = await engine.agents()
+    assert [(a.id, a.declared, a.memories) for a in agents] == [
+        ("builder", False, 1),
+        ("planner", True, 0),
+    ]
+    assert {agent.level for agent in agents} == {MemoryLevel.PERSISTENT}
+
+
+async def test_other_backends_say_that_they_have_no_desk(tmp_path: Path) -> None:
+    async with Engine.open(settings(backend="inmemory"), data_dir=tmp_path) as engine:
+        await engine.memory.store("builder", FACT)
+        with pytest.raises(MemoryCapabilityError):
+            _ = engine.desk

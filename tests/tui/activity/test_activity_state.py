@@ -1,0 +1,162 @@
+"""The log of calls without a screen: what is held, listed, and said of a call."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.tui.activity.lines import call_detail, call_line, call_lines, can_undo, seat_line
+from synthorg_tui.tui.activity.ports import Call, Kept, Seat
+from synthorg_tui.tui.activity.state import LIMIT, Activity, passes, subject
+from synthorg_tui.tui.base.lines import plain
+from synthorg_tui.tui.ports import MemoryRow
+from tests.tui.activity.activity_fakes import SEATS, call_of, calls
+from tests.tui.approvals.approvals_fakes import NOW
+
+
+def log_of(made: list[Call]) -> Activity:
+    activity = Activity()
+    assert activity.take(activity.ask(), tuple(made))
+    return activity
+
+
+@pytest.mark.parametrize(("count", "held"), [(LIMIT - 1, LIMIT), (LIMIT, LIMIT)])
+def test_no_more_than_the_limit_is_held_the_oldest_go(count: int, held: int) -> None:
+    activity = log_of(calls(count))
+    activity.add(call_of(count + 1))
+    activity.arrange()
+    assert len(activity.rows) == held
+    assert activity.rows[0].number == count + 1
+
+
+def test_calls_that_come_out_of_order_or_twice_are_listed_once_by_number() -> None:
+    activity = log_of(calls(3))
+    for number in (5, 4, 5):
+        activity.add(call_of(number))
+    assert [each.number for each in activity.held] == [5, 4, 3, 2, 1]
+
+
+def test_what_came_while_the_record_was_read_stays() -> None:
+    activity = log_of(calls(3))
+    generation = activity.ask()
+    activity.add(call_of(4))
+    assert activity.take(generation, tuple(calls(3)))
+    assert [each.number for each in activity.held] == [4, 3, 2, 1]
+
+
+def test_an_answer_to_an_older_question_is_dropped() -> None:
+    activity = Activity()
+    older, newer = activity.ask(), activity.ask()
+    assert not activity.take(older, tuple(calls(3)))
+    assert activity.take(newer, tuple(calls(2)))
+    assert activity.caption == "2"
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("", [6, 5, 4, 3, 2, 1]),
+        ("agent:codex", [5, 3, 1]),
+        ("agent:cod flaky", [1]),
+        ("is:write", [5, 2]),
+        ("is:error", [4]),
+        ("is:read kind:tool", [4, 1]),
+        ("kind:digest", [6]),
+        ("tool:recall", [4]),
+        ("client:codex -flaky is:read", [3]),
+        ("-memory", [6, 3]),
+        ("zebra", []),
+    ],
+)
+def test_the_filter_lists(text: str, numbers: list[int]) -> None:
+    activity = log_of(calls(6))
+    activity.filter_text = text
+    activity.arrange()
+    assert [each.number for each in activity.rows] == numbers
+
+
+def test_a_filter_that_makes_no_sense_is_told() -> None:
+    activity = Activity()
+    activity.filter_text = "is:odd"
+    assert "is: takes one of error, write, read" in activity.sifter.problem
+
+
+@pytest.mark.parametrize(
+    ("text", "agent", "word"),
+    [
+        ("agent:codex push", "codex", "push"),
+        ("agent:cod push upstream", "", "upstream"),
+        ("agent:codex agent:claude-code", "", ""),
+        ("-push", "", ""),
+    ],
+)
+def test_the_record_is_asked_for_what_it_can_tell(text: str, agent: str, word: str) -> None:
+    activity = log_of(calls(6))
+    activity.filter_text = text
+    assert (activity.asked_agent, activity.asked_text) == (agent, word)
+
+
+def test_connections_of_an_agent_and_what_was_taken_from_it() -> None:
+    activity = Activity()
+    activity.seats = (*SEATS, replace(SEATS[0], number=9))
+    assert [each.number for each in activity.connections("claude-code")] == [1, 9]
+    assert activity.restricted("reviewer").paused
+    assert activity.restricted("nobody") == Seat("nobody")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ('{"query": "push", "limit": 3}', "push"),
+        ('{"content": "Use -u."}', "Use -u."),
+        ('{"query": "cut off', '{"query": "cut off'),
+        ("[1]", "[1]"),
+        ("{}", ""),
+    ],
+)
+def test_a_call_is_summed_up_in_the_agents_words(arguments: str, said: str) -> None:
+    assert subject(replace(call_of(1), arguments=arguments)) == said
+
+
+def kept(agent_id: str, *, is_live: bool) -> Kept:
+    row = MemoryRow("mem-1", agent_id, MemoryCategory.SEMANTIC, "x", NOW)
+    return Kept(row, is_live)
+
+
+@pytest.mark.parametrize(
+    ("number", "agent_id", "is_live", "can"),
+    [
+        (2, "claude-code", True, True),
+        (2, "claude-code", False, True),
+        (2, "codex", True, False),
+        (5, "codex", False, True),
+        (5, "codex", True, False),
+        (1, "codex", True, False),
+    ],
+)
+def test_only_what_the_agent_itself_wrote_can_be_taken_back(
+    number: int, agent_id: str, is_live: bool, can: bool
+) -> None:
+    assert can_undo(call_of(number), (kept(agent_id, is_live=is_live),)) is can
+
+
+def test_the_detail_holds_exactly_what_was_read_and_its_size() -> None:
+    call = replace(call_of(1), reply="täxt\nof two lines")
+    shown = plain(call_detail(call, None, NOW))
+    assert "täxt\nof two lines" in shown
+    assert "18 bytes" in shown
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(), st.integers(20, 130), st.integers(0, 5))
+def test_lines_of_any_call_fit_the_width(text: str, width: int, number: int) -> None:
+    call = replace(call_of(number), agent_id=text, name=text, client=text, reply=text)
+    call = replace(call, arguments=json.dumps({text: text, "query": text}))
+    shown = [call_line(call, width, NOW), *call_lines(call, width, NOW)]
+    assert all(each.width <= width for each in shown)
+    assert seat_line(Seat(text, 1, text, text, NOW, 3, True, True), width, NOW).width <= width
+    assert passes(call, log_of([call]).sifter)
+    assert call_detail(call, (kept(text, is_live=True),), NOW)

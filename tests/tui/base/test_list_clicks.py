@@ -1,0 +1,175 @@
+"""A click on a list goes to the row under the pointer, as does what the pointer hovers over."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from textual.geometry import Offset
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from synthorg_tui.tui.digest.screen import DigestScreen
+from synthorg_tui.tui.memories.importing import ImportScreen
+from synthorg_tui.tui.memories.welcome import WelcomeScreen
+from synthorg_tui.tui.widgets.line_list import LineList
+from synthorg_tui.tui.widgets.rows import FixedList
+from tests.tui.activity.activity_fakes import SEATS, FakeActivity, calls
+from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows
+from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
+from tests.tui.tui_fakes import FakeDesk, fake_app, rows
+from tests.tui.tui_helpers import pane, settle, type_text
+
+WIDE, NARROW = (120, 40), (80, 24)
+
+
+def full_desk() -> FakeDesk:
+    """More of everything than a screen has rows for."""
+    desk = FakeDesk(rows(200))
+    desk.gone = {row.id: row for row in rows(300)[200:]}
+    desk.activity = FakeActivity(calls(80), SEATS)
+    desk.skills = FakeSkills(skill_rows(60))
+    desk.approvals = FakeApprovals(approval_rows(60))
+    return desk
+
+
+def keys(*pressed: str) -> Callable[[Pilot[None]], Awaitable[None]]:
+    """Come to a list by these keys."""
+
+    async def press(pilot: Pilot[None]) -> None:
+        await pilot.press(*pressed)
+
+    return press
+
+
+async def search(pilot: Pilot[None]) -> None:
+    await pilot.press("s")
+    await type_text(pilot, "the")
+    await pilot.press("enter")
+
+
+async def ask(pilot: Pilot[None]) -> None:
+    await pilot.press("2")
+    await settle(pilot)
+    screen = pilot.app.screen
+    assert isinstance(screen, DigestScreen)
+    screen.digest.agent_id = "codex"
+    screen.query_one("#task", Input).value = "git push of a branch the index"
+
+
+LISTS = [
+    ("#list", keys(), WIDE, 1),
+    ("#list", search, WIDE, 2),
+    ("#list", search, NARROW, 2),
+    ("#facets", keys(), WIDE, 1),
+    ("#candidates", ask, WIDE, 2),
+    ("#candidates", ask, NARROW, 1),
+    ("#shelf", keys("3"), WIDE, 1),
+    ("#inbox", keys("4"), WIDE, 2),
+    ("#inbox", keys("4"), NARROW, 1),
+    ("#calls", keys("5"), WIDE, 2),
+    ("#calls", keys("5"), NARROW, 1),
+    ("#seats", keys("5"), WIDE, 1),
+    ("#places", keys("i"), WIDE, 1),
+    ("#deleted", keys("U"), WIDE, 1),
+]
+
+
+def line_of(listed: LineList, index: int, part: int = 0) -> Offset:
+    """Where a line of a row is on the screen."""
+    inside = listed.scrollable_content_region
+    y = index * listed.row_height + part - listed.scroll_offset.y
+    return inside.offset + Offset(inside.width // 2, y)
+
+
+def in_view(listed: LineList) -> list[int]:
+    """The rows that are wholly in view and that the cursor may be on."""
+    height = listed.scrollable_content_region.height
+    top = -(-listed.scroll_offset.y // listed.row_height)
+    end = (listed.scroll_offset.y + height) // listed.row_height
+    return [index for index in range(top, end) if listed.selectable(index)]
+
+
+async def check_each_line(pilot: Pilot[None], listed: LineList) -> None:
+    """Hover over and click on the first, a middle and the last row in view, on all their lines."""
+    shown = in_view(listed)
+    for index in {shown[0], shown[len(shown) // 2], shown[-1]}:
+        for part in range(listed.row_height):
+            await pilot.hover(offset=line_of(listed, index, part))
+            assert listed.hovered == index, (index, part)
+            other = next((row for row in shown if row != index), index)
+            listed.cursor = other
+            await pilot.click(offset=line_of(listed, index, part))
+            assert listed.cursor == index, (index, part)
+
+
+@pytest.mark.parametrize(
+    ("selector", "come", "size", "height"),
+    LISTS,
+    ids=[f"{name[1:]}-{height}-{size[0]}" for name, _, size, height in LISTS],
+)
+async def test_a_click_and_a_hover_are_on_the_row_under_the_pointer(
+    selector: str,
+    come: Callable[[Pilot[None]], Awaitable[None]],
+    size: tuple[int, int],
+    height: int,
+) -> None:
+    async with fake_app(full_desk()).run_test(size=size) as pilot:
+        await settle(pilot)
+        await come(pilot)
+        await settle(pilot)
+        listed = pilot.app.screen.query_one(selector, LineList)
+        assert listed.row_height == height
+        await check_each_line(pilot, listed)
+        for y in {min(11, int(listed.max_scroll_y)), int(listed.max_scroll_y)}:
+            listed.scroll_to(y=y, animate=False)
+            await settle(pilot)
+            assert listed.scroll_offset.y == y
+            await check_each_line(pilot, listed)
+
+
+async def test_a_second_click_opens_the_row_that_was_clicked() -> None:
+    app = fake_app(full_desk())
+    async with app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        groups = app.screen.query_one("#facets", FixedList)
+        codex = next(at for at in in_view(groups) if groups.value_at(at) == ("agent:", "codex"))
+        for _ in range(2):
+            await pilot.click(offset=line_of(groups, codex))
+            await settle(pilot)
+        assert pane(app).listing.filter_text == "agent:codex"
+
+
+async def test_two_clicks_on_the_sample_load_it() -> None:
+    desk = FakeDesk([])
+    desk.places = ()
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        assert isinstance(app.screen, WelcomeScreen)
+        choices = app.screen.query_one("#choices", LineList)
+        sample = in_view(choices)[-2]
+        for _ in range(2):
+            await pilot.click(offset=line_of(choices, sample))
+            await settle(pilot)
+        assert isinstance(app.screen, ImportScreen)
+        assert desk.live
+
+
+@pytest.mark.parametrize("edge", ["top", "bottom", "left", "scrollbar"])
+async def test_neither_border_nor_scrollbar_is_a_row(edge: str) -> None:
+    app = fake_app(full_desk())
+    async with app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        listed = pane(app).rows
+        listed.cursor = 5
+        around, inside = listed.region, listed.scrollable_content_region
+        places = {
+            "top": Offset(inside.x + 4, around.y),
+            "bottom": Offset(inside.x + 4, around.bottom - 1),
+            "left": Offset(around.x, inside.y + 3),
+            "scrollbar": Offset(inside.right, inside.y + 3),
+        }
+        await pilot.hover(offset=line_of(listed, 2))
+        await pilot.hover(offset=places[edge])
+        assert listed.hovered == -1
+        await pilot.click(offset=places[edge])
+        assert listed.cursor == 5

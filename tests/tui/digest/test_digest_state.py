@@ -1,0 +1,238 @@
+"""What the Digest pane shows, without a screen."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synthorg_tui.core.text import estimate_tokens
+from synthorg_tui.tui.base.lines import plain
+from synthorg_tui.tui.digest.knobs import KNOBS, Knobs, knob_lines, knobs_summary
+from synthorg_tui.tui.digest.lines import (
+    VERDICTS,
+    banner_lines,
+    budget_line,
+    change_caption,
+    changed_text,
+    ruled_text,
+    verdict_mark,
+    weighed_line,
+    weighed_lines,
+    why_lines,
+)
+from synthorg_tui.tui.digest.ports import Answer, Ask, SavedScenario, ScenarioRun, Weighed
+from synthorg_tui.tui.digest.state import Digest, read_budget, run_lines, runs_caption
+from tests.tui.digest.digest_fakes import CONFIGURED, FakeDigests
+from tests.tui.tui_fakes import rows
+
+STRATEGIES = ("context", "tool_based")
+ROW = rows(1)[0]
+
+
+def digest(query: str = "git push") -> Digest:
+    made = Digest()
+    made.agent_id, made.query = "codex", query
+    made.knobs.configure(CONFIGURED, STRATEGIES)
+    return made
+
+
+def answer(budget: int = 1000) -> Answer:
+    live = rows(40)
+    return FakeDigests(lambda: live).answer(Ask("codex", "git push branch", budget))
+
+
+class TestQuestion:
+    def test_it_is_complete_with_an_agent_and_a_task(self) -> None:
+        assert digest().ask == Ask("codex", "git push", 1000)
+        assert digest("  ").ask is None
+
+    def test_only_the_answer_to_the_newest_question_counts(self) -> None:
+        made = digest()
+        asked = made.ask
+        assert asked is not None
+        old, new = made.turn(), made.turn()
+        assert not made.take(old, asked, answer())
+        assert made.waiting
+        assert made.take(new, asked, answer())
+        assert not made.waiting
+
+    def test_changes_are_shown_against_the_first_answer_to_the_same_task(self) -> None:
+        made = digest()
+        asked = made.ask
+        assert asked is not None
+        made.take(made.turn(), asked, answer())
+        assert not made.text_changed
+        made.take(made.turn(), asked, answer(60))
+        assert made.text_changed
+        made.take(made.turn(), replace(asked, query="other"), answer(60))
+        assert not made.text_changed
+
+    def test_a_memory_is_pinned_or_excluded_never_both(self) -> None:
+        made = digest()
+        made.toggle_pin("a")
+        made.toggle_exclude("a")
+        assert (made.pinned, made.excluded) == ((), ("a",))
+        made.toggle_pin("a")
+        assert (made.pinned, made.excluded) == (("a",), ())
+        made.reset()
+        assert not made.is_changed
+
+    @given(st.integers(0, 1_000_000))
+    def test_a_step_up_and_a_step_down_stay_in_bounds_and_undo_each_other_roughly(
+        self, budget: int
+    ) -> None:
+        made = digest()
+        made.budget = budget
+        made.step_budget(1)
+        assert budget <= made.budget <= 1_000_000
+        up = made.budget
+        made.step_budget(-1)
+        assert 0 <= made.budget < up or up == 0
+
+    def test_budgets_are_read_as_people_write_them(self) -> None:
+        read = {text: read_budget(text) for text in ("800", "1,500", "2k", "1.5k", "0")}
+        assert read == {"800": 800, "1,500": 1500, "2k": 2000, "1.5k": 1500, "0": 0}
+        assert [read_budget(text) for text in ("", "x", "-1", "nan", "inf", "2000000")] == [
+            None
+        ] * 6
+
+    def test_a_scenario_brings_its_whole_question(self) -> None:
+        made = digest()
+        ask = Ask("reviewer", "tests", 50, (("max_memories", 3),), ("a",), ("b",))
+        made.load(SavedScenario("s", ask, ()))
+        assert made.ask == ask
+
+
+class TestKnobs:
+    def test_turned_back_an_option_no_longer_counts_as_changed(self) -> None:
+        knobs = digest().knobs
+        knobs.turn("min_relevance", 1)
+        assert dict(knobs.overrides) == {"min_relevance": 0.35}
+        knobs.turn("min_relevance", -1)
+        assert not knobs.overrides
+
+    def test_relevance_and_recency_make_one_whole(self) -> None:
+        knobs = digest().knobs
+        knobs.turn("relevance_weight", 2)
+        assert dict(knobs.overrides) == {"relevance_weight": 0.8, "recency_weight": 0.2}
+
+    def test_lambda_is_not_asked_for_while_diversity_is_off(self) -> None:
+        knobs = digest().knobs
+        knobs.turn("diversity_lambda", 1)
+        assert "diversity_lambda" not in dict(knobs.overrides)
+        knobs.turn("diversity_penalty_enabled", 1)
+        assert dict(knobs.overrides)["diversity_lambda"] == 0.75
+
+    def test_numbers_stop_at_their_ends_and_choices_go_round(self) -> None:
+        for knob in KNOBS:
+            value = dict(CONFIGURED)[knob.name]
+            if knob.choices:
+                assert knob.turned(value, len(knob.choices)) == value
+            else:
+                assert knob.turned(value, 10_000) == knob.high
+                assert knob.turned(value, -10_000) == knob.low
+
+    def test_a_single_strategy_is_no_choice(self) -> None:
+        knobs = Knobs()
+        knobs.configure(CONFIGURED, ("context",))
+        assert "strategy" not in [knob.name for knob in knobs.shown]
+
+    def test_every_option_is_listed_with_its_value_and_changed_ones_are_marked(self) -> None:
+        knobs = digest().knobs
+        knobs.turn("include_shared", 1)
+        shown = [line.plain for _, line in knob_lines(knobs, 34)]
+        assert len(shown) == len(CONFIGURED)
+        assert [text for text in shown if text.startswith("•")] == [
+            text for text in shown if "Shared" in text
+        ]
+        assert "1 more changed" in knobs_summary(knobs).plain
+
+
+class TestLines:
+    def test_each_verdict_has_a_glyph_and_a_word_of_its_own(self) -> None:
+        assert len({glyph for glyph, _, _ in VERDICTS.values()}) == len(VERDICTS)
+        assert len({word for _, word, _ in VERDICTS.values()}) == len(VERDICTS)
+        assert verdict_mark("new_one")[1] == "new one"
+
+    @given(st.integers(30, 160), st.sampled_from(sorted(VERDICTS)), st.floats(0, 1))
+    def test_a_row_fits_its_width(self, width: int, verdict: str, score: float) -> None:
+        each = Weighed(ROW, verdict, False, "why", combined=score, tokens=12_345)
+        assert weighed_line(each, width).width <= width
+        assert weighed_lines(each, width)[0].width <= width
+
+    @given(st.integers(0, 600), st.integers(60, 160))
+    def test_the_budget_bar_fits_and_is_honest(self, budget: int, width: int) -> None:
+        given_answer = answer(budget)
+        shown = budget_line(given_answer, width)
+        assert shown.width <= max(width, 60)
+        assert f"{given_answer.tokens_used:,} of {budget:,} tokens" in shown.plain
+
+    def test_the_bar_has_a_cut_line_and_shows_what_did_not_fit_beyond_it(self) -> None:
+        shown = budget_line(answer(60), 100).plain
+        before, _, beyond = shown.partition("┃")
+        assert "━" in before
+        assert "╌" in beyond
+        assert "╌" not in budget_line(answer(5000), 100).plain
+
+    @given(st.text(alphabet="ab\n<>", max_size=200))
+    def test_the_ruler_counts_what_comes_before_each_line(self, text: str) -> None:
+        tokens = estimate_tokens(text)
+        shown = ruled_text(text, tokens)
+        assert len(shown) == (text.count("\n") + 1 if text else 0)
+        marks = [int(each.plain.split("│")[0]) for each in shown]
+        assert marks == sorted(marks)
+        assert all(mark <= tokens for mark in marks)
+
+    def test_changes_show_what_went_and_came_in_place(self) -> None:
+        shown = plain(changed_text("a\nb\nc", "a\nx\nc"))
+        assert shown.split("\n") == ["  a", "- b", "+ x", "  c"]
+        assert change_caption("a\nb", "a\nc\nd") == "-1 +2 lines"
+        assert change_caption("a", "a") == "no change"
+
+    def test_why_tells_the_reason_and_every_number(self) -> None:
+        other = Weighed(rows(2)[1], "included", True, "Fits.")
+        each = Weighed(
+            ROW,
+            "too_similar",
+            False,
+            "Says the same as another.",
+            dense=0.71,
+            combined=0.8,
+            similarity=0.93,
+            similar_to=other.row.id,
+            rank=4,
+        )
+        shown = plain(why_lines(each, (other, each), full=True))
+        for part in ("too similar", "Says the same", "0.71", "not found by this index", "0.93"):
+            assert part in shown
+        assert other.row.content[:30] in shown
+
+    def test_what_is_not_as_it_should_be_is_told(self) -> None:
+        made = digest()
+        assert banner_lines(made) == []
+        made.answer = replace(answer(60), degraded="keyword search is missing")
+        shown = plain(banner_lines(made))
+        assert "degraded: keyword search is missing" in shown
+        assert "over budget" in shown
+
+
+class TestScenarios:
+    SAVED = SavedScenario("push", Ask("codex", "git push", 100), ("a", "b"))
+
+    def test_what_came_and_went_is_told_with_the_reason(self) -> None:
+        notes = (("c", "New one (place 1)"), ("a", "Old one (over budget)"))
+        run = ScenarioRun("push", ("c", "b"), ("c",), ("a",), notes=notes)
+        shown = plain(run_lines(self.SAVED, run))
+        assert "- Old one (over budget)" in shown
+        assert "+ New one (place 1)" in shown
+        assert runs_caption({"push": run}) == "1 of 1 changed"
+
+    def test_another_order_is_a_change(self) -> None:
+        run = ScenarioRun("push", ("b", "a"), is_reordered=True)
+        assert run.is_changed
+        assert "another order" in plain(run_lines(self.SAVED, run))
+
+    def test_the_same_is_told_as_such(self) -> None:
+        run = ScenarioRun("push", ("a", "b"))
+        assert not run.is_changed
+        assert runs_caption({"push": run}) == "all the same"

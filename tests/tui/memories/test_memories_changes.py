@@ -1,0 +1,184 @@
+"""Memories that are deleted, marked, written and edited in the pane."""
+
+from textual.widgets import Button, Input, TextArea
+
+from synthorg_tui.tui.base.dialogs import ConfirmDialog
+from synthorg_tui.tui.base.form import MemoryForm
+from synthorg_tui.tui.memories.deleted import DeletedScreen
+from synthorg_tui.tui.memories.screen import MemoriesScreen
+from tests.tui.tui_fakes import FakeDesk, fake_app, rows
+from tests.tui.tui_helpers import pane, screen_text, settle, type_text
+
+
+async def test_delete_is_confirmed_on_another_key_with_no_in_focus() -> None:
+    desk = FakeDesk(rows(40))
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("d")
+        assert isinstance(app.screen, ConfirmDialog)
+        assert isinstance(app.focused, Button)
+        assert app.focused.id == "no"
+        await pilot.press("d")
+        assert isinstance(app.screen, ConfirmDialog)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert len(desk.live) == 40
+        await pilot.press("d", "y")
+        await settle(pilot)
+        assert len(desk.live) == 39
+
+
+async def test_undo_brings_back_what_was_deleted() -> None:
+    desk = FakeDesk(rows(40))
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        before = dict(desk.live)
+        await pilot.press("space", "space", "d")
+        assert "Delete 2 memories?" in screen_text(app)
+        await pilot.press("y")
+        await settle(pilot)
+        assert len(desk.live) == 38
+        await pilot.press("u")
+        await settle(pilot)
+        assert desk.live == before
+
+
+async def test_deleted_memories_can_be_restored_after_a_restart() -> None:
+    desk = FakeDesk(rows(6))
+    await desk.remove(["mem-00001"])
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("u")
+        await settle(pilot)
+        assert isinstance(app.screen, DeletedScreen)
+        await pilot.press("u")
+        await settle(pilot)
+        assert "mem-00001" in desk.live
+
+
+async def test_erasing_is_asked_for_tells_what_goes_along_and_is_final() -> None:
+    desk = FakeDesk(rows(6))
+    desk.erased_with = ("Skill set-upstream goes, with its history and its proposals",)
+    await desk.remove(["mem-00001"])
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("U")
+        await settle(pilot)
+        await pilot.press("X")
+        await settle(pilot)
+        assert isinstance(app.screen, ConfirmDialog)
+        assert "Skill set-upstream goes" in screen_text(app)
+        await pilot.press("y")
+        await settle(pilot)
+        assert not desk.gone
+        assert "mem-00001" not in desk.live
+
+
+async def test_marks_hidden_by_the_filter_are_left_alone() -> None:
+    desk = FakeDesk(rows(6))
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("asterisk")
+        await settle(pilot)
+        assert len(pane(app).listing.marks) == 6
+        await pilot.press("slash")
+        await type_text(pilot, "cat:procedural")
+        await pilot.press("enter")
+        await settle(pilot)
+        await pilot.press("d")
+        assert "Delete 1 memory?" in screen_text(app)
+        assert "5 marked but hidden" in screen_text(app)
+        await pilot.press("y")
+        await settle(pilot)
+        assert set(desk.gone) == {"mem-00001"}
+
+
+async def test_a_range_marks_all_between() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("v", "j", "j", "j", "v")
+        await settle(pilot)
+        assert len(pane(app).listing.marks) == 4
+
+
+async def test_marking_all_reaches_rows_that_are_not_loaded() -> None:
+    app = fake_app(FakeDesk(rows(700)))
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("asterisk")
+        await settle(pilot)
+        assert len(pane(app).listing.marks) == 700
+        await pilot.press("asterisk")
+        await settle(pilot)
+        assert len(pane(app).listing.marks) == 0
+
+
+async def test_a_new_memory_is_written_and_taken_back() -> None:
+    desk = FakeDesk(rows(6))
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("a")
+        app.screen.query_one("#agent", Input).value = "codex"
+        app.screen.query_one("#content", TextArea).text = "Always run the linter."
+        app.screen.query_one("#tags", Input).value = "lint habit"
+        await pilot.press("ctrl+s")
+        await settle(pilot)
+        added = desk.live["new-6"]
+        assert (added.agent_id, added.content, added.tags) == (
+            "codex",
+            "Always run the linter.",
+            ("lint", "habit"),
+        )
+        await pilot.press("u")
+        await settle(pilot)
+        assert "new-6" not in desk.live
+
+
+async def test_a_memory_without_content_is_not_saved() -> None:
+    app = fake_app(FakeDesk(rows(6)))
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("a")
+        app.screen.query_one("#agent", Input).value = "codex"
+        await pilot.press("ctrl+s")
+        await settle(pilot)
+        assert isinstance(app.screen, MemoryForm)
+        assert "Needs some content" in screen_text(app)
+
+
+async def test_an_edit_changes_only_what_was_touched_and_undo_restores_it() -> None:
+    desk = FakeDesk(rows(6))
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        original = desk.live["mem-00000"]
+        await pilot.press("e")
+        app.screen.query_one("#content", TextArea).text = "Shorter."
+        await pilot.press("ctrl+s")
+        await settle(pilot)
+        assert desk.live["mem-00000"].content == "Shorter."
+        assert desk.live["mem-00000"].tags == original.tags
+        await pilot.press("u")
+        await settle(pilot)
+        assert desk.live["mem-00000"].content == original.content
+
+
+async def test_leaving_a_changed_form_asks_once() -> None:
+    app = fake_app(FakeDesk(rows(6)))
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("e")
+        app.screen.query_one("#content", TextArea).text = "Half a thought"
+        await pilot.press("escape")
+        await settle(pilot)
+        assert isinstance(app.screen, MemoryForm)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert isinstance(app.screen, MemoriesScreen)

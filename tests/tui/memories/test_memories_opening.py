@@ -1,0 +1,229 @@
+"""The pane while the store opens, when it can't be, and on the first run."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from synthorg_tui.core.errors import DomainError, StoreLockedError
+from synthorg_tui.tui.activity.ports import Heard
+from synthorg_tui.tui.app import MemoryDeskApp
+from synthorg_tui.tui.memories.importing import ImportScreen
+from synthorg_tui.tui.memories.screen import MemoriesScreen
+from synthorg_tui.tui.memories.welcome import WelcomeScreen
+from synthorg_tui.tui.state import FILE_NAME, load_state
+from tests.tui.tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
+from tests.tui.tui_helpers import screen_text, settle, type_text, until
+
+LOCKED = StoreLockedError("Process 4711 owns the store.", owner_pid=4711, remedy="Close it.")
+
+
+async def test_loading_shows_while_the_engine_opens() -> None:
+    gate = asyncio.Event()
+    app = fake_app(gate=gate)
+    async with app.run_test() as pilot:
+        await settle(pilot, held=1)
+        assert "Reading the store" in screen_text(app)
+        assert "opening the store" in screen_text(app)
+        gate.set()
+        await settle(pilot)
+        assert "40 memories" in screen_text(app)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        LOCKED,
+        DomainError("Broken.", remedy="Mend it."),
+    ],
+)
+async def test_an_error_shows_cause_and_remedy(error: DomainError) -> None:
+    app = fake_app(error=error)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        assert error.message in screen_text(app)
+        assert error.remedy in screen_text(app)
+
+
+async def test_who_is_waited_for_is_told_until_the_store_is_free() -> None:
+    gate = asyncio.Event()
+    host = FakeHost(FakeDesk(rows(6)), gate=gate)
+    app = MemoryDeskApp(host, now=lambda: NOW)
+    async with app.run_test() as pilot:
+        await settle(pilot, held=1)
+        host.waits(LOCKED)
+        await until(pilot, lambda: "Waiting a few seconds" in screen_text(app))
+        assert LOCKED.message in screen_text(app)
+        assert LOCKED.remedy not in screen_text(app)
+        gate.set()
+        await settle(pilot)
+        assert "6 memories" in screen_text(app)
+
+
+async def test_who_stays_is_an_error_and_waiting_again_takes_its_place() -> None:
+    gate = asyncio.Event()
+    host = FakeHost(FakeDesk(rows(6)), error=LOCKED)
+    app = MemoryDeskApp(host, now=lambda: NOW)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        assert LOCKED.remedy in screen_text(app)
+        host.gate = gate
+        await pilot.press("r")
+        host.waits(LOCKED)
+        await until(pilot, lambda: "Waiting a few seconds" in screen_text(app))
+        assert LOCKED.remedy not in screen_text(app)
+        gate.set()
+        await until(pilot, lambda: LOCKED.remedy in screen_text(app))
+
+
+async def test_rows_are_there_before_the_engine_is() -> None:
+    desk, gate = FakeDesk(rows(6)), asyncio.Event()
+    app = fake_app(desk, gate=gate, shows_early=True)
+    async with app.run_test() as pilot:
+        await settle(pilot, held=1)
+        assert "6 memories" in screen_text(app)
+        await pilot.press("j", "d")
+        await settle(pilot, held=1)
+        assert [note.message for note in app._notifications] == ["Not loaded yet: try again"]
+        gate.set()
+        await settle(pilot)
+        assert app._memories.rows.cursor == 1
+        await pilot.press("d")
+        await settle(pilot)
+        assert "Delete 1 memory?" in screen_text(app)
+
+
+async def test_a_filter_answers_before_the_engine_is_there_and_a_search_once_it_is() -> None:
+    gate = asyncio.Event()
+    app = fake_app(FakeDesk(rows(6)), gate=gate, shows_early=True)
+    async with app.run_test() as pilot:
+        await settle(pilot, held=1)
+        app._memories.set_text("cat:nothing-like-it", "filter")
+        await settle(pilot, held=1)
+        app._memories.set_text("cat:semantic", "filter")
+        await settle(pilot, held=1)
+        found = app._memories.listing.window.total
+        assert 0 < found < 6
+        app._memories.set_text("memory", "search")
+        await settle(pilot, held=1)
+        assert app._memories.listing.waiting
+        gate.set()
+        await settle(pilot)
+        assert not app._memories.listing.waiting
+
+
+async def test_an_engine_that_fails_after_the_rows_were_shown_is_told() -> None:
+    app = fake_app(error=DomainError("No model.", remedy="Install it."), shows_early=True)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        assert "No model." in screen_text(app)
+
+
+async def test_reload_opens_the_store_once_it_is_free() -> None:
+    host = FakeHost(FakeDesk(rows(6)), error=DomainError("Locked."))
+    app = MemoryDeskApp(host, now=lambda: NOW)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        host.error = None
+        await pilot.press("r")
+        await settle(pilot)
+        assert "6 memories" in screen_text(app)
+
+
+async def test_first_run_offers_three_ways_and_loads_the_sample() -> None:
+    desk = FakeDesk([])
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        assert isinstance(app.screen, WelcomeScreen)
+        for offer in ("Import what was found", "Load the sample", "Start empty"):
+            assert offer in screen_text(app)
+        await pilot.press("l")
+        await settle(pilot)
+        assert isinstance(app.screen, ImportScreen)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "6 memories" in screen_text(app)
+
+
+async def test_the_offer_goes_once_agents_or_commands_brought_memories() -> None:
+    desk = FakeDesk([])
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        desk.activity.tell(Heard("changed", 1))
+        await settle(pilot)
+        assert isinstance(app.screen, WelcomeScreen), "nothing is there yet"
+        desk.live = {row.id: row for row in rows(6)}
+        desk.activity.tell(Heard("changed", 1))
+        await until(pilot, lambda: "6 memories" in screen_text(app))
+        assert isinstance(app.screen, MemoriesScreen)
+
+
+async def test_starting_empty_says_what_to_do_next() -> None:
+    app = fake_app(FakeDesk([]))
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("e")
+        await settle(pilot)
+        assert "No memories yet" in screen_text(app)
+        assert "i imports sessions" in screen_text(app)
+
+
+async def test_import_takes_only_the_chosen_places_and_reports_what_was_left_out() -> None:
+    desk = FakeDesk(rows(6))
+    desk.skipped = (("/home/ada/bad.jsonl", "not readable"),)
+    app = fake_app(desk)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("i")
+        await settle(pilot)
+        await pilot.press("space", "i")
+        await settle(pilot)
+        assert desk.imported == ["/home/ada/.codex/sessions"]
+        assert "231  memories added" in screen_text(app)
+        assert "/home/ada/bad.jsonl  not readable" in screen_text(app)
+
+
+async def test_import_shows_progress_and_stops_on_request() -> None:
+    desk = FakeDesk(rows(6))
+    desk.import_gate = asyncio.Event()
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("i")
+        await settle(pilot)
+        await pilot.press("i")
+        await settle(pilot, held=1)
+        for part in ("50%", "31 of 60 files", "6.4 MB/s", "6 s left"):
+            assert part in screen_text(app)
+        await pilot.press("escape")
+        assert isinstance(app.screen, ImportScreen)
+        await pilot.press("c")
+        desk.import_gate.set()
+        await settle(pilot)
+        assert "Stopped. What was imported is kept." in screen_text(app)
+
+
+async def test_state_is_restored_and_junk_is_tolerated(tmp_path: Path) -> None:
+    app = MemoryDeskApp(FakeHost(FakeDesk(rows(6))), data_dir=tmp_path, now=lambda: NOW)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        app.theme = "nord"
+        await pilot.press("o", "slash")
+        await type_text(pilot, "git")
+        await pilot.press("enter")
+        await settle(pilot)
+    kept = load_state(tmp_path / FILE_NAME)
+    assert (kept.theme, kept.sort, kept.filter) == ("nord", "oldest", "git")
+    (tmp_path / FILE_NAME).write_text('{"version": 1, "theme": 7, "split": 9999, "x": []}')
+    assert load_state(tmp_path / FILE_NAME) == load_state(None)
+
+
+async def test_leaving_closes_the_engine() -> None:
+    host = FakeHost(FakeDesk(rows(6)))
+    app = MemoryDeskApp(host, now=lambda: NOW)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("q")
+    assert host.closed == 1

@@ -1,0 +1,266 @@
+"""The Memories pane, driven by keys over a desk in memory."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+from textual import events
+from textual.widgets import Input
+
+from synthorg_tui.tui.app import MemoryDeskApp
+from synthorg_tui.tui.memories.screen import MemoriesScreen
+from synthorg_tui.tui.memories.source import SourceScreen
+from tests.tui.tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
+from tests.tui.tui_helpers import pane, screen_text, settle, type_text, until
+
+
+async def test_number_key_one_shows_the_memories() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("1")
+        assert app.current_mode == "memories"
+
+
+async def test_preview_follows_the_cursor() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("j", "j")
+        await settle(pilot)
+        assert pane(app).rows.row == rows(40)[2]
+        assert "read-only on weekends" in screen_text(app)
+
+
+async def test_vim_keys_reach_the_ends() -> None:
+    app = fake_app(FakeDesk(rows(1000)))
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("G")
+        await settle(pilot)
+        assert pane(app).rows.row == rows(1000)[999]
+        await pilot.press("g")
+        await settle(pilot)
+        assert pane(app).rows.row == rows(1000)[0]
+        await pilot.press("ctrl+d", "ctrl+u")
+        assert pane(app).rows.cursor == 0
+
+
+async def test_at_most_300_rows_are_held_and_the_total_is_honest() -> None:
+    app = fake_app(FakeDesk(rows(1000)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "1–300 of 1,000" in screen_text(app)
+        for _ in range(9):
+            await pilot.press(*["ctrl+f"] * 2)
+            await settle(pilot)
+        assert len(pane(app).listing.window.rows) <= 300
+        assert pane(app).rows.row is not None
+        assert "·····" not in screen_text(app)
+
+
+async def test_filter_narrows_in_place_and_shows_chips() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("slash")
+        await type_text(pilot, "cat:proc agent:codex -reload git")
+        await settle(pilot)
+        listing = pane(app).listing
+        assert {row.agent_id for row in listing.window.rows} == {"codex"}
+        for chip in ("procedural", "@codex", "without reload", "git"):
+            assert chip in screen_text(app)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert pane(app).listing.window.total == 40
+
+
+async def test_typing_on_at_once_goes_to_the_entry_and_to_no_key_of_the_list() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        for key, character in (("slash", "/"), *((letter, letter) for letter in "tags/sea")):
+            app.post_message(events.Key("slash" if key == "/" else key, character))
+        await settle(pilot)
+        assert isinstance(app.focused, Input)
+        assert app.focused.value == "tags/sea"
+
+
+async def test_an_operator_that_makes_no_sense_is_explained() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("slash")
+        await type_text(pilot, "since:soon")
+        await settle(pilot)
+        assert "since:soon is no time" in screen_text(app)
+        assert pane(app).listing.window.total == 40
+
+
+async def test_search_shows_three_scores_a_row() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("s")
+        await type_text(pilot, "git push")
+        await pilot.press("enter")
+        await settle(pilot)
+        shown = screen_text(app)
+        for part in ("Results", "fused", "dense", "sparse", "0.80"):
+            assert part in shown
+
+
+async def test_search_that_finds_nothing_says_so() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("s")
+        await type_text(pilot, "zebra")
+        await settle(pilot)
+        assert "Nothing relevant" in screen_text(app)
+
+
+async def test_degraded_search_carries_a_banner() -> None:
+    desk = FakeDesk(rows(6))
+    desk.degraded = "no model: keywords only"
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("s")
+        await type_text(pilot, "git")
+        await settle(pilot)
+        assert "! no model: keywords only" in screen_text(app)
+
+
+async def test_a_degraded_search_is_asked_again_once_the_index_is_whole() -> None:
+    desk = FakeDesk(rows(6))
+    desk.degraded = "the index is being repaired"
+    host = FakeHost(desk)
+    app = MemoryDeskApp(host, now=lambda: NOW)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("s")
+        await type_text(pilot, "git")
+        await settle(pilot)
+        desk.degraded = ""
+        host.indexes(0.99)
+        await settle(pilot)
+        assert "being repaired" in screen_text(app)
+        host.indexes(None)
+        await until(pilot, lambda: "being repaired" not in screen_text(app))
+
+
+async def test_a_stale_search_answer_is_dropped() -> None:
+    desk = FakeDesk(rows(40))
+    desk.search_gate["git"] = asyncio.Event()
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        screen = pane(app)
+        screen.listing.search_text = "git"
+        old = screen.listing.ask()
+        hits = await desk.search("timeout", screen.listing.query.criteria, limit=5)
+        screen.listing.search_text = "timeout"
+        new = screen.listing.ask()
+        assert screen.listing.take_hits(new, hits)
+        before = screen.listing.window
+        desk.search_gate["git"].set()
+        assert not screen.listing.take_hits(
+            old, await desk.search("git", screen.listing.query.criteria, limit=5)
+        )
+        assert screen.listing.window is before
+
+
+async def test_the_cursor_stays_on_its_memory_when_the_list_changes() -> None:
+    desk = FakeDesk(rows(40))
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("j", "j", "j")
+        await desk.remove(["mem-00000"])
+        await pilot.press("r")
+        await settle(pilot)
+        assert pane(app).rows.row == rows(40)[3]
+        assert pane(app).rows.cursor == 2
+
+
+async def test_sorting_turns_through_the_orders() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("o")
+        await settle(pilot)
+        assert "oldest" in screen_text(app)
+        assert pane(app).listing.window.rows[0] == rows(40)[39]
+
+
+async def test_choosing_a_group_filters_by_it_and_again_lifts_it() -> None:
+    app = fake_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("shift+tab", "enter")
+        await settle(pilot)
+        assert pane(app).listing.filter_text == "cat:working"
+        await pilot.press("enter")
+        await settle(pilot)
+        assert pane(app).listing.filter_text == ""
+
+
+async def test_source_shows_the_lines_with_the_named_ones_marked() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("p")
+        await settle(pilot)
+        assert isinstance(app.screen, SourceScreen)
+        assert re.findall(r"▌(\d+)", screen_text(app)) == ["10", "11", "12", "13", "14"]
+        await pilot.press("escape")
+        assert isinstance(app.screen, MemoriesScreen)
+
+
+async def test_copy_puts_the_raw_content_on_the_clipboard() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("y")
+        assert app.clipboard == rows(1)[0].content
+
+
+async def test_export_writes_the_marked_memories(tmp_path: Path) -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("space", "space", "x")
+        target = tmp_path / "out.json"
+        app.screen.query_one("#answer", Input).value = str(target)
+        await pilot.press("enter")
+        await settle(pilot)
+        exported = json.loads(target.read_text())
+        assert [each["id"] for each in exported] == ["mem-00000", "mem-00001"]
+
+
+async def test_export_never_overwrites(tmp_path: Path) -> None:
+    target = tmp_path / "out.json"
+    target.write_text("mine")
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("x")
+        app.screen.query_one("#answer", Input).value = str(target)
+        await pilot.press("enter")
+        await settle(pilot)
+        assert target.read_text() == "mine"
+
+
+async def test_a_narrow_terminal_stacks_and_a_wide_one_sets_side_by_side() -> None:
+    app = fake_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        screen = pane(app)
+        assert not screen.query_one("#facets").display
+        assert screen.query_one("#detail").region.y > screen.rows.region.y
+        await pilot.resize_terminal(120, 40)
+        await settle(pilot)
+        assert screen.query_one("#facets").display
+        assert screen.query_one("#detail").region.x > screen.rows.region.x

@@ -1,0 +1,123 @@
+"""What the Skills pane lists and shows, without a screen."""
+
+import asyncio
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synthorg_tui.tui.base.lines import plain
+from synthorg_tui.tui.skills.lines import (
+    STATES,
+    change_lines,
+    known_lines,
+    shelf_lines,
+    skill_line,
+    source_lines,
+    state_mark,
+)
+from synthorg_tui.tui.skills.ports import Problem, Shelf, Skill, Version
+from synthorg_tui.tui.skills.state import Skills, texts
+from tests.tui.approvals.approvals_fakes import NOW
+from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
+
+
+def skills(count: int = 14) -> Skills:
+    made = Skills()
+    shelf = asyncio.run(FakeSkills(skill_rows(count)).shelf())
+    made.take(made.ask(), shelf)
+    return made
+
+
+def skill(name: str) -> Skill:
+    fake = FakeSkills(skill_rows(7))
+    path = next(path for path, row in fake.rows.items() if row.name == name)
+    return asyncio.run(fake.skill(path))
+
+
+class TestShelf:
+    def test_only_the_answer_to_the_newest_question_counts(self) -> None:
+        made = Skills()
+        old, new = made.ask(), made.ask()
+        assert not made.take(old, Shelf())
+        assert made.shelf is None
+        assert made.take(new, Shelf())
+
+    def test_skills_stand_under_their_roots_in_order_of_precedence(self) -> None:
+        shown = shelf_lines(skills(), 60)
+        headings = [line.plain for value, line in shown if value is None and line.plain.strip()]
+        assert headings[0].startswith("project")
+        assert headings[1].startswith("own")
+        assert len([value for value, _ in shown if value is not None]) == 14
+
+    def test_the_filter_takes_words_of_name_description_and_state(self) -> None:
+        made = skills()
+        for text, count in (("rebuild", 2), ("shadowed", 2), ("-git push", 0), ("-invalid", 12)):
+            made.filter_text = text
+            assert sum(len(rows) for _, rows in made.groups) == count, text
+        assert made.caption == "12 of 14"
+
+    def test_each_state_has_a_glyph_and_a_word_of_its_own(self) -> None:
+        assert len({glyph for glyph, _, _ in STATES.values()}) == len(STATES)
+        assert len({word for _, word, _ in STATES.values()}) == len(STATES)
+        assert state_mark("odd")[1] == "odd"
+
+    @given(st.integers(24, 120), st.integers(0, 6), st.text(max_size=60))
+    def test_a_row_fits_its_width(self, width: int, at: int, name: str) -> None:
+        assert skill_line(replace(skill_rows(7)[at], name=name), width).width <= width
+
+
+class TestSource:
+    def test_problems_stand_under_their_line_and_can_be_gone_to(self) -> None:
+        shown, places = source_lines(skill("review-style"))
+        assert len(places) == 2
+        assert "name differs" in shown[places[0]].plain
+        assert '2 name: "review-style"' in shown[places[0] - 1].plain
+
+    def test_a_problem_beyond_the_last_line_is_shown_at_the_end(self) -> None:
+        odd = skill("review-style")
+        odd = replace(odd, row=replace(odd.row, problems=(Problem(999, True, "torn off", ""),)))
+        shown, places = source_lines(odd)
+        assert places == [len(shown) - 1]
+        assert "torn off" in shown[-1].plain
+
+    @given(st.text(max_size=300), st.lists(st.integers(1, 20), max_size=4))
+    def test_any_file_is_shown_line_by_line(self, text: str, lines: list[int]) -> None:
+        problems = tuple(Problem(line, False, "odd", "mend it") for line in lines)
+        odd = Skill(replace(skill_rows(1)[0], problems=problems), text)
+        shown, places = source_lines(odd)
+        assert len(places) == len(lines)
+        assert len(shown) >= 1 + 2 * len(lines)
+
+
+class TestChanges:
+    def test_the_text_on_disk_counts_when_it_is_another(self) -> None:
+        assert len(texts(skill("rebuild-index"))) == 3
+        assert len(texts(skill("set-upstream-first-push"))) == 2
+        assert len(texts(skill("old-proxy-setup"))) == 2
+
+    def test_each_change_is_shown_with_its_place(self) -> None:
+        changed = skill("rebuild-index")
+        newest, caption = change_lines(changed, 0)
+        assert caption == "change 2 of 2"
+        assert "+2. Run `git status`" in plain(newest)
+        oldest, caption = change_lines(changed, 1)
+        assert caption == "change 1 of 2"
+        assert "+description" in plain(oldest)
+
+    def test_turning_stops_at_both_ends(self) -> None:
+        made, changed = skills(), skill("rebuild-index")
+        for by, at in ((1, 1), (1, 1), (-1, 0), (-1, 0)):
+            made.turn_change(changed, by)
+            assert made.change == at
+
+    def test_a_single_version_is_told_as_such(self) -> None:
+        alone = replace(skill("run-the-tests"), versions=(Version(NOW, "me", "x"),), text="x")
+        assert "one version only" in plain(change_lines(alone, 0)[0])
+
+
+def test_what_is_known_names_use_teachers_and_versions() -> None:
+    shown = plain(known_lines(skill("set-upstream-first-push"), NOW))
+    for part in ("14×, last 2026-03-13", "mem-00001", "Taught by", "  2 edited by", "  1 approved"):
+        assert part in shown
+    assert "never yet" in plain(known_lines(skill("run-the-tests"), NOW))

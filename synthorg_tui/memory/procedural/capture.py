@@ -1,1 +1,0 @@
-"""Which runs teach something, and what."""

@@ -1,1 +1,0 @@
-"""To which other agents an approved lesson is copied."""

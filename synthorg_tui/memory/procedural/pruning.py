@@ -1,1 +1,0 @@
-"""Which lessons are no longer worth keeping; proposed, never removed here."""

@@ -1,6 +1,6 @@
 """Joins the dense and the sparse ranking of one search. Pure: no store, no model.
 
-Every number here was measured; see docs/decisions/0003-fusion-and-cutoff.md.
+Every number here was measured; see docs/decisions/0002-fusion-and-cutoff.md.
 
 What of a query is worth embedding.
 Ranks the hits of a search as the configuration says. Pure: nothing is dropped or cut.

@@ -1,4 +1,4 @@
-"""Configuration of the folders that hold skills."""
+"""Skills as files: the Agent Skills format, and the folders that hold SKILL.md files."""
 
 from pathlib import Path
 

@@ -1,7 +1,9 @@
-"""Reading skills' files without leaving their root: no link is followed, no device is opened.
+"""SKILL.md files on disk: reading, writing and removing them without leaving their root.
 
-Writing a SKILL.md so that readers see the old or the new one, and nothing outside the root.
-A skill's file as it is on disk at this moment, read without following links.
+Folders of skills are strangers' folders. So no link is followed, no pipe or device opened, no large
+file read, and a file is replaced as a whole, through ``core.files``. Nothing in here knows what a
+skill says (``validate``, ``frontmatter``) or which of two with the same name is in force
+(``library``).
 """
 
 import errno
@@ -25,11 +27,16 @@ from synthorg_tui.core.files import (
 from synthorg_tui.skills.document import Finding, Severity, SkillPathError, SkillWriteError
 from synthorg_tui.skills.names import MAX_NAME, is_name
 
+FILE_NAME: Final = "SKILL.md"
+
 MAX_SKILLS: Final = 1_000
-"""Folders of one root that are looked at."""
+"""Folders of one root that are read; the others are counted."""
+
+IRREGULAR: Final = "irregular"
+"""Takes the place of the hash for a link, a folder, a device, or a file that is too large."""
 
 Stamp: TypeAlias = tuple[int, ...]
-"""What tells a file from its earlier states without reading it."""
+"""Mode, device, inode, size and times: equal stamps mean an unchanged file, mostly."""
 
 _LATEST: Final = 5
 """Where in a stamp the time of the latest change is, in nanoseconds."""
@@ -37,7 +44,10 @@ _LATEST: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class RawFile:
-    """A file as bytes on disk; ``problem`` is why ``text`` is missing."""
+    """The file of one skill as read.
+
+    ``problem`` says why there is no ``text``; ``note`` is a finding about a file that was read.
+    """
 
     path: Path
     stamp: Stamp
@@ -48,9 +58,13 @@ class RawFile:
 
 
 def skill_folders(root: int) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-    """Names of the folders in a root, names of the links in it, and how many weren't looked at.
+    """List a root: names of its folders, names of its links, and how many folders were left out.
 
-    Hidden ones, and those whose names aren't UTF-8, are no skills.
+    Hidden entries and names that aren't UTF-8 are ignored. Both lists are sorted and hold at most
+    ``MAX_SKILLS`` names.
+
+    Args:
+        root: an open descriptor of the root's folder.
     """
     folders, links = [], []
     with os.scandir(root) as entries:
@@ -61,12 +75,12 @@ def skill_folders(root: int) -> tuple[tuple[str, ...], tuple[str, ...], int]:
                 links.append(entry.name)
             elif entry.is_dir(follow_symlinks=False):
                 folders.append(entry.name)
-    kept = sorted(folders)[:MAX_SKILLS]
-    return tuple(kept), tuple(sorted(links)[:MAX_SKILLS]), len(folders) - len(kept)
+    listed = sorted(folders)[:MAX_SKILLS]
+    return tuple(listed), tuple(sorted(links)[:MAX_SKILLS]), len(folders) - len(listed)
 
 
 class FolderReader:
-    """Reads the skill in one folder of a root."""
+    """Reads the skill in one folder of a root, whose open descriptor it is given."""
 
     def __init__(self, root: Path, descriptor: int, name: str) -> None:
         self._root = descriptor
@@ -74,11 +88,11 @@ class FolderReader:
         self._folder = root / name
 
     def read(self, known: RawFile | None, *, trusted_before: int) -> RawFile | None:
-        """The skill's file; ``None`` when there is none.
+        """Read the skill's file; ``None`` when the folder has none.
 
-        ``known`` comes back when the file's stamp is still the same and its latest change was
-        before ``trusted_before`` (nanoseconds since the epoch) when it was read: a file system
-        may give changes in quick succession the same time.
+        ``known`` is returned unread when the file's stamp is still the same and its latest change
+        was before ``trusted_before`` (nanoseconds since the epoch) when it was read: a file
+        system may give changes in quick succession the same time.
         """
         try:
             with opened_folder(self._name, folder=self._root) as folder:
@@ -134,14 +148,14 @@ def _file_name(folder: int) -> str | None:
     return FILE_NAME if FILE_NAME in names else min(names, default=None)
 
 
-def _stamp(found: os.stat_result) -> Stamp:
-    latest = max(found.st_mtime_ns, found.st_ctime_ns)
+def _stamp(status: os.stat_result) -> Stamp:
+    latest = max(status.st_mtime_ns, status.st_ctime_ns)
     return (
-        found.st_mode,
-        found.st_dev,
-        found.st_ino,
-        found.st_size,
-        found.st_mtime_ns,
+        status.st_mode,
+        status.st_dev,
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
         latest,
     )
 
@@ -155,7 +169,7 @@ def _is_utf8(name: str) -> bool:
 
 
 def _is_gone(error: OSError) -> bool:
-    """Whether what was listed a moment ago is no longer there, or something else is."""
+    """Whether the entry was removed or replaced since it was listed."""
     return error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
@@ -167,11 +181,8 @@ def _error(message: str, remedy: str, line: int = 1) -> Finding:
     return Finding(line, Severity.ERROR, message, remedy)
 
 
-FILE_NAME: Final = "SKILL.md"
-
-
 def skill_path(root: Path, name: str) -> Path:
-    """Where the skill's file belongs.
+    """Return the path at which the skill's file belongs, checked for links on the way.
 
     Raises:
         SkillPathError: the name isn't a skill's, or a link stands where the file belongs.
@@ -184,23 +195,23 @@ def skill_path(root: Path, name: str) -> Path:
         )
     folder = root / name
     path = folder / FILE_NAME
-    for each, is_right in ((folder, stat.S_ISDIR), (path, stat.S_ISREG)):
+    for entry, is_right in ((folder, stat.S_ISDIR), (path, stat.S_ISREG)):
         try:
-            mode = each.lstat().st_mode
+            mode = entry.lstat().st_mode
         except FileNotFoundError:
             continue
         except OSError as error:
             raise _refused(path, "reached", error) from error
         if not is_right(mode):
-            kind = "folder" if each is folder else "file"
+            kind = "folder" if entry is folder else "file"
             raise SkillPathError(
-                f"{each} is no plain {kind}", remedy="Remove it, or rename the skill."
+                f"{entry} is no plain {kind}", remedy="Remove it, or rename the skill."
             )
     return path
 
 
 def write_skill(root: Path, name: str, content: str | bytes) -> Path:
-    """Put the text, or the bytes of one, in the skill's file, durably and at once; the file's path.
+    """Replace the skill's file as a whole, durably; return its path. Its folder is made if needed.
 
     Raises:
         SkillPathError: the name isn't a skill's, or a link stands where the file belongs.
@@ -218,7 +229,7 @@ def write_skill(root: Path, name: str, content: str | bytes) -> Path:
 
 
 def remove_skill(root: Path, name: str) -> bool:
-    """Remove the skill's file, and its folder when nothing else is in it; whether it was there.
+    """Remove the skill's file, and its folder if that is empty then; return whether it existed.
 
     Raises:
         SkillPathError: the name isn't a skill's, or a link stands where the file belongs.
@@ -245,20 +256,20 @@ def _refused(path: Path, what: str, error: OSError) -> SkillWriteError:
     )
 
 
-IRREGULAR: Final = "irregular"
-"""Stands for the hash of what is no readable file of at most ``MAX_FILE_BYTES`` bytes."""
-
-
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """Bytes with their SHA-256 (hex); both empty when there is no file."""
+    """The content of a skill's file at one moment.
+
+    ``sha256`` is in hex. Both fields are empty without a file; ``sha256`` is ``IRREGULAR`` and
+    ``content`` empty where something else than a plain file of readable size stands.
+    """
 
     sha256: str = ""
     content: bytes = b""
 
     @property
     def text(self) -> str:
-        """The bytes as text."""
+        """The content decoded as UTF-8, with replacement characters for invalid bytes."""
         return self.content.decode("utf-8", "replace")
 
 
@@ -268,7 +279,7 @@ def sha256_of(content: bytes) -> str:
 
 
 def state_of(path: Path) -> FileState:
-    """What is at ``path``; links, folders and too large files are ``IRREGULAR``."""
+    """Read a skill's file without following links, the one of its folder included."""
     try:
         if stat.S_ISLNK(path.parent.lstat().st_mode):
             return FileState(IRREGULAR)

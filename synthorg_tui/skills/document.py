@@ -1,6 +1,7 @@
-"""A skill as a document, and what can be wrong with its file.
+"""The plain data of skills: a document, its file, its root, and what can be wrong with either.
 
-What can go wrong when a skill is written.
+Everything else in this package turns one of these into another. No parsing, no file access and no
+Textual or pydantic belong here, so that screens can use these classes as they are.
 """
 
 from collections.abc import Mapping
@@ -13,10 +14,10 @@ from synthorg_tui.core.errors import DomainError
 
 @dataclass(frozen=True, slots=True)
 class SkillDocument:
-    """What a SKILL.md of ours says.
+    """The content of a SKILL.md.
 
-    ``name`` is the folder's. ``heading`` to ``evidence`` are the body that we write; a file of
-    somebody else's has only ``body``, its markdown as it stands.
+    ``name`` is the folder's. ``heading`` to ``evidence`` are the sections of a file that this
+    program wrote; any other file has only ``body``, its markdown unchanged.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something wrong with a file: its 1-based line, what it is, and what to do about it."""
+    """A problem of a file: its 1-based line, what is wrong, and what to do about it."""
 
     line: int
     severity: Severity
@@ -52,7 +53,7 @@ class Finding:
 
 
 class RootScope(StrEnum):
-    """Whose skills a root holds; a project's come before a user's, and those before ours."""
+    """Whose skills a root holds, in order of precedence: the first wins where names are equal."""
 
     PROJECT = "project"
     USER = "user"
@@ -73,10 +74,10 @@ class SkillRoot:
 
 @dataclass(frozen=True, slots=True)
 class SkillFile:
-    """A SKILL.md as it is on disk now.
+    """A SKILL.md as read from disk.
 
-    ``document`` is ``None`` when it can't be used; ``sha256`` is of the bytes (hex).
-    ``shadowed_by`` is the file of the same name in a root that comes first.
+    ``document`` is ``None`` when the file can't be used; ``findings`` say why. ``sha256`` is of its
+    bytes (hex). ``shadowed_by`` is the file of the same name that takes precedence.
     """
 
     root: SkillRoot
@@ -91,7 +92,7 @@ class SkillFile:
 
 @dataclass(frozen=True, slots=True)
 class SkillChange:
-    """What became of one file: it is new without ``before``, and gone without ``after``."""
+    """A change of one file on disk: without ``before`` it is new, without ``after`` deleted."""
 
     before: SkillFile | None
     after: SkillFile | None
@@ -102,4 +103,4 @@ class SkillPathError(DomainError):
 
 
 class SkillWriteError(DomainError):
-    """The file system refused; the file is as it was."""
+    """The file system refused; the file is unchanged."""

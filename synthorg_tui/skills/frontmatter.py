@@ -31,28 +31,28 @@ class Value:
 
 @dataclass
 class FrontMatter:
-    """What the front matter says, and what was odd about how it says it."""
+    """The fields of a front matter, and the findings made while reading it."""
 
     values: dict[str, Value] = field(default_factory=dict)
     metadata: dict[str, Value] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
     def text(self, name: str) -> str:
-        """The value of a field, empty when it isn't there."""
+        """Return the value of a field, empty when it is missing."""
         value = self.values.get(name)
         return value.text if value else ""
 
     def line(self, name: str) -> int:
-        """Where a field stands; the first line when it isn't there."""
+        """Return the line of a field; the first line when it is missing."""
         value = self.values.get(name)
         return value.line if value else 1
 
     def warn(self, line: int, message: str, remedy: str) -> None:
-        """Note something that other readers may refuse."""
+        """Add a warning: other readers may refuse the file."""
         self.findings.append(Finding(line, Severity.WARNING, message, remedy))
 
     def fail(self, line: int, message: str, remedy: str) -> None:
-        """Note something that makes the file unusable."""
+        """Add an error: the file can't be used."""
         self.findings.append(Finding(line, Severity.ERROR, message, remedy))
 
 
@@ -67,7 +67,7 @@ class Split:
 
 
 def split(text: str) -> Split:
-    """The front matter and the text below it; ``None`` without front matter that can be read."""
+    """Split a file into front matter and body; ``None`` when there is no readable front matter."""
     front = FrontMatter()
     if text.startswith(_BOM):
         text = text[1:]
@@ -113,15 +113,15 @@ def _read(lines: list[str], offset: int, front: FrontMatter) -> bool:
         return True
     mended = "\n".join(_quote_value(line) for line in lines)
     if mended != text and _load(mended, offset, front) is None:
-        told = "strict readers stumble over a colon or # in this value"
-        front.warn(problem.line, told, "Put the value in double quotes.")
+        message = "strict readers stumble over a colon or # in this value"
+        front.warn(problem.line, message, "Put the value in double quotes.")
         return True
     front.findings.append(problem)
     return False
 
 
 def _quote_value(line: str) -> str:
-    """A line whose unquoted value YAML takes for another mapping or a comment, mended."""
+    """Quote the value of a line that YAML would take for another mapping or a comment."""
     match = _UNQUOTED.fullmatch(line)
     if match is None or not re.search(r":(?:\s|$)|\s#", match[2]):
         return line
@@ -129,7 +129,7 @@ def _quote_value(line: str) -> str:
 
 
 def _load(text: str, offset: int, front: FrontMatter) -> Finding | None:
-    """Read the fields into ``front``; an error leaves it as it was and comes back."""
+    """Read the fields into ``front``; on an error leave it unchanged and return the error."""
     read = FrontMatter()
     try:
         _Reader(text, offset, read).document()
@@ -220,7 +220,7 @@ class _Reader:
         return ""
 
     def _skip(self, event: yaml.Event) -> list[str]:
-        """Pass over what begins with ``event``; the texts in it."""
+        """Skip the node that begins with ``event``; return the scalars in it."""
         words: list[str] = []
         depth = 0
         while True:

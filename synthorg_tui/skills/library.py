@@ -1,4 +1,8 @@
-"""The skills in all roots, as they are on disk now, and which of the same name wins."""
+"""All skills in all roots as they are on disk now, and which of the same name is in force.
+
+Reads only, and keeps what it read between scans so that an unchanged file costs one ``stat``. What
+the store has of these skills, and what a person decided about them, is known in ``curation``.
+"""
 
 import dataclasses
 import threading
@@ -16,17 +20,17 @@ from synthorg_tui.skills.document import Finding, RootScope, Severity, SkillFile
 from synthorg_tui.skills.validate import parse
 
 _SETTLED_NS: Final = 2_000_000_000
-"""A file that changed no longer ago than this when it was read is read again."""
+"""Nanoseconds: a file read sooner than this after its last change is read again next time."""
 
 _Known: TypeAlias = tuple[RawFile, int, SkillFile]
-"""A file as read, when that was (nanoseconds since the epoch), and what it says."""
+"""A file as read, the time of reading (nanoseconds since the epoch), and its document."""
 
 _ORDER: Final = tuple(RootScope)
 
 
 @dataclass(frozen=True, slots=True)
 class RootState:
-    """A root as it is now.
+    """The state of a root at a scan.
 
     ``is_read`` is off when its folder is there but can't be read; ``problem`` is why, or why only
     a part of it was.
@@ -41,7 +45,7 @@ class RootState:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """All skills and roots at one time; ``stamps`` tell whether a file was touched since."""
+    """All skills and roots at one scan; ``stamps`` tell whether a file was touched since."""
 
     files: tuple[SkillFile, ...]
     roots: tuple[RootState, ...]
@@ -51,24 +55,24 @@ class Survey:
 def skill_roots(
     config: SkillsConfig, *, own: Path, projects: Sequence[Path] = (), home: Path | None = None
 ) -> tuple[SkillRoot, ...]:
-    """The roots of all projects, then the user's, then our own; each folder once."""
-    found = [
+    """List the roots in order of precedence: projects', the user's, our own; each folder once."""
+    candidates = [
         *(
-            SkillRoot(project / each, RootScope.PROJECT, project)
+            SkillRoot(project / folder, RootScope.PROJECT, project)
             for project in projects
-            for each in config.project_roots
+            for folder in config.project_roots
         ),
-        *(SkillRoot(_expand(each, home), RootScope.USER) for each in config.user_roots),
+        *(SkillRoot(_expand(folder, home), RootScope.USER) for folder in config.user_roots),
         SkillRoot(own, RootScope.OWN),
     ]
     unique: dict[Path, SkillRoot] = {}
-    for root in found:
+    for root in candidates:
         unique.setdefault(root.path.resolve(), root)
     return tuple(unique.values())
 
 
 def read_skill(root: SkillRoot, name: str) -> SkillFile | None:
-    """One skill of a root; ``None`` when there is none. Raises ``OSError`` without the root."""
+    """Read one skill of a root; ``None`` when it has none. Raises ``OSError`` without the root."""
     with opened_folder(root.path, may_be_link=True) as descriptor:
         raw = FolderReader(root.path, descriptor, name).read(None, trusted_before=0)
     return None if raw is None else _skill_file(root, name, raw)
@@ -92,18 +96,18 @@ class SkillLibrary:
         return self._roots
 
     def look_in(self, roots: Sequence[SkillRoot]) -> None:
-        """Read these roots from now on."""
+        """Set the roots that the next scan reads."""
         self._roots = _in_order(roots)
 
     def scan(self) -> tuple[SkillFile, ...]:
-        """Every skill in every root, those of the first root first, by name.
+        """Read every skill in every root, in order of roots, then by name.
 
         Blocks while it reads; files that didn't change aren't read again.
         """
         return self.survey().files
 
     def survey(self) -> Survey:
-        """As ``scan``, with the state of the roots."""
+        """Scan, and report the state of the roots, too."""
         with self._lock:
             seen: dict[Path, _Known] = {}
             states = [self._root(root, seen) for root in self.roots]
@@ -113,22 +117,22 @@ class SkillLibrary:
         return Survey(files, tuple(states), stamps)
 
     def _root(self, root: SkillRoot, seen: dict[Path, _Known]) -> RootState:
-        found: dict[Path, _Known] = {}
+        files: dict[Path, _Known] = {}
         try:
             with opened_folder(root.path, may_be_link=True) as descriptor:
                 folders, links, left_out = disk.skill_folders(descriptor)
                 for name in folders:
-                    self._skill(root, descriptor, name, found)
+                    self._skill(root, descriptor, name, files)
         except FileNotFoundError:
             return RootState(root, exists=False)
         except OSError as error:
             problem = f"can't be read: {error.strerror}"
             return RootState(root, exists=True, is_read=False, problem=problem)
         for name, file in self._outward(root, links):
-            found[root.path / name] = (RawFile(file.path, ()), 0, file)
-        seen.update(sorted(found.items()))
+            files[root.path / name] = (RawFile(file.path, ()), 0, file)
+        seen.update(sorted(files.items()))
         problem = f"{left_out:,} more folders aren't looked at" if left_out else ""
-        return RootState(root, exists=True, skills=len(found), problem=problem)
+        return RootState(root, exists=True, skills=len(files), problem=problem)
 
     def _skill(
         self,
@@ -151,8 +155,8 @@ class SkillLibrary:
         seen[key] = (raw, read_at, file)
 
     def _outward(self, root: SkillRoot, links: Sequence[str]) -> Iterator[tuple[str, SkillFile]]:
-        """Links to folders outside all roots; what is in another root is listed there."""
-        inside = [each.path.resolve() for each in self.roots]
+        """List links to folders outside all roots; those into another root are listed there."""
+        inside = [root.path.resolve() for root in self.roots]
         for name in links:
             path = root.path / name
             try:
@@ -189,7 +193,7 @@ def _same_content(raw: RawFile, known: RawFile | None) -> bool:
 
 def _skill_file(root: SkillRoot, name: str, raw: RawFile) -> SkillFile:
     document, findings = parse(raw.text, name=name) if raw.problem is None else (None, ())
-    told = [each for each in (raw.problem, raw.note) if each is not None]
+    of_file = [finding for finding in (raw.problem, raw.note) if finding is not None]
     return SkillFile(
         root=root,
         name=name,
@@ -197,17 +201,17 @@ def _skill_file(root: SkillRoot, name: str, raw: RawFile) -> SkillFile:
         sha256=raw.sha256,
         text=raw.text,
         document=document,
-        findings=(*told, *findings),
+        findings=(*of_file, *findings),
     )
 
 
 def _with_shadows(files: Sequence[SkillFile]) -> tuple[SkillFile, ...]:
-    """The files, each with the first usable one of the same name that comes before it."""
+    """Set ``shadowed_by`` of each file to the first usable one of the same name before it."""
     first: dict[str, list[SkillFile]] = {}
     shadowed = []
     for file in files:
         winners = first.setdefault(file.name, [])
-        winner = next((each for each in winners if _outranks(each.root, file.root)), None)
+        winner = next((other for other in winners if _outranks(other.root, file.root)), None)
         shadowed.append(
             file if winner is None else dataclasses.replace(file, shadowed_by=winner.path)
         )
@@ -217,5 +221,5 @@ def _with_shadows(files: Sequence[SkillFile]) -> tuple[SkillFile, ...]:
 
 
 def _outranks(first: SkillRoot, second: SkillRoot) -> bool:
-    """Whether both are in force at the same time: roots of different projects never are."""
+    """Whether both can be in force at once; skills of different projects never are."""
     return second.project is None or first.project == second.project

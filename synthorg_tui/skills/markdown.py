@@ -1,6 +1,9 @@
-"""The markdown below the front matter: our sections, or somebody else's text as it stands.
+"""The markdown body of a SKILL.md, written and read back without loss.
 
-Text in the body of a SKILL.md: what would break its structure is escaped, and comes back.
+A body of this program has the sections Condition, Action, Rationale, Execution steps and Evidence;
+any other body is left as it stands. Text in a section comes from transcripts: whatever would start
+a heading, a list or a fence, and every invisible character, is escaped, and decoded on reading.
+The YAML above the body is ``frontmatter``'s.
 """
 
 import re
@@ -14,12 +17,12 @@ _CONDITION, _ACTION, _RATIONALE = "Condition", "Action", "Rationale"
 _STEPS, _EVIDENCE = "Execution steps", "Evidence"
 _KNOWN = {name.lower(): name for name in (_CONDITION, _ACTION, _RATIONALE, _STEPS, _EVIDENCE)}
 NOTES = "## Notes"
-"""Stands above text that is in none of our sections and has no heading of its own."""
+"""Heading for further text that has none of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The parts of a body; ``rest`` is what is in none of our sections, as it stands."""
+    """The sections of a body; ``rest`` is all text outside them, unchanged."""
 
     heading: str = ""
     condition: str = ""
@@ -31,14 +34,14 @@ class Body:
 
     @property
     def has_sections(self) -> bool:
-        """Whether it says more than ``rest``."""
+        """Whether any of the sections has text."""
         return any(
             (self.heading, self.condition, self.action, self.rationale, self.steps, self.evidence)
         )
 
 
 def render_body(body: Body) -> str:
-    """The markdown of a body, without a newline at its end."""
+    """Render the markdown of a body, without a newline at its end."""
     blocks = [f"# {encode_inline(body.heading)}"] if body.heading else []
     for title, text in (
         (_CONDITION, body.condition),
@@ -51,7 +54,7 @@ def render_body(body: Body) -> str:
         numbered = [encode_item(f"{n}.", step) for n, step in enumerate(body.steps, 1)]
         blocks += [f"## {_STEPS}", "\n".join(numbered)]
     if body.evidence:
-        listed = [encode_item("-", each) for each in body.evidence]
+        listed = [encode_item("-", reference) for reference in body.evidence]
         blocks += [f"## {_EVIDENCE}", "\n".join(listed)]
     if body.rest:
         blocks.append(body.rest)
@@ -59,26 +62,26 @@ def render_body(body: Body) -> str:
 
 
 def parse_body(text: str) -> Body:
-    """The parts of a body; one that doesn't begin as ours do is all ``rest``."""
+    """Split a body into its sections; one that begins unlike a rendered body is all ``rest``."""
     lines = text.split("\n")
     marks = [*headings(lines), (len(lines), 0, "")]
     starts = [index for index, _, _ in marks]
     if "\n".join(lines[: starts[0]]).strip(EDGES) or len(marks) == 1:
         return _foreign(text)
-    found: dict[str, str] = {}
+    sections: dict[str, str] = {}
     rest = ""
     for number, (index, level, title) in enumerate(marks[:-1]):
         content = "\n".join(lines[index + 1 : starts[number + 1]])
         name = _section(level, title, content, is_first=number == 0)
-        if name is None or name in found:
+        if name is None or name in sections:
             rest = "\n".join(lines[index:])
             break
-        found[name] = decode(title) if level == 1 else content
-    return _ours(found, rest) if found else _foreign(text)
+        sections[name] = decode(title) if level == 1 else content
+    return _ours(sections, rest) if sections else _foreign(text)
 
 
 def with_heading(rest: str) -> str:
-    """Text that may follow our sections: it begins with a heading."""
+    """Give further text the heading that lets it follow the sections, unless it has one."""
     first = next((line for line in rest.split("\n") if line.strip(EDGES)), "")
     return rest if any(headings([first])) else f"{NOTES}\n\n{rest}"
 
@@ -90,14 +93,14 @@ def _section(level: int, title: str, content: str, *, is_first: bool) -> str | N
     return _KNOWN.get(title.strip(EDGES).lower())
 
 
-def _ours(found: dict[str, str], rest: str) -> Body:
+def _ours(sections: dict[str, str], rest: str) -> Body:
     return Body(
-        heading=found.get("heading", ""),
-        condition=decode_block(found.get(_CONDITION, "")),
-        action=decode_block(found.get(_ACTION, "")),
-        rationale=decode_block(found.get(_RATIONALE, "")),
-        steps=tuple(_items(found.get(_STEPS, ""))),
-        evidence=tuple(_items(found.get(_EVIDENCE, ""))),
+        heading=sections.get("heading", ""),
+        condition=decode_block(sections.get(_CONDITION, "")),
+        action=decode_block(sections.get(_ACTION, "")),
+        rationale=decode_block(sections.get(_RATIONALE, "")),
+        steps=tuple(_items(sections.get(_STEPS, ""))),
+        evidence=tuple(_items(sections.get(_EVIDENCE, ""))),
         rest=_trim(rest),
     )
 
@@ -142,7 +145,7 @@ def _without_indent(line: str, indent: int) -> str:
 
 
 EDGES = " \t\n"
-"""What a reader strips around a text."""
+"""White space that is stripped around a text when it is read."""
 
 _AMPERSAND = re.compile(r"&(?=amp;|#[0-9]{1,7};|#x[0-9A-Fa-f]{1,6};)")
 _REFERENCE = re.compile(r"&(?:amp|#([0-9]{1,7})|#x([0-9A-Fa-f]{1,6}));")
@@ -155,12 +158,12 @@ _LAST_CODE = 0x10FFFF
 
 
 def encode_inline(text: str) -> str:
-    """The text on one line."""
+    """Escape a text for one line."""
     return _encode(text).replace("\n", "&#xA;")
 
 
 def encode_block(text: str) -> str:
-    """The text as lines below a heading, none of which is taken for another heading."""
+    """Escape a text for the lines below a heading, so that none reads as another heading."""
     lines = _encode(text).split("\n")
     fenced, is_open = _fenced(lines)
     return "\n".join(
@@ -170,37 +173,37 @@ def encode_block(text: str) -> str:
 
 
 def encode_item(marker: str, text: str) -> str:
-    """The text as an item of a list, its further lines indented below the first."""
+    """Escape a text as one item of a list, further lines indented below the first."""
     indent = " " * (len(marker) + 1)
     first, *more = _encode(text).split("\n")
     return "\n".join([f"{marker} {first}", *(f"{indent}{line}" if line else "" for line in more)])
 
 
 def decode(text: str) -> str:
-    """What ``encode_inline`` and ``encode_item`` were given, edges stripped."""
+    """Reverse ``encode_inline`` and ``encode_item``; white space at the edges is lost."""
     return _REFERENCE.sub(_character, text.strip(EDGES))
 
 
 def decode_block(text: str) -> str:
-    """What ``encode_block`` was given, edges stripped."""
+    """Reverse ``encode_block``; white space at the edges is lost."""
     lines = text.strip(EDGES).split("\n")
     return decode("\n".join(line[1:] if _ESCAPED.match(line) else line for line in lines))
 
 
 def hide_nothing(text: str) -> str:
-    """The text with each invisible character as a character reference; other text as it is."""
+    """Replace each invisible character by its character reference."""
     return "".join(_visibly(text)) if has_hidden(text) else text
 
 
 def is_plain(text: str) -> bool:
-    """Whether nothing in the text is invisible; an emoji may have its selector."""
+    """Whether a text has no invisible character; an emoji may have its selector."""
     if not has_hidden(text):
         return True
-    return all(shown == each for shown, each in zip(_visibly(text), text, strict=True))
+    return all(shown == plain for shown, plain in zip(_visibly(text), text, strict=True))
 
 
 def headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Index, level (1 or 2) and title of each heading outside fenced code."""
+    """Yield index, level (1 or 2) and title of each heading outside fenced code."""
     fenced, _ = _fenced(lines)
     for index, (line, in_code) in enumerate(zip(lines, fenced, strict=True)):
         match = None if in_code else _HEADING.fullmatch(line)

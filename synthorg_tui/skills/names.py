@@ -1,4 +1,9 @@
-"""What a skill is called and how it says when to use it."""
+"""Names and descriptions of skills, made from a lesson's own words.
+
+Agents choose a skill by these two alone, and other programs check them: a name is a slug of at
+most 64 characters, a description one line of ASCII that begins "Use when". Both come from
+transcripts, so they are built from allowed characters and never passed through.
+"""
 
 import re
 import unicodedata
@@ -36,17 +41,17 @@ _FOLDED = str.maketrans(
         ">": " ",
     }
 )
-_MIN_TOLD = 40
-"""Room, in characters, below which the discovery isn't begun."""
+_MIN_DISCOVERY = 40
+"""Characters: with less room left than this the discovery is left out."""
 
 
 def is_name(name: str) -> bool:
-    """Whether a skill of ours may be called so."""
+    """Whether a name is one that this program writes: lower-case words and single hyphens."""
     return len(name) <= MAX_NAME and NAME.fullmatch(name) is not None
 
 
 def skill_name(discovery: str, taken: Collection[str] = ()) -> str:
-    """A name made of the words of a discovery, of at most 64 characters, none of ``taken``."""
+    """Make a name from the words of a discovery: at most 64 characters, and not in ``taken``."""
     words = re.sub(r"[^a-z0-9]+", "-", _ascii(discovery).lower().replace("'", "")).strip("-")
     if words in _RESERVED:
         words = f"{_FALLBACK}-{words}"
@@ -60,23 +65,23 @@ def skill_name(discovery: str, taken: Collection[str] = ()) -> str:
     return name
 
 
-def describe(told: str, condition: str) -> str:
-    """What a skill is for, as agents are told it: "Use when ..." in plain ASCII.
+def describe(discovery: str, condition: str) -> str:
+    """Make the description that agents choose a skill by: "Use when ..." in plain ASCII.
 
     At most 200 characters, on one line, and without angle brackets. The condition comes first;
-    what is ``told`` of the skill besides follows where there is room.
+    the ``discovery`` follows where there is room.
     """
     when = _line(_WHEN.sub("", condition, count=1)).rstrip(".;:, ") or _NO_CONDITION
     text = _cut(USE_WHEN + _lower_first(when), MAX_DESCRIPTION)
-    told = _line(told)
+    discovery = _line(discovery)
     room = MAX_DESCRIPTION - len(text) - len(". ")
-    if not told or room < min(len(told), _MIN_TOLD) or text.endswith("..."):
+    if not discovery or room < min(len(discovery), _MIN_DISCOVERY) or text.endswith("..."):
         return text
-    return f"{text}. {_cut(told, room)}"
+    return f"{text}. {_cut(discovery, room)}"
 
 
 def clean_description(description: str) -> str:
-    """A description made fit to be written: one line of ASCII that says when."""
+    """Normalise a description: one line of ASCII that begins with "Use when"."""
     text = _line(description)
     if text.startswith(USE_WHEN) and len(text) <= MAX_DESCRIPTION:
         return text
@@ -89,10 +94,10 @@ def _ascii(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    """The text on one line, without anything that isn't printable ASCII; ``<name>`` is NAME."""
-    text = _BOUND.sub(lambda found: _BOUNDS[found[1]], text)  # else the opposite may be left
+    """Reduce a text to one line of printable ASCII; ``<name>`` becomes NAME."""
+    text = _BOUND.sub(lambda match: _BOUNDS[match[1]], text)  # else the opposite may be left
     spaced = _PLACEHOLDER.sub(
-        lambda found: found[1].upper(), re.sub(r"[\s\x00-\x1f\x7f]+", " ", text)
+        lambda match: match[1].upper(), re.sub(r"[\s\x00-\x1f\x7f]+", " ", text)
     )
     return " ".join(re.sub(r"[<>\x00-\x1f\x7f]", " ", _ascii(spaced)).split())
 
@@ -106,14 +111,14 @@ def _lower_first(text: str) -> str:
 def _cut(text: str, room: int) -> str:
     if len(text) <= room:
         return text
-    kept = text[: room - 3]
-    at_word = kept.rpartition(" ")[0]
-    return (at_word if len(at_word) > room // 2 else kept).rstrip(" .,;:") + "..."
+    cut = text[: room - 3]
+    at_word = cut.rpartition(" ")[0]
+    return (at_word if len(at_word) > room // 2 else cut).rstrip(" .,;:") + "..."
 
 
 def _cut_name(words: str, room: int) -> str:
     if len(words) <= room:
         return words
-    kept = words[: room + 1]
-    at_word = kept.rpartition("-")[0]
+    cut = words[: room + 1]
+    at_word = cut.rpartition("-")[0]
     return (at_word if len(at_word) > room // 2 else words[:room]).strip("-")

@@ -1,4 +1,8 @@
-"""A skill as the bytes of its SKILL.md: the same document always gives the same bytes."""
+"""A skill document as the bytes of its SKILL.md.
+
+The same document gives the same bytes on every machine, since approvals, versions and the check for
+edits on disk compare hashes. Reading the bytes back (``validate.parse``) gives the same document.
+"""
 
 import dataclasses
 import re
@@ -19,7 +23,7 @@ _MAX_KEY = 64
 
 
 def render(document: SkillDocument) -> str:
-    """The text of the SKILL.md, ended by a newline.
+    """Render the text of the SKILL.md, ended by a newline.
 
     ``parse`` gives back ``clean_document(document)``, which is the document itself when it was
     made by ``clean_document``.
@@ -46,7 +50,7 @@ def render(document: SkillDocument) -> str:
 
 
 def clean_document(document: SkillDocument) -> SkillDocument:
-    """The document as it can be written: nothing of it is lost when it is read again.
+    """Normalise a document so that rendering and reading it again loses nothing.
 
     The texts of our sections are kept to the letter. The name becomes a slug, the description one
     line of ASCII that begins "Use when", keys of metadata plain words; empty steps and evidence
@@ -59,7 +63,7 @@ def clean_document(document: SkillDocument) -> SkillDocument:
         action=_whole(document.action),
         rationale=_whole(document.rationale),
         steps=tuple(_whole(step) for step in document.steps if step),
-        evidence=tuple(_whole(each) for each in document.evidence if each),
+        evidence=tuple(_whole(reference) for reference in document.evidence if reference),
         rest=_clean_markdown(document.body),
     )
     if body.has_sections and body.rest:
@@ -78,7 +82,7 @@ def clean_document(document: SkillDocument) -> SkillDocument:
 
 
 def body_of(document: SkillDocument) -> Body:
-    """The part of a document that stands below the front matter."""
+    """Return the sections of a document, which stand below the front matter."""
     return Body(
         heading=document.heading,
         condition=document.condition,
@@ -91,7 +95,7 @@ def body_of(document: SkillDocument) -> Body:
 
 
 def with_body(document: SkillDocument, body: Body) -> SkillDocument:
-    """The document with another body."""
+    """Return the document with another body."""
     return dataclasses.replace(
         document,
         heading=body.heading,
@@ -105,7 +109,7 @@ def with_body(document: SkillDocument, body: Body) -> SkillDocument:
 
 
 def quoted(text: str) -> str:
-    """A YAML string in double quotes: one line of ASCII in which no ``---`` occurs."""
+    """Quote a text as a YAML string: one line of ASCII in which no ``---`` occurs."""
     return '"' + _UNPLAIN.sub(_escape, text) + '"'
 
 
@@ -138,7 +142,7 @@ def _clean_markdown(text: str) -> str:
 
 
 def _settled(body: Body) -> Body:
-    """The body as it is read again: headings of ours in its further text become sections."""
+    """Return the body as a reader splits it: known headings in further text become sections."""
     read = parse_body(render_body(body))
     while read != body:
         body, read = read, parse_body(render_body(read))

@@ -1,6 +1,8 @@
-"""The rules of the Agent Skills format, and what strict validators refuse.
+"""Turns the text of a SKILL.md into a document and lists everything that is wrong with it.
 
-A SKILL.md as a document, with everything that is wrong with it.
+The rules are those of the Agent Skills format, read leniently: what this program can use is a
+warning, what nobody can use an error, each with its line and a remedy. Nothing is raised here:
+one bad file in a folder must not hide the others.
 """
 
 import re
@@ -142,7 +144,7 @@ def parse(text: str, *, name: str) -> tuple[SkillDocument | None, tuple[Finding,
     if parts.front is not None:
         findings += check_fields(parts.front, folder=name)
     findings = _in_order(findings)
-    if parts.front is None or any(each.severity is Severity.ERROR for each in findings):
+    if parts.front is None or any(finding.severity is Severity.ERROR for finding in findings):
         return None, tuple(findings)
     front = parts.front
     document = SkillDocument(
@@ -158,8 +160,8 @@ def parse(text: str, *, name: str) -> tuple[SkillDocument | None, tuple[Finding,
 
 def _in_order(findings: list[Finding]) -> list[Finding]:
     if len(findings) > _MAX_FINDINGS:
-        findings.sort(key=lambda each: (each.severity is not Severity.ERROR, each.line))
+        findings.sort(key=lambda finding: (finding.severity is not Severity.ERROR, finding.line))
         last = findings[_MAX_FINDINGS - 1]
         more = Finding(last.line, last.severity, "and there is more", "Mend the rest first.")
         findings = [*findings[: _MAX_FINDINGS - 1], more]
-    return sorted(findings, key=lambda each: each.line)
+    return sorted(findings, key=lambda finding: finding.line)

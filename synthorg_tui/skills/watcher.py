@@ -1,4 +1,9 @@
-"""Tells what changes in the roots of a library, once it has come to rest."""
+"""Watches the roots of a library and reports changes once the files are at rest.
+
+Editors write a file in several steps, and a checkout touches hundreds. So a notification only means
+"look soon"; what changed is found by comparing two scans. Deciding what a change means is
+``curation``'s.
+"""
 
 import asyncio
 import logging
@@ -12,19 +17,19 @@ from synthorg_tui.skills.library import SkillLibrary, Survey
 
 DEBOUNCE_MS: Final = 200
 LOOK_ANYWAY_MS: Final = 5_000
-"""How often to look without having been told to: a folder may be new, or a message lost."""
+"""Scan at least this often: a folder may be new, or a notification lost."""
 SOON_MS: Final = 400
-"""When to look after the watched folders changed: what happened meanwhile went untold."""
+"""Scan this soon after the set of watched folders changed: notifications were missed."""
 QUIET_SECONDS: Final = 0.25
-"""A file that wasn't touched for so long has been saved whole."""
+"""Seconds without a change after which a file counts as saved whole."""
 MAX_UNREST_SECONDS: Final = 3.0
-"""After that changes are told although more are coming."""
+"""Seconds after which changes are reported even while more arrive."""
 
 _LOG: Final = logging.getLogger(__name__)
 
 
 class SkillWatcher:
-    """Watches the roots of a library and compares what is there with what was."""
+    """Compares scans of a library, prompted by notifications of the file system."""
 
     def __init__(self, library: SkillLibrary) -> None:
         self._library = library
@@ -32,7 +37,7 @@ class SkillWatcher:
     async def changes(
         self, stop: asyncio.Event, *, since: Sequence[SkillFile] | None = None
     ) -> AsyncGenerator[tuple[SkillChange, ...]]:
-        """What changed, as often as it does, until ``stop`` is set.
+        """Yield the changes of each scan that found any, until ``stop`` is set.
 
         Many changes in quick succession come together, with the states before the first and
         after the last of them. A root that can't be read for a while has no changes.
@@ -68,7 +73,7 @@ class SkillWatcher:
         return survey
 
     async def _wake_ups(self, stop: asyncio.Event) -> AsyncGenerator[None]:
-        """When there may be something to see: at once, when told, and now and then."""
+        """Yield whenever a scan is due: at once, after a notification, and at intervals."""
         yield
         while not stop.is_set():
             watched = await asyncio.to_thread(self._watched)
@@ -87,7 +92,7 @@ class SkillWatcher:
                 yield
 
     def _watched(self) -> tuple[tuple[Path, int], ...]:
-        """The roots and the folders in them, each with its inode; none behind a link."""
+        """Map the roots and the folders in them to their inodes; links are left out."""
         found = []
         for root in self._library.roots:
             try:
@@ -136,7 +141,7 @@ async def _pause(stop: asyncio.Event, milliseconds: int) -> None:
 
 
 def _kept(known: Sequence[SkillFile], survey: Survey) -> tuple[SkillFile, ...]:
-    """The files of a survey; of a root that can't be read, those that were known."""
+    """Collect the files of a survey; of an unreadable root those of the scan before."""
     lost = {state.root for state in survey.roots if not state.is_read}
     found = {file.path.parent for file in survey.files}
     kept = [file for file in known if file.root in lost and file.path.parent not in found]

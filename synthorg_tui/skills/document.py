@@ -58,6 +58,7 @@ class RootScope(StrEnum):
     PROJECT = "project"
     USER = "user"
     OWN = "own"
+    SHIPPED = "shipped"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ the store has of these skills, and what a person decided about them, is known in
 """
 
 import dataclasses
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
+import synthorg_tui
 from synthorg_tui.core.files import opened_folder
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.skills import SkillsConfig, disk
@@ -53,9 +55,17 @@ class Survey:
 
 
 def skill_roots(
-    config: SkillsConfig, *, own: Path, projects: Sequence[Path] = (), home: Path | None = None
+    config: SkillsConfig,
+    *,
+    own: Path,
+    projects: Sequence[Path] = (),
+    shipped: Sequence[Path] = (),
+    home: Path | None = None,
 ) -> tuple[SkillRoot, ...]:
-    """List the roots in order of precedence: projects', the user's, our own; each folder once."""
+    """List the roots in order of precedence, each folder once.
+
+    First those of projects, then the user's, then our own, then the skills that the program ships.
+    """
     candidates = [
         *(
             SkillRoot(project / folder, RootScope.PROJECT, project)
@@ -64,11 +74,20 @@ def skill_roots(
         ),
         *(SkillRoot(_expand(folder, home), RootScope.USER) for folder in config.user_roots),
         SkillRoot(own, RootScope.OWN),
+        *(SkillRoot(folder, RootScope.SHIPPED) for folder in shipped),
     ]
     unique: dict[Path, SkillRoot] = {}
     for root in candidates:
         unique.setdefault(root.path.resolve(), root)
     return tuple(unique.values())
+
+
+def shipped_folders() -> tuple[Path, ...]:
+    """Find the skills that the program ships: in its checkout, or where it was installed to."""
+    checkout = Path(synthorg_tui.__file__).resolve().parent.parent
+    if (checkout / "pyproject.toml").is_file():
+        return (checkout / "skills",)
+    return (Path(sys.prefix) / "share" / "synthorg-tui" / "skills",)
 
 
 def read_skill(root: SkillRoot, name: str) -> SkillFile | None:

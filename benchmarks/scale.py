@@ -145,15 +145,15 @@ async def importing(backend: LocalMemoryBackend) -> list[Row]:
 
 async def browsing(backend: LocalMemoryBackend) -> list[Row]:
     """The time to scroll and to filter the list, from its newest to its oldest memories."""
-    total = (await backend.browse(BrowseFilter(), limit=1)).total
+    total = (await backend.admin.browse(BrowseFilter(), limit=1)).total
     pages = await milliseconds(
-        20, lambda n: backend.browse(BrowseFilter(), offset=n * max(1, total - 300) // 20)
+        20, lambda n: backend.admin.browse(BrowseFilter(), offset=n * max(1, total - 300) // 20)
     )
     words = vocabulary()
     filtered = await milliseconds(
-        20, lambda n: backend.browse(BrowseFilter(words=(words[100 + n],)))
+        20, lambda n: backend.admin.browse(BrowseFilter(words=(words[100 + n],)))
     )
-    counts = await milliseconds(10, lambda _: backend.facets())
+    counts = await milliseconds(10, lambda _: backend.admin.facets())
     return [
         Row(name, max(durations), "ms", Limit("<=", 100))
         for name, durations in (
@@ -184,8 +184,8 @@ async def reopen(data_dir: Path) -> None:
         await backend.retrieve(AGENT, MemoryQuery(text=asked[0], limit=20))
         seconds = time.perf_counter() - started
         for question in asked[1:]:
-            await backend.find(MemoryQuery(text=question, limit=20))
-        await backend.browse(BrowseFilter())
+            await backend.admin.find(MemoryQuery(text=question, limit=20))
+        await backend.admin.browse(BrowseFilter())
         megabytes = resident_megabytes()
     print(json.dumps({"seconds": seconds, "megabytes": megabytes}))
 

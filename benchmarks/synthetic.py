@@ -16,6 +16,7 @@ from synthorg_tui.memory.extensions import BrowseFilter, MemoryDraft
 from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.memory.store.core import Core
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.providers.embedding.config import MiniLMConfig
@@ -65,11 +66,12 @@ def real_embedder() -> Embedder:
 @asynccontextmanager
 async def opened(data_dir: Path, embedder: Embedder) -> AsyncIterator[LocalMemoryBackend]:
     """The store in a directory, wired as the engine wires it."""
-    backend = LocalMemoryBackend(
+    core = Core(
         database=Database.in_dir(data_dir),
         index=EdgeIndex(data_dir / INDEX_DIR),
         embedder=embedder,
     )
+    backend = LocalMemoryBackend(core)
     await backend.connect()
     try:
         yield backend
@@ -122,9 +124,9 @@ async def fill(backend: LocalMemoryBackend, count: int) -> None:
 async def ensure_filled(data_dir: Path, count: int) -> int:
     """Fill a store that has no memories yet; returns how many it has."""
     async with opened(data_dir, SyntheticVectors(real_embedder())) as backend:
-        if not (await backend.facets()).agents:
+        if not (await backend.admin.facets()).agents:
             await fill(backend, count)
-        return (await backend.browse(BrowseFilter(), limit=1)).total
+        return (await backend.admin.browse(BrowseFilter(), limit=1)).total
 
 
 def main() -> None:

@@ -42,7 +42,6 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.memory.store.maintenance import Maintenance
-    from synthorg_tui.memory.store.reader import StoreReader
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.persistence.usage import DuckDBUsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
@@ -169,14 +168,9 @@ class Engine:
             yield engine
 
     @property
-    def reader(self) -> "StoreReader":
-        """Looks through the memories of all agents without their models."""
-        return self._local().reader
-
-    @property
     def desk(self) -> "MemoryAdmin":
         """What a person does with the memories of all agents."""
-        return self._local()
+        return self._local().admin
 
     @cached_property
     def model(self) -> "CompletionProvider | None":
@@ -338,7 +332,7 @@ class Engine:
             database=self._database,
             queue=self.approvals,
             ledger=self.ledger,
-            store=self._local(),
+            store=self._local().admin,
             shelf=self.skill_library,
             own_root=self._own_skills,
             agents=lambda: self.settings.agents,

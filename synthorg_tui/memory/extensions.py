@@ -94,9 +94,16 @@ class MemoryAdmin(Protocol):
     """What a person does with the memories of all agents."""
 
     async def find(
-        self, query: MemoryQuery, *, agents: frozenset[str] | None = None
+        self,
+        query: MemoryQuery,
+        *,
+        agents: frozenset[str] | None = None,
+        without: tuple[str, ...] = (),
     ) -> FoundMemories:
-        """Hybrid search over the named agents, or all; ``query.text`` is required."""
+        """Hybrid search over the named agents, or all; ``query.text`` is required.
+
+        Memories whose content has one of the words ``without`` are left out before the limit.
+        """
         ...
 
     async def browse(

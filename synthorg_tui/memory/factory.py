@@ -13,7 +13,7 @@ from synthorg_tui.memory.errors import MemoryConfigError
 from synthorg_tui.memory.index.protocol import VectorIndex
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
-from synthorg_tui.memory.store.core import StorePolicy, UniformPolicy
+from synthorg_tui.memory.store.core import Core, StorePolicy, UniformPolicy
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.providers.embedding.config import MiniLMConfig
@@ -121,13 +121,14 @@ def _inmemory(config: CompanyMemoryConfig, context: BackendContext) -> MemoryBac
 def _local(config: CompanyMemoryConfig, context: BackendContext) -> MemoryBackend:
     data_dir = context.data_dir or Path(config.storage.data_dir)
     ensure_private_dir(data_dir)
-    return LocalMemoryBackend(
+    core = Core(
         database=context.database or Database.in_dir(data_dir),
         index=context.index or create_vector_index(config.storage, data_dir),
         embedder=context.embedder or _bundled_embedder(config),
         clock=context.clock,
         policy=context.policy or _uniform_policy(config),
     )
+    return LocalMemoryBackend(core)
 
 
 def _composite(

@@ -3,10 +3,17 @@
 from typing import Protocol, runtime_checkable
 
 from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.errors import MemoryError
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest
 
 SHARED_OWNER = "__synthorg_shared__"
 """Reserved owner of shared memories; no agent may use it as its id."""
+
+
+def require_agent_id(agent_id: str, kind: type[MemoryError]) -> None:
+    """Raise ``kind`` for the owner id that no agent may use."""
+    if agent_id == SHARED_OWNER:
+        raise kind(f"{SHARED_OWNER} is reserved for shared memories and can't be an agent's id")
 
 
 @runtime_checkable

@@ -177,7 +177,7 @@ class EngineDesk(StoreShelf):
     """The desk port over an open engine."""
 
     def __init__(self, engine: "Engine") -> None:
-        super().__init__(lambda: engine.reader)
+        super().__init__(lambda: engine.desk)
         self._engine = engine
         self.digests = EngineDigests(engine)
 
@@ -221,9 +221,9 @@ class EngineDesk(StoreShelf):
             since=what.since,
             limit=limit,
         )
-        result = await self._engine.desk.find(query, agents=frozenset(what.agents) or None)
-        rows = tuple(map(memory_row, result.hits))
-        return Hits(tuple(row for row in rows if not _excluded(row, what)), result.degraded)
+        agents = frozenset(what.agents) or None
+        result = await self._engine.desk.find(query, agents=agents, without=what.without)
+        return Hits(tuple(map(memory_row, result.hits)), result.degraded)
 
     async def add(self, draft: Draft) -> str:
         """Keep a new memory and return its id."""
@@ -321,11 +321,6 @@ class EngineDesk(StoreShelf):
             if not folder.is_dir():
                 raise DomainError("This installation carries no sample.")
             return _outcome(await self._engine.imports.run([folder]))
-
-
-def _excluded(row: MemoryRow, what: Criteria) -> bool:
-    content = row.content.lower()
-    return any(word.lower() in content for word in what.without)
 
 
 def _outcome(report: "ImportReport") -> ImportOutcome:

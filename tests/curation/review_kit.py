@@ -95,7 +95,7 @@ class Office:
 
     async def memories(self) -> tuple[ListedMemory, ...]:
         """Every live memory, by id."""
-        page = await self.backend.browse(BrowseFilter())
+        page = await self.backend.admin.browse(BrowseFilter())
         return tuple(sorted(page.entries, key=lambda entry: entry.id))
 
     async def state(self) -> dict[str, object]:
@@ -142,7 +142,7 @@ async def office(
             database=database,
             queue=queue,
             ledger=ledger,
-            store=backend,
+            store=backend.admin,
             shelf=shelf,
             own_root=data_dir / OWN,
             agents=lambda: agents,

@@ -238,7 +238,7 @@ async def test_files_edited_here_and_on_disk_are_a_conflict_with_both_texts(
     async with office(tmp_path) as desk:
         await accept(desk)
         (memory,) = await desk.memories()
-        await desk.backend.edit(memory.id, MemoryEdit(content="edited here"), actor="person")
+        await desk.backend.admin.edit(memory.id, MemoryEdit(content="edited here"), actor="person")
         path.write_text(EDITED)
         await sync(desk)
         item_id, change = await only_change(desk)

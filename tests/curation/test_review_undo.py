@@ -297,7 +297,7 @@ async def test_a_memory_that_was_purged_meanwhile_stays_gone(tmp_path: Path) -> 
         memory_id = await desk.approve(await desk.propose(lesson()))
         (record,) = await desk.ledger.active()
         await desk.desk.retire(record.path, PERSON)
-        await desk.backend.purge([memory_id], actor="person")
+        await desk.backend.admin.purge([memory_id], actor="person")
         await desk.desk.undo(PERSON)
         assert await desk.memories() == ()
         assert Path(record.path).exists()
@@ -364,7 +364,7 @@ async def test_many_decisions_are_undone_to_the_first_state(tmp_path: Path) -> N
             now = await desk.state()
             assert without_items(now) == without_items(state)
         assert await desk.desk.undo(PERSON) is None
-        assert (await desk.backend.browse(BrowseFilter())).total == 0
+        assert (await desk.backend.admin.browse(BrowseFilter())).total == 0
 
 
 def without_items(state: dict[str, object]) -> dict[str, object]:

@@ -146,7 +146,7 @@ async def test_a_superseded_memory_that_changed_behind_the_screen_is_shown_anew(
         old = await desk.approve(await desk.propose(lesson()))
         item_id = await desk.propose(lesson("other", discovery="Name it.", supersedes=(old,)))
         shown = (await desk.desk.review(item_id)).shown
-        await desk.backend.edit(old, MemoryEdit(content="corrected by hand"), actor="person")
+        await desk.backend.admin.edit(old, MemoryEdit(content="corrected by hand"), actor="person")
         with pytest.raises(ReviewChangedError) as refused:
             await desk.desk.approve(item_id, shown=shown, person=PERSON)
     assert [each.content for each in refused.value.review.replaces] == ["corrected by hand"]

@@ -33,7 +33,7 @@ class Desk:
     imports: ImportService
 
     async def all(self) -> tuple[ListedMemory, ...]:
-        return (await self.backend.browse(BrowseFilter())).entries
+        return (await self.backend.admin.browse(BrowseFilter())).entries
 
 
 @asynccontextmanager
@@ -154,10 +154,10 @@ async def test_the_memory_about_a_missing_upstream_is_found_first(
 ) -> None:
     async with desk(tmp_path, real_model=True) as open_desk:
         await open_desk.imports.run([transcripts])
-        found = await open_desk.backend.find(
+        found = await open_desk.backend.admin.find(
             MemoryQuery(text="push a branch that has no upstream", limit=3)
         )
-        nothing = await open_desk.backend.find(MemoryQuery(text="recipe for banana bread"))
+        nothing = await open_desk.backend.admin.find(MemoryQuery(text="recipe for banana bread"))
     assert any("has no upstream branch" in hit.content for hit in found.hits)
     assert "--set-upstream" in found.hits[0].content
     assert nothing.hits == ()

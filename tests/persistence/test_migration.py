@@ -60,7 +60,7 @@ async def column(database: Database, name: str) -> dict[str, object]:
 async def test_memories_of_version_1_are_kept(tmp_path: Path) -> None:
     ids = make_store_of_version_1(tmp_path)
     async with opened(tmp_path) as backend:
-        page = await backend.browse(BrowseFilter())
+        page = await backend.admin.browse(BrowseFilter())
         assert {e.content: (e.id, e.tags) for e in page.entries} == {
             content: (ids[content], tags) for content, tags in TAGS.items()
         }
@@ -92,10 +92,12 @@ async def test_a_migrated_store_can_be_written_edited_and_opened_again(tmp_path:
         outcome = await backend.store_many(AGENT, [draft("one"), draft("two")], actor="me")
         assert len(outcome.added) == 2
         change = MemoryEdit(sensitivity=Sensitivity.PUBLIC)
-        await backend.edit(ids["a secret"], change, actor="me")
-        await backend.purge([ids["for everybody"]], actor="me")  # writes the file anew on closing
+        await backend.admin.edit(ids["a secret"], change, actor="me")
+        await backend.admin.purge(
+            [ids["for everybody"]], actor="me"
+        )  # writes the file anew on closing
     async with opened(tmp_path, embedder=HashEmbedder()) as backend:
-        assert (await backend.browse(BrowseFilter())).total == len(TAGS) + 1
+        assert (await backend.admin.browse(BrowseFilter())).total == len(TAGS) + 1
         levels = await column(backend.core.database, "sensitivity")
         assert levels["a secret"] == "public"
         assert levels["one"] == "private"

@@ -31,6 +31,12 @@ class CompositeBackend:
         MemoryConfigError: A route or the default names no child.
     """
 
+    backend_name: NotBlankStr = "composite"
+    supports_graph = False
+    """Relations can't span children."""
+    supports_shared_access = False
+    """It publishes nothing itself."""
+
     def __init__(
         self,
         children: Mapping[str, MemoryBackend],
@@ -75,11 +81,6 @@ class CompositeBackend:
     def is_connected(self) -> bool:
         """Whether every child is connected."""
         return all(child.is_connected for child in self._children.values())
-
-    @property
-    def backend_name(self) -> NotBlankStr:
-        """``composite``."""
-        return "composite"
 
     async def store(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
         """Keep a memory where its namespace is routed to."""
@@ -130,11 +131,6 @@ class CompositeBackend:
         return frozenset(MemoryCategory).intersection(*supported)
 
     @property
-    def supports_graph(self) -> bool:
-        """No: relations can't span children."""
-        return False
-
-    @property
     def supports_temporal(self) -> bool:
         """Whether every child does."""
         return all(child.supports_temporal for child in self._capabilities())
@@ -143,11 +139,6 @@ class CompositeBackend:
     def supports_vector_search(self) -> bool:
         """Whether any child does."""
         return any(child.supports_vector_search for child in self._capabilities())
-
-    @property
-    def supports_shared_access(self) -> bool:
-        """No: it publishes nothing itself."""
-        return False
 
     @property
     def max_memories_per_agent(self) -> int | None:

@@ -1,6 +1,7 @@
 """Memories that live as long as the process: for trying things out and for tests.
 
-The orders in which backends return memories, total so that paging and tests can rely on them.
+Also the orders in which backends return memories; they are total, so that paging and tests can
+rely on them.
 """
 
 import uuid
@@ -14,12 +15,11 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.errors import (
     MemoryConnectionError,
-    MemoryError,
     MemoryRetrievalError,
     MemoryStoreError,
 )
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest
-from synthorg_tui.memory.shared import SHARED_OWNER
+from synthorg_tui.memory.shared import require_agent_id
 
 DEFAULT_MAX_MEMORIES = 10_000
 
@@ -34,6 +34,13 @@ class InMemoryBackend:
         max_memories_per_agent: Live memories after which ``store`` is refused.
         clock: Decides creation times and what has expired.
     """
+
+    backend_name: NotBlankStr = "inmemory"
+    supported_categories = frozenset(MemoryCategory)
+    supports_graph = False
+    supports_temporal = True
+    supports_vector_search = False
+    supports_shared_access = False
 
     def __init__(
         self,
@@ -63,15 +70,10 @@ class InMemoryBackend:
         """Whether ``connect`` has been called and ``disconnect`` not since."""
         return self._connected
 
-    @property
-    def backend_name(self) -> NotBlankStr:
-        """``inmemory``."""
-        return "inmemory"
-
     async def store(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
         """Keep a memory; raises ``MemoryStoreError`` when the agent has as many as it may."""
         self._require_connection()
-        _refuse_reserved(agent_id, MemoryStoreError)
+        require_agent_id(agent_id, MemoryStoreError)
         now = self._clock.now()
         self._prune(now)
         memories = self._agents.setdefault(agent_id, {})
@@ -96,7 +98,7 @@ class InMemoryBackend:
     async def delete(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
         """Remove an own memory; raises ``MemoryStoreError`` for another agent's."""
         self._require_connection()
-        _refuse_reserved(agent_id, MemoryStoreError)
+        require_agent_id(agent_id, MemoryStoreError)
         self._prune(self._clock.now())
         if any(memory_id in kept for owner, kept in self._agents.items() if owner != agent_id):
             raise MemoryStoreError(f"memory {memory_id} belongs to another agent")
@@ -108,38 +110,13 @@ class InMemoryBackend:
         return sum(category is None or entry.category is category for entry in live)
 
     @property
-    def supported_categories(self) -> frozenset[MemoryCategory]:
-        """All of them."""
-        return frozenset(MemoryCategory)
-
-    @property
-    def supports_graph(self) -> bool:
-        """No."""
-        return False
-
-    @property
-    def supports_temporal(self) -> bool:
-        """Yes."""
-        return True
-
-    @property
-    def supports_vector_search(self) -> bool:
-        """No: texts are compared by their letters."""
-        return False
-
-    @property
-    def supports_shared_access(self) -> bool:
-        """No."""
-        return False
-
-    @property
     def max_memories_per_agent(self) -> int | None:
         """Live memories an agent may have."""
         return self._max
 
     def _live(self, agent_id: str) -> list[MemoryEntry]:
         self._require_connection()
-        _refuse_reserved(agent_id, MemoryRetrievalError)
+        require_agent_id(agent_id, MemoryRetrievalError)
         now = self._clock.now()
         return [e for e in self._agents.get(agent_id, {}).values() if not _expired(e, now)]
 
@@ -151,11 +128,6 @@ class InMemoryBackend:
     def _require_connection(self) -> None:
         if not self._connected:
             raise MemoryConnectionError("the inmemory backend is not connected")
-
-
-def _refuse_reserved(agent_id: str, kind: type[MemoryError]) -> None:
-    if agent_id == SHARED_OWNER:
-        raise kind(f"{SHARED_OWNER} is reserved for shared memories and can't be an agent's id")
 
 
 def _entry(agent_id: str, request: MemoryStoreRequest, now: datetime) -> MemoryEntry:

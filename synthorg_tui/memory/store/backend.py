@@ -1,247 +1,263 @@
-"""The local backend: everything a program and the person at the desk do with memories."""
+"""The local backend: the memories of agents in DuckDB, found through a vector index.
 
-from collections.abc import Callable, Sequence
+What agents' programs do with memories, from everywhere or from inside a session and a project.
+What only a person may do, such as reading the memories of all agents, is in ``admin`` and must not
+move here: a view of the store is handed to agents.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.core.clock import Clock, SystemClock
+from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.errors import (
-    MemoryNotFoundError,
+    MemoryConnectionError,
+    MemoryError,
     MemoryRetrievalError,
     MemoryStoreError,
     translate_errors,
 )
-from synthorg_tui.memory.index.protocol import VectorIndex, Visibility
-from synthorg_tui.memory.models import BatchOutcome, MemoryDraft, MemoryQuery
-from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES, retagged, tags_with
+from synthorg_tui.memory.index.protocol import Visibility
+from synthorg_tui.memory.models import (
+    BatchOutcome,
+    MemoryDraft,
+    MemoryEntry,
+    MemoryQuery,
+    MemoryStoreRequest,
+)
+from synthorg_tui.memory.retrieval.hits import SearchResult
+from synthorg_tui.memory.shared import require_agent_id
 from synthorg_tui.memory.store import queries
-from synthorg_tui.memory.store.core import (
-    Core,
-    StorePolicy,
-    UniformPolicy,
-    require_agent_id,
-)
-from synthorg_tui.memory.store.rows import (
-    LISTED,
-    StoredMemory,
-    canonical_project,
-    content_hash,
-    listed,
-    with_tags,
-)
-from synthorg_tui.memory.store.scoped import ScopedMemory
-from synthorg_tui.memory.store.search import SearchScope
-from synthorg_tui.persistence.database import Database
-from synthorg_tui.providers.embedding.protocol import Embedder
+from synthorg_tui.memory.store.core import Core, entry_of
+from synthorg_tui.memory.store.queries import WhereClause
+from synthorg_tui.memory.store.rows import LISTED, StoredMemory, canonical_project, content_hash
+from synthorg_tui.memory.store.search import Search, SearchScope
 
-if TYPE_CHECKING:  # loaded by those who use it; searching needs none of it
-    from duckdb import DuckDBPyConnection
-
-    from synthorg_tui.memory.extensions import (
-        BrowseFilter,
-        BundleOutcome,
-        Facets,
-        FoundMemories,
-        ListedMemory,
-        MemoryBundle,
-        MemoryEdit,
-        MemoryPage,
-        MemoryRevision,
-        SortOrder,
-    )
-    from synthorg_tui.memory.store.reader import StoreReader
+if TYPE_CHECKING:  # loaded when first used; searching needs none of it
+    from synthorg_tui.memory.digest.models import DigestSource
+    from synthorg_tui.memory.store.admin import StoreAdmin
+    from synthorg_tui.memory.store.writer import MemoryWriter
     from synthorg_tui.memory.store.writes import Changes
 
-T = TypeVar("T")
+ALL_CATEGORIES: Final = frozenset(MemoryCategory)
 
 
-class LocalMemoryBackend(ScopedMemory):
-    """Memories in DuckDB, found through a vector index that can be rebuilt at any time.
+class LocalMemoryBackend:
+    """Memory operations on the local store.
 
     It is ``MemoryBackend``, ``MemoryCapabilities``, ``SharedKnowledgeStore``, ``ContentLookup``,
-    ``SparseSearch``, ``BatchStore``, ``BundleStore`` and ``Desk``. Used directly it sees all
-    sessions and projects; ``scoped`` gives the view from inside one.
+    ``CandidateSource``, ``SparseSearch``, ``ScopedViews`` and ``BatchStore``. Opening and closing
+    act on the whole store, whichever view of it is asked.
 
     Args:
-        database: Where memories are kept; opened with the backend unless it is open already.
-        index: The projection; this backend then owns it.
-        embedder: Turns contents and queries into vectors.
-        clock: Decides creation times and what has expired.
-        policy: Levels, retention and the bound on an agent's memories.
+        core: The store; this backend opens and closes it.
+        visibility: The session and the project from whose inside the store is seen. ``None`` sees
+            those of all.
     """
 
-    def __init__(
-        self,
-        *,
-        database: Database,
-        index: VectorIndex,
-        embedder: Embedder,
-        clock: Clock | None = None,
-        policy: StorePolicy | None = None,
-    ) -> None:
-        core = Core(
-            database=database,
-            index=index,
-            embedder=embedder,
-            clock=clock or SystemClock(),
-            policy=policy or UniformPolicy(),
-        )
-        super().__init__(core, None)
+    backend_name: NotBlankStr = "local"
+    supported_categories = ALL_CATEGORIES
+    supports_graph = False
+    supports_temporal = True
+    supports_vector_search = True
+    supports_shared_access = True
+
+    def __init__(self, core: Core, visibility: Visibility | None = None) -> None:
         self.core = core
+        self._visibility = visibility
+        self._search = Search(core)
 
     @cached_property
-    def reader(self) -> "StoreReader":
-        """Looks through the memories of all agents."""
-        from synthorg_tui.memory.store.reader import StoreReader
+    def admin(self) -> "StoreAdmin":
+        """What a person does with the memories of all agents."""
+        from synthorg_tui.memory.store.admin import StoreAdmin
 
-        return StoreReader(self.core, self.core.clock)
+        return StoreAdmin(self.core)
 
-    def scoped(self, visibility: Visibility) -> ScopedMemory:
+    @cached_property
+    def _writer(self) -> "MemoryWriter":
+        from synthorg_tui.memory.store.writer import MemoryWriter
+
+        return MemoryWriter(self.core)
+
+    def scoped(self, visibility: Visibility) -> "LocalMemoryBackend":
         """What an agent in that session and project sees; what it stores belongs to them."""
         project = canonical_project(visibility.project)
-        return ScopedMemory(self.core, replace(visibility, project=project))
+        return LocalMemoryBackend(self.core, replace(visibility, project=project))
+
+    async def connect(self) -> None:
+        """Open the store and bring its index up to date; raises ``MemoryConnectionError``.
+
+        A damaged or locked database raises ``StoreCorruptError`` or ``StoreLockedError``.
+        """
+        with translate_errors(MemoryConnectionError, "connecting"):
+            await self.core.open()
+
+    async def disconnect(self) -> None:
+        """Close the store; closing a closed one does nothing."""
+        await self.core.close()
+
+    async def health_check(self) -> bool:
+        """Whether the database answers."""
+        return await self.core.answers()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the store is open."""
+        return self.core.is_open
+
+    @property
+    def max_memories_per_agent(self) -> int | None:
+        """The bound that the policy sets on an agent's private memories."""
+        return self.core.policy.max_memories_per_agent
+
+    async def store(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
+        """Store a memory; without an embedder it is stored too, and embedded later."""
+        with _for_agent(agent_id, MemoryStoreError, "storing"):
+            return await self._writer.store(agent_id, request, visibility=self._visibility)
 
     async def store_many(
         self, agent_id: NotBlankStr, drafts: Sequence[MemoryDraft], *, actor: str
     ) -> BatchOutcome:
         """Store a batch in one transaction, without repeating what is known by key or content."""
-        require_agent_id(agent_id, MemoryStoreError)
-        with translate_errors(MemoryStoreError, "storing"):
-            return await self._keeper.store_many(agent_id, drafts, actor=actor)
+        with _for_agent(agent_id, MemoryStoreError, "storing"):
+            return await self._writer.store_many(agent_id, drafts, actor=actor)
 
-    async def change_together(
-        self,
-        bundle: "MemoryBundle",
-        within: "Callable[[DuckDBPyConnection, BundleOutcome], T]",
-        *,
-        actor: str,
-    ) -> T:
-        """Memories that come and go in one transaction with what ``within`` writes."""
-        from synthorg_tui.memory.store.writer import change_together
+    async def retrieve(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
+        """The agent's own memories that match; the relevance is the fused score."""
+        with _for_agent(agent_id, MemoryRetrievalError, "retrieving"):
+            return await self._search.matching(query, self._own(agent_id))
 
-        for memory in bundle.add:
-            require_agent_id(memory.agent_id, MemoryStoreError)
-        with translate_errors(MemoryStoreError, "storing"):
-            return await change_together(self.core, self._keeper, bundle, within, actor=actor)
+    async def retrieve_sparse(
+        self, agent_id: NotBlankStr, query: MemoryQuery
+    ) -> tuple[MemoryEntry, ...]:
+        """The agent's own memories by BM25, best first."""
+        with _for_agent(agent_id, MemoryRetrievalError, "keyword search"):
+            return await self._search.sparse(query, self._own(agent_id))
 
-    async def find(
-        self, query: MemoryQuery, *, agents: frozenset[str] | None = None
-    ) -> "FoundMemories":
-        """Hybrid search over private and shared memories."""
-        with translate_errors(MemoryRetrievalError, "searching"):
-            return await self._search.hybrid(query, SearchScope(agents=agents))
+    async def candidates(
+        self, agent_id: NotBlankStr, query: MemoryQuery, *, include_shared: bool
+    ) -> SearchResult:
+        """All that a query brings up, own and shared, to be ranked and explained."""
+        shared = SearchScope(shared=True, exclude_agent=agent_id) if include_shared else None
+        with _for_agent(agent_id, MemoryRetrievalError, "retrieving"):
+            return await self._search.candidates(query, self._own(agent_id), shared)
 
-    async def browse(
-        self,
-        what: "BrowseFilter",
-        *,
-        sort: "SortOrder" = "newest",
-        offset: int = 0,
-        limit: int = 300,
-    ) -> "MemoryPage":
-        """A window on the memories that match; ties come by id."""
-        return await self.reader.page(what, sort=sort, offset=offset, limit=limit)
+    async def get(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> MemoryEntry | None:
+        """The agent's memory with this id; ``None`` for another's, a shared or an expired one."""
+        where = self._live(agent_id)
+        with _for_agent(agent_id, MemoryRetrievalError, "reading"):
+            rows = await self.core.read(lambda db: queries.of_ids(db, where, [memory_id], LISTED))
+        return entry_of(rows[0]) if rows else None
 
-    async def lookup(
-        self, id_start: NotBlankStr, *, deleted: bool = False, limit: int = 10
-    ) -> "tuple[ListedMemory, ...]":
-        """Memories of whichever agent, expired ones included, whose id starts so."""
-        where = queries.WhereClause() if deleted else queries.WhereClause(queries.LIVE)
-        where.add("starts_with(m.id::VARCHAR, ?)", id_start.lower())
-        with translate_errors(MemoryRetrievalError, "reading"):
-            rows = await self.core.read(
-                lambda db: queries.listing(db, where, LISTED, order="m.id", limit=limit)
-            )
-        return tuple(rows)
+    async def with_content(
+        self, agent_id: NotBlankStr, request: MemoryStoreRequest
+    ) -> NotBlankStr | None:
+        """An own memory that says the same, in the same category with at least the same tags."""
+        where = self._live(agent_id)
+        where.add("m.content_hash = ?", content_hash(request.content, self.core.salt))
+        where.add("m.category = ?", request.category.value)
+        where.add("list_has_all(m.tags, ?::VARCHAR[])", list(request.metadata.tags))
+        with _for_agent(agent_id, MemoryRetrievalError, "reading"):
+            return await self.core.read(lambda db: queries.first_id(db, where))
 
-    async def facets(self) -> "Facets":
-        """Live counts, agents with most memories first, categories in their own order."""
-        return await self.reader.facets()
+    async def delete(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
+        """Soft-delete an own memory.
 
-    async def edit(
-        self, memory_id: NotBlankStr, change: "MemoryEdit", *, actor: str
-    ) -> "ListedMemory":
-        """Change a live memory; what the same import brings later doesn't undo it."""
-        vector = None
-        with translate_errors(MemoryStoreError, "editing"):
-            if change.content is not None:
-                (vector,) = await self.core.embed([change.content])
-
-            def work(changes: "Changes") -> StoredMemory:
-                before = queries.row_by_id(changes.db, memory_id)
-                if before is None or before.deleted_at is not None:
-                    raise MemoryNotFoundError(f"there is no memory {memory_id}")
-                after = self._edited(before, change, changes)
-                if after == before:
-                    return before
-                return changes.edit(before, after, vector, actor=actor)
-
-            return listed(await self.core.change(work))
-
-    async def remove(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
-        """Soft-delete; it can be undone until purged."""
-        return await self._mark(memory_ids, deleted=True, actor=actor)
-
-    async def restore(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
-        """Undo soft deletes."""
-        return await self._mark(memory_ids, deleted=False, actor=actor)
-
-    async def purge(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
-        """Erase live and soft-deleted memories from rows, vectors, history and index.
-
-        The memories alone: what was made of them goes by ``Erasure``.
+        Raises ``MemoryStoreError`` for a shared memory and for another agent's.
         """
 
-        def work(changes: "Changes") -> int:
-            rows = queries.rows_by_id(changes.db, memory_ids)
-            if rows:
-                changes.purge(list(rows.values()), actor=actor)
-            return len(rows)
+        def check(row: StoredMemory) -> None:
+            if row.shared:
+                raise MemoryStoreError(f"memory {row.id} is shared: retract it instead")
+            if row.agent_id != agent_id:
+                raise MemoryStoreError(f"memory {row.id} belongs to another agent")
 
-        with translate_errors(MemoryStoreError, "purging"):
-            return await self.core.change(work)
+        with _for_agent(agent_id, MemoryStoreError, "deleting"):
+            return await self.core.change(lambda c: self._drop(c, agent_id, memory_id, check))
 
-    async def history(self, memory_id: NotBlankStr) -> "tuple[MemoryRevision, ...]":
-        """Every change, newest first; of a purged memory only who did what, and when."""
-        return await self.reader.history(memory_id)
+    async def count(self, agent_id: NotBlankStr, *, category: MemoryCategory | None = None) -> int:
+        """How many live memories of its own the agent has."""
+        where = self._live(agent_id)
+        if category is not None:
+            where.add("m.category = ?", category.value)
+        with _for_agent(agent_id, MemoryRetrievalError, "counting"):
+            return await self.core.read(lambda db: queries.total(db, where))
 
-    async def _mark(self, memory_ids: Sequence[str], *, deleted: bool, actor: str) -> int:
-        def work(changes: "Changes") -> int:
-            rows = queries.rows_by_id(changes.db, memory_ids).values()
-            concerned = [row for row in rows if (row.deleted_at is None) == deleted]
-            if concerned:
-                changes.mark(concerned, deleted=deleted, actor=actor)
-            return len(concerned)
+    def digest_items(self) -> "DigestSource":
+        """What a digest is made from, as seen from here."""
+        from synthorg_tui.memory.store.digest_source import LocalDigestSource
 
-        with translate_errors(MemoryStoreError, "deleting" if deleted else "restoring"):
-            return await self.core.change(work)
+        return LocalDigestSource(self.core, self._visibility)
 
-    def _edited(
-        self, before: StoredMemory, change: "MemoryEdit", changes: "Changes"
-    ) -> StoredMemory:
-        after = before
-        if change.content is not None:
-            digest = content_hash(change.content, self.core.salt)
-            after = after._replace(content=change.content, content_hash=digest)
-        if change.category is not None:
-            after = after._replace(category=change.category.value)
-        after = with_tags(after, _edited_tags(before, change))
-        if change.confidence is not None:
-            if not 0 <= change.confidence <= 1:
-                raise MemoryStoreError(f"confidence {change.confidence} must be from 0 to 1")
-            after = after._replace(confidence=change.confidence)
-        if after == before:
-            return before
-        if after.fact_key not in (None, before.fact_key) and after.category not in FACT_CATEGORIES:
-            raise MemoryStoreError(
-                f"{after.category} memories can't be facts",
-                remedy=f"Only {', '.join(sorted(FACT_CATEGORIES))} ones can.",
-            )
-        return after._replace(edited=True, updated_at=max(changes.now, before.created_at))
+    async def publish(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
+        """Share a memory with all agents, whatever their session and project."""
+        with _for_agent(agent_id, MemoryStoreError, "publishing"):
+            return await self._writer.store(agent_id, request, shared=True)
+
+    async def search_shared(
+        self, query: MemoryQuery, *, exclude_agent: NotBlankStr | None = None
+    ) -> tuple[MemoryEntry, ...]:
+        """Shared memories that match; ``exclude_agent`` applies before the limit."""
+        scope = SearchScope(shared=True, exclude_agent=exclude_agent)
+        with translate_errors(MemoryRetrievalError, "searching"):
+            return await self._search.matching(query, scope)
+
+    async def retract(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
+        """Withdraw an own publication; it can be restored like any deleted memory."""
+
+        def check(row: StoredMemory) -> None:
+            if not row.shared:
+                raise MemoryStoreError(f"memory {row.id} is private, not shared")
+            if row.agent_id != agent_id:
+                raise MemoryStoreError(f"memory {row.id} was published by another agent")
+
+        with _for_agent(agent_id, MemoryStoreError, "retracting"):
+            return await self.core.change(lambda c: self._drop(c, agent_id, memory_id, check))
+
+    def _drop(
+        self,
+        changes: "Changes",
+        agent_id: str,
+        memory_id: str,
+        check: Callable[[StoredMemory], None],
+    ) -> bool:
+        row = queries.row_by_id(changes.db, memory_id)
+        if row is None or row.deleted_at is not None:
+            return False
+        check(row)
+        if not row.shared and not _sees(self._visibility, row):
+            return False
+        changes.mark([row], deleted=True, actor=agent_id)
+        return True
+
+    def _own(self, agent_id: str) -> SearchScope:
+        agents = frozenset({agent_id})
+        return SearchScope(agents=agents, shared=False, visibility=self._visibility)
+
+    def _live(self, agent_id: str) -> WhereClause:
+        return queries.live_where(
+            now=self.core.clock.now(),
+            agent=agent_id,
+            shared=False,
+            visibility=self._visibility,
+        )
 
 
-def _edited_tags(before: StoredMemory, change: "MemoryEdit") -> tuple[str, ...]:
-    tags = before.tags if change.tags is None else retagged(before.tags, change.tags)
-    return tags_with(tags, fact_key=change.fact_key, sensitivity=change.sensitivity)
+@contextmanager
+def _for_agent(agent_id: str, kind: type[MemoryError], action: str) -> Iterator[None]:
+    """Run an operation in an agent's name; whatever the store raises becomes ``kind``."""
+    require_agent_id(agent_id, kind)
+    with translate_errors(kind, action):
+        yield
+
+
+def _sees(visibility: Visibility | None, row: StoredMemory) -> bool:
+    if visibility is None or row.level == "persistent":
+        return True
+    if row.level == "project":
+        return row.project is not None and row.project == visibility.project
+    return row.session_id is not None and row.session_id == visibility.session_id

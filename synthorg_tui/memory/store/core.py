@@ -10,12 +10,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.errors import (
     MemoryConnectionError,
-    MemoryError,
     VectorIndexError,
     duckdb_error,
 )
@@ -23,7 +22,6 @@ from synthorg_tui.memory.index.protocol import VectorIndex
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
-from synthorg_tui.memory.shared import SHARED_OWNER
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.rows import StoredMemory, listed
 from synthorg_tui.memory.store.sync import Projection
@@ -80,7 +78,15 @@ COMPACTED_ON_CLOSE = 64 * 1024 * 1024
 
 
 class Core:
-    """The store's moving parts, opened and closed together."""
+    """The store's moving parts, opened and closed together.
+
+    Args:
+        database: Where memories are stored; opened with the store unless it is open already.
+        index: The projection of the database; the store then owns it.
+        embedder: Turns contents and queries into vectors.
+        clock: Decides creation times and what has expired.
+        policy: Levels, retention and the bound on an agent's memories.
+    """
 
     def __init__(
         self,
@@ -88,13 +94,13 @@ class Core:
         database: Database,
         index: VectorIndex,
         embedder: Embedder,
-        clock: Clock,
-        policy: StorePolicy,
+        clock: Clock | None = None,
+        policy: StorePolicy | None = None,
     ) -> None:
         self.database = database
         self.embedder = embedder
-        self.clock = clock
-        self.policy = policy
+        self.clock = clock or SystemClock()
+        self.policy = policy or UniformPolicy()
         self.tokenizer = BM25Tokenizer()
         self._projection = Projection(database, index, self.tokenizer)
         self.salt = ""
@@ -307,12 +313,6 @@ class Core:
     async def _close_database(self) -> None:
         if self._opened_database:
             await self.database.close()
-
-
-def require_agent_id(agent_id: str, kind: type[MemoryError]) -> None:
-    """Raise ``kind`` for the owner id that no agent may use."""
-    if agent_id == SHARED_OWNER:
-        raise kind(f"{SHARED_OWNER} is reserved for shared memories and can't be an agent's id")
 
 
 def entry_of(memory: ListedMemory | StoredMemory) -> MemoryEntry:

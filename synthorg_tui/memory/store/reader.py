@@ -39,7 +39,7 @@ class StoreReader:
         self._source = source
         self._clock = clock
 
-    async def page(
+    async def browse(
         self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
     ) -> MemoryPage:
         """A window on the memories that match; ties come by id."""

@@ -1,4 +1,8 @@
-"""Finding memories: by meaning and keywords through the index, by filters in the database."""
+"""Searches the store: by meaning and keywords through the index, by filters in the database.
+
+The index ranks ids; what is returned is read from the database, which decides what is live. How
+two rankings are fused and what is relevant is in ``retrieval.relevance``.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -46,66 +50,99 @@ class SearchScope(NamedTuple):
     visibility: Visibility | None = None
 
 
+class _Question(NamedTuple):
+    """What the index is asked, and in words what the answer will lack."""
+
+    dense: Vectors | None
+    sparse: SparseVector
+    degraded: str
+
+
 class Search:
-    """Searches of the local backend."""
+    """Searches of the local store."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    async def hybrid(self, query: MemoryQuery, scope: SearchScope) -> FoundMemories:
-        """Dense and sparse rankings, fused; ``query.text`` is required."""
+    async def hybrid(
+        self, query: MemoryQuery, scope: SearchScope, *, without: Sequence[str] = ()
+    ) -> FoundMemories:
+        """Dense and sparse rankings, fused; ``query.text`` is required.
+
+        Memories whose content has one of the words ``without`` are left out before the limit. The
+        index knows no such words, so the rankings are asked for more until enough are left.
+        """
         text = _text_of(query)
-        (hits,), degraded = await self._rankings(query, [scope])
-        candidates = fuse_hits(hits, limit=max(MIN_CANDIDATES, 2 * query.limit))
-        found = await self._load(candidates, query)
         terms = frozenset(self._core.tokenizer.tokenize(text))
+        question = await self._question(text)
+        wanted, depth = max(MIN_CANDIDATES, 2 * query.limit), _depth(query.limit)
+        while True:
+            (hits,) = await self._rankings(question, query, [scope], depth)
+            candidates = fuse_hits(hits, limit=2 * depth if without else wanted)
+            found = await self._load(candidates, query, without)
+            is_all = max(len(hits.dense), len(hits.sparse)) < depth
+            if not without or is_all or len(found) >= wanted:
+                break
+            depth *= 4
         relevant = relevant_hits(
-            found,
+            found[:wanted],
             coverage=lambda hit: self._core.tokenizer.coverage(terms, hit.content),
             limit=query.limit,
         )
-        return FoundMemories(hits=relevant, degraded=degraded)
+        return FoundMemories(hits=relevant, degraded=question.degraded)
 
     async def candidates(
         self, query: MemoryQuery, own: SearchScope, shared: SearchScope | None
     ) -> SearchResult:
         """Fused rankings of private and shared memories together, the irrelevant included."""
         scopes = [own] if shared is None else [own, shared]
-        rankings, degraded = await self._rankings(query, scopes)
+        question = await self._question(_text_of(query))
+        rankings = await self._rankings(question, query, scopes, _depth(query.limit))
         hits = joined(rankings)
         fused = fuse_hits(hits, limit=len(hits.dense) + len(hits.sparse))
         rankings_of_ids = (fused, hits.dense, hits.sparse)
         top = {hit.id for ranking in rankings_of_ids for hit in ranking[: query.limit]}
         spare = ROWS_AT_ONCE - len(top)
         top.update([hit.id for hit in fused if hit.id not in top][: max(0, spare)])
-        wanted = [hit for hit in fused if hit.id in top]
         foreign = {hit.id for other in rankings[1:] for hit in (*other.dense, *other.sparse)}
         found = (
             SearchHit(entry_of(hit), hit.dense, hit.sparse, hit.fused or 0.0, hit.id in foreign)
-            for hit in await self._load(wanted, query)
+            for hit in await self._load([hit for hit in fused if hit.id in top], query)
         )
-        return SearchResult(hits=tuple(found), degraded=degraded)
+        return SearchResult(hits=tuple(found), degraded=question.degraded)
 
-    async def _rankings(
-        self, query: MemoryQuery, scopes: Sequence[SearchScope]
-    ) -> tuple[list[IndexHits], str]:
-        """Both raw rankings for each scope, and in words what they lack."""
-        text = _text_of(query)
-        sparse = self._core.tokenizer.encode(text)
-        dense, missing = await self._query_vector(meaning_of(text))
-        notes = [missing] if missing else await self._unembedded_note()
+    async def _question(self, text: str) -> _Question:
+        """The vectors of a text; what the answer will lack is said in words."""
+        notes: list[str] = []
+        dense = None
+        try:
+            dense = await self._core.embedder.embed_query(meaning_of(text))
+        except EmbeddingError as error:
+            notes.append(f"searched by keywords only: {error.message}")
+        if dense is not None and (waiting := await self._core.unembedded()):
+            notes.append(
+                f"{waiting} memories wait for embedding and are found by keywords only; "
+                "`synthorg-tui reindex` embeds them"
+            )
         if not await self._is_current():
             notes.append("the index is being repaired; the newest memories may be missing")
-        index, depth = (await self._core.indexed()).index, _depth(query.limit)
+        return _Question(dense, self._core.tokenizer.encode(text), "; ".join(notes))
+
+    async def _rankings(
+        self, question: _Question, query: MemoryQuery, scopes: Sequence[SearchScope], depth: int
+    ) -> list[IndexHits]:
+        """Both raw rankings for each scope."""
+        index = (await self._core.indexed()).index
+        dense, sparse = question.dense, question.sparse
         searches = (
             index.search(self._filter(query, scope), dense=dense, sparse=sparse, limit=depth)
             for scope in scopes
         )
-        return await asyncio.gather(*searches), "; ".join(notes)
+        return await asyncio.gather(*searches)
 
     async def sparse(self, query: MemoryQuery, scope: SearchScope) -> tuple[MemoryEntry, ...]:
         """By BM25 alone; the relevance is the share of the best score."""
-        sparse: SparseVector = self._core.tokenizer.encode(_text_of(query))
+        sparse = self._core.tokenizer.encode(_text_of(query))
         await self._is_current()
         hits = await (await self._core.indexed()).index.search(
             self._filter(query, scope), dense=None, sparse=sparse, limit=_depth(query.limit)
@@ -137,31 +174,19 @@ class Search:
             return await self.newest(query, scope)
         return tuple(map(entry_of, (await self.hybrid(query, scope)).hits))
 
-    async def _query_vector(self, text: str) -> tuple[Vectors | None, str]:
-        try:
-            return await self._core.embedder.embed_query(text), ""
-        except EmbeddingError as error:
-            return None, f"searched by keywords only: {error.message}"
-
-    async def _unembedded_note(self) -> list[str]:
-        waiting = await self._core.unembedded()
-        if not waiting:
-            return []
-        return [
-            f"{waiting} memories wait for embedding and are found by keywords only; "
-            "`synthorg-tui reindex` embeds them"
-        ]
-
     async def _is_current(self) -> bool:
         projection = await self._core.indexed()
         if projection.is_behind:
             await self._core.catch_up()
         return not projection.is_behind
 
-    async def _load(self, ranked: Sequence[FusedHit], query: MemoryQuery) -> list[ListedMemory]:
+    async def _load(
+        self, ranked: Sequence[FusedHit], query: MemoryQuery, without: Sequence[str] = ()
+    ) -> list[ListedMemory]:
         """The hits that are relevant enough and live: the index may be behind the database."""
         wanted = [hit for hit in ranked if hit.fused >= query.min_relevance]
         where = queries.live_where(now=self._core.clock.now())
+        queries.add_words(where, (), without)
         rows = await self._core.read(
             lambda db: queries.in_order(db, where, [hit.id for hit in wanted], LISTED)
         )

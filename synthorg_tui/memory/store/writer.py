@@ -1,6 +1,7 @@
-"""Storing memories, one at a time and in batches.
+"""Stores memories: one, a batch of an import, or several changes in one transaction.
 
-Several changes to the memories and to other tables, made in one transaction.
+Decides what is stored, from the policy, from what an import brought before and from what was
+deleted. How rows, vectors and history are written is in ``writes``.
 """
 
 import logging
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 NON_INFERABLE = "non-inferable"
 
@@ -80,7 +83,37 @@ class MemoryWriter:
         await self._core.change(work)
         return row.id
 
-    def rows_of(self, memories: Sequence[NewMemory]) -> list[StoredMemory]:
+    async def change_together(
+        self,
+        bundle: MemoryBundle,
+        within: "Callable[[DuckDBPyConnection, BundleOutcome], T]",
+        *,
+        actor: str,
+    ) -> T:
+        """Make a bundle's changes and what ``within`` writes, all or nothing.
+
+        Raises ``MemoryStoreError`` when an agent may store nothing, or nothing more.
+        """
+        rows = self._rows_of(bundle.add)
+        vectors = await self._core.embed([row.content for row in rows])
+
+        def work(changes: Changes) -> T:
+            removed = changes.remove(bundle.remove, actor=actor)
+            self._check_room(changes, rows)
+            changes.add(list(zip(rows, vectors, strict=True)), actor=actor)
+            restored = changes.restore(bundle.restore, actor=actor)
+            purged = changes.purge(bundle.purge, actor=actor)
+            outcome = BundleOutcome(
+                added=tuple(row.id for row in rows),
+                removed=tuple(map(listed, removed)),
+                restored=tuple(map(listed, restored)),
+                purged=tuple(row.id for row in purged),
+            )
+            return within(changes.db, outcome)
+
+        return await self._core.change(work)
+
+    def _rows_of(self, memories: Sequence[NewMemory]) -> list[StoredMemory]:
         """Rows of memories that a person decided on; raises ``MemoryStoreError``."""
         _advise(*(memory.draft.request for memory in memories))
         now = self._core.clock.now()
@@ -94,7 +127,7 @@ class MemoryWriter:
             for memory in memories
         ]
 
-    def check_room(self, changes: Changes, rows: Sequence[StoredMemory]) -> None:
+    def _check_room(self, changes: Changes, rows: Sequence[StoredMemory]) -> None:
         """Raise ``MemoryStoreError`` when an agent's memory has no room for its rows."""
         counts = Counter(row.agent_id for row in rows if not row.shared)
         for agent_id, count in counts.items():
@@ -286,55 +319,3 @@ def _advise(*requests: MemoryStoreRequest) -> None:
             ", ".join(sorted({r.category.value for r in untagged})),
             sum(len(r.content) for r in untagged),
         )
-
-
-T = TypeVar("T")
-
-
-async def change_together(
-    core: Core,
-    keeper: MemoryWriter,
-    bundle: MemoryBundle,
-    within: "Callable[[DuckDBPyConnection, BundleOutcome], T]",
-    *,
-    actor: str,
-) -> T:
-    """Make a bundle's changes and what ``within`` writes, all or nothing.
-
-    Raises ``MemoryStoreError`` when an agent may keep nothing, or nothing more.
-    """
-    rows = keeper.rows_of(bundle.add)
-    vectors = await core.embed([row.content for row in rows])
-
-    def work(changes: Changes) -> T:
-        removed = _marked(changes, bundle.remove, deleted=True, actor=actor)
-        keeper.check_room(changes, rows)
-        changes.add(list(zip(rows, vectors, strict=True)), actor=actor)
-        restored = _marked(changes, bundle.restore, deleted=False, actor=actor)
-        purged = list(queries.rows_by_id(changes.db, bundle.purge).values())
-        if purged:
-            changes.purge(purged, actor=actor)
-        outcome = BundleOutcome(
-            added=_ids(rows),
-            removed=tuple(map(listed, removed)),
-            restored=tuple(map(listed, restored)),
-            purged=_ids(purged),
-        )
-        return within(changes.db, outcome)
-
-    return await core.change(work)
-
-
-def _marked(
-    changes: Changes, ids: Sequence[str], *, deleted: bool, actor: str
-) -> Sequence[StoredMemory]:
-    """The memories that this made deleted, or live again."""
-    found = queries.rows_by_id(changes.db, ids).values()
-    concerned = [row for row in found if (row.deleted_at is None) == deleted]
-    if concerned:
-        changes.mark(concerned, deleted=deleted, actor=actor)
-    return concerned
-
-
-def _ids(rows: Sequence[StoredMemory]) -> tuple[str, ...]:
-    return tuple(row.id for row in rows)

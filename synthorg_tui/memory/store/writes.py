@@ -90,8 +90,22 @@ class Changes:
         self.touched.append(row.id)
         return row
 
+    def remove(self, ids: Sequence[str], *, actor: str) -> list[StoredMemory]:
+        """Soft-delete those of these that are live; returns them as they were before."""
+        rows = [row for row in rows_by_id(self.db, ids).values() if row.deleted_at is None]
+        self.mark(rows, deleted=True, actor=actor)
+        return rows
+
+    def restore(self, ids: Sequence[str], *, actor: str) -> list[StoredMemory]:
+        """Bring back those of these that are deleted; returns them as they were before."""
+        rows = [row for row in rows_by_id(self.db, ids).values() if row.deleted_at is not None]
+        self.mark(rows, deleted=False, actor=actor)
+        return rows
+
     def mark(self, rows: Sequence[StoredMemory], *, deleted: bool, actor: str) -> None:
         """Soft-delete live memories, or bring deleted ones back."""
+        if not rows:
+            return
         kind = ChangeKind.DELETED if deleted else ChangeKind.RESTORED
         when = self.now if deleted else None
         numbered = [self._changed(row, actor, kind, {}, {}) for row in rows]
@@ -103,8 +117,11 @@ class Changes:
         )
         self.touched.extend(row.id for row in numbered)
 
-    def purge(self, rows: Sequence[StoredMemory], *, actor: str) -> None:
-        """Erase memories; tombstones without content stay."""
+    def purge(self, memory_ids: Sequence[str], *, actor: str) -> list[StoredMemory]:
+        """Erase live and deleted memories; tombstones without content stay."""
+        rows = list(rows_by_id(self.db, memory_ids).values())
+        if not rows:
+            return rows
         ids = [row.id for row in rows]
         listed = "(SELECT unnest(?::UUID[]))"
         self.db.execute(
@@ -123,6 +140,7 @@ class Changes:
         self.touched.extend(ids)
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, 'yes')", [HAS_PURGED])
         self.has_purged = True
+        return rows
 
     def embed(self, vectors: Sequence[tuple[tuple[str, str], Vectors]]) -> int:
         """Vectors for (id, content) pairs; returns for how many of them the content still holds."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from synthorg_tui.tui.ports import Criteria, Facets, MemoryRow, Page, Revision, SortOrder
 
 if TYPE_CHECKING:
+    from synthorg_tui.memory.extensions import MemoryAdmin
     from synthorg_tui.memory.listing import ListedMemory
     from synthorg_tui.memory.store.reader import StoreReader
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 class StoreShelf:
     """The part of the desk port that only looks, over a reader of the store."""
 
-    def __init__(self, reader: Callable[[], "StoreReader"]) -> None:
+    def __init__(self, reader: Callable[[], "StoreReader | MemoryAdmin"]) -> None:
         self._reader = reader
 
     async def page(self, what: Criteria, *, sort: SortOrder, offset: int, limit: int) -> Page:
@@ -30,7 +31,7 @@ class StoreShelf:
             without=what.without,
             deleted=what.deleted,
         )
-        found = await self._reader().page(wanted, sort=sort, offset=offset, limit=limit)
+        found = await self._reader().browse(wanted, sort=sort, offset=offset, limit=limit)
         return Page(tuple(map(memory_row, found.entries)), found.offset, found.total)
 
     async def facets(self) -> Facets:

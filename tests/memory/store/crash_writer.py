@@ -53,10 +53,10 @@ async def _work(
 async def _change(backend: LocalMemoryBackend, kind: str, target: str, text: str) -> list[str]:
     """Change one memory; returns it if it is still live."""
     if kind == "edit":
-        await backend.edit(target, MemoryEdit(content=text), actor="crash")
+        await backend.admin.edit(target, MemoryEdit(content=text), actor="crash")
         return [target]
     if kind == "delete":
         assert await backend.delete(AGENT, target)
     else:
-        assert await backend.purge([target], actor="crash") == 1
+        assert await backend.admin.purge([target], actor="crash") == 1
     return []

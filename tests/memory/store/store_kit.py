@@ -12,7 +12,7 @@ from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.index.protocol import IndexPoint, VectorIndex
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
-from synthorg_tui.memory.store.core import StorePolicy
+from synthorg_tui.memory.store.core import Core, StorePolicy
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.providers.embedding.protocol import Embedder
@@ -45,13 +45,14 @@ async def opened(
     index: VectorIndex | None = None,
 ) -> AsyncIterator[LocalMemoryBackend]:
     """A connected backend on a data directory."""
-    backend = LocalMemoryBackend(
+    core = Core(
         database=Database.in_dir(data_dir),
         index=index or EdgeIndex(data_dir / INDEX_DIR),
         embedder=embedder or HashEmbedder(),
         clock=clock or FixedClock(),
         policy=policy,
     )
+    backend = LocalMemoryBackend(core)
     await backend.connect()
     try:
         yield backend

@@ -134,7 +134,7 @@ async def settle_unacknowledged(
     kind, targets, texts = begun
     found: dict[str, str] = {}
     for text in texts:
-        page = await backend.browse(BrowseFilter(words=(text,)))
+        page = await backend.admin.browse(BrowseFilter(words=(text,)))
         found.update({e.content: e.id for e in page.entries if e.content == text})
     if kind in ("store", "many"):
         assert len(found) in (0, len(texts)), "half a batch"
@@ -151,7 +151,7 @@ async def check(backend: LocalMemoryBackend, model: Model, ids: set[str]) -> Non
         entry = await backend.get(AGENT, memory_id)
         assert entry is not None, text
         assert entry.content == text
-        best = (await backend.find(query(text, limit=1))).hits[0]
+        best = (await backend.admin.find(query(text, limit=1))).hits[0]
         assert best.id == memory_id, text
         assert best.dense == pytest.approx(1.0, abs=1e-3)
         word = text.split()[1]
@@ -160,5 +160,5 @@ async def check(backend: LocalMemoryBackend, model: Model, ids: set[str]) -> Non
         assert await backend.get(AGENT, memory_id) is None
         word = model.gone[memory_id].split()[1]
         assert not await backend.retrieve_sparse(AGENT, query(word))
-        hits = (await backend.find(query(model.gone[memory_id]))).hits
+        hits = (await backend.admin.find(query(model.gone[memory_id]))).hits
         assert memory_id not in {hit.id for hit in hits}

@@ -168,7 +168,7 @@ class TestScope:
         deleted = await keep(store, "fox", "t", "fact:k")
         clock.advance(hours=1)
         await keep(store, "fox too", "t", "fact:k", expires_at=clock.now())
-        await store.remove([deleted], actor="me")
+        await store.admin.remove([deleted], actor="me")
         given: dict[str, Any] = {"structured": {"fact_keys": ["k"], "tags": ["t"]}}
         assert (await digest(store, "fox", **given)).candidates == ()
 

@@ -41,9 +41,11 @@ async def test_it_offers_every_contract(backend: LocalMemoryBackend) -> None:
         SparseSearch,
         ContentLookup,
         BatchStore,
-        MemoryAdmin,
     ):
         assert isinstance(backend, contract)
+    for contract in (MemoryAdmin, BundleStore):
+        assert isinstance(backend.admin, contract)
+        assert not isinstance(backend, contract), "a view of the store is handed to agents"
 
 
 async def test_operations_need_a_connection(tmp_path: Path) -> None:
@@ -59,9 +61,9 @@ async def test_operations_need_a_connection(tmp_path: Path) -> None:
         backend.get(AGENT, "x"),
         backend.delete(AGENT, "x"),
         backend.count(AGENT),
-        backend.find(query("x")),
-        backend.facets(),
-        backend.remove(["x"], actor="me"),
+        backend.admin.find(query("x")),
+        backend.admin.facets(),
+        backend.admin.remove(["x"], actor="me"),
     ):
         with pytest.raises(MemoryConnectionError):
             await operation
@@ -77,7 +79,7 @@ async def test_a_stored_memory_is_found_by_id_meaning_and_keyword(
     assert entry is not None
     assert (entry.content, entry.created_at) == ("push with an upstream", clock.now())
     assert entry.metadata.tags == ("git", "x")
-    (hit, *_) = (await backend.find(query("push upstream"))).hits
+    (hit, *_) = (await backend.admin.find(query("push upstream"))).hits
     assert hit.id == memory_id
     assert hit.dense is not None
     assert hit.sparse is not None
@@ -90,7 +92,7 @@ async def test_a_query_about_nothing_in_the_store_finds_nothing(
     backend: LocalMemoryBackend,
 ) -> None:
     await backend.store(AGENT, request("push with an upstream"))
-    result = await backend.find(query("zebra quantum"))
+    result = await backend.admin.find(query("zebra quantum"))
     assert (result.hits, result.degraded) == ((), "")
 
 
@@ -146,7 +148,7 @@ async def test_an_expired_memory_is_gone_from_every_view(
     assert await backend.count(AGENT) == 0
     for text in (None, "alpha"):
         assert not await backend.retrieve(AGENT, query(text))
-    assert (await backend.browse(BrowseFilter())).total == 0
+    assert (await backend.admin.browse(BrowseFilter())).total == 0
 
 
 async def test_what_has_expired_already_is_refused(
@@ -302,7 +304,10 @@ async def test_without_an_embedder_memories_are_kept_and_found_by_keywords(
         found = await backend.retrieve_sparse(AGENT, query("upstream"))
         assert contents(found) == ["alpha upstream"]
         assert (
-            "keywords only: the model is missing" in (await backend.find(query("alpha"))).degraded
+            "keywords only: the model is missing"
+            in (await backend.admin.find(query("alpha"))).degraded
         )
         embedder.broken = False
-        assert "5 memories wait for embedding" in (await backend.find(query("alpha"))).degraded
+        assert (
+            "5 memories wait for embedding" in (await backend.admin.find(query("alpha"))).degraded
+        )

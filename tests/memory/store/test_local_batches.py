@@ -42,7 +42,7 @@ async def test_a_batch_is_embedded_at_once_and_found(
     assert embedder.calls == [40]
     (best, *_) = await backend.retrieve(AGENT, query("topic7"))
     assert (best.id, best.content) == (outcome.added[7], "memory about topic7")
-    (added,) = await backend.history(best.id)
+    (added,) = await backend.admin.history(best.id)
     assert added.actor == ME
 
 
@@ -94,11 +94,11 @@ async def test_the_same_content_is_kept_once_by_agent(backend: LocalMemoryBacken
 
 async def test_what_a_person_deleted_does_not_come_back(backend: LocalMemoryBackend) -> None:
     (memory_id,) = (await backend.store_many(AGENT, [draft("alpha", "k")], actor=ME)).added
-    await backend.remove([memory_id], actor="me")
+    await backend.admin.remove([memory_id], actor="me")
     for again in (draft("alpha", "k"), draft("changed", "k"), draft("alpha", "other key")):
         outcome = await backend.store_many(AGENT, [again], actor=ME)
         assert outcome.skipped == ((again.key, "deleted"),)
-    await backend.restore([memory_id], actor="me")
+    await backend.admin.restore([memory_id], actor="me")
     outcome = await backend.store_many(AGENT, [draft("alpha", "k")], actor=ME)
     assert outcome.skipped == (("k", "unchanged"),)
 
@@ -106,7 +106,7 @@ async def test_what_a_person_deleted_does_not_come_back(backend: LocalMemoryBack
 async def test_what_was_purged_does_not_come_back_after_a_restart(tmp_path: Path) -> None:
     async with opened(tmp_path) as backend:
         (memory_id,) = (await backend.store_many(AGENT, [draft("alpha", "k")], actor=ME)).added
-        await backend.purge([memory_id], actor="me")
+        await backend.admin.purge([memory_id], actor="me")
     async with opened(tmp_path) as backend:
         for again in (draft("alpha", "k"), draft("changed", "k"), draft("alpha", "other key")):
             outcome = await backend.store_many(AGENT, [again], actor=ME)
@@ -116,7 +116,7 @@ async def test_what_was_purged_does_not_come_back_after_a_restart(tmp_path: Path
 
 async def test_what_a_person_edited_is_not_overwritten(backend: LocalMemoryBackend) -> None:
     (memory_id,) = (await backend.store_many(AGENT, [draft("alpha", "k")], actor=ME)).added
-    await backend.edit(memory_id, MemoryEdit(content="mine"), actor="me")
+    await backend.admin.edit(memory_id, MemoryEdit(content="mine"), actor="me")
     same = await backend.store_many(AGENT, [draft("alpha", "k")], actor=ME)
     assert same.skipped == (("k", "unchanged"),)
     changed = await backend.store_many(AGENT, [draft("omega", "k")], actor=ME)

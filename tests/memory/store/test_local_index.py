@@ -24,7 +24,7 @@ async def fill(backend: LocalMemoryBackend) -> dict[str, str]:
 
 async def assert_found(backend: LocalMemoryBackend, ids: dict[str, str]) -> None:
     for word, memory_id in ids.items():
-        result = await backend.find(query(word))
+        result = await backend.admin.find(query(word))
         assert result.hits, word
         assert result.hits[0].id == memory_id, word
         assert result.hits[0].dense is not None
@@ -40,12 +40,12 @@ async def test_a_failed_index_write_loses_nothing_and_is_made_up_for(tmp_path: P
         ids["india"] = await backend.store(AGENT, request("india"))
         assert await backend.get(AGENT, ids["india"])
         assert await backend.delete(AGENT, ids.pop("alpha"))
-        result = await backend.find(query("india"))
+        result = await backend.admin.find(query("india"))
         assert "being repaired" in result.degraded
-        assert not (await backend.find(query("alpha"))).hits, "deleted, though still indexed"
+        assert not (await backend.admin.find(query("alpha"))).hits, "deleted, though still indexed"
         index.broken = False
         await assert_found(backend, ids)
-        assert not (await backend.find(query("alpha"))).hits
+        assert not (await backend.admin.find(query("alpha"))).hits
 
 
 async def test_what_the_index_missed_is_replayed_at_the_next_opening(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ async def test_what_the_index_missed_is_replayed_at_the_next_opening(tmp_path: P
         await backend.delete(AGENT, ids.pop("alpha"))
     async with opened(tmp_path) as backend:
         await assert_found(backend, ids)
-        assert not (await backend.find(query("alpha"))).hits
+        assert not (await backend.admin.find(query("alpha"))).hits
 
 
 async def test_a_deleted_index_is_rebuilt_on_opening(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ async def test_a_cancelled_store_is_either_complete_or_absent(tmp_path: Path) ->
             await asyncio.wait([task])
         await backend.store(AGENT, request("last"))
         for entry in await backend.retrieve(AGENT, query(limit=100)):
-            assert (await backend.find(query(entry.content))).hits[0].id == entry.id
+            assert (await backend.admin.find(query(entry.content))).hits[0].id == entry.id
         assert (await Maintenance(backend, data_dir=tmp_path).doctor()).ok
 
 
@@ -164,7 +164,7 @@ async def test_concurrent_stores_all_arrive_in_order(tmp_path: Path) -> None:
         words = [f"word{number}" for number in range(30)]
         ids = await asyncio.gather(*(backend.store(AGENT, request(word)) for word in words))
         await assert_found(backend, dict(zip(words, ids, strict=True)))
-        revisions = [(await backend.history(i))[0].revision for i in ids]
+        revisions = [(await backend.admin.history(i))[0].revision for i in ids]
         assert sorted(revisions) == list(range(1, 31))
 
 
@@ -178,7 +178,7 @@ async def test_a_changed_embedder_keeps_keywords_working_until_all_is_embedded_a
         ids = await fill(backend)
     other = HashEmbedder(dims=192, fingerprint="hash-2")
     async with opened(tmp_path, embedder=other) as backend:
-        result = await backend.find(query("alpha"))
+        result = await backend.admin.find(query("alpha"))
         assert [hit.id for hit in result.hits] == [ids["alpha"]]
         assert "8 memories wait for embedding" in result.degraded
         seen: list[tuple[int, int]] = []

@@ -22,13 +22,13 @@ async def test_memories_are_found_by_meaning_through_changes_and_a_restart(tmp_p
     async with opened(tmp_path, embedder=embedder) as backend:
         outcome = await backend.store_many(AGENT, [draft(text) for text in LESSONS], actor="me")
         assert len(outcome.added) == len(LESSONS)
-        (hit, *_) = (await backend.find(query("a branch pushed without an upstream"))).hits
+        (hit, *_) = (await backend.admin.find(query("a branch pushed without an upstream"))).hits
         assert hit.content == LESSONS[0]
         await backend.store(AGENT, request("Our espresso maker has been repaired"))
         (found,) = await backend.retrieve(AGENT, query("is the espresso maker repaired", limit=1))
         assert found.content == "Our espresso maker has been repaired"
         change = MemoryEdit(content="Releases go out on Fridays")
-        await backend.edit(outcome.added[4], change, actor="me")
+        await backend.admin.edit(outcome.added[4], change, actor="me")
     async with opened(tmp_path, embedder=embedder) as backend:
         (found, *_) = await backend.retrieve(AGENT, query("on which day do releases go out"))
         assert found.content == "Releases go out on Fridays"

@@ -136,10 +136,10 @@ async def test_a_cancelled_reindex_leaves_a_store_that_catches_up_by_itself(
     cancel = threading.Event()
     with pytest.raises(CancelledByUserError, match="5 of 20"):
         await maintenance.reindex(progress=lambda *_: cancel.set(), cancel=cancel)
-    assert "being repaired" in (await backend.find(query("word3"))).degraded
+    assert "being repaired" in (await backend.admin.find(query("word3"))).degraded
     await backend.store(AGENT, request("new one"))
     for _ in range(4):
-        await backend.find(query("word3"))
+        await backend.admin.find(query("word3"))
     assert (await maintenance.doctor()).ok
 
 
@@ -149,7 +149,7 @@ async def test_after_compacting_no_byte_of_a_purged_memory_is_left_on_disk(
     async with opened(tmp_path) as backend:
         purged = await backend.store(AGENT, request("XYLOPHONE in memory"))
         kept = await backend.store(AGENT, request("kept"))
-        await backend.purge([purged], actor="me")
+        await backend.admin.purge([purged], actor="me")
         maintenance = Maintenance(backend, data_dir=tmp_path)
         await maintenance.compact()
         assert (await backend.get(AGENT, kept)) is not None
@@ -160,7 +160,7 @@ async def test_after_compacting_no_byte_of_a_purged_memory_is_left_on_disk(
     assert not list(tmp_path.glob("*.fresh*"))
     async with opened(tmp_path) as backend:
         assert await backend.count(AGENT) == 2
-        assert (await backend.find(query("later"))).hits
+        assert (await backend.admin.find(query("later"))).hits
 
 
 async def test_closing_after_a_purge_leaves_no_byte_of_it_on_disk(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ async def test_closing_after_a_purge_leaves_no_byte_of_it_on_disk(tmp_path: Path
         purged = await backend.store(AGENT, request("XYLOPHONE in memory"))
         await backend.store(AGENT, request("kept"))
     async with opened(tmp_path) as backend:
-        await backend.purge([purged], actor="me")
+        await backend.admin.purge([purged], actor="me")
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert not [file.name for file in files if b"XYLOPHONE" in file.read_bytes()]
     async with opened(tmp_path) as backend:
@@ -222,8 +222,8 @@ async def test_restoring_brings_back_the_newest_backup_and_keeps_the_present_fil
     assert newest.exists()
     async with opened(tmp_path) as backend:
         assert {e.content for e in await backend.retrieve(AGENT, query())} == {"alpha", "beta"}
-        assert (await backend.find(query("beta"))).hits
-        assert not (await backend.find(query("gamma"))).hits
+        assert (await backend.admin.find(query("beta"))).hits
+        assert not (await backend.admin.find(query("gamma"))).hits
         assert (await Maintenance(backend, data_dir=tmp_path).doctor()).ok
 
 
@@ -236,7 +236,7 @@ async def test_a_store_written_after_a_restore_never_uses_the_index_of_before(
     restore_backup(tmp_path, backup)
     async with opened(tmp_path) as backend:
         await backend.store(AGENT, request("beta"))
-        assert not (await backend.find(query("alpha"))).hits
+        assert not (await backend.admin.find(query("alpha"))).hits
         assert (await Maintenance(backend, data_dir=tmp_path).doctor()).ok
 
 

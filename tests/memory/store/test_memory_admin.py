@@ -19,7 +19,7 @@ from synthorg_tui.memory.extensions import (
 )
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from tests.conftest import FixedClock
-from tests.memory.store.store_kit import AGENT, contents, opened, query, request
+from tests.memory.store.store_kit import AGENT, contents, draft, opened, query, request
 
 
 @pytest.fixture
@@ -36,21 +36,21 @@ async def test_an_edit_is_found_under_its_new_words_only(
     change = MemoryEdit(
         content="omega", category=MemoryCategory.SOCIAL, tags=("t",), confidence=0.5
     )
-    entry = await backend.edit(memory_id, change, actor="me")
+    entry = await backend.admin.edit(memory_id, change, actor="me")
     assert (entry.content, entry.category) == ("omega", MemoryCategory.SOCIAL)
     assert (entry.tags, entry.confidence) == (("t",), 0.5)
     assert entry.updated_at == clock.now()
-    assert not (await backend.find(query("alpha"))).hits
-    (hit,) = (await backend.find(query("omega", tags=("t",), categories={"social"}))).hits
+    assert not (await backend.admin.find(query("alpha"))).hits
+    (hit,) = (await backend.admin.find(query("omega", tags=("t",), categories={"social"}))).hits
     assert hit == replace(entry, dense=hit.dense, sparse=hit.sparse, fused=hit.fused)
 
 
 async def test_what_is_not_there_cannot_be_edited(backend: LocalMemoryBackend) -> None:
     memory_id = await backend.store(AGENT, request("alpha"))
-    await backend.remove([memory_id], actor="me")
+    await backend.admin.remove([memory_id], actor="me")
     for missing in (memory_id, "00000000-0000-0000-0000-000000000000", "nonsense"):
         with pytest.raises(MemoryNotFoundError):
-            await backend.edit(missing, MemoryEdit(content="x"), actor="me")
+            await backend.admin.edit(missing, MemoryEdit(content="x"), actor="me")
 
 
 @pytest.mark.parametrize("confidence", [-0.01, 1.01])
@@ -59,7 +59,7 @@ async def test_a_confidence_out_of_range_is_refused(
 ) -> None:
     memory_id = await backend.store(AGENT, request("alpha"))
     with pytest.raises(MemoryStoreError, match="0 to 1"):
-        await backend.edit(memory_id, MemoryEdit(confidence=confidence), actor="me")
+        await backend.admin.edit(memory_id, MemoryEdit(confidence=confidence), actor="me")
 
 
 async def test_the_history_says_who_changed_what_and_when(
@@ -67,30 +67,32 @@ async def test_the_history_says_who_changed_what_and_when(
 ) -> None:
     memory_id = await backend.store(AGENT, request("alpha"))
     clock.advance(seconds=1)
-    await backend.edit(memory_id, MemoryEdit(content="omega"), actor="me")
-    await backend.edit(memory_id, MemoryEdit(content="omega"), actor="me")  # changes nothing
-    await backend.remove([memory_id], actor="me")
-    await backend.restore([memory_id], actor="you")
-    restored, deleted, edited, added = await backend.history(memory_id)
+    await backend.admin.edit(memory_id, MemoryEdit(content="omega"), actor="me")
+    await backend.admin.edit(memory_id, MemoryEdit(content="omega"), actor="me")  # changes nothing
+    await backend.admin.remove([memory_id], actor="me")
+    await backend.admin.restore([memory_id], actor="you")
+    restored, deleted, edited, added = await backend.admin.history(memory_id)
     assert (added.kind, added.actor, added.before) == (ChangeKind.ADDED, AGENT, {})
     assert added.after["content"] == "alpha"
     assert (edited.kind, edited.actor, edited.at) == (ChangeKind.EDITED, "me", clock.now())
     assert (edited.before, edited.after) == ({"content": "alpha"}, {"content": "omega"})
     assert (deleted.kind, restored.kind, restored.actor) == ("deleted", "restored", "you")
     assert added.revision < edited.revision < deleted.revision < restored.revision
-    assert await backend.history("nonsense") == ()
+    assert await backend.admin.history("nonsense") == ()
 
 
 async def test_a_deleted_memory_can_be_brought_back_after_a_restart(tmp_path: Path) -> None:
     async with opened(tmp_path) as backend:
         memory_id = await backend.store(AGENT, request("alpha"))
-        assert await backend.remove([memory_id, memory_id, "nonsense"], actor="me") == 1
-        assert await backend.remove([memory_id], actor="me") == 0
-        assert not (await backend.find(query("alpha"))).hits
-        assert contents((await backend.browse(BrowseFilter(deleted=True))).entries) == ["alpha"]
+        assert await backend.admin.remove([memory_id, memory_id, "nonsense"], actor="me") == 1
+        assert await backend.admin.remove([memory_id], actor="me") == 0
+        assert not (await backend.admin.find(query("alpha"))).hits
+        assert contents((await backend.admin.browse(BrowseFilter(deleted=True))).entries) == [
+            "alpha"
+        ]
     async with opened(tmp_path) as backend:
-        assert await backend.restore([memory_id], actor="me") == 1
-        assert await backend.restore([memory_id], actor="me") == 0
+        assert await backend.admin.restore([memory_id], actor="me") == 1
+        assert await backend.admin.restore([memory_id], actor="me") == 0
         assert contents(await backend.retrieve(AGENT, query("alpha"))) == ["alpha"]
 
 
@@ -98,14 +100,14 @@ async def test_a_purge_leaves_nothing_of_the_content(tmp_path: Path) -> None:
     async with opened(tmp_path) as backend:
         live = await backend.store(AGENT, request("xylophone secret"))
         gone = await backend.store(AGENT, request("xylophone other"))
-        await backend.edit(live, MemoryEdit(content="xylophone changed"), actor="me")
-        await backend.remove([gone], actor="me")
-        assert await backend.purge([live, gone, "nonsense"], actor="me") == 2
-        assert await backend.purge([live], actor="me") == 0
+        await backend.admin.edit(live, MemoryEdit(content="xylophone changed"), actor="me")
+        await backend.admin.remove([gone], actor="me")
+        assert await backend.admin.purge([live, gone, "nonsense"], actor="me") == 2
+        assert await backend.admin.purge([live], actor="me") == 0
         assert not await backend.retrieve_sparse(AGENT, query("xylophone"))
-        assert (await backend.browse(BrowseFilter(deleted=True))).total == 0
-        assert await backend.restore([live], actor="me") == 0
-        purged, *earlier = await backend.history(live)
+        assert (await backend.admin.browse(BrowseFilter(deleted=True))).total == 0
+        assert await backend.admin.restore([live], actor="me") == 0
+        purged, *earlier = await backend.admin.history(live)
         assert (purged.kind, purged.actor) == (ChangeKind.PURGED, "me")
         assert all(r.before == {} and r.after == {} for r in earlier)
         dump = await backend.core.read(
@@ -128,7 +130,7 @@ async def test_listing_filters_sorts_and_counts_all_that_match(
             agent, request(f"Alpha {number}", category=category, tags=(f"t{number}",))
         )
         clock.advance(seconds=1)
-    page = await backend.browse(BrowseFilter(), offset=1, limit=2)
+    page = await backend.admin.browse(BrowseFilter(), offset=1, limit=2)
     assert (contents(page.entries), page.offset, page.total) == (["Alpha 4", "Alpha 3"], 1, 6)
     for what, expected in (
         (BrowseFilter(agents=("bob",)), ["Alpha 4", "Alpha 2", "Alpha 0"]),
@@ -140,11 +142,11 @@ async def test_listing_filters_sorts_and_counts_all_that_match(
         (BrowseFilter(since=clock.now() - timedelta(seconds=1)), ["Alpha 5"]),
         (BrowseFilter(until=clock.now() - timedelta(seconds=5)), ["Alpha 0"]),
     ):
-        page = await backend.browse(what)
+        page = await backend.admin.browse(what)
         assert (contents(page.entries), page.total) == (expected, len(expected))
-    oldest = await backend.browse(BrowseFilter(), sort="oldest")
+    oldest = await backend.admin.browse(BrowseFilter(), sort="oldest")
     assert contents(oldest.entries) == [f"Alpha {n}" for n in range(6)]
-    by_agent = await backend.browse(BrowseFilter(), sort="agent")
+    by_agent = await backend.admin.browse(BrowseFilter(), sort="agent")
     assert [e.agent_id for e in by_agent.entries] == ["ada"] * 3 + ["bob"] * 3
 
 
@@ -152,19 +154,19 @@ async def test_facets_count_what_is_live(backend: LocalMemoryBackend) -> None:
     for agent in ("bob", "ada", "bob"):
         await backend.store(agent, request("x", category=MemoryCategory.EPISODIC))
     gone = await backend.store("bob", request("y", category=MemoryCategory.WORKING))
-    await backend.remove([gone], actor="me")
-    facets = await backend.facets()
+    await backend.admin.remove([gone], actor="me")
+    facets = await backend.admin.facets()
     assert facets.agents == (("bob", 2), ("ada", 1))
     assert facets.categories == ((MemoryCategory.EPISODIC, 3),)
 
 
 async def test_a_memory_is_looked_up_by_the_start_of_its_id(backend: LocalMemoryBackend) -> None:
     memory_id = await backend.store(AGENT, request("alpha"))
-    assert contents(await backend.lookup(memory_id[:8].upper())) == ["alpha"]
-    assert not await backend.lookup("not-an-id")
-    await backend.remove([memory_id], actor="me")
-    assert not await backend.lookup(memory_id)
-    assert contents(await backend.lookup(memory_id, deleted=True)) == ["alpha"]
+    assert contents(await backend.admin.lookup(memory_id[:8].upper())) == ["alpha"]
+    assert not await backend.admin.lookup("not-an-id")
+    await backend.admin.remove([memory_id], actor="me")
+    assert not await backend.admin.lookup(memory_id)
+    assert contents(await backend.admin.lookup(memory_id, deleted=True)) == ["alpha"]
 
 
 @pytest.mark.parametrize(
@@ -173,5 +175,22 @@ async def test_a_memory_is_looked_up_by_the_start_of_its_id(backend: LocalMemory
 async def test_words_of_a_filter_are_taken_literally(tmp_path: Path, word: str, found: int) -> None:
     async with opened(tmp_path) as backend:
         await backend.store(AGENT, request("über 50% of a_b, wow! and axb"))
-        assert (await backend.browse(BrowseFilter(words=(word,)))).total == found
-        assert (await backend.browse(BrowseFilter(without=(word,)))).total == 1 - found
+        assert (await backend.admin.browse(BrowseFilter(words=(word,)))).total == found
+        assert (await backend.admin.browse(BrowseFilter(without=(word,)))).total == 1 - found
+
+
+@pytest.mark.parametrize("limit", [1, 7, 60])
+async def test_excluded_words_are_left_out_before_the_limit(
+    backend: LocalMemoryBackend, limit: int
+) -> None:
+    """The shorter texts are the better matches, far more of them than a search looks at."""
+    excluded = [draft(f"alpha Beta {number}") for number in range(500)]
+    others = [draft(f"alpha gamma delta kappa {number}") for number in range(60)]
+    await backend.store_many(AGENT, [*excluded, *others], actor="me")
+    found = await backend.admin.find(query("alpha", limit=limit))
+    assert any("Beta" in content for content in contents(found.hits))
+    found = await backend.admin.find(query("alpha", limit=limit), without=("BETA",))
+    assert len(found.hits) == limit
+    assert not any("Beta" in content for content in contents(found.hits))
+    none_left = await backend.admin.find(query("alpha", limit=limit), without=("beta", "gamma"))
+    assert none_left.hits == ()

@@ -55,12 +55,14 @@ async def test_sensitivity_and_key_are_edited_and_found_as_tags(tmp_path: Path) 
     async with opened(tmp_path) as backend:
         memory_id = await backend.store(AGENT, request("vim", tags=("git",)))
         change = MemoryEdit(sensitivity=Sensitivity.SENSITIVE, fact_key=" editor ")
-        edited = await backend.edit(memory_id, change, actor="me")
+        edited = await backend.admin.edit(memory_id, change, actor="me")
         assert edited.tags == ("git", "fact:editor", "sensitivity:sensitive")
         assert await columns(backend, memory_id) == ("editor", "sensitive", "tool")
-        page = await backend.browse(BrowseFilter(tags=("fact:editor", "sensitivity:sensitive")))
+        page = await backend.admin.browse(
+            BrowseFilter(tags=("fact:editor", "sensitivity:sensitive"))
+        )
         assert [entry.id for entry in page.entries] == [memory_id]
-        (latest, _) = await backend.history(memory_id)
+        (latest, _) = await backend.admin.history(memory_id)
         assert latest.before["tags"] == ["git"]
         assert latest.after["tags"] == list(edited.tags)
 
@@ -69,10 +71,10 @@ async def test_new_tags_do_not_give_a_secret_away(tmp_path: Path) -> None:
     async with opened(tmp_path) as backend:
         tags = ("fact:token", "sensitivity:sensitive")
         memory_id = await backend.store(AGENT, request("t0k3n", tags=tags))
-        await backend.edit(memory_id, MemoryEdit(tags=("git",)), actor="me")
+        await backend.admin.edit(memory_id, MemoryEdit(tags=("git",)), actor="me")
         assert await columns(backend, memory_id) == ("token", "sensitive", "tool")
         named = MemoryEdit(tags=("git", "sensitivity:public"), fact_key="")
-        edited = await backend.edit(memory_id, named, actor="me")
+        edited = await backend.admin.edit(memory_id, named, actor="me")
         assert edited.tags == ("git", "sensitivity:public")
         assert await columns(backend, memory_id) == (None, "public", "tool")
 
@@ -81,7 +83,7 @@ async def test_new_tags_do_not_give_a_secret_away(tmp_path: Path) -> None:
 async def test_what_is_known_can_be_a_fact(tmp_path: Path, category: str) -> None:
     async with opened(tmp_path) as backend:
         memory_id = await backend.store(AGENT, request("x", category=MemoryCategory(category)))
-        await backend.edit(memory_id, MemoryEdit(fact_key="k"), actor="me")
+        await backend.admin.edit(memory_id, MemoryEdit(fact_key="k"), actor="me")
         assert (await columns(backend, memory_id))[0] == "k"
 
 
@@ -90,7 +92,7 @@ async def test_what_happened_and_what_to_do_are_no_facts(tmp_path: Path, categor
     async with opened(tmp_path) as backend:
         memory_id = await backend.store(AGENT, request("x", category=MemoryCategory(category)))
         with pytest.raises(MemoryStoreError, match=f"{category} memories can't be facts"):
-            await backend.edit(memory_id, MemoryEdit(fact_key="k"), actor="me")
+            await backend.admin.edit(memory_id, MemoryEdit(fact_key="k"), actor="me")
         assert (await columns(backend, memory_id))[0] is None
 
 
@@ -99,7 +101,7 @@ async def test_a_key_that_means_nothing_keeps_no_one_from_editing(tmp_path: Path
         made = request("x", category=MemoryCategory.EPISODIC, tags=("fact:k",))
         memory_id = await backend.store(AGENT, made)
         change = MemoryEdit(content="y", tags=("fact:k", "a"), fact_key="k")
-        assert (await backend.edit(memory_id, change, actor="me")).content == "y"
+        assert (await backend.admin.edit(memory_id, change, actor="me")).content == "y"
 
 
 async def test_an_import_brings_new_tags_and_what_they_say(tmp_path: Path) -> None:

@@ -1,1 +1,0 @@
-"""The local backend: DuckDB keeps the memories, a vector index finds them."""

@@ -1,0 +1,168 @@
+"""What a person does with the memories of all agents: find, list, change, delete, erase.
+
+It sees every agent, session and project, so nothing here may be handed to an agent.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.memory.errors import (
+    MemoryNotFoundError,
+    MemoryRetrievalError,
+    MemoryStoreError,
+    translate_errors,
+)
+from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, MemoryEdit
+from synthorg_tui.memory.listing import (
+    BrowseFilter,
+    Facets,
+    FoundMemories,
+    ListedMemory,
+    MemoryPage,
+    MemoryRevision,
+    SortOrder,
+)
+from synthorg_tui.memory.models import MemoryQuery
+from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES, retagged, tags_with
+from synthorg_tui.memory.shared import require_agent_id
+from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.reader import StoreReader
+from synthorg_tui.memory.store.rows import LISTED, StoredMemory, content_hash, listed, with_tags
+from synthorg_tui.memory.store.search import Search, SearchScope
+from synthorg_tui.memory.store.writer import MemoryWriter
+from synthorg_tui.memory.store.writes import Changes
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+T = TypeVar("T")
+
+
+class StoreAdmin:
+    """``MemoryAdmin`` and ``BundleStore`` on the local store, and purging.
+
+    Changes raise ``MemoryStoreError``, everything else ``MemoryRetrievalError``.
+    """
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._reader = StoreReader(core, core.clock)
+        self._search = Search(core)
+        self._writer = MemoryWriter(core)
+
+    async def find(
+        self,
+        query: MemoryQuery,
+        *,
+        agents: frozenset[str] | None = None,
+        without: tuple[str, ...] = (),
+    ) -> FoundMemories:
+        """Hybrid search over private and shared memories."""
+        with translate_errors(MemoryRetrievalError, "searching"):
+            return await self._search.hybrid(query, SearchScope(agents=agents), without=without)
+
+    async def browse(
+        self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
+    ) -> MemoryPage:
+        """A window on the memories that match; ties come by id."""
+        return await self._reader.browse(what, sort=sort, offset=offset, limit=limit)
+
+    async def lookup(
+        self, id_start: NotBlankStr, *, deleted: bool = False, limit: int = 10
+    ) -> tuple[ListedMemory, ...]:
+        """Memories of whichever agent, expired ones included, whose id starts so."""
+        where = queries.WhereClause() if deleted else queries.WhereClause(queries.LIVE)
+        where.add("starts_with(m.id::VARCHAR, ?)", id_start.lower())
+        with translate_errors(MemoryRetrievalError, "reading"):
+            rows = await self._core.read(
+                lambda db: queries.listing(db, where, LISTED, order="m.id", limit=limit)
+            )
+        return tuple(rows)
+
+    async def facets(self) -> Facets:
+        """Live counts, agents with most memories first, categories in their own order."""
+        return await self._reader.facets()
+
+    async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
+        """Every change, newest first; of a purged memory only who did what, and when."""
+        return await self._reader.history(memory_id)
+
+    async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> ListedMemory:
+        """Change a live memory; what the same import brings later doesn't undo it."""
+        vector = None
+        with translate_errors(MemoryStoreError, "editing"):
+            if change.content is not None:
+                (vector,) = await self._core.embed([change.content])
+
+            def work(changes: Changes) -> StoredMemory:
+                before = queries.row_by_id(changes.db, memory_id)
+                if before is None or before.deleted_at is not None:
+                    raise MemoryNotFoundError(f"there is no memory {memory_id}")
+                after = _edited(before, change, self._core.salt)
+                if after == before:
+                    return before
+                moment = max(changes.now, before.created_at)
+                after = after._replace(edited=True, updated_at=moment)
+                return changes.edit(before, after, vector, actor=actor)
+
+            return listed(await self._core.change(work))
+
+    async def remove(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
+        """Soft-delete; it can be undone until purged."""
+        with translate_errors(MemoryStoreError, "deleting"):
+            rows = await self._core.change(lambda c: c.remove(memory_ids, actor=actor))
+        return len(rows)
+
+    async def restore(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
+        """Undo soft deletes."""
+        with translate_errors(MemoryStoreError, "restoring"):
+            rows = await self._core.change(lambda c: c.restore(memory_ids, actor=actor))
+        return len(rows)
+
+    async def purge(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
+        """Erase live and soft-deleted memories from rows, vectors, history and index.
+
+        The memories alone: ``Erasure`` also erases what was made of them.
+        """
+        with translate_errors(MemoryStoreError, "purging"):
+            rows = await self._core.change(lambda c: c.purge(memory_ids, actor=actor))
+        return len(rows)
+
+    async def change_together(
+        self,
+        bundle: MemoryBundle,
+        within: "Callable[[DuckDBPyConnection, BundleOutcome], T]",
+        *,
+        actor: str,
+    ) -> T:
+        """Add, delete, restore and purge in one transaction with what ``within`` writes."""
+        for memory in bundle.add:
+            require_agent_id(memory.agent_id, MemoryStoreError)
+        with translate_errors(MemoryStoreError, "storing"):
+            return await self._writer.change_together(bundle, within, actor=actor)
+
+
+def _edited(before: StoredMemory, change: MemoryEdit, salt: str) -> StoredMemory:
+    """The row with the fields of a change; raises ``MemoryStoreError`` where it can't have them."""
+    after = before
+    if change.content is not None:
+        digest = content_hash(change.content, salt)
+        after = after._replace(content=change.content, content_hash=digest)
+    if change.category is not None:
+        after = after._replace(category=change.category.value)
+    tags = before.tags if change.tags is None else retagged(before.tags, change.tags)
+    tags = tags_with(tags, fact_key=change.fact_key, sensitivity=change.sensitivity)
+    after = with_tags(after, tags)
+    if change.confidence is not None:
+        if not 0 <= change.confidence <= 1:
+            raise MemoryStoreError(f"confidence {change.confidence} must be from 0 to 1")
+        after = after._replace(confidence=change.confidence)
+    is_new_fact = after.fact_key not in (None, before.fact_key)
+    if after != before and is_new_fact and after.category not in FACT_CATEGORIES:
+        raise MemoryStoreError(
+            f"{after.category} memories can't be facts",
+            remedy=f"Only {', '.join(sorted(FACT_CATEGORIES))} ones can.",
+        )
+    return after

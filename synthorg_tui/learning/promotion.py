@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalItem, ApprovalStatus
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import ConsolidationInterval
-from synthorg_tui.core.failsafe import raise_fatal
+from synthorg_tui.core.failsafe import raise_fatal, surviving
 from synthorg_tui.curation import models
 from synthorg_tui.curation.inbox import ACTION, item_id
 from synthorg_tui.curation.models import ProceduralMemoryScope
@@ -127,13 +127,10 @@ class EvolutionService:
         """A cycle if one is due; a failure of it is a log record and is not raised."""
         if not self._config.enabled:
             return None
-        try:
+        with surviving("the evolver", _log):
             last = await self._moments.get(LAST_CYCLE)
             return await self.run() if is_due(self._interval, last, self._clock.now()) else None
-        except Exception as error:
-            raise_fatal(error)
-            _log.warning("the evolver failed: %s", error)
-            return None
+        return None
 
     async def _encounters(self, now: datetime, progress: ProgressSink | None) -> list[Occurrence]:
         start = now - timedelta(days=self._config.window_days)

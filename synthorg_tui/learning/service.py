@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalItem, ApprovalStatus
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.failsafe import raise_fatal
+from synthorg_tui.core.failsafe import raise_fatal, surviving
 from synthorg_tui.curation.inbox import (
     ACTOR,
     WORDING_TRIED,
@@ -274,12 +274,10 @@ class _Round:
             if execution is None or _is_before(execution, since):
                 continue
             self._looked_at += 1
-            try:
+            with surviving(f"learning from {each}", _LOG) as failure:
                 found += await asyncio.to_thread(self._service.capture, execution)
-            except Exception as error:
-                raise_fatal(error)
-                _LOG.exception("can't learn from %s", each)
-                self._warnings.append(f"{each} can't be understood: {type(error).__name__}")
+            if failure.error is not None:
+                self._warnings.append(f"{each} can't be understood: {type(failure.error).__name__}")
         self._tell("reading", len(ids), len(ids))
         return found
 

@@ -1,4 +1,9 @@
-"""Context injection: finds memories before the agent starts and puts them into its messages."""
+"""Context injection: finds memories before the agent starts and puts them into its messages.
+
+The public strategy and the order of its stages. What a stage does is in ``retrieval``: finding in
+``candidates``, scores in ``relevance``, verdicts in ``selection``; only fusion and ranking decide
+the order, so nothing may be dropped here.
+"""
 
 import logging
 from collections.abc import Collection, Sequence
@@ -6,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.core.failsafe import FATAL, raise_fatal, safely
+from synthorg_tui.core.failsafe import safely, surviving
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
 from synthorg_tui.memory.filter import MemoryFilterStrategy, TagBasedMemoryFilter
@@ -42,6 +47,8 @@ STRATEGY_NAME = "context_injection"
 
 class ContextInjectionStrategy:
     """Finds, ranks, filters, diversifies and packs memories, and explains each decision.
+
+    The first seven arguments are the documented signature, which is why there are so many.
 
     Args:
         backend: Private memories. One that is a ``CandidateSource`` is searched once for
@@ -81,14 +88,14 @@ class ContextInjectionStrategy:
             memory_filter = TagBasedMemoryFilter()
         self._backend = backend
         self._config = config
-        self._gatherer = CandidateSearch(backend, shared_store, config)
+        self._search = CandidateSearch(backend, shared_store, config)
         self._estimator = token_estimator or DefaultTokenEstimator()
         self._filter = memory_filter
         hierarchical = config.retriever == "hierarchical"
         self._hierarchical = hierarchical_retriever if hierarchical else None
         self._reranker = reranker if config.query_specific_rerank_enabled else None
         self._clock = clock or SystemClock()
-        self._clearance = SensitivityFilter(sensitivities)
+        self._sensitivity = SensitivityFilter(sensitivities)
         self._tokenizer = BM25Tokenizer()
 
     @property
@@ -141,14 +148,9 @@ class ContextInjectionStrategy:
             categories=categories,
             limit=min(MAX_QUERY_LIMIT, pool_size(self._config)),
         )
-        try:
+        with surviving("preparing memories", _log) as failure:
             return await self._prepare(run, query, tuple(pinned), frozenset(excluded))
-        except FATAL:
-            raise
-        except Exception as error:
-            raise_fatal(error)
-            _log.exception("memories could not be prepared")
-            return run.nothing(f"memories could not be prepared ({type(error).__name__})")
+        return run.nothing(failure.note)
 
     async def _prepare(
         self, run: "_Run", query: MemoryQuery, pinned: Sequence[str], excluded: frozenset[str]
@@ -157,9 +159,9 @@ class ContextInjectionStrategy:
             gathered, ranked = await self._find(run, query)
             hits = await self._with_pinned(run, gathered.hits, pinned)
         run.notes.extend([gathered.degraded] if gathered.degraded else [])
-        ledger = CandidateTrace(hits)
+        trace = CandidateTrace(hits)
         selection = Selection(
-            ledger, self._config, pinned=frozenset(pinned), clearance=self._clearance
+            trace, self._config, pinned=frozenset(pinned), sensitivity=self._sensitivity
         )
         if ranked is None:
             with run.watch.stage("relevance"):
@@ -182,7 +184,7 @@ class ContextInjectionStrategy:
             selection.packed(packing)
         with run.watch.stage("formatting"):
             messages = messages_for(packing, injection_point=self._config.injection_point)
-        return run.finished(messages, packing, ledger)
+        return run.finished(messages, packing, trace)
 
     async def _find(
         self, run: "_Run", query: MemoryQuery
@@ -201,14 +203,16 @@ class ContextInjectionStrategy:
                 )
                 return CandidateSet(hits, False, found.degraded), found.memories
             run.notes.append("searched flat instead")
-        return await self._gatherer.gather(run.agent_id, query), None
+        return await self._search.gather(run.agent_id, query), None
 
     async def _with_pinned(
         self, run: "_Run", hits: tuple[SearchHit, ...], pinned: Sequence[str]
     ) -> tuple[SearchHit, ...]:
         known = {hit.entry.id for hit in hits}
         more = []
-        for memory_id in dict.fromkeys(each for each in pinned if each not in known):
+        for memory_id in dict.fromkeys(pinned):
+            if memory_id in known:
+                continue
             call = self._backend.get(run.agent_id, memory_id)
             entry = await safely(call, what="reading a pinned memory", notes=run.notes)
             if entry is None:
@@ -243,7 +247,7 @@ class ContextInjectionStrategy:
         if answer is None:
             return memories
         run.notes.extend([answer.degraded] if answer.degraded else [])
-        before, after = (sorted(m.entry.id for m in each) for each in (first, answer.memories))
+        before, after = (sorted(m.entry.id for m in order) for order in (first, answer.memories))
         return (*answer.memories, *rest) if before == after else memories
 
     def _filtered(
@@ -252,17 +256,12 @@ class ContextInjectionStrategy:
         """What the filter lets pass; nothing when it fails."""
         if self._filter is None:
             return memories
-        try:
+        with surviving("the memory filter", _log):
             passed = tuple(self._filter.filter_for_injection(memories))
             name = self._filter.strategy_name
-        except FATAL:
-            raise
-        except Exception as error:
-            raise_fatal(error)
-            _log.exception("the memory filter failed: no memory is injected")
-            run.notes.append("the filter failed, so no memory is given")
-            return selection.filtered(memories, (), "the filter failed and lets nothing pass")
-        return selection.filtered(memories, passed, f"held back by the filter {name}")
+            return selection.filtered(memories, passed, f"held back by the filter {name}")
+        run.notes.append("the filter failed, so no memory is given")
+        return selection.filtered(memories, (), "the filter failed and lets nothing pass")
 
 
 class _Run:
@@ -280,12 +279,12 @@ class _Run:
         return PreparedMessages((), self._explanation((), 0, (), degraded))
 
     def finished(
-        self, messages: tuple[ChatMessage, ...], packing: Packing, ledger: CandidateTrace
+        self, messages: tuple[ChatMessage, ...], packing: Packing, trace: CandidateTrace
     ) -> PreparedMessages:
         """The messages and their explanation."""
-        given = [each.memory.entry.id for each in packing.packed if each.fits]
+        given = [packed.memory.entry.id for packed in packing.packed if packed.fits]
         with self.watch.stage("explaining"):
-            candidates = ledger.candidates(given)
+            candidates = trace.candidates(given)
         degraded = "; ".join(dict.fromkeys(self.notes))
         explained = self._explanation(messages, packing.tokens_used, candidates, degraded)
         return PreparedMessages(messages, explained)

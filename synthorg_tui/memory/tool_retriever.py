@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.failsafe import raise_fatal
+from synthorg_tui.core.failsafe import Failure, surviving
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.core.untrusted import untrusted_content_directive
@@ -169,10 +169,11 @@ class ToolBasedInjectionStrategy:
             changed = query.model_copy(update={"text": words})
             return (await self._clearance.search(self._backend, agent_id, changed)).permitted
 
-        try:
+        found: tuple[MemoryEntry, ...] = ()
+        with surviving("Memory search", logger) as failure:
             found = await (look(text) if self._loop is None else self._loop.run(text, look))
-        except Exception as error:  # an agent's run must survive whatever a backend raises
-            return Found(_failure("Memory search", error))
+        if failure.error is not None:
+            return Found(_told(failure))
         given = found[:limit]
         reply = replies.listing(map(replies.relevance_line, given))
         if ignored:
@@ -187,21 +188,17 @@ class ToolBasedInjectionStrategy:
             return replies.error(
                 f"memory_id exceeds maximum allowed length of {MAX_ID_CHARS} characters."
             )
-        try:
+        with surviving("Memory recall", logger) as failure:
             entry = await self._clearance.read(self._backend, agent_id, memory_id)
-        except Exception as error:  # an agent's run must survive whatever a backend raises
-            return _failure("Memory recall", error)
-        return replies.not_found(memory_id) if entry is None else replies.relevance_line(entry)
+            return replies.not_found(memory_id) if entry is None else replies.relevance_line(entry)
+        return _told(failure)
 
 
-def _failure(what: str, error: Exception) -> str:
+def _told(failure: Failure) -> str:
     """The reply to a failure; the reason is for the log and not for the model."""
-    raise_fatal(error)
-    if isinstance(error, DomainError):
-        logger.warning("%s failed: %s", what, error)
-        return replies.error(f"{what} is temporarily unavailable.")
-    logger.error("%s failed", what, exc_info=error)
-    return replies.error(f"{what} encountered an unexpected error.")
+    if isinstance(failure.error, DomainError):
+        return replies.error(f"{failure.what} is temporarily unavailable.")
+    return replies.error(f"{failure.what} encountered an unexpected error.")
 
 
 def _limit(value: object, *, at_most: int) -> int:

@@ -4,8 +4,7 @@ import logging
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.failsafe import FATAL, raise_fatal
+from synthorg_tui.core.failsafe import surviving
 from synthorg_tui.memory.digest import models
 from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.digest.lines import tokens_of
@@ -64,16 +63,11 @@ class MemoryDigest:
         reason = self._nothing_because(query, most_tokens)
         if reason:
             return DigestResult(reason)
-        try:
-            found = await DigestSearch(self._source, self._config).gather(agent_id, query, pinned)
-            return self._written(found, most_tokens, frozenset(pinned), frozenset(excluded))
-        except FATAL:
-            raise
-        except Exception as error:
-            raise_fatal(error)
-            _log.exception("the memory digest failed")
-            said = error.message if isinstance(error, DomainError) else type(error).__name__
-            return DigestResult(models.UNAVAILABLE, degraded=f"the memory digest failed: {said}")
+        with surviving("the memory digest", _log) as failure:
+            matches = await DigestSearch(self._source, self._config).gather(agent_id, query, pinned)
+            return self._written(matches, most_tokens, frozenset(pinned), frozenset(excluded))
+        degraded = f"the memory digest failed: {failure.reason}"
+        return DigestResult(models.UNAVAILABLE, degraded=degraded)
 
     def _most_tokens(self, token_budget: int | None) -> int | None:
         """What all lines together may count."""

@@ -1,6 +1,7 @@
-"""Keeps account of what becomes of each candidate, from the search to the packed text.
+"""Finds the candidates of a query and traces what becomes of each until the text is packed.
 
-Asks backends for candidates: whatever they can do, and whatever fails.
+The search asks a backend for whatever it can do and goes on with what is left when a part fails.
+The trace is the only source of an explanation's verdicts.
 """
 
 from collections.abc import Iterable, Sequence
@@ -77,7 +78,7 @@ class CandidateTrace:
                 -account.hit.fused,
             )
 
-        return tuple(_candidate(each) for each in sorted(self._accounts.values(), key=order))
+        return tuple(_candidate(account) for account in sorted(self._accounts.values(), key=order))
 
 
 def _candidate(account: _Account) -> Candidate:

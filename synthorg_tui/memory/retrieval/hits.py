@@ -1,6 +1,7 @@
-"""What a search gives, and how a backend may offer to be searched; probe with ``isinstance``.
+"""What a search returns, and the protocols by which it can be extended; probe with ``isinstance``.
 
-Where other ways of finding and ordering memories plug into the context strategy.
+A backend offers more than ``MemoryBackend`` by the first ones; other ways of finding and ordering
+memories plug into the context strategy by the last two.
 """
 
 from dataclasses import dataclass

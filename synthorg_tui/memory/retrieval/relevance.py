@@ -1,9 +1,8 @@
-"""Joins the dense and the sparse ranking of one search. Pure: no store, no model.
+"""How relevant a hit is: fusion of rankings, the cutoff, and the order that is configured.
 
-Every number here was measured; see docs/decisions/0002-fusion-and-cutoff.md.
-
-What of a query is worth embedding.
-Ranks the hits of a search as the configuration says. Pure: nothing is dropped or cut.
+Pure functions on scores, without a store or a model. Every number here was measured; see
+docs/decisions/0002-fusion-and-cutoff.md. What is left out for another reason is decided in
+``selection``.
 """
 
 import re

@@ -1,4 +1,8 @@
-"""Chooses among ranked memories and says why each one is in or out."""
+"""Chooses among ranked memories and says why each one is in or out.
+
+Every bound that leaves a memory out is applied here, each with its verdict and reason, so that an
+explanation accounts for every candidate.
+"""
 
 from collections.abc import Collection, Sequence
 
@@ -17,33 +21,33 @@ class Selection:
     """The decisions of one run, in the order in which they are made.
 
     Args:
-        ledger: Where verdicts are written.
+        trace: Where verdicts are written.
         config: The bounds.
         pinned: Ids of memories that pass every bound but sensitivity, filter and budget.
-        clearance: Says which memories are withheld.
+        sensitivity: Says which memories are withheld.
     """
 
     def __init__(
         self,
-        ledger: CandidateTrace,
+        trace: CandidateTrace,
         config: MemoryRetrievalConfig,
         *,
         pinned: frozenset[str],
-        clearance: SensitivityFilter,
+        sensitivity: SensitivityFilter,
     ) -> None:
-        self._ledger = ledger
+        self._trace = trace
         self._config = config
         self._pinned = pinned
-        self._clearance = clearance
+        self._sensitivity = sensitivity
         self._promoted: frozenset[str] = frozenset()
 
     def relevant(self, hits: Sequence[SearchHit], judgement: Judgement) -> tuple[SearchHit, ...]:
         """Hits with enough evidence."""
         cutoff = judgement.cutoff
-        kept = []
+        chosen = []
         for position, hit in enumerate(hits):
             if judgement.is_relevant(position):
-                kept.append(hit)
+                chosen.append(hit)
             elif judgement.answered:
                 reason = f"evidence {judgement.evidence[position]:.2f} of {cutoff.plausible:.2f}"
                 self._out(hit.entry.id, Verdict.NOT_RELEVANT, f"not about the query: {reason}")
@@ -52,7 +56,7 @@ class Selection:
                 self._out(
                     hit.entry.id, Verdict.NOT_RELEVANT, f"nothing is about the query: {reason}"
                 )
-        return tuple(kept)
+        return tuple(chosen)
 
     def unranked(self, hits: Sequence[SearchHit], ranked: Sequence[ScoredMemory]) -> None:
         """Account for hits that the configured fusion doesn't look at."""
@@ -73,32 +77,32 @@ class Selection:
         excluded: Collection[str],
     ) -> tuple[ScoredMemory, ...]:
         """What may be read, isn't excluded, and reaches the minimum or is pinned."""
-        self._ledger.ranked(ranked, boost=self._config.personal_boost)
+        self._trace.ranked(ranked, boost=self._config.personal_boost)
         minimum = self._config.min_relevance
-        kept = []
+        chosen = []
         for memory in (*ranked, *self._pinned_only(ranked, hits)):
             key = memory.entry.id
             if key in excluded:
-                self._ledger.judge(key, Verdict.EXCLUDED, "excluded by hand")
-            elif refusal := self._clearance.refusal(memory.entry):
-                self._ledger.judge(key, Verdict.SENSITIVE, refusal)
+                self._trace.judge(key, Verdict.EXCLUDED, "excluded by hand")
+            elif refusal := self._sensitivity.refusal(memory.entry):
+                self._trace.judge(key, Verdict.SENSITIVE, refusal)
             elif key in self._pinned or memory.combined_score >= minimum:
-                kept.append(memory)
+                chosen.append(memory)
             else:
                 reason = f"score {memory.combined_score:.2f} is below the minimum {minimum:.2f}"
                 self._out(key, Verdict.BELOW_MINIMUM, reason)
-        return tuple(kept)
+        return tuple(chosen)
 
     def filtered(
         self, offered: Sequence[ScoredMemory], passed: Sequence[ScoredMemory], reason: str
     ) -> tuple[ScoredMemory, ...]:
         """What a filter let pass of what it was offered; it can't bring in anything else."""
         known = {memory.entry.id for memory in offered}
-        kept = {memory.entry.id: memory for memory in passed if memory.entry.id in known}
+        chosen = {memory.entry.id: memory for memory in passed if memory.entry.id in known}
         for memory in offered:
-            if memory.entry.id not in kept:
-                self._ledger.judge(memory.entry.id, Verdict.FILTERED, reason)
-        return tuple(kept.values())
+            if memory.entry.id not in chosen:
+                self._trace.judge(memory.entry.id, Verdict.FILTERED, reason)
+        return tuple(chosen.values())
 
     def first(self, memories: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
         """Pinned ones, then the first ``max_memories``, chosen for variety when configured."""
@@ -111,7 +115,7 @@ class Selection:
         pool = rest[: pool_size(self._config)]
         self._beyond(rest[len(pool) :])
         picks = pick_diverse(pool, diversity_lambda=self._config.diversity_lambda, limit=limit)
-        self._ledger.diversified(picks)
+        self._trace.diversified(picks)
         without = frozenset(memory.entry.id for memory in rest[:limit])
         self._promoted = frozenset(pick.memory.entry.id for pick in picks[:limit]) - without
         self._too_similar([pick for pick in picks[limit:] if pick.memory.entry.id in without])
@@ -121,28 +125,28 @@ class Selection:
     def packed(self, packing: Packing) -> None:
         """What got in, and what there was no room for."""
         place = 0
-        for each in packing.packed:
-            key = each.memory.entry.id
-            self._ledger.costs(key, each.tokens)
-            if not each.fits:
-                reason = f"needs {each.tokens} tokens, {each.room} were left"
-                self._ledger.judge(key, Verdict.OVER_BUDGET, reason)
+        for packed in packing.packed:
+            key = packed.memory.entry.id
+            self._trace.costs(key, packed.tokens)
+            if not packed.fits:
+                reason = f"needs {packed.tokens} tokens, {packed.room} were left"
+                self._trace.judge(key, Verdict.OVER_BUDGET, reason)
                 continue
             place += 1
             if key in self._pinned:
-                self._ledger.judge(key, Verdict.PINNED, "pinned by hand")
+                self._trace.judge(key, Verdict.PINNED, "pinned by hand")
             else:
-                self._ledger.judge(key, Verdict.INCLUDED, self._included(key, place))
+                self._trace.judge(key, Verdict.INCLUDED, self._included(key, place))
 
     def _included(self, key: str, place: int) -> str:
-        rank = self._ledger.rank(key)
+        rank = self._trace.rank(key)
         by_score = f"place {rank} by score"
         return f"{by_score}, promoted to {place} for variety" if key in self._promoted else by_score
 
     def _beyond(self, memories: Sequence[ScoredMemory]) -> None:
         limit = self._config.max_memories
         for memory in memories:
-            rank = self._ledger.rank(memory.entry.id)
+            rank = self._trace.rank(memory.entry.id)
             reason = f"place {rank} by score; at most {limit} are given"
             self._out(memory.entry.id, Verdict.BEYOND_MAXIMUM, reason)
 
@@ -172,4 +176,4 @@ class Selection:
     def _out(self, key: str, verdict: Verdict, reason: str) -> None:
         """Leave a memory out, unless it is pinned."""
         if key not in self._pinned:
-            self._ledger.judge(key, verdict, reason)
+            self._trace.judge(key, verdict, reason)

@@ -1,7 +1,7 @@
-"""What the store allows an agent to keep, and for how long.
+"""What every part of the local store works with: transactions, embedding, the index, the policy.
 
-What every part of the local backend works with: transactions, embedding, the index.
-Rows of the database as the memories of the contract.
+Changes pass through ``Core.change`` alone, which commits a transaction and brings the index up to
+its revision as one step. What is read or written is in ``queries`` and ``writes``.
 """
 
 import asyncio

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from synthorg_tui.core.failsafe import raise_fatal
+from synthorg_tui.core.failsafe import surviving
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
 from synthorg_tui.memory.models import MemoryEntry
@@ -54,13 +54,10 @@ class LLMSufficiencyChecker:
             f"{_SUFFICIENT} or INSUFFICIENT."
         )
         options = CompletionOptions(max_tokens=32)
-        try:
+        with surviving("asking whether memories suffice", logger):
             answer = await _ask(self._provider, instruction, query, results, options)
-        except Exception as error:  # whatever it is, the search goes on without it
-            raise_fatal(error)
-            logger.warning("whether memories suffice is unknown: %s", error)
-            return True
-        return _says_sufficient(answer)
+            return _says_sufficient(answer)
+        return True
 
 
 class LLMQueryReformulator:
@@ -75,13 +72,10 @@ class LLMQueryReformulator:
             "words for the same thing, more specific. Reply with the query only."
         )
         options = CompletionOptions(max_tokens=64, repeat_penalty=1.1)
-        try:
+        with surviving("reformulating the query", logger):
             answer = await _ask(self._provider, instruction, query, results, options)
-        except Exception as error:  # whatever it is, the search goes on without it
-            raise_fatal(error)
-            logger.warning("the query was not reformulated: %s", error)
-            return None
-        return answer.strip() or None
+            return answer.strip() or None
+        return None
 
 
 async def _ask(
@@ -140,32 +134,25 @@ class SearchAndAsk:
             better = await self._better(words, found)
             if better is None:
                 return found
-            try:
-                more = await search(better)
-            except Exception as error:  # what was found already still counts
-                _log_or_raise("searching again", error)
+            with surviving("searching again", logger) as failure:
+                words, found = better, merge_entries(found, await search(better))
+            if failure.error is not None:
                 return found
-            words, found = better, merge_entries(found, more)
         if not await self._suffices(query, found):
             logger.info("%d memories don't suffice after %d rounds", len(found), self._rounds)
         return found
 
     async def _suffices(self, query: str, found: tuple[MemoryEntry, ...]) -> bool:
-        try:
+        with surviving("checking what was found", logger):
             return await self._checker.check_sufficiency(query, found)
-        except Exception as error:  # not knowing counts as enough
-            _log_or_raise("checking what was found", error)
-            return True
+        return True  # not knowing counts as enough
 
     async def _better(self, query: str, found: tuple[MemoryEntry, ...]) -> str | None:
         """Another question, or ``None`` when there is none."""
-        try:
-            better = await self._reformulator.reformulate(query, found)
-        except Exception as error:  # the question stays as it is
-            _log_or_raise("reformulating", error)
-            return None
-        stripped = (better or "").strip()
-        return None if stripped in ("", query.strip()) else stripped
+        with surviving("reformulating", logger):
+            better = (await self._reformulator.reformulate(query, found) or "").strip()
+            return None if better in ("", query.strip()) else better
+        return None
 
 
 def merge_entries(
@@ -178,8 +165,3 @@ def merge_entries(
         if known is None or (entry.relevance_score or 0.0) > (known.relevance_score or 0.0):
             best[entry.id] = entry
     return tuple(sorted(best.values(), key=lambda entry: -(entry.relevance_score or 0.0)))
-
-
-def _log_or_raise(what: str, error: Exception) -> None:
-    raise_fatal(error)
-    logger.warning("%s failed: %s", what, error)

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.core.failsafe import raise_fatal, safely
+from synthorg_tui.core.failsafe import safely, surviving
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
 from synthorg_tui.memory.errors import WriteRefusedError, WriteWaitsError
@@ -141,16 +141,14 @@ class SelfEditingMemoryStrategy:
             parsed = accepted.parse(tool, arguments)
         except ValidationError as error:
             return replies.error(f"Invalid arguments: {accepted.problems(error)}")
-        try:
-            return await self._answer(parsed, agent_id)
-        except WriteWaitsError as waits:
-            return replies.waits(waits.item_id)
-        except WriteRefusedError as refused:
-            return replies.error(f"{refused.message}. {refused.remedy}".strip())
-        except Exception as error:  # an agent's run must survive whatever a backend raises
-            raise_fatal(error)
-            logger.warning("%s failed: %s", tool, error)
-            return _FAILED
+        with surviving(str(tool), logger):
+            try:
+                return await self._answer(parsed, agent_id)
+            except WriteWaitsError as waits:
+                return replies.waits(waits.item_id)
+            except WriteRefusedError as refused:
+                return replies.error(f"{refused.message}. {refused.remedy}".strip())
+        return _FAILED
 
     async def _answer(self, call: FrozenModel, agent_id: str) -> str:
         match call:

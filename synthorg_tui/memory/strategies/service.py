@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from synthorg_tui.core.clock import Clock, SystemClock
-from synthorg_tui.core.failsafe import FATAL, raise_fatal
+from synthorg_tui.core.failsafe import surviving
 from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.enums import InjectionStrategy
 from synthorg_tui.memory.index.protocol import Visibility
@@ -124,13 +124,8 @@ class InjectionService:
         if self.applications is None:
             return injection
         given = [each.entry.id for each in injection.explanation.included]
-        try:
+        with surviving("counting what was given", _LOG):
             await self.applications.applied(given, self.clock.now())
-        except FATAL:
-            raise
-        except Exception as error:
-            raise_fatal(error)
-            _LOG.warning("what was given isn't counted: %s", error)
         return injection
 
     def strategy(self, request: InjectionRequest) -> ExplainingStrategy:

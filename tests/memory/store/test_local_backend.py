@@ -14,7 +14,13 @@ from synthorg_tui.memory.errors import (
     MemoryRetrievalError,
     MemoryStoreError,
 )
-from synthorg_tui.memory.extensions import BatchStore, BrowseFilter, MemoryAdmin, SparseSearch
+from synthorg_tui.memory.extensions import (
+    BatchStore,
+    BrowseFilter,
+    BundleStore,
+    MemoryAdmin,
+    SparseSearch,
+)
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
@@ -43,9 +49,16 @@ async def test_it_offers_every_contract(backend: LocalMemoryBackend) -> None:
         BatchStore,
     ):
         assert isinstance(backend, contract)
-    for contract in (MemoryAdmin, BundleStore):
-        assert isinstance(backend.admin, contract)
-        assert not isinstance(backend, contract), "a view of the store is handed to agents"
+    assert isinstance(backend.admin, MemoryAdmin)
+    assert isinstance(backend.admin, BundleStore)
+
+
+async def test_a_view_of_the_store_has_none_of_a_persons_powers(
+    backend: LocalMemoryBackend,
+) -> None:
+    """It is handed to agents."""
+    view = backend.scoped(Visibility("s1", "/work"))
+    assert not isinstance(view, MemoryAdmin | BundleStore)
 
 
 async def test_operations_need_a_connection(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.memory.store.maintenance import Maintenance
     from synthorg_tui.memory.strategies.service import InjectionService
-    from synthorg_tui.persistence.usage import DuckDBUsageStore
+    from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.skills.document import SkillRoot
     from synthorg_tui.skills.library import SkillLibrary
@@ -188,11 +188,11 @@ class Engine:
         return DuckDBExecutionStore(self._database)
 
     @cached_property
-    def usage(self) -> "DuckDBUsageStore":
+    def usage(self) -> "UsageStore":
         """What language models were used for."""
-        from synthorg_tui.persistence.usage import DuckDBUsageStore
+        from synthorg_tui.persistence.usage import UsageStore
 
-        return DuckDBUsageStore(self._database)
+        return UsageStore(self._database)
 
     @cached_property
     def approvals(self) -> "ApprovalQueue":
@@ -361,9 +361,9 @@ class Engine:
     @property
     def scenarios(self) -> "ScenarioService":
         """Saved questions, to be asked again after a change."""
-        from synthorg_tui.memory.scenarios import DuckDBScenarioStore, ScenarioService
+        from synthorg_tui.memory.scenarios import ScenarioService, ScenarioStore
 
-        memory, saved = self.settings.memory, DuckDBScenarioStore(self._database)
+        memory, saved = self.settings.memory, ScenarioStore(self._database)
         return ScenarioService(saved, self.injection, memory.retrieval, memory.v1)
 
     @property

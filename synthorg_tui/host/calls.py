@@ -135,9 +135,7 @@ CALLS: Final = RemoteApi(
         "imports": ApiGroup("synthorg_tui.ingest.service:ImportService", ("discover",), ("run",)),
         "evolution": ApiGroup("synthorg_tui.learning.promotion:EvolutionService", changes=("run",)),
         "pruning": ApiGroup("synthorg_tui.curation.pruning:PruneService", changes=("propose",)),
-        "usage": ApiGroup(
-            "synthorg_tui.persistence.usage:DuckDBUsageStore", ("since", "tokens_since")
-        ),
+        "usage": ApiGroup("synthorg_tui.persistence.usage:UsageStore", ("since", "tokens_since")),
         "learning": ApiGroup("synthorg_tui.learning.service:LearnService", changes=("learn",)),
         "reviews": ApiGroup(
             "synthorg_tui.curation.service:ReviewService", ("inbox", "review", "excerpt")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.memory.store.maintenance import Maintenance
     from synthorg_tui.memory.strategies.service import InjectionService
-    from synthorg_tui.persistence.usage import DuckDBUsageStore
+    from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.settings.root import RootConfig
 
 
@@ -143,7 +143,7 @@ class RemoteEngine:
         self.imports = cast("ImportService", self._part("imports"))
         self.evolution = cast("EvolutionService", self._part("evolution"))
         self.pruning = cast("PruneService", self._part("pruning"))
-        self.usage = cast("DuckDBUsageStore", self._part("usage"))
+        self.usage = cast("UsageStore", self._part("usage"))
         self.learning = cast("LearnService", self._part("learning"))
         self.reviews = cast("ReviewService", self._part("reviews"))
         self.approvals = cast("ApprovalQueue", self._part("approvals"))

@@ -29,7 +29,7 @@ from synthorg_tui.learning.evolver import (
 from synthorg_tui.learning.models import LearnProgress, LessonQueue, ProgressSink
 from synthorg_tui.learning.patterns import Occurrence, trajectories_of
 from synthorg_tui.memory.config import ProceduralMemoryConfig
-from synthorg_tui.persistence.settings_kv import LastRunLog, is_due
+from synthorg_tui.persistence.settings_kv import LastRuns, is_due
 
 LAST_CYCLE: Final = "evolver"
 """Under which name the last cycle is remembered."""
@@ -81,7 +81,7 @@ class EvolutionService:
         executions: ExecutionStore,
         skills: ActiveSkills,
         queue: PromotionQueue,
-        moments: LastRunLog,
+        moments: LastRuns,
         clock: Clock,
     ) -> None:
         self._config = config.evolver

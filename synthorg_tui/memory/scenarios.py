@@ -1,11 +1,12 @@
-"""Saved questions in the store's database, so that a backup holds them too.
+"""Questions saved under a name and asked again, to see whether an agent would get something else.
 
-Questions kept under a name and asked again, to see whether an agent would get something else.
+A scenario remembers which memories were included when it was saved; running it says what has
+changed since. Nothing here decides what is included.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pydantic import Field, ValidationError
 
@@ -15,7 +16,7 @@ from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.enums import Sensitivity
 from synthorg_tui.memory.retrieval.explanation import Candidate
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
-from synthorg_tui.memory.strategies.service import Injection, InjectionRequest
+from synthorg_tui.memory.strategies.service import InjectionRequest, InjectionService
 from synthorg_tui.persistence.database import Database
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ class ScenarioRecord:
     expected: tuple[str, ...]
 
 
-class DuckDBScenarioStore:
-    """Keeps scenarios by name."""
+class ScenarioStore:
+    """Stores scenarios by name; part of the database, so that a backup holds them too."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -202,37 +203,13 @@ class ScenarioOutcome:
         return bool(self.error or self.added or self.removed or self.is_reordered)
 
 
-class Injector(Protocol):
-    """Prepares what an agent is given."""
-
-    async def prepare(self, request: InjectionRequest) -> Injection:
-        """What the agent gets, and why."""
-        ...
-
-
-class ScenarioStore(Protocol):
-    """Keeps scenarios by name."""
-
-    async def all(self) -> tuple[ScenarioRecord, ...]:
-        """Every scenario, by name."""
-        ...
-
-    async def save(self, record: ScenarioRecord) -> None:
-        """Keep one; one of the same name is replaced."""
-        ...
-
-    async def delete(self, name: str) -> bool:
-        """Forget one; ``False`` when there is none."""
-        ...
-
-
 class ScenarioService:
     """Saves questions with what they include, and asks them again."""
 
     def __init__(
         self,
         store: ScenarioStore,
-        injection: Injector,
+        injection: InjectionService,
         configured: MemoryRetrievalConfig,
         v1: MemoryV1Config,
     ) -> None:

@@ -1,10 +1,10 @@
-"""One DuckDB file: one writer thread with explicit transactions, and threads that read.
+"""The store's DuckDB file: one writer thread with explicit transactions, and threads that read.
 
-Copies of files that are in use.
+The only place that opens the file, and the one that turns what DuckDB says of a locked or damaged
+file into an error with a remedy. What the tables are is in ``migrations``; no query belongs here.
 """
 
 import asyncio
-import hashlib
 import re
 import subprocess
 import sys
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 from synthorg_tui.core.errors import DomainError, StoreCorruptError, StoreLockedError
 from synthorg_tui.core.files import ensure_private_dir, make_private
 from synthorg_tui.persistence import DATABASE_FILE
-from synthorg_tui.persistence.migrations import SCHEMA_VERSION, migrate
+from synthorg_tui.persistence.migrations import RESTORE_REMEDY, create_schema, update_schema
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,8 +29,6 @@ T = TypeVar("T")
 MEMORY_LIMIT = "128MB"
 READERS = 2
 """Reads at once: an agent's search doesn't wait until a list of the app is read."""
-RESTORE_REMEDY = "Run `synthorg-tui restore` to bring back the last backup."
-_SCHEMA_DIGEST = "schema_digest"
 _SUFFIXES = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
 _HEADER_BYTES = 3 * 4096
 _CORRUPT_SIGNS = (
@@ -192,7 +190,7 @@ class Database:
         try:
             if is_clean:
                 _check_complete(writer, self._path)
-            _migrate(writer, self._path)
+            update_schema(writer, self._path)
         except Exception as error:
             writer.close()
             raise _explain(error, self._path) from error
@@ -251,80 +249,15 @@ class Database:
 
 def _create(path: Path) -> None:
     """Make an empty database under another name first: a crash leaves no half-made one."""
-    import secrets
-
     draft = path.with_name(path.name + ".new")
     draft.unlink(missing_ok=True)
     draft.with_name(draft.name + ".wal").unlink(missing_ok=True)
-    schema = _schema()
     connection = connect_file(draft)
     try:
-        connection.execute(schema)
-        connection.executemany(
-            "INSERT INTO meta VALUES (?, ?)",
-            [
-                ("schema_version", str(SCHEMA_VERSION)),
-                (_SCHEMA_DIGEST, _digest(schema)),
-                ("epoch", secrets.token_hex(8)),
-                ("salt", secrets.token_hex(16)),
-                ("revision", "0"),
-            ],
-        )
+        create_schema(connection)
     finally:
         connection.close()
     draft.rename(path)
-
-
-def _schema() -> str:
-    return Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
-
-
-def _digest(schema: str) -> str:
-    return hashlib.blake2b(schema.encode(), digest_size=16).hexdigest()
-
-
-def schema_version(connection: "duckdb.DuckDBPyConnection") -> int:
-    """The version of the schema the file was written with."""
-    row = connection.execute("SELECT value FROM meta WHERE name = 'schema_version'").fetchone()
-    if row is None:
-        raise StoreCorruptError("the database has no schema version", remedy=RESTORE_REMEDY)
-    return int(row[0])
-
-
-def _migrate(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
-    """Bring the schema up to date: columns by version, whole new tables by any change of it.
-
-    The statements run only when they aren't those that ran last: they are most of what opening
-    a store that is up to date would cost.
-    """
-    facts = _facts(connection, path)
-    version = int(facts["schema_version"])
-    if version > SCHEMA_VERSION:
-        raise DomainError(
-            f"{path} has schema version {version}; this program reads up to {SCHEMA_VERSION}",
-            remedy="Update synthorg-tui, or use another --data-dir.",
-        )
-    if version < SCHEMA_VERSION:
-        migrate(connection, version)
-    schema = _schema()
-    if facts.get(_SCHEMA_DIGEST) != _digest(schema):
-        connection.execute(schema)
-        connection.execute(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?)", [_SCHEMA_DIGEST, _digest(schema)]
-        )
-
-
-def _facts(connection: "duckdb.DuckDBPyConnection", path: Path) -> dict[str, str]:
-    import duckdb
-
-    try:
-        facts = dict(connection.execute("SELECT name, value FROM meta").fetchall())
-    except duckdb.CatalogException as error:
-        message = f"{path} is not a store of this program"
-        raise StoreCorruptError(message, remedy=RESTORE_REMEDY) from error
-    if "schema_version" not in facts:
-        raise StoreCorruptError("the database has no schema version", remedy=RESTORE_REMEDY)
-    return facts
 
 
 def _copy_live(connection: "duckdb.DuckDBPyConnection", fresh: Path) -> None:

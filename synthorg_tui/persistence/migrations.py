@@ -1,14 +1,23 @@
-"""Brings a database that an earlier version of this program wrote up to date."""
+"""The schema of the database: made new, and brought up to date where an earlier version wrote it.
 
+A store that any released version wrote must open; so what a migration once did stays as it is.
+"""
+
+import hashlib
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from synthorg_tui.core.errors import DomainError, StoreCorruptError
 
 if TYPE_CHECKING:
     import duckdb
 
 SCHEMA_VERSION = 2
+RESTORE_REMEDY = "Run `synthorg-tui restore` to bring back the last backup."
+_SCHEMA_DIGEST = "schema_digest"
 
-# Fact keys and sensitivities from the tags, by the rules of memory/traits.py; who a memory came
-# from as far as its row and history tell.
+# Fact keys and sensitivities from the tags, by the rules of memory/retrieval/tags.py; who a memory
+# came from as far as its row and history tell.
 _TO_2 = """
 ALTER TABLE memories ADD COLUMN fact_key VARCHAR;
 ALTER TABLE memories ADD COLUMN sensitivity VARCHAR DEFAULT 'private';
@@ -38,7 +47,7 @@ UPDATE memories SET source_kind = 'tool' WHERE import_key IS NULL AND EXISTS (
 """
 
 
-def migrate(connection: "duckdb.DuckDBPyConnection", version: int) -> None:
+def _migrate(connection: "duckdb.DuckDBPyConnection", version: int) -> None:
     """Bring the schema from ``version`` to the present one; all of it, or nothing on a crash."""
     connection.execute("BEGIN")
     try:
@@ -51,3 +60,74 @@ def migrate(connection: "duckdb.DuckDBPyConnection", version: int) -> None:
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+
+
+def create_schema(connection: "duckdb.DuckDBPyConnection") -> None:
+    """Make the tables of a new store, and what tells it from others."""
+    import secrets
+
+    schema = schema_text()
+    connection.execute(schema)
+    connection.executemany(
+        "INSERT INTO meta VALUES (?, ?)",
+        [
+            ("schema_version", str(SCHEMA_VERSION)),
+            (_SCHEMA_DIGEST, _digest(schema)),
+            ("epoch", secrets.token_hex(8)),
+            ("salt", secrets.token_hex(16)),
+            ("revision", "0"),
+        ],
+    )
+
+
+def schema_text() -> str:
+    """The statements that make every table there isn't yet."""
+    return Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
+
+
+def _digest(schema: str) -> str:
+    return hashlib.blake2b(schema.encode(), digest_size=16).hexdigest()
+
+
+def schema_version(connection: "duckdb.DuckDBPyConnection") -> int:
+    """The version of the schema the file was written with."""
+    row = connection.execute("SELECT value FROM meta WHERE name = 'schema_version'").fetchone()
+    if row is None:
+        raise StoreCorruptError("the database has no schema version", remedy=RESTORE_REMEDY)
+    return int(row[0])
+
+
+def update_schema(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
+    """Bring the schema up to date: columns by version, whole new tables by any change of it.
+
+    The statements run only when they aren't those that ran last: they are most of what opening
+    a store that is up to date would cost.
+    """
+    facts = _facts(connection, path)
+    version = int(facts["schema_version"])
+    if version > SCHEMA_VERSION:
+        raise DomainError(
+            f"{path} has schema version {version}; this program reads up to {SCHEMA_VERSION}",
+            remedy="Update synthorg-tui, or use another --data-dir.",
+        )
+    if version < SCHEMA_VERSION:
+        _migrate(connection, version)
+    schema = schema_text()
+    if facts.get(_SCHEMA_DIGEST) != _digest(schema):
+        connection.execute(schema)
+        connection.execute(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", [_SCHEMA_DIGEST, _digest(schema)]
+        )
+
+
+def _facts(connection: "duckdb.DuckDBPyConnection", path: Path) -> dict[str, str]:
+    import duckdb
+
+    try:
+        facts = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+    except duckdb.CatalogException as error:
+        message = f"{path} is not a store of this program"
+        raise StoreCorruptError(message, remedy=RESTORE_REMEDY) from error
+    if "schema_version" not in facts:
+        raise StoreCorruptError("the database has no schema version", remedy=RESTORE_REMEDY)
+    return facts

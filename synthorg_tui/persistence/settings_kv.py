@@ -1,11 +1,11 @@
-"""When something was done last, in the store's database.
+"""What the database remembers besides its rows: when a job last ran, and what a start must finish.
 
-What of earlier decisions a start has to see to; asked every time, so it must be quick.
-When something that runs now and then is due.
+Every start asks these questions, so each must be one quick query, and nothing of the engine may be
+imported for it.
 """
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.enums import ConsolidationInterval
 from synthorg_tui.persistence.database import Database
@@ -18,7 +18,7 @@ _PREFIX = "moment:"
 
 
 class LastRuns:
-    """Keeps one moment under each name."""
+    """Stores one moment under each name."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -33,7 +33,7 @@ class LastRuns:
         return datetime.fromisoformat(row[0]) if row else None
 
     async def put(self, name: str, moment: datetime) -> None:
-        """Keep a moment (timezone-aware) in the place of the former one."""
+        """Store a moment (timezone-aware) in the place of the former one."""
         values = [_PREFIX + name, moment.isoformat()]
         await self._database.write(
             lambda db: db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
@@ -59,18 +59,6 @@ _LENGTHS: Final = {
     ConsolidationInterval.DAILY: timedelta(days=1),
     ConsolidationInterval.WEEKLY: timedelta(weeks=1),
 }
-
-
-class LastRunLog(Protocol):
-    """Remembers when something was done last."""
-
-    async def get(self, name: str) -> datetime | None:
-        """The moment, or ``None``."""
-        ...
-
-    async def put(self, name: str, moment: datetime) -> None:
-        """Keep a moment in the place of the former one."""
-        ...
 
 
 def is_due(interval: ConsolidationInterval, last: datetime | None, now: datetime) -> bool:

@@ -1,4 +1,4 @@
-"""What models were used, kept in the store's database."""
+"""What language models were used for, stored in the database and summed up by model."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,14 +20,14 @@ class UsageTotal:
     cost: float
 
 
-class DuckDBUsageStore:
-    """Adds records and sums them up."""
+class UsageStore:
+    """Adds records and sums them up; ``UsageLog`` for the providers."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def add(self, record: UsageRecord) -> None:
-        """Keep a record."""
+        """Store a record."""
         values = [
             naive_utc(record.at),
             record.model,
@@ -42,7 +42,7 @@ class DuckDBUsageStore:
 
     async def tokens_since(self, moment: datetime) -> int:
         """Tokens of all records from then on."""
-        return sum(each.prompt_tokens + each.completion_tokens for each in await self.since(moment))
+        return sum(used.prompt_tokens + used.completion_tokens for used in await self.since(moment))
 
     async def since(self, moment: datetime) -> tuple[UsageTotal, ...]:
         """What each model was used for from then on, by name."""

@@ -1,7 +1,4 @@
-"""Moments as the database keeps them: in UTC, without a zone.
-
-Putting rows into a table, whether one or thousands.
-"""
+"""How values get into DuckDB and out again: moments in UTC without a zone, and rows in bulk."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -12,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def naive(moment: datetime | None) -> datetime | None:
-    """A moment as the database keeps it."""
+    """A moment as the database stores it."""
     return None if moment is None else naive_utc(moment)
 
 
@@ -22,7 +19,7 @@ def naive_utc(moment: datetime) -> datetime:
 
 
 def aware(moment: datetime | None) -> datetime | None:
-    """A kept moment with its zone."""
+    """A stored moment with its zone."""
     return None if moment is None else moment.replace(tzinfo=UTC)
 
 

@@ -10,9 +10,9 @@ import duckdb
 import pytest
 
 from synthorg_tui.core.errors import DomainError, StoreCorruptError, StoreLockedError
-from synthorg_tui.persistence import database as database_module
-from synthorg_tui.persistence.database import Database, schema_version
-from synthorg_tui.persistence.migrations import SCHEMA_VERSION
+from synthorg_tui.persistence import migrations
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.migrations import SCHEMA_VERSION, schema_version
 from tests.patience import PATIENCE
 
 
@@ -184,8 +184,8 @@ async def test_a_table_that_is_new_to_the_schema_is_made_on_opening(
     await database.open()
     await database.write(Insert("a"))
     await database.close()
-    grown = f"{database_module._schema()} CREATE TABLE IF NOT EXISTS grown (name VARCHAR);"
-    monkeypatch.setattr(database_module, "_schema", lambda: grown)
+    grown = f"{migrations.schema_text()} CREATE TABLE IF NOT EXISTS grown (name VARCHAR);"
+    monkeypatch.setattr(migrations, "schema_text", lambda: grown)
     await database.open()
     assert await database.read(lambda db: db.execute("FROM grown").fetchall()) == []
     assert "a" in await database.read(names)
@@ -203,8 +203,8 @@ async def test_the_schema_runs_again_only_when_it_changed(
     with pytest.raises(duckdb.CatalogException):
         await database.read(lambda db: db.execute("FROM file_marks").fetchall())
     await database.close()
-    changed = database_module._schema() + " "
-    monkeypatch.setattr(database_module, "_schema", lambda: changed)
+    changed = migrations.schema_text() + " "
+    monkeypatch.setattr(migrations, "schema_text", lambda: changed)
     await database.open()
     assert await database.read(lambda db: db.execute("FROM file_marks").fetchall()) == []
     await database.close()

@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.usage import DuckDBUsageStore, UsageTotal
+from synthorg_tui.persistence.usage import UsageStore, UsageTotal
 from synthorg_tui.providers.completion.usage import UsageRecord
 from tests.conftest import FixedClock
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[DuckDBUsageStore]:
+async def store(tmp_path: Path) -> AsyncIterator[UsageStore]:
     database = Database.in_dir(tmp_path)
     await database.open()
-    yield DuckDBUsageStore(database)
+    yield UsageStore(database)
     await database.close()
 
 
 async def test_records_are_summed_up_by_model_from_a_moment_on(
-    store: DuckDBUsageStore, clock: FixedClock
+    store: UsageStore, clock: FixedClock
 ) -> None:
     for hours, model in ((0, "small"), (2, "small"), (2, "big"), (3, "big")):
         at = clock.now() + timedelta(hours=hours)

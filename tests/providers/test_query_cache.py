@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from synthorg_tui.providers.embedding.cache import QueryCache
 from synthorg_tui.providers.embedding.errors import EmbeddingError
+from synthorg_tui.providers.embedding.factory import QueryCache
 from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
 
 

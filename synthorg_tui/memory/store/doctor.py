@@ -17,7 +17,7 @@ from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.rows import STORED, StoredMemory
 from synthorg_tui.persistence import LOCK_FILE
-from synthorg_tui.persistence.database import schema_version
+from synthorg_tui.persistence.migrations import schema_version
 from synthorg_tui.persistence.values import aware
 
 if TYPE_CHECKING:

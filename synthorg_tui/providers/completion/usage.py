@@ -56,7 +56,10 @@ class Prices:
 
 
 class UsageLog(Protocol):
-    """Keeps what was used."""
+    """Stores what was used.
+
+    A protocol because providers don't know the database; ``persistence.usage`` has the store.
+    """
 
     async def add(self, record: UsageRecord) -> None:
         """Keep a record."""

@@ -1,8 +1,15 @@
-"""Configuration in, embedder out."""
+"""Makes the embedder that the settings describe, with a cache of queries in front of it.
 
-from synthorg_tui.providers.embedding.cache import QueryCache
+Imported when a store opens: models and the libraries that run them are imported on first use.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
 from synthorg_tui.providers.embedding.config import EmbeddingConfig, GgufConfig, MiniLMConfig
-from synthorg_tui.providers.embedding.protocol import Embedder
+from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
+
+DEFAULT_CACHED_QUERIES = 512
 
 
 def create_embedder(config: EmbeddingConfig) -> Embedder:
@@ -30,3 +37,43 @@ def _create(config: EmbeddingConfig) -> Embedder:
     from synthorg_tui.providers.embedding.openai import OpenAIEmbedder
 
     return OpenAIEmbedder(config)
+
+
+class QueryCache:
+    """An embedder that embeds the same query only once while it is among the latest ones.
+
+    Args:
+        inner: Does the work; owned by the cache, which closes it.
+        size: How many queries are remembered; the one unused for longest goes first.
+    """
+
+    def __init__(self, inner: Embedder, *, size: int = DEFAULT_CACHED_QUERIES) -> None:
+        self._inner = inner
+        self._size = size
+        self._vectors: OrderedDict[str, Vectors] = OrderedDict()
+
+    @property
+    def fingerprint(self) -> str:
+        return self._inner.fingerprint
+
+    @property
+    def dims(self) -> int:
+        return self._inner.dims
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        return await self._inner.embed(texts)
+
+    async def embed_query(self, text: str) -> Vectors:
+        vector = self._vectors.get(text)
+        if vector is None:
+            vector = await self._inner.embed_query(text)
+            vector.flags.writeable = False  # shared by all who ask
+            self._vectors[text] = vector
+        self._vectors.move_to_end(text)
+        while len(self._vectors) > self._size:
+            self._vectors.popitem(last=False)
+        return vector
+
+    async def close(self) -> None:
+        self._vectors.clear()
+        await self._inner.close()

@@ -27,6 +27,7 @@ MAX_FILE_BYTES = 1 << 20
 """How large a file that is read whole may be, a skill's for instance."""
 
 _DRAFT_END = ".synthorg-tmp"
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -48,16 +49,14 @@ def write_atomically(
 ) -> None:
     """Put the bytes in the file so that readers see the old ones or these, never a part.
 
-    They are written beside the file first, under a name that no other writer has; a link at
-    ``path`` is replaced, not followed. What writers that were killed left beside it is removed.
+    They are written beside the file first, under a name of this writer's own; a link at ``path``
+    is replaced, not followed. What writers that were killed left beside it is removed.
 
     Args:
         path: the file; its folder must exist.
-        content: all of its bytes.
-        mode: its permissions, set before the first byte is written; ``None`` for those that new
-            files have.
+        mode: its permissions from the first byte on; ``None`` for those that new files have.
         durable: wait until the content, and then the name, is on disk, so that a power failure
-            leaves the old file or the new one. Without it only a killed process does.
+            leaves the old file or the new one; without it only a killed process does.
         replace: whether a file that is there gives way.
 
     Raises:
@@ -68,8 +67,7 @@ def write_atomically(
     remove_drafts(path)
     folder, name = os.path.split(os.fspath(path))
     draft = os.path.join(folder, f".{name}.{os.getpid()}-{os.urandom(4).hex()}{_DRAFT_END}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(draft, flags, 0o666 if mode is None else PRIVATE_FILE)
+    descriptor = os.open(draft, _CREATE, 0o666 if mode is None else PRIVATE_FILE)
     try:
         _fill(descriptor, content, mode, durable)
         if replace:

@@ -1,4 +1,8 @@
-"""What a backend may offer beyond ``MemoryBackend``; probe with ``isinstance``."""
+"""What a backend may offer beyond ``MemoryBackend``; probe with ``isinstance``.
+
+``MemoryBackend`` has exactly its documented members, so every further ability is a protocol of its
+own here. What agents have and what only a person has are never in one protocol.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -91,7 +95,11 @@ class BatchStore(Protocol):
 
 @runtime_checkable
 class MemoryAdmin(Protocol):
-    """What a person does with the memories of all agents."""
+    """What a person does with the memories of all agents.
+
+    A protocol because it is also what clients of a running owner call, whose other end is remote.
+    Changes raise ``MemoryStoreError``, everything else ``MemoryRetrievalError``.
+    """
 
     async def find(
         self,
@@ -144,7 +152,10 @@ class MemoryAdmin(Protocol):
 
 @runtime_checkable
 class BundleStore(Protocol):
-    """Memories changed in one transaction with what else has to be true together with them."""
+    """Memories changed in one transaction with what else has to be true together with them.
+
+    A protocol for safety: whoever decides gets no more of the store than this.
+    """
 
     async def change_together(
         self,

@@ -69,7 +69,10 @@ class DigestItem:
 
 
 class DigestSource(Protocol):
-    """Where an agent's items are looked up. Everything raises ``MemoryRetrievalError``."""
+    """Where an agent's items are looked up. Everything raises ``MemoryRetrievalError``.
+
+    A protocol because the digest decides what agents read and is to see no more of a store.
+    """
 
     async def facts(self, agent_id: str, keys: Sequence[str]) -> Sequence[DigestItem]:
         """The newest fact of each key, in the order of the keys."""
@@ -104,7 +107,7 @@ class DigestSource(Protocol):
 
 @runtime_checkable
 class DigestStore(Protocol):
-    """A store that a digest can be made from."""
+    """A store that a digest can be made from; probed for, since not every backend has the items."""
 
     def digest_items(self) -> DigestSource:
         """What it is made from."""

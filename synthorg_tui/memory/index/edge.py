@@ -1,11 +1,14 @@
-"""The vector index on Qdrant Edge: the Qdrant engine in this process, on one directory."""
+"""The vector index on Qdrant Edge: the Qdrant engine in this process, on one directory.
+
+Every call into the engine is made here, on one thread. What of a directory is durable is in
+``edge_files``, the engine's types are in ``edge_types``.
+"""
 
 import asyncio
 import shutil
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,8 +18,10 @@ from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index.edge_files import (
     FIRST_SHARD,
     EdgeState,
+    broken_copies,
     pack_in_child,
     read_state,
+    set_aside,
     sync_files,
     write_state,
 )
@@ -25,6 +30,7 @@ from synthorg_tui.memory.index.edge_types import (
     edge_filter,
     edge_point,
     edge_sparse,
+    engine_errors,
     ranking,
     shard_config,
 )
@@ -53,8 +59,8 @@ _PAGE = 1_000
 class EdgeIndex:
     """``VectorIndex`` in the directory ``path``, which this process then owns.
 
-    All calls into the engine run one after another on a thread of their own. The engine's
-    ``optimize``, which stops the whole interpreter for seconds, is left to ``edge_packing``.
+    All calls into the engine run one after another on a thread of their own, but for ``optimize``:
+    it would stop the whole interpreter for seconds and runs in a process of its own.
 
     Args:
         path: Directory of the index; created when missing.
@@ -72,6 +78,7 @@ class EdgeIndex:
         pack_changes: int = PACK_CHANGES,
     ) -> None:
         self._path = path
+        self._state_file = path / "state.json"
         self._pack_changes = pack_changes
         self._checkpoint_changes = checkpoint_changes
         self._checkpoint_seconds = checkpoint_seconds
@@ -169,7 +176,7 @@ class EdgeIndex:
             raise VectorIndexError(f"cannot {action}: it is not open")
 
         def translated() -> T:
-            with _engine_errors(action):
+            with engine_errors(action):
                 return work()
 
         return await asyncio.get_running_loop().run_in_executor(self._executor, translated)
@@ -200,14 +207,14 @@ class EdgeIndex:
         import qdrant_edge as edge
 
         try:
-            with _engine_errors("load the index"):
+            with engine_errors("load the index"):
                 shard = edge.EdgeShard.load(str(self._shard_dir))
         except VectorIndexError as error:
-            if _is_locked(error):
+            if "WouldBlock" in error.message:
                 raise VectorIndexError(
                     f"the index in {self._path} is in use by another process"
                 ) from error
-            self._set_aside()
+            set_aside(self._path)
             return
         if state is not None and not state.fits(self._state.fingerprint, self._state.dims):
             shard.close()
@@ -215,7 +222,7 @@ class EdgeIndex:
         # The engine loads a shard that lost its segments without complaint, as an empty one.
         elif state is None or state.points not in (None, self._count(shard)):
             shard.close()
-            self._set_aside()
+            set_aside(self._path)
         else:
             self._shard, self._state = shard, state
 
@@ -361,14 +368,14 @@ class EdgeIndex:
 
     def _any_shard(self) -> str:
         """A shard without a state: it is damage, to be set aside with what is there."""
-        found = sorted(each.name for each in self._path.glob(f"{FIRST_SHARD}*"))
-        return found[0] if found else FIRST_SHARD
+        names = sorted(path.name for path in self._path.glob(f"{FIRST_SHARD}*"))
+        return names[0] if names else FIRST_SHARD
 
     def _remove_others(self) -> None:
         """Remove copies that a killed process left, and the shard that was given up."""
-        for found in self._path.glob(f"{FIRST_SHARD}*"):
-            if found.name != self._state.shard:
-                shutil.rmtree(found, ignore_errors=True)
+        for path in self._path.glob(f"{FIRST_SHARD}*"):
+            if path.name != self._state.shard:
+                shutil.rmtree(path, ignore_errors=True)
 
     def _clear(self) -> None:
         self._release()
@@ -379,20 +386,8 @@ class EdgeIndex:
     def _drop(self) -> None:
         """Remove the index; the sidecar goes first, so that a crash leaves no stale claim."""
         self._state_file.unlink(missing_ok=True)
-        for directory in (self._path, *self._broken()):
+        for directory in (self._path, *broken_copies(self._path)):
             shutil.rmtree(directory, ignore_errors=True)
-
-    def _set_aside(self) -> None:
-        """Keep the damaged directory for inspection, in place of any earlier one."""
-        earlier = self._broken()
-        number = max((int(old.name.rpartition("-")[2]) for old in earlier), default=0) + 1
-        self._path.rename(self._path.with_name(f"{self._path.name}.broken-{number}"))
-        for old in earlier:
-            shutil.rmtree(old, ignore_errors=True)
-
-    def _broken(self) -> list[Path]:
-        siblings = self._path.parent.glob(f"{self._path.name}.broken-*")
-        return [path for path in siblings if path.name.rpartition("-")[2].isdecimal()]
 
     def _opened(self) -> "edge.EdgeShard":
         if self._shard is None:
@@ -402,22 +397,3 @@ class EdgeIndex:
     @property
     def _shard_dir(self) -> Path:
         return self._path / self._state.shard
-
-    @property
-    def _state_file(self) -> Path:
-        return self._path / "state.json"
-
-
-@contextmanager
-def _engine_errors(action: str) -> Iterator[None]:
-    """Turn what the engine raises into ``VectorIndexError``."""
-    try:
-        yield
-    except (VectorIndexError, MemoryError, RecursionError, KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:  # a panic in the engine is no Exception
-        raise VectorIndexError(f"cannot {action}: {error}") from error
-
-
-def _is_locked(error: VectorIndexError) -> bool:
-    return "WouldBlock" in error.message

@@ -1,12 +1,14 @@
-"""What a Qdrant Edge directory says about itself: whose vectors, and how far it is durable.
+"""The files of a Qdrant Edge directory: whose vectors they are, and how far they are durable.
 
-Packs the files of an index, in a process of its own: ``python -m ...edge_packing SHARD``.
+Run as a program, ``python -m synthorg_tui.memory.index.edge_files SHARD``, it packs a shard: the
+engine's ``optimize`` stops every thread of its process for seconds.
 """
 
 import asyncio
 import json
 import os
 import re
+import shutil
 import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -84,6 +86,21 @@ def sync_files(directory: Path) -> None:
         sync(path)
 
 
+def set_aside(path: Path) -> None:
+    """Rename a damaged index for inspection, in place of any earlier one."""
+    earlier = broken_copies(path)
+    number = max((int(old.name.rpartition("-")[2]) for old in earlier), default=0) + 1
+    path.rename(path.with_name(f"{path.name}.broken-{number}"))
+    for old in earlier:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def broken_copies(path: Path) -> list[Path]:
+    """The damaged indexes that were set aside."""
+    siblings = path.parent.glob(f"{path.name}.broken-*")
+    return [sibling for sibling in siblings if sibling.name.rpartition("-")[2].isdecimal()]
+
+
 NICENESS: Final = 19
 _MAX_PASSES: Final = 5
 
@@ -100,14 +117,14 @@ async def pack_in_child(shard: Path) -> None:
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        _, said = await process.communicate()
+        _, stderr = await process.communicate()
     except BaseException:
         if process.returncode is None:
             process.kill()
             await process.wait()
         raise
     if process.returncode != 0:
-        last = said.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        last = stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise VectorIndexError(f"cannot pack the index: {last or process.returncode}")
 
 

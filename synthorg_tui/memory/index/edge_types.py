@@ -1,7 +1,10 @@
-"""Points, vectors, conditions and hits in the terms of Qdrant Edge."""
+"""Points, vectors, conditions, hits and errors in the terms of Qdrant Edge."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index.layout import (
     DENSE,
     KEYWORD_FIELDS,
@@ -103,3 +106,14 @@ def _condition(condition: Condition) -> "edge.FieldCondition | edge.Filter":
             return edge.FieldCondition(field, range=bounds)
         case PayloadFilter():
             return edge_filter(condition)
+
+
+@contextmanager
+def engine_errors(action: str) -> Iterator[None]:
+    """Turn what the engine raises into ``VectorIndexError``."""
+    try:
+        yield
+    except (VectorIndexError, MemoryError, RecursionError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic in the engine is no Exception
+        raise VectorIndexError(f"cannot {action}: {error}") from error

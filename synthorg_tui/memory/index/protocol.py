@@ -145,7 +145,10 @@ class VectorIndex(Protocol):
 
 @runtime_checkable
 class PackableIndex(VectorIndex, Protocol):
-    """An index that can be rearranged to open and answer faster."""
+    """An index that can be rearranged to open and answer faster; probe with ``isinstance``.
+
+    An index on a server does that by itself, so that only the embedded one is packable.
+    """
 
     async def pack(self) -> bool:
         """Prepare a packed edition beside the one in use; whether there is one now.

@@ -84,7 +84,10 @@ class ContentLookup(Protocol):
 
 @runtime_checkable
 class ScopedViews(Protocol):
-    """A store whose memories can be limited to a session and a project."""
+    """A store whose memories can be limited to a session and a project.
+
+    A protocol because not every backend knows levels; probed for where a session begins.
+    """
 
     def scoped(self, visibility: "Visibility") -> "MemoryBackend":
         """The store as seen from there."""
@@ -100,7 +103,10 @@ class RankedMemories(NamedTuple):
 
 @runtime_checkable
 class HierarchicalRetriever(Protocol):
-    """Finds and ranks memories in several steps, in place of the flat search."""
+    """Finds and ranks memories in several steps, in place of the flat search.
+
+    A protocol because the documented strategy takes any, and the shipped one loads only on use.
+    """
 
     async def find_ranked(
         self,
@@ -116,7 +122,10 @@ class HierarchicalRetriever(Protocol):
 
 @runtime_checkable
 class QuerySpecificReranker(Protocol):
-    """Puts ranked memories into an order made for the query."""
+    """Puts ranked memories into an order made for the query.
+
+    A protocol because the documented strategy takes any, and the shipped one loads only on use.
+    """
 
     async def rerank(
         self, query_text: NotBlankStr, memories: tuple[ScoredMemory, ...]

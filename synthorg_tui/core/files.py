@@ -54,6 +54,7 @@ def write_atomically(
 
     Args:
         path: the file; its folder must exist.
+        content: all of its bytes.
         mode: its permissions from the first byte on; ``None`` for those that new files have.
         durable: wait until the content, and then the name, is on disk, so that a power failure
             leaves the old file or the new one; without it only a killed process does.
@@ -61,8 +62,7 @@ def write_atomically(
 
     Raises:
         FileExistsError: something is at ``path`` and ``replace`` is false.
-        OSError: the file system refused; what was there is unchanged, unless only waiting for
-            the disk failed after the name was given.
+        OSError: refused; what was there is unchanged, unless only the last wait failed.
     """
     remove_drafts(path)
     folder, name = os.path.split(os.fspath(path))

@@ -44,7 +44,7 @@ class Packing(NamedTuple):
     @property
     def text(self) -> str:
         """The blocks that fit."""
-        return _SEPARATOR.join(each.block for each in self.packed if each.fits)
+        return _SEPARATOR.join(memory.block for memory in self.packed if memory.fits)
 
 
 def role_of(injection_point: InjectionPoint) -> MessageRole:

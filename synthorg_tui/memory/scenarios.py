@@ -167,11 +167,12 @@ class ScenarioOutcome:
     @property
     def included(self) -> tuple[str, ...]:
         """Ids of what the agent would get, in order."""
-        return tuple(each.entry.id for each in self.candidates if each.verdict.is_in)
+        return tuple(candidate.entry.id for candidate in self.candidates if candidate.verdict.is_in)
 
     def about(self, memory_id: str) -> str:
         """What the memory says and why it is in or out now."""
-        found = next((each for each in self.candidates if each.entry.id == memory_id), None)
+        about = (known for known in self.candidates if known.entry.id == memory_id)
+        found = next(about, None)
         if found is None:
             return "no longer considered"
         return f"{found.entry.content.strip().partition(chr(10))[0]} ({found.reason})"
@@ -181,14 +182,16 @@ class ScenarioOutcome:
         """Ids that came since."""
         if self.error:
             return ()
-        return tuple(each for each in self.included if each not in self.scenario.expected)
+        expected = self.scenario.expected
+        return tuple(known for known in self.included if known not in expected)
 
     @property
     def removed(self) -> tuple[str, ...]:
         """Ids that went since."""
         if self.error:
             return ()
-        return tuple(each for each in self.scenario.expected if each not in self.included)
+        included = self.included
+        return tuple(known for known in self.scenario.expected if known not in included)
 
     @property
     def is_reordered(self) -> bool:
@@ -221,8 +224,8 @@ class ScenarioService:
     async def list(self) -> tuple[Scenario, ...]:
         """All scenarios by name."""
         return tuple(
-            Scenario(each.name, Question.model_validate_json(each.question), each.expected)
-            for each in await self._store.all()
+            Scenario(record.name, Question.model_validate_json(record.question), record.expected)
+            for record in await self._store.all()
         )
 
     async def save(self, name: str, question: Question) -> Scenario:
@@ -230,7 +233,7 @@ class ScenarioService:
         if not name.strip():
             raise DomainError("A scenario needs a name.")
         candidates = await self._candidates(question)
-        expected = tuple(each.entry.id for each in candidates if each.verdict.is_in)
+        expected = tuple(candidate.entry.id for candidate in candidates if candidate.verdict.is_in)
         scenario = Scenario(name.strip(), question, expected)
         record = ScenarioRecord(scenario.name, question.model_dump_json(), scenario.expected)
         await self._store.save(record)
@@ -243,11 +246,11 @@ class ScenarioService:
     async def run(self, names: Sequence[str] = ()) -> tuple[ScenarioOutcome, ...]:
         """Ask the named scenarios again, or all; raises ``DomainError`` for an unknown name."""
         saved = await self.list()
-        unknown = sorted(set(names) - {each.name for each in saved})
+        unknown = sorted(set(names) - {scenario.name for scenario in saved})
         if unknown:
             raise DomainError(f"There is no scenario {unknown[0]!r}.")
-        wanted = [each for each in saved if not names or each.name in names]
-        return tuple([await self._outcome(each) for each in wanted])
+        wanted = [scenario for scenario in saved if not names or scenario.name in names]
+        return tuple([await self._outcome(scenario) for scenario in wanted])
 
     async def _outcome(self, scenario: Scenario) -> ScenarioOutcome:
         try:

@@ -37,14 +37,14 @@ def _saying(db: "duckdb.DuckDBPyConnection", words: Sequence[str]) -> list[int]:
 
     decompressor = zstandard.ZstdDecompressor()
     # As they stand in JSON, where a reply is JSON of its own.
-    once = [json.dumps(each, ensure_ascii=False)[1:-1] for each in words]
-    twice = [json.dumps(each)[1:-1] for each in (*words, *once)]
+    once = [json.dumps(word, ensure_ascii=False)[1:-1] for word in words]
+    twice = [json.dumps(word)[1:-1] for word in (*words, *once)]
     found = []
     calls = (
         db.execute("SELECT number, arguments, texts FROM agent_calls").fetchall() if words else []
     )
     for number, arguments, texts in calls:
-        kept = decompressor.decompress(texts).decode() if texts != ERASED else ""
-        if any(each in arguments for each in once) or any(each in kept for each in twice):
+        stored = decompressor.decompress(texts).decode() if texts != ERASED else ""
+        if any(word in arguments for word in once) or any(word in stored for word in twice):
             found.append(number)
     return found

@@ -143,10 +143,10 @@ class ModelServer:
             client, self._client = self._client, None
             await client.aclose()
 
-    def error(self, told: str, *, retryable: bool = False) -> ServerError:
+    def error(self, what: str, *, retryable: bool = False) -> ServerError:
         """An error that begins with the server's name and address."""
         return ServerError(
-            f"The {self._what} {self._config.base_url} {told}",
+            f"The {self._what} {self._config.base_url} {what}",
             retryable=retryable,
             remedy=f"Check that it is running, and {self._setting}.base_url and .model",
         )

@@ -91,7 +91,7 @@ async def find_models(
     configured = await asyncio.gather(
         _embedding_model(embedding, environ), *_completion_models(completion, environ)
     )
-    known = {each.where for each in configured}
+    known = {model.where for model in configured}
     others = await asyncio.gather(
         *(_served(name, url) for name, url in servers if url not in known)
     )
@@ -239,7 +239,7 @@ async def _model_names(url: str, key: str = "") -> tuple[str, ...]:
         async with httpx.AsyncClient(timeout=_PROBE_SECONDS, headers=headers) as client:
             answer = await client.get(f"{url}/models")
         answer.raise_for_status()
-        return tuple(str(each["id"]) for each in answer.json()["data"])
+        return tuple(str(model["id"]) for model in answer.json()["data"])
     except httpx.HTTPStatusError as error:
         raise DomainError(f"it answered {error.response.status_code}") from error
     except httpx.HTTPError as error:

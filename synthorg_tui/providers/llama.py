@@ -50,16 +50,16 @@ def _parameters(goes_on: Callable[[float], bool] | None) -> Iterator[None]:
     from llama_cpp import llama_cpp as bindings
 
     original = bindings.llama_model_default_params
-    told = None
+    callback = None
     if goes_on is not None:
         ask = goes_on  # the callback must live as long as the loading
-        told = bindings.llama_progress_callback(lambda share, _data: bool(ask(share)))
+        callback = bindings.llama_progress_callback(lambda share, _data: bool(ask(share)))
 
     def parameters() -> Any:
         params = original()
         params.use_extra_bufts = False
-        if told is not None:
-            params.progress_callback = told
+        if callback is not None:
+            params.progress_callback = callback
         return params
 
     bindings.llama_model_default_params = parameters

@@ -100,7 +100,9 @@ class InMemoryBackend:
         self._require_connection()
         require_agent_id(agent_id, MemoryStoreError)
         self._prune(self._clock.now())
-        if any(memory_id in kept for owner, kept in self._agents.items() if owner != agent_id):
+        if any(
+            memory_id in memories for owner, memories in self._agents.items() if owner != agent_id
+        ):
             raise MemoryStoreError(f"memory {memory_id} belongs to another agent")
         return self._agents.get(agent_id, {}).pop(memory_id, None) is not None
 

@@ -19,9 +19,9 @@ def require_unique_categories(
     field: str, rules: Iterable[RetentionRule]
 ) -> tuple[RetentionRule, ...]:
     """The rules as they are; raises ``ValueError`` naming the categories that repeat."""
-    kept = tuple(rules)
-    names = [rule.category.value for rule in kept]
+    ordered = tuple(rules)
+    names = [rule.category.value for rule in ordered]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         reject(field, names, f"Duplicate retention categories: {repeated}")
-    return kept
+    return ordered

@@ -106,22 +106,23 @@ class MemoryDigest:
         }
         packer = Packer(self._config.budgets, most_tokens, self._count)
         offered = [match.item for key, match in found.by_id.items() if key not in refused]
-        packed = {each.item.entry.id: each for each in packer.pack(offered)}
-        lines = [each.line for each in packed.values() if each.line is not None]
+        packed = {known.item.entry.id: known for known in packer.pack(offered)}
+        lines = [known.line for known in packed.values() if known.line is not None]
         candidates = [
             refused.get(key) or _candidate(match, packed[key], key in pinned)
             for key, match in found.by_id.items()
         ]
-        candidates = [replace(each, rank=rank) for rank, each in enumerate(candidates, 1)]
-        included = tuple(each for each in candidates if each.verdict.is_in)
+        candidates = [replace(candidate, rank=rank) for rank, candidate in enumerate(candidates, 1)]
+        candidates.sort(key=lambda candidate: not candidate.verdict.is_in)
+        included = tuple(candidate for candidate in candidates if candidate.verdict.is_in)
         return DigestResult(
             text="\n".join(lines) or models.NOTHING_FOUND,
-            included_ids=tuple(each.entry.id for each in included),
+            included_ids=tuple(candidate.entry.id for candidate in included),
             structured_hits=found.structured,
             keyword_hits=found.keyword,
             semantic_hits=found.semantic,
-            candidates=(*included, *(each for each in candidates if not each.verdict.is_in)),
-            tokens=sum(each.tokens for each in packed.values()),
+            candidates=tuple(candidates),
+            tokens=sum(known.tokens for known in packed.values()),
             degraded="; ".join(found.notes),
         )
 

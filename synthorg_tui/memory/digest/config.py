@@ -5,9 +5,9 @@ from pydantic import Field, model_validator
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
 
-_MOST_ITEMS = 1000
-_MOST_CHARS = 200_000
-_MOST_TOKENS = 400_000
+_MAX_ITEMS = 1000
+_MAX_CHARS = 200_000
+_MAX_TOKENS = 400_000
 
 
 class StructuredConfig(FrozenModel):
@@ -34,9 +34,9 @@ class SemanticConfig(FrozenModel):
 class KindBudget(FrozenModel):
     """What the items of one kind may take up; no ``max_tokens`` is no bound."""
 
-    max_items: int = Field(ge=0, le=_MOST_ITEMS)
-    max_chars: int = Field(ge=0, le=_MOST_CHARS)
-    max_tokens: int | None = Field(default=None, ge=0, le=_MOST_TOKENS)
+    max_items: int = Field(ge=0, le=_MAX_ITEMS)
+    max_chars: int = Field(ge=0, le=_MAX_CHARS)
+    max_tokens: int | None = Field(default=None, ge=0, le=_MAX_TOKENS)
 
 
 class KindBudgets(FrozenModel):
@@ -64,9 +64,9 @@ class KindBudgets(FrozenModel):
 class BudgetsConfig(FrozenModel):
     """What the digest may take up, altogether and by kind. A token is about 4 characters."""
 
-    max_total_items: int = Field(default=12, ge=0, le=_MOST_ITEMS)
-    max_total_chars: int = Field(default=2400, ge=0, le=_MOST_CHARS)
-    max_total_tokens: int | None = Field(default=None, ge=0, le=_MOST_TOKENS)
+    max_total_items: int = Field(default=12, ge=0, le=_MAX_ITEMS)
+    max_total_chars: int = Field(default=2400, ge=0, le=_MAX_CHARS)
+    max_total_tokens: int | None = Field(default=None, ge=0, le=_MAX_TOKENS)
     per_kind: KindBudgets = KindBudgets.model_construct()
 
 

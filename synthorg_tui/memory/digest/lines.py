@@ -8,11 +8,11 @@ from typing import Final
 
 from synthorg_tui.core.text import truncate
 from synthorg_tui.memory.digest.models import DigestItem, ItemKind
-from synthorg_tui.memory.digest.sanitise import MOST_CHARS, sanitise
+from synthorg_tui.memory.digest.sanitise import MAX_CHARS, sanitise
 
-MOST_SNIPPET: Final = 600
-MOST_VALUE: Final = 240
-MOST_TITLE: Final = 120
+MAX_SNIPPET: Final = 600
+MAX_VALUE: Final = 240
+MAX_TITLE: Final = 120
 TITLE_PATTERN: Final = r"^\s*#{1,6}[ \t]+(\S[^\n]*)"
 """A heading that opens a memory is its title, for Python and for RE2."""
 
@@ -37,7 +37,7 @@ def line_of(item: DigestItem, limit: int) -> str | None:
     snippet = _snippet(item)
     bare = f"{start} {_header(item)} ({_provenance(item)})"
     if snippet:
-        room = min(MOST_SNIPPET, limit - len(f"{bare} — "))
+        room = min(MAX_SNIPPET, limit - len(f"{bare} — "))
         if room > 0:
             bare = f"{start} {_header(item)} — {truncate(snippet, room)} ({_provenance(item)})"
     if len(bare) <= limit:
@@ -50,8 +50,8 @@ def _header(item: DigestItem) -> str:
     confidence = f"conf={entry.metadata.confidence:.2f}"
     match item.kind:
         case ItemKind.FACT:
-            key = truncate(sanitise(item.fact_key or ""), MOST_TITLE)
-            value = truncate(_value(entry.content), MOST_VALUE)
+            key = truncate(sanitise(item.fact_key or ""), MAX_TITLE)
+            value = truncate(_value(entry.content), MAX_VALUE)
             return f"key={key} value={value} {confidence}"
         case ItemKind.NOTE:
             return f"title={_title(item) or 'Note'}"
@@ -64,7 +64,7 @@ def _header(item: DigestItem) -> str:
 
 def _title(item: DigestItem) -> str:
     heading = _TITLE.match(item.entry.content)
-    return truncate(sanitise(heading[1]), MOST_TITLE) if heading else ""
+    return truncate(sanitise(heading[1]), MAX_TITLE) if heading else ""
 
 
 def _snippet(item: DigestItem) -> str:
@@ -73,12 +73,12 @@ def _snippet(item: DigestItem) -> str:
         return ""
     if item.kind is not ItemKind.EPISODE:
         content = _TITLE.sub("", content, count=1)
-    return truncate(sanitise(content), MOST_SNIPPET)
+    return truncate(sanitise(content), MAX_SNIPPET)
 
 
 def _value(content: str) -> str:
     """What a fact says, as JSON: its content where that is JSON already."""
-    text = content.strip()[:MOST_CHARS]
+    text = content.strip()[:MAX_CHARS]
     try:
         value = json.loads(text)
         if not isinstance(value, str):
@@ -94,9 +94,9 @@ def _value(content: str) -> str:
 def _provenance(item: DigestItem) -> str:
     parts = [f"prov={item.source_kind}"]
     if item.session_id:
-        parts.append(f"session={truncate(sanitise(item.session_id), MOST_TITLE)}")
+        parts.append(f"session={truncate(sanitise(item.session_id), MAX_TITLE)}")
     if item.refs:
-        shown = [truncate(sanitise(ref), MOST_TITLE) for ref in item.refs[:_REFS_SHOWN]]
+        shown = [truncate(sanitise(ref), MAX_TITLE) for ref in item.refs[:_REFS_SHOWN]]
         more = [_ELLIPSIS] if len(item.refs) > _REFS_SHOWN else []
         parts.append(f"refs={len(item.refs)}({', '.join(shown + more)})")
     return " ".join(parts)

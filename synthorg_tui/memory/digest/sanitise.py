@@ -12,7 +12,7 @@ from typing import Final
 
 from synthorg_tui.core.text import safe_text
 
-MOST_CHARS: Final = 4_000
+MAX_CHARS: Final = 4_000
 """Characters of a memory that are looked at; a line shows a few hundred."""
 
 _LOOK_ALIKES: Final = str.maketrans(
@@ -66,7 +66,7 @@ def sanitise(text: str) -> str:
     Look-alike characters are seen through. Characters that steer, hide or reorder are shown as
     the terminal shows them, so that a person sees what the model gets.
     """
-    lines = (safe_text(" ".join(line.split())) for line in text[:MOST_CHARS].splitlines())
+    lines = (safe_text(" ".join(line.split())) for line in text[:MAX_CHARS].splitlines())
     clean, before = " ".join(_replace(line, _ROLE, _role) for line in lines if line), ""
     while clean != before:  # taking something out, or joining lines, may make more of the kind
         before, clean = clean, _once(clean)
@@ -93,15 +93,15 @@ def _escaped(original: str) -> str:
 
 def _replace(text: str, pattern: re.Pattern[str], replacement: str | Callable[[str], str]) -> str:
     """Replace what matches in the folded text, in the text itself."""
-    made: list[str] = []
+    parts: list[str] = []
     folded = _fold(text)
     while match := pattern.search(folded):
         original = text[match.start() : match.end()]
         new = replacement if isinstance(replacement, str) else replacement(original)
-        made += [text[: match.start()], new]
+        parts += [text[: match.start()], new]
         # What follows a replacement begins anew, as it will stand: nothing before it counts.
         text, folded = text[match.end() :], folded[match.end() :]
-    return "".join((*made, text))
+    return "".join((*parts, text))
 
 
 def _fold(text: str) -> str:

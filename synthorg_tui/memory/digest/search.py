@@ -12,9 +12,9 @@ from synthorg_tui.core.failsafe import safely
 from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.digest.models import DigestItem, DigestSource
 
-MOST_CHARS: Final = 1024
-MOST_TERMS: Final = 12
-MOST_TERM_CHARS: Final = 64
+MAX_CHARS: Final = 1024
+MAX_TERMS: Final = 12
+MAX_TERM_CHARS: Final = 64
 EVERYTHING: Final = "*"
 
 # As in later versions of the design: punctuation at a word must not keep it from being found.
@@ -37,15 +37,15 @@ class Terms:
 def terms_of(text: str) -> Terms:
     """The different lower-case words of a text; ``*`` is everything."""
     text = text.strip()
-    if len(text) > MOST_CHARS:
-        return Terms(refusal=f"keyword search takes {MOST_CHARS} characters, not {len(text)}")
+    if len(text) > MAX_CHARS:
+        return Terms(refusal=f"keyword search takes {MAX_CHARS} characters, not {len(text)}")
     if text == EVERYTHING:
         return Terms(everything=True)
     words = tuple(dict.fromkeys(_TERM.findall(text.lower())))
-    if len(words) > MOST_TERMS:
-        return Terms(refusal=f"keyword search takes {MOST_TERMS} different words, not {len(words)}")
-    if any(len(word) > MOST_TERM_CHARS for word in words):
-        return Terms(refusal=f"keyword search takes words of {MOST_TERM_CHARS} characters at most")
+    if len(words) > MAX_TERMS:
+        return Terms(refusal=f"keyword search takes {MAX_TERMS} different words, not {len(words)}")
+    if any(len(word) > MAX_TERM_CHARS for word in words):
+        return Terms(refusal=f"keyword search takes words of {MAX_TERM_CHARS} characters at most")
     return Terms(words=words)
 
 

@@ -95,12 +95,12 @@ class Explanation:
     @property
     def included(self) -> tuple[Candidate, ...]:
         """Those the agent gets, in order."""
-        return tuple(each for each in self.candidates if each.verdict.is_in)
+        return tuple(candidate for candidate in self.candidates if candidate.verdict.is_in)
 
     @property
     def left_out(self) -> tuple[Candidate, ...]:
         """Those it doesn't get."""
-        return tuple(each for each in self.candidates if not each.verdict.is_in)
+        return tuple(candidate for candidate in self.candidates if not candidate.verdict.is_in)
 
 
 def text_of(messages: "tuple[ChatMessage, ...]") -> str:

@@ -151,16 +151,16 @@ def relevant_hits(
         limit: How many hits to return at most.
         cutoff: What counts as relevant.
     """
-    kept: list[HitT] = []
+    relevant: list[HitT] = []
     convinced = False
     for hit in ranked:
-        if convinced and len(kept) >= limit:
+        if convinced and len(relevant) >= limit:
             break
         evidence = cutoff.evidence(hit.dense, 0.0 if hit.sparse is None else coverage(hit))
         convinced = convinced or evidence >= cutoff.convincing
-        if evidence >= cutoff.plausible and len(kept) < limit:
-            kept.append(hit)
-    return tuple(kept) if convinced else ()
+        if evidence >= cutoff.plausible and len(relevant) < limit:
+            relevant.append(hit)
+    return tuple(relevant) if convinced else ()
 
 
 class Judgement(NamedTuple):
@@ -221,22 +221,22 @@ def meaning_of(query: str) -> str:
     A name is a capitalised word that doesn't begin a sentence. When nothing but names and
     function words would be left, the query stays as it is.
     """
-    kept: list[str] = []
+    tokens: list[str] = []
     has_content = False
     at_start = True
     for token in _TOKENS.findall(query):
         if not token[0].isalnum():
             at_start = at_start or not _SENTENCE_ENDS.isdisjoint(token)
-            kept.append(token)
+            tokens.append(token)
             continue
         word = re.split("['\u2019]", token, maxsplit=1)[0]
         is_function_word = word.casefold() in STOP_WORDS
         is_name = not at_start and not is_function_word and _is_capitalised(word)
         at_start = False
         if not is_name:
-            kept.append(token)
+            tokens.append(token)
             has_content = has_content or not is_function_word
-    return " ".join("".join(kept).split()) if has_content else query
+    return " ".join("".join(tokens).split()) if has_content else query
 
 
 def _is_capitalised(word: str) -> bool:

@@ -30,10 +30,10 @@ class SensitivityFilter(NamedTuple):
 
     def sort(self, entries: Iterable[MemoryEntry]) -> FilteredMemories:
         """Memories by whether they may be given, each kind in order."""
-        kept: dict[bool, list[MemoryEntry]] = {True: [], False: []}
+        sorted_entries: dict[bool, list[MemoryEntry]] = {True: [], False: []}
         for entry in entries:
-            kept[not self.refusal(entry)].append(entry)
-        return FilteredMemories(tuple(kept[True]), tuple(kept[False]))
+            sorted_entries[not self.refusal(entry)].append(entry)
+        return FilteredMemories(tuple(sorted_entries[True]), tuple(sorted_entries[False]))
 
     async def search(
         self, backend: MemoryBackend, agent_id: str, query: MemoryQuery

@@ -51,16 +51,16 @@ def tags_with(
 
     Being private is the default and needs no tag.
     """
-    kept = list(tags)
+    remaining = list(tags)
     if fact_key is not None:
-        kept = [tag for tag in kept if not tag.startswith(FACT_PREFIX)]
+        remaining = [tag for tag in remaining if not tag.startswith(FACT_PREFIX)]
         if fact_key.strip():
-            kept.append(FACT_PREFIX + fact_key.strip())
+            remaining.append(FACT_PREFIX + fact_key.strip())
     if sensitivity is not None:
-        kept = [tag for tag in kept if not tag.startswith(SENSITIVITY_PREFIX)]
+        remaining = [tag for tag in remaining if not tag.startswith(SENSITIVITY_PREFIX)]
         if sensitivity is not Sensitivity.PRIVATE:
-            kept.append(SENSITIVITY_PREFIX + sensitivity.value)
-    return tuple(kept)
+            remaining.append(SENSITIVITY_PREFIX + sensitivity.value)
+    return tuple(remaining)
 
 
 def retagged(before: Iterable[str], after: Iterable[str]) -> tuple[str, ...]:

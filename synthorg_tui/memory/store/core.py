@@ -71,7 +71,7 @@ class UniformPolicy(NamedTuple):
 
 T = TypeVar("T")
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 COMPACTED_ON_CLOSE = 64 * 1024 * 1024
 """Bytes of a database up to which it is written anew after a purge, in a second or two."""
@@ -178,7 +178,7 @@ class Core:
         try:
             await self.read(queries.last_revision)
         except (DomainError, duckdb_error()) as error:
-            logger.warning("the memory store doesn't answer: %s", error)
+            _log.warning("the memory store doesn't answer: %s", error)
             return False
         return True
 
@@ -231,7 +231,7 @@ class Core:
             if await projection.packed():
                 await self.with_index(lambda projection: projection.switch())
         except DomainError as error:
-            logger.warning("the index stays as it is: %s", error)
+            _log.warning("the index stays as it is: %s", error)
 
     async def embed(self, texts: Sequence[str]) -> list[Vectors | None]:
         """A vector a text; all ``None`` when the embedder fails, to be made up for later."""
@@ -240,7 +240,7 @@ class Core:
         try:
             vectors = await self.embedder.embed(texts)
         except EmbeddingError as error:
-            logger.warning("%d memories wait for re-embedding: %s", len(texts), error)
+            _log.warning("%d memories wait for re-embedding: %s", len(texts), error)
             return [None] * len(texts)
         return list(vectors)
 
@@ -283,7 +283,7 @@ class Core:
         try:
             projection = await self.indexed()
         except (VectorIndexError, EmbeddingError) as error:
-            logger.warning("index is not open and will be replayed: %s", error)
+            _log.warning("index is not open and will be replayed: %s", error)
             return
         await projection.apply(changes.points, changes.touched, revision=changes.revision)
 
@@ -308,7 +308,7 @@ class Core:
         try:
             await self.rewrite()
         except (DomainError, duckdb_error(), OSError) as error:
-            logger.warning("purged content may still be in the file: %s", error)
+            _log.warning("purged content may still be in the file: %s", error)
 
     async def _close_database(self) -> None:
         if self._opened_database:

@@ -25,7 +25,7 @@ from synthorg_tui.persistence.lock import DataDirLock
 from synthorg_tui.persistence.migrations import schema_version
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 EMBED_BATCH = 128
 
@@ -73,7 +73,7 @@ class Maintenance:
         try:
             await self.reembed(progress=progress, cancel=cancel)
         except EmbeddingError as error:
-            logger.warning("rebuilding without new vectors: %s", error)
+            _log.warning("rebuilding without new vectors: %s", error)
         await self._core.with_index(lambda projection: projection.start_over())
         total = await self._core.read(queries.count_changed)
         done = 0
@@ -172,15 +172,15 @@ def restore_backup(data_dir: Path, backup: Path | None = None) -> Path:
 def _set_aside(present: Path) -> None:
     """Keep the present file under another name; it stays in place until it is replaced."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-    kept = present.with_name(f"{present.name}.replaced-{stamp}")
+    aside = present.with_name(f"{present.name}.replaced-{stamp}")
     if present.exists():
         try:
-            os.link(present, kept)
+            os.link(present, aside)
         except OSError:
-            shutil.copy2(present, kept)
+            shutil.copy2(present, aside)
     log = present.with_name(present.name + ".wal")
     if log.exists():
-        log.rename(kept.with_name(kept.name + ".wal"))
+        log.rename(aside.with_name(aside.name + ".wal"))
 
 
 def _verify(path: Path, *, start_new_epoch: bool = False) -> None:

@@ -133,8 +133,8 @@ def draft_hash(draft: "MemoryDraft", salt: str) -> str:
 
     Stores hold these: a field that is new to drafts must not change them.
     """
-    said = draft.model_dump_json(exclude={"key", "source_kind"})
-    return content_hash(said, salt)
+    text = draft.model_dump_json(exclude={"key", "source_kind"})
+    return content_hash(text, salt)
 
 
 def canonical_project(project: str | None) -> str | None:

@@ -19,7 +19,7 @@ from synthorg_tui.providers.embedding.protocol import Vectors
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 REPLAY_BATCH = 500
 OPENING_BATCHES = 10
@@ -81,7 +81,7 @@ class Projection:
                 upserts += loaded
             await self.index.apply(upserts, deletes, revision=revision)
         except VectorIndexError as error:
-            logger.warning("index is behind and will be replayed: %s", error)
+            _log.warning("index is behind and will be replayed: %s", error)
             return
         self._applied, self.is_behind = revision, False
 
@@ -98,7 +98,7 @@ class Projection:
             try:
                 await self.step()
             except VectorIndexError as error:
-                logger.warning("index is still behind: %s", error)
+                _log.warning("index is still behind: %s", error)
                 return
 
     async def step(self) -> int:

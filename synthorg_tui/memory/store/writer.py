@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -161,8 +161,8 @@ class MemoryWriter:
     ) -> StoredMemory:
         request = draft.request
         created = draft.created_at or now
-        kept = self._core.policy.retention(agent_id, request.category)
-        expires = request.expires_at or (created + kept if kept else None)
+        retention = self._core.policy.retention(agent_id, request.category)
+        expires = request.expires_at or (created + retention if retention else None)
         traits = parse_tags(request.metadata.tags)
         return StoredMemory(
             id=str(uuid.uuid4()),
@@ -312,7 +312,7 @@ def _advise(*requests: MemoryStoreRequest) -> None:
     """The store guard: one hint for whoever reads the log, never a refusal."""
     untagged = [r for r in requests if NON_INFERABLE not in r.metadata.tags]
     if untagged:
-        logger.warning(
+        _log.warning(
             "%d memories stored without the tag %s: category %s, %d characters",
             len(untagged),
             NON_INFERABLE,

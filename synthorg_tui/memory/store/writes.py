@@ -57,14 +57,14 @@ class Changes:
         """New memories, with a vector where there is one."""
         if not rows:
             return
-        kept = []
-        for row, vector in rows:
-            numbered = self._changed(row, actor, ChangeKind.ADDED, None, history_fields(row))
-            kept.append((numbered, vector))
-        memories = [[_plain(getattr(row, name)) for name in COLUMNS] for row, _ in kept]
+        numbered = []
+        for added, vector in rows:
+            row = self._changed(added, actor, ChangeKind.ADDED, None, history_fields(added))
+            numbered.append((row, vector))
+        memories = [[_plain(getattr(row, name)) for name in COLUMNS] for row, _ in numbered]
         self._insert("memories", memories)
-        self._embed([(row.id, row.revision, vector) for row, vector in kept])
-        self.points.extend(kept)
+        self._embed([(row.id, row.revision, vector) for row, vector in numbered])
+        self.points.extend(numbered)
 
     def edit(
         self, before: StoredMemory, after: StoredMemory, vector: Vectors | None, *, actor: str

@@ -267,8 +267,8 @@ def _template(model: Any) -> Callable[..., Any]:
 
 def _without_system(messages: list[dict[str, str]]) -> list[dict[str, str]]:
     """The system messages put in front of the first of the others."""
-    system = [each["content"] for each in messages if each["role"] == MessageRole.SYSTEM]
-    others = [each for each in messages if each["role"] != MessageRole.SYSTEM]
+    system = [message["content"] for message in messages if message["role"] == MessageRole.SYSTEM]
+    others = [message for message in messages if message["role"] != MessageRole.SYSTEM]
     first = others[0] if others else {"role": MessageRole.USER.value, "content": ""}
     joined = "\n\n".join(filter(None, [*system, first["content"]]))
     return [{"role": first["role"], "content": joined}, *others[1:]]

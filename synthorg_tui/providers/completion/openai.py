@@ -74,7 +74,9 @@ class OpenAICompletion:
     def _body(self, messages: Sequence[ChatMessage], options: CompletionOptions) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self._config.model,
-            "messages": [{"role": each.role.value, "content": each.content} for each in messages],
+            "messages": [
+                {"role": message.role.value, "content": message.content} for message in messages
+            ],
             "max_tokens": options.max_tokens,
             "temperature": options.temperature,
         }

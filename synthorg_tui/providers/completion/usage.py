@@ -109,7 +109,7 @@ class MeteredCompletion:
     async def complete(
         self, messages: Sequence[ChatMessage], options: CompletionOptions
     ) -> Completion:
-        prompt = sum(_TOKENS_PER_MESSAGE + estimate_tokens(each.content) for each in messages)
+        prompt = sum(_TOKENS_PER_MESSAGE + estimate_tokens(message.content) for message in messages)
         options = await self._within_limit(prompt, options)
         reserved = prompt + options.max_tokens
         self._reserved += reserved

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.enums import MemoryCategory
@@ -30,7 +31,7 @@ from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.shared import SharedKnowledgeStore
 from synthorg_tui.providers.completion.protocol import CompletionProvider
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class SupervisedRetriever:
@@ -57,14 +58,14 @@ class SupervisedRetriever:
         sensitivities: Collection[Sensitivity] = GIVEN_BY_DEFAULT,
     ) -> None:
         clock = clock or SystemClock()
-        gatherer = CandidateSearch(backend, shared_store, config)
+        search = CandidateSearch(backend, shared_store, config)
         self._workers: Mapping[WorkerName, Worker] = {
-            WorkerName.SEMANTIC: SemanticWorker(gatherer, config, clock),
+            WorkerName.SEMANTIC: SemanticWorker(search, config, clock),
             WorkerName.EPISODIC: EpisodicWorker(backend, config, clock),
             WorkerName.PROCEDURAL: ProceduralWorker(backend, config),
         }
         self._supervisor = Supervisor(provider, max_workers=config.max_workers_per_query)
-        self._clearance = SensitivityFilter(sensitivities)
+        self._sensitivity = SensitivityFilter(sensitivities)
         self._retries = config.max_retry_count if config.reflective_retry_enabled else 0
 
     async def find_ranked(
@@ -93,7 +94,7 @@ class SupervisedRetriever:
         found = await self._attempt(query, attempt, notes)
         tried = {attempt}
         for _ in range(self._retries):
-            shown = tuple(each for each in found if not self._clearance.refusal(each.entry))
+            shown = tuple(memory for memory in found if not self._sensitivity.refusal(memory.entry))
             reflection = self._supervisor.reflect(attempt, shown)
             better = await safely(reflection, what="the second look at the results", notes=notes)
             if better is None or better in tried:
@@ -102,7 +103,7 @@ class SupervisedRetriever:
             attempt = better
             more = await self._attempt(query, attempt, notes)
             found = merge_scored(found, more, limit=query.max_results)
-        logger.debug("%d memories after %d attempts", len(found), len(tried))
+        _log.debug("%d memories after %d attempts", len(found), len(tried))
         return RetrievalResult(
             candidates=found,
             execution_ms=(time.perf_counter() - started) * 1_000,
@@ -125,7 +126,7 @@ class SupervisedRetriever:
 def merge_scored(*lists: Iterable[ScoredMemory], limit: int) -> tuple[ScoredMemory, ...]:
     """Each memory once, with its higher score, best first; equals stay as first seen."""
     best: dict[str, ScoredMemory] = {}
-    for memory in (memory for each in lists for memory in each):
+    for memory in chain.from_iterable(lists):
         known = best.get(memory.entry.id)
         if known is None or memory.combined_score > known.combined_score:
             best[memory.entry.id] = memory

@@ -130,7 +130,10 @@ _REFLECT_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
         "retry": {"type": "boolean"},
-        "alternative_strategy": {"type": "string", "enum": [each.value for each in Alternative]},
+        "alternative_strategy": {
+            "type": "string",
+            "enum": [choice.value for choice in Alternative],
+        },
         "corrected_query": {"type": "string"},
     },
     "required": ["retry", "alternative_strategy", "corrected_query"],

@@ -1,6 +1,6 @@
-"""What goes to the searches and what comes back.
+"""The searches that a supervisor sends a query to, each of which looks at memory in its own way.
 
-Searches that each look at memory in their own way.
+A worker that fails gives an error and no memories; which workers are asked is not decided here.
 """
 
 import time
@@ -106,9 +106,9 @@ class SemanticWorker:
     name = WorkerName.SEMANTIC
 
     def __init__(
-        self, gatherer: CandidateSearch, config: MemoryRetrievalConfig, clock: Clock
+        self, search: CandidateSearch, config: MemoryRetrievalConfig, clock: Clock
     ) -> None:
-        self._gatherer = gatherer
+        self._search = search
         self._config = config
         self._clock = clock
         self._tokenizer = BM25Tokenizer()
@@ -116,7 +116,7 @@ class SemanticWorker:
     async def find(self, query: RetrievalQuery) -> tuple[tuple[ScoredMemory, ...], str]:
         """What is about the query, of all kinds that it asks for."""
         asked = MemoryQuery(text=query.text, categories=query.categories, limit=query.max_results)
-        gathered = await self._gatherer.gather(query.agent_id, asked)
+        gathered = await self._search.gather(query.agent_id, asked)
         hits = gathered.hits
         if gathered.has_raw_scores:
             terms = frozenset(self._tokenizer.tokenize(query.text))

@@ -1,4 +1,4 @@
-"""Tells whoever listens that something changed."""
+"""Notifies listeners of one store that something changed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,13 +7,13 @@ Listener = Callable[[str, Any], None]
 
 
 class Events:
-    """Listeners of one store; each is told a topic and what happened, on the event loop."""
+    """Listeners of one store; each gets a topic and what happened, on the event loop."""
 
     def __init__(self) -> None:
         self._listeners: list[Listener] = []
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Tell ``listener`` from now on; what is returned ends that."""
+        """Notify ``listener`` from now on; what is returned ends that."""
         self._listeners.append(listener)
 
         def end() -> None:
@@ -23,6 +23,6 @@ class Events:
         return end
 
     def emit(self, topic: str, data: Any = None) -> None:
-        """Tell everyone who listens."""
+        """Notify every listener."""
         for listener in tuple(self._listeners):
             listener(topic, data)

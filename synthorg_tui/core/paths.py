@@ -1,4 +1,4 @@
-"""Paths as people write them, and where this program keeps what is theirs."""
+"""Paths as people write them, and where this program stores its data."""
 
 from pathlib import Path
 from typing import Final

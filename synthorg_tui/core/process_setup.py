@@ -1,4 +1,4 @@
-"""What makes the start of a program quick, and its end quiet."""
+"""Settings of the process that make its start quick and its end quiet."""
 
 import gc
 import os

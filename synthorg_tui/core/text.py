@@ -2,9 +2,7 @@
 
 ``safe_text`` is the one boundary between strangers' text and a terminal. The rest has no opinion
 about what a text means: what cuts or compares by words of a certain kind stays with its subject.
-
-Regular expressions that are compiled when they are first needed, or never.
-Token estimate for when no tokenizer is loaded.
+Regular expressions are compiled when they are first needed, since hooks import this.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Shared type aliases and the base of every frozen model.
+"""Types that models share, and how a configuration model says that a value is wrong.
 
-How configuration models say that a value is wrong: one log record, then an error.
+``reject`` and ``warn`` write one log record each, so that an error in settings is never only text.
 """
 
 import logging

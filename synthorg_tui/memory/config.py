@@ -1,6 +1,7 @@
-"""Configuration of lessons: how they are drawn, pruned, spread and promoted.
+"""The memory settings: which backend, where its data is, how it behaves, and how lessons are drawn.
 
-Company-wide memory configuration: which backend, where it keeps its data, how it behaves.
+Every field has a reader. The settings of lessons are here and not in ``learning``, since a store
+opens with all memory settings checked.
 """
 
 from pathlib import Path, PurePosixPath, PureWindowsPath

@@ -1,6 +1,6 @@
-"""Memory errors. ``MemoryError`` here is the domain error; the builtin always propagates.
+"""Memory errors, and the translation of what the database and the index raise into them.
 
-What the database and the index raise, as errors of the memory contract.
+``MemoryError`` here is the domain error; the builtin always propagates.
 """
 
 import errno

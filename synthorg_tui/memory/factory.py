@@ -1,4 +1,8 @@
-"""Configuration in, memory backend out."""
+"""Makes the memory backend that the settings name; the caller connects it.
+
+The only place that knows which backends there are. Parts that exist already, such as an open
+database, come in a ``BackendContext``.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

@@ -9,7 +9,7 @@ from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequ
 
 @runtime_checkable
 class MemoryBackend(Protocol):
-    """Keeps and finds the memories of agents.
+    """Stores and finds the memories of agents.
 
     Every memory operation raises ``MemoryConnectionError`` before ``connect``. What a backend
     can do beyond these members is a protocol of its own in ``memory.extensions``.
@@ -38,7 +38,7 @@ class MemoryBackend(Protocol):
         ...
 
     async def store(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
-        """Keep a memory and return its id; raises ``MemoryStoreError``."""
+        """Store a memory and return its id; raises ``MemoryStoreError``."""
         ...
 
     async def retrieve(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[MemoryEntry, ...]:

@@ -1,4 +1,8 @@
-"""Ranks retrieved memories. Pure functions: the same arguments give the same order."""
+"""Ranks retrieved memories. Pure functions: the same arguments give the same order.
+
+The documented formulas: recency, the weighted sum, reciprocal rank fusion and maximal marginal
+relevance. Fusion of raw scores, which needs an index, is in ``retrieval.relevance``.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Sequence

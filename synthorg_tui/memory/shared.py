@@ -1,4 +1,4 @@
-"""Knowledge that agents share with each other."""
+"""Knowledge that agents share with each other, and the owner id that is reserved for it."""
 
 from typing import Protocol, runtime_checkable
 

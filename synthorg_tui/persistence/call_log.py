@@ -1,4 +1,4 @@
-"""Erasing memories from the record of agents' calls; run inside a transaction."""
+"""Erases memories from the record of agents' calls; part of the transaction that purges them."""
 
 import json
 from collections.abc import Collection, Sequence

@@ -1,6 +1,7 @@
-"""One process owns a data directory; the lock file says which.
+"""Owning a data directory: its lock file, which says who has it, and its open database.
 
-Owning a data directory: its lock and its open database, for as long as both are needed.
+DuckDB allows one process at a time and doesn't say which; the lock does, and the kernel drops it
+when its owner dies.
 """
 
 import fcntl

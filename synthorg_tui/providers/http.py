@@ -1,4 +1,7 @@
-"""Asks OpenAI-compatible servers: keys from the environment, retries, helpful errors."""
+"""Asks OpenAI-compatible servers: keys from the environment, retries, helpful errors.
+
+Completion and embedding share it. Keys are read when a request is made and never stored.
+"""
 
 import asyncio
 import json

@@ -83,7 +83,7 @@ class CompositeBackend:
         return all(child.is_connected for child in self._children.values())
 
     async def store(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
-        """Keep a memory where its namespace is routed to."""
+        """Store a memory where its namespace is routed to."""
         self._require_connection()
         return await self._children[self._route(request.namespace)].store(agent_id, request)
 

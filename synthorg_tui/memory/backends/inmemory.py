@@ -71,7 +71,7 @@ class InMemoryBackend:
         return self._connected
 
     async def store(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
-        """Keep a memory; raises ``MemoryStoreError`` when the agent has as many as it may."""
+        """Store a memory; raises ``MemoryStoreError`` when the agent has as many as it may."""
         self._require_connection()
         require_agent_id(agent_id, MemoryStoreError)
         now = self._clock.now()

@@ -1,4 +1,8 @@
-"""The memory digest: found, chosen and written the same way every time."""
+"""The memory digest: found, chosen and written the same way every time.
+
+What is found comes from ``search``, what fits is decided in ``packing``, how an item reads in
+``lines``. A failure gives the fixed text for it and never raises.
+"""
 
 import logging
 from collections.abc import Callable, Collection

@@ -1,6 +1,7 @@
-"""From the text of a task to the terms its keyword search looks for.
+"""Finds what a digest may hold: pinned items, facts, tagged ones, and those that match the task.
 
-Brings together what the lookups and searches of a digest find.
+The text of a task becomes the terms of a keyword search here. Which items get into the budget is
+decided in ``packing``.
 """
 
 import re

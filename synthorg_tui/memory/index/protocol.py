@@ -1,4 +1,8 @@
-"""The vector index: a projection of the store that can be rebuilt at any time."""
+"""The vector index: a projection of the store that can be rebuilt at any time.
+
+What is stored is decided by the database; an index holds only what it needs to rank and to filter,
+so that losing it loses nothing.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass

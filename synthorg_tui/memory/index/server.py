@@ -1,4 +1,7 @@
-"""The vector index on a Qdrant server or cluster, for stores that outgrow one machine."""
+"""The vector index on a Qdrant server or cluster, for stores that outgrow one machine.
+
+It answers as the embedded one does, point for point: both share ``layout`` and one contract test.
+"""
 
 import hashlib
 import re

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class StorePolicy(Protocol):
-    """Decides by agent; asked on every store."""
+    """How much an agent may store, and for how long; asked on every store."""
 
     @property
     def max_memories_per_agent(self) -> int | None:
@@ -45,11 +45,11 @@ class StorePolicy(Protocol):
         ...
 
     def level(self, agent_id: str) -> MemoryLevel:
-        """How far what the agent stores reaches; ``NONE`` refuses it."""
+        """How far the agent's memories reach; ``NONE`` refuses to store any."""
         ...
 
     def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
-        """How long a memory without an expiry of its own is kept; ``None`` is for good."""
+        """After how long a memory without an expiry of its own expires; ``None`` is never."""
         ...
 
 
@@ -61,11 +61,11 @@ class UniformPolicy(NamedTuple):
     keep: timedelta | None = None
 
     def level(self, agent_id: str) -> MemoryLevel:
-        """``default_level``."""
+        """Give ``default_level``."""
         return self.default_level
 
     def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
-        """``keep``."""
+        """Give ``keep``."""
         return self.keep
 
 
@@ -279,7 +279,7 @@ class Core:
             return result
 
     async def _project(self, changes: "Changes") -> None:
-        """What is committed is kept, whatever becomes of the index: it catches up later."""
+        """Bring the index up to a committed change; where that fails it catches up later."""
         try:
             projection = await self.indexed()
         except (VectorIndexError, EmbeddingError) as error:
@@ -302,7 +302,7 @@ class Core:
         )
 
     async def _leave_nothing_purged(self) -> None:
-        """Rid the file of what was purged, where that is quick."""
+        """Remove purged content from the file, where that is quick."""
         if not self._has_purged or self.database.path.stat().st_size > COMPACTED_ON_CLOSE:
             return
         try:

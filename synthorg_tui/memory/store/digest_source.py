@@ -1,4 +1,7 @@
-"""What the digest looks up, in the database and through the index."""
+"""What the digest looks up, in the database and through the index.
+
+Only what an agent itself stored or published and may see from its session and project.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar

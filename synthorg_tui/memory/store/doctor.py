@@ -1,4 +1,7 @@
-"""Examines a store: database, revisions, index, vectors, files."""
+"""Examines a store: database, revisions, index, vectors, files.
+
+Nothing here changes anything; what a check finds is repaired in ``maintenance``.
+"""
 
 import fcntl
 import json

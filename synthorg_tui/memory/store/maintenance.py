@@ -1,4 +1,7 @@
-"""Keeps a store healthy: examine and repair, rebuild the index, embed anew, back up, restore."""
+"""Keeps a store healthy: examines and repairs, rebuilds the index, embeds anew, backs up, restores.
+
+Long jobs that can be stopped and go on where they were. Restoring works on a closed store.
+"""
 
 import asyncio
 import logging

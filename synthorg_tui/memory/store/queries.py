@@ -1,4 +1,8 @@
-"""What is read from the database; every function runs on one of its threads."""
+"""What is read from the memory tables; every function runs on a thread of the database.
+
+Plain functions on a connection, so that one snapshot or transaction can ask several. Conditions
+are built with ``WhereClause``, which keeps every value out of the SQL text.
+"""
 
 import uuid
 from collections.abc import Sequence
@@ -208,8 +212,7 @@ def first_id(db: "Connection", where: WhereClause) -> str | None:
 
 def total(db: "Connection", where: WhereClause) -> int:
     """How many rows match."""
-    row = db.execute(f"SELECT count(*) FROM memories m WHERE {where}", where.values).fetchone()
-    return int(row[0]) if row else 0
+    return _number(db, f"SELECT count(*) FROM memories m WHERE {where}", where.values)
 
 
 def counts_by(db: "Connection", column: str, where: WhereClause) -> list[tuple[str, int]]:
@@ -223,11 +226,11 @@ def counts_by(db: "Connection", column: str, where: WhereClause) -> list[tuple[s
 
 def last_revision(db: "Connection") -> int:
     """The last revision given out."""
-    row = db.execute(
+    return _number(
+        db,
         "SELECT greatest((SELECT coalesce(max(revision), 0) FROM history), "
-        "(SELECT coalesce(max(revision), 0) FROM vectors))"
-    ).fetchone()
-    return int(row[0]) if row else 0
+        "(SELECT coalesce(max(revision), 0) FROM vectors))",
+    )
 
 
 def changes_since(db: "Connection", revision: int, limit: int) -> list[tuple[str, int]]:
@@ -260,8 +263,7 @@ _UNEMBEDDED = (
 
 def count_unembedded(db: "Connection", fingerprint: str) -> int:
     """How many live memories have no vector of this embedder."""
-    row = db.execute(f"SELECT count(*) {_UNEMBEDDED}", [fingerprint]).fetchone()
-    return int(row[0]) if row else 0
+    return _number(db, f"SELECT count(*) {_UNEMBEDDED}", [fingerprint])
 
 
 def unembedded(db: "Connection", fingerprint: str, limit: int) -> list[tuple[str, str]]:
@@ -321,7 +323,9 @@ def history_of(db: "Connection", memory_id: str) -> list[HistoryRow]:
 
 def count_changed(db: "Connection") -> int:
     """How many memories a full replay goes through."""
-    row = db.execute(
-        "SELECT (SELECT count(*) FROM memories) + (SELECT count(*) FROM tombstones)"
-    ).fetchone()
+    return _number(db, "SELECT (SELECT count(*) FROM memories) + (SELECT count(*) FROM tombstones)")
+
+
+def _number(db: "Connection", sql: str, values: Sequence[object] = ()) -> int:
+    row = db.execute(sql, list(values)).fetchone()
     return int(row[0]) if row else 0

@@ -1,4 +1,8 @@
-"""Looking through a store with nothing but its database: no settings, no models, no index."""
+"""Lists and counts memories with nothing but the database: no settings, no models, no index.
+
+The app shows its first list with this, before the engine is loaded; so only ``queries``, ``rows``
+and ``listing`` may be imported.
+"""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""Keeps the vector index up to date with the database."""
+"""Keeps the vector index up to date with the database, by revision.
+
+The database is right and the index follows: what failed is replayed, never the other way round.
+"""
 
 import logging
 from collections.abc import Sequence
@@ -27,7 +30,7 @@ OPENING_BATCHES = 10
 
 
 class Projection:
-    """The index side of the store.
+    """The vector index as a projection of the database.
 
     Changes reach it in the order of their revisions; after one that failed it is behind, and
     everything since is replayed from the database before it is used again.

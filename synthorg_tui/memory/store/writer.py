@@ -16,6 +16,7 @@ from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, NewMemory
+from synthorg_tui.memory.filter import NON_INFERABLE_TAG
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import BatchOutcome, MemoryDraft, MemoryStoreRequest
 from synthorg_tui.memory.retrieval.tags import parse_tags
@@ -40,11 +41,9 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-NON_INFERABLE = "non-inferable"
-
 
 class MemoryWriter:
-    """Turns requests and drafts into rows."""
+    """Stores requests of agents, drafts of imports and bundles of a person's decisions."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -57,7 +56,7 @@ class MemoryWriter:
         shared: bool = False,
         visibility: Visibility | None = None,
     ) -> str:
-        """Keep one memory and return its id; raises ``MemoryStoreError``."""
+        """Store one memory and return its id; raises ``MemoryStoreError``."""
         level = self._core.policy.level(agent_id)
         if level is MemoryLevel.NONE:
             raise MemoryStoreError(f"agent {agent_id} has memory level none: nothing is stored")
@@ -310,12 +309,12 @@ def _full(agent_id: str, core: Core) -> str:
 
 def _advise(*requests: MemoryStoreRequest) -> None:
     """The store guard: one hint for whoever reads the log, never a refusal."""
-    untagged = [r for r in requests if NON_INFERABLE not in r.metadata.tags]
+    untagged = [r for r in requests if NON_INFERABLE_TAG not in r.metadata.tags]
     if untagged:
         _log.warning(
             "%d memories stored without the tag %s: category %s, %d characters",
             len(untagged),
-            NON_INFERABLE,
+            NON_INFERABLE_TAG,
             ", ".join(sorted({r.category.value for r in untagged})),
             sum(len(r.content) for r in untagged),
         )

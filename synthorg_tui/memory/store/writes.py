@@ -1,4 +1,8 @@
-"""One transaction's changes to the memories: rows, vectors, history, tombstones, revisions."""
+"""One transaction's changes to the memories: rows, vectors, history, tombstones, revisions.
+
+Every change of a memory goes through ``Changes``, which gives it a revision and an entry in the
+history. What may be stored is decided before, in ``writer``.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

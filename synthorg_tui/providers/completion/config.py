@@ -1,4 +1,4 @@
-"""Which language model to use."""
+"""The settings that choose a language model, told apart by ``type``."""
 
 from typing import Annotated, Any, Literal, TypeAlias
 

@@ -1,4 +1,4 @@
-"""The completion contract."""
+"""The contract of language models: options in, an answer or a ``CompletionError`` out."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable

@@ -1,4 +1,4 @@
-"""Which embedding model to use."""
+"""The settings that choose an embedding model, told apart by ``type``."""
 
 from typing import Annotated, Any, Literal, TypeAlias
 

@@ -1,4 +1,4 @@
-"""The embedding contract."""
+"""The contract of embedders: texts in, unit vectors out."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable

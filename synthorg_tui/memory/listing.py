@@ -37,6 +37,11 @@ class ListedMemory:
     dense: float | None = None
     sparse: float | None = None
     fused: float | None = None
+    deleted_at: datetime | None = None
+
+    def is_live(self, now: datetime) -> bool:
+        """Whether it is neither deleted nor expired."""
+        return self.deleted_at is None and (self.expires_at is None or self.expires_at > now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def _listed(values: tuple[Any, ...]) -> ListedMemory:
     row = dict(zip(_LISTED_COLUMNS, values, strict=True))
     row["category"] = MemoryCategory(row["category"])
     row["tags"] = tuple(row["tags"])
-    for name in ("created_at", "updated_at", "expires_at"):
+    for name in ("created_at", "updated_at", "expires_at", "deleted_at"):
         row[name] = aware(row[name])
     return ListedMemory(**row)
 

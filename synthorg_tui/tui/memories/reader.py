@@ -49,4 +49,4 @@ class StoreShelf:
 
 def memory_row(memory: "ListedMemory") -> MemoryRow:
     """A memory as the screens show it."""
-    return MemoryRow(*(getattr(memory, field.name) for field in fields(memory)))
+    return MemoryRow(**{field.name: getattr(memory, field.name) for field in fields(MemoryRow)})

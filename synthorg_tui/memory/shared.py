@@ -18,7 +18,10 @@ def require_agent_id(agent_id: str, kind: type[MemoryError]) -> None:
 
 @runtime_checkable
 class SharedKnowledgeStore(Protocol):
-    """Publish to all agents, search what was published, take it back."""
+    """Publish to all agents, search what was published, take it back.
+
+    A documented protocol; probed for, since not every backend lets agents share.
+    """
 
     async def publish(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
         """Share a memory in the agent's name and return its id; raises ``MemoryStoreError``."""

@@ -32,9 +32,9 @@ class CompositeBackend:
     """
 
     backend_name: NotBlankStr = "composite"
-    supports_graph = False
+    supports_graph: bool = False
     """Relations can't span children."""
-    supports_shared_access = False
+    supports_shared_access: bool = False
     """It publishes nothing itself."""
 
     def __init__(

@@ -36,11 +36,11 @@ class InMemoryBackend:
     """
 
     backend_name: NotBlankStr = "inmemory"
-    supported_categories = frozenset(MemoryCategory)
-    supports_graph = False
-    supports_temporal = True
-    supports_vector_search = False
-    supports_shared_access = False
+    supported_categories: frozenset[MemoryCategory] = frozenset(MemoryCategory)
+    supports_graph: bool = False
+    supports_temporal: bool = True
+    supports_vector_search: bool = False
+    supports_shared_access: bool = False
 
     def __init__(
         self,

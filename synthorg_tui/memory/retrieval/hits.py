@@ -42,7 +42,10 @@ class SearchResult:
 
 @runtime_checkable
 class SparseSearch(Protocol):
-    """Keyword search on its own."""
+    """Keyword search on its own.
+
+    A protocol because a backend need not have keywords; probed for where rankings are fused.
+    """
 
     async def retrieve_sparse(
         self, agent_id: NotBlankStr, query: MemoryQuery

@@ -59,11 +59,11 @@ class LocalMemoryBackend:
     """
 
     backend_name: NotBlankStr = "local"
-    supported_categories = ALL_CATEGORIES
-    supports_graph = False
-    supports_temporal = True
-    supports_vector_search = True
-    supports_shared_access = True
+    supported_categories: frozenset[MemoryCategory] = ALL_CATEGORIES
+    supports_graph: bool = False
+    supports_temporal: bool = True
+    supports_vector_search: bool = True
+    supports_shared_access: bool = True
 
     def __init__(self, core: Core, visibility: Visibility | None = None) -> None:
         self.core = core

@@ -103,7 +103,7 @@ async def run_worker(worker: Worker, query: RetrievalQuery) -> WorkerResult:
 class SemanticWorker:
     """Private and shared memories, ranked as the flat search ranks them."""
 
-    name = WorkerName.SEMANTIC
+    name: WorkerName = WorkerName.SEMANTIC
 
     def __init__(
         self, search: CandidateSearch, config: MemoryRetrievalConfig, clock: Clock
@@ -131,7 +131,7 @@ class SemanticWorker:
 class EpisodicWorker:
     """What happened in the last three days, the more recent the better."""
 
-    name = WorkerName.EPISODIC
+    name: WorkerName = WorkerName.EPISODIC
 
     def __init__(self, backend: MemoryBackend, config: MemoryRetrievalConfig, clock: Clock) -> None:
         self._backend = backend
@@ -167,7 +167,7 @@ class EpisodicWorker:
 class ProceduralWorker:
     """How things are done, however old."""
 
-    name = WorkerName.PROCEDURAL
+    name: WorkerName = WorkerName.PROCEDURAL
 
     def __init__(self, backend: MemoryBackend, config: MemoryRetrievalConfig) -> None:
         self._backend = backend

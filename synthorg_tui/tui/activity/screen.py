@@ -24,7 +24,7 @@ from synthorg_tui.tui.activity.state import LIMIT, Activity, arguments_of
 from synthorg_tui.tui.approvals.lines import sifter_line
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, line
-from synthorg_tui.tui.base.pane import ListPane
+from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.digest.ports import Answer
 from synthorg_tui.tui.jobs import Throttle, copy, run_job, toast
 from synthorg_tui.tui.memories.lines import memory_line
@@ -136,7 +136,7 @@ KEEP_UP_AFTER = 0.4
 _HINT = "words  -words  agent:  client:  kind:digest  tool:  is:error  is:write"
 
 
-class ActivityView(ListPane):
+class ActivityView(Pane):
     """Lists agents and calls as they come; the desk comes once it is open."""
 
     CSS_PATH = "activity.tcss"

@@ -29,7 +29,7 @@ from synthorg_tui.tui.approvals.review_lines import head_lines, whole_lines
 from synthorg_tui.tui.approvals.state import Inbox
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.base.lines import Line, line
-from synthorg_tui.tui.base.pane import ListPane
+from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.panes import APPROVALS, Panes, Recount
 from synthorg_tui.tui.ports import MemoryDesk
@@ -101,7 +101,7 @@ def _id(each: object) -> str | None:
 _HINT = "words  -words  kind:lesson  agent:  scope:  risk:high  is:flagged"
 
 
-class ApprovalsView(ListPane):
+class ApprovalsView(Pane):
     """Lists what waits and shows the item under the cursor; the desk comes once it is open."""
 
     CSS_PATH = "approvals.tcss"

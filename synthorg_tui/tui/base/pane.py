@@ -26,7 +26,7 @@ NARROW = 100
 """Columns below which list and detail stand one above the other."""
 
 
-class ListPane(Screen[None]):
+class Pane(Screen[None]):
     """A pane over the desk, which comes once it is open; ``#query`` is its filter.
 
     A pane says which its list is, draws everything from its state, and reads it again.

@@ -18,7 +18,7 @@ from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.editor import EditorError, edit_file
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.base.lines import Line, line
-from synthorg_tui.tui.base.pane import ListPane
+from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.panes import Panes, Recount
 from synthorg_tui.tui.ports import MemoryDesk
@@ -35,7 +35,7 @@ SHOWN = ("source", "known", "changes")
 """What the detail may show; with room, what is known stands below the source all the time."""
 
 
-class SkillsView(ListPane):
+class SkillsView(Pane):
     """Lists skills by root and shows the one under the cursor; the desk comes once it is open."""
 
     CSS_PATH = "skills.tcss"

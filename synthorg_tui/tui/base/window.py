@@ -1,4 +1,7 @@
-"""A window on a long listing, and marks that only ever act on rows in view."""
+"""What lists need to stay honest: the newest answer only, a window, marks on rows in view.
+
+Shared by the states of all panes, which are tested without a screen: no Textual here.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,35 @@ WINDOW = 300
 
 MARGIN = 60
 """Rows kept loaded beyond what is on screen, so that scrolling finds them there."""
+
+
+class Latest:
+    """Numbers the questions of a state, so that it takes the answer to the newest one only.
+
+    A pane asks anew with each key, and answers come in any order. ``ask`` gives the number that
+    the answer is then taken with.
+    """
+
+    def __init__(self) -> None:
+        self.generation = 0
+        self.answered = 0
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the newest question has no answer yet."""
+        return self.answered != self.generation
+
+    def ask(self) -> int:
+        """Ask a new question: answers to older ones are dropped."""
+        self.generation += 1
+        return self.generation
+
+    def answer(self, generation: int) -> bool:
+        """Count a question as answered; ``False`` when a newer one was asked meanwhile."""
+        if generation != self.generation:
+            return False
+        self.answered = generation
+        return True
 
 
 @dataclass(frozen=True, slots=True)

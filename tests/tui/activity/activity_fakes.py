@@ -10,7 +10,6 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.activity import screen as activity_view
 from synthorg_tui.tui.activity.ports import Call, Heard, Kept, Seat
-from synthorg_tui.tui.base import pane as list_pane
 from synthorg_tui.tui.digest.ports import Answer, Weighed
 from synthorg_tui.tui.memories import screen as renewing
 from synthorg_tui.tui.ports import MemoryRow
@@ -18,7 +17,7 @@ from synthorg_tui.tui.widgets import bars
 from tests.tui.approvals.approvals_fakes import NOW
 
 # Nothing waits for others in these tests.
-list_pane.DEBOUNCE = list_pane.LOADING_AFTER = activity_view.KEEP_UP_AFTER = 0.001
+activity_view.KEEP_UP_AFTER = 0.001
 renewing.KEEP_UP_AFTER = bars.COUNTED_AGAIN_AFTER = 0.001
 
 SHOP = "/home/ada/shop"

@@ -22,9 +22,7 @@ from synthorg_tui.tui.approvals.ports import (
     TrailEvent,
     Wording,
 )
-from synthorg_tui.tui.base import pane as list_pane
 
-list_pane.DEBOUNCE = list_pane.LOADING_AFTER = 0.001
 app_module.COUNT_AFTER = 0.001
 
 NOW = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)

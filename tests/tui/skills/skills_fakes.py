@@ -5,11 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.base import pane as list_pane
 from synthorg_tui.tui.skills.ports import Problem, Root, Shelf, Skill, SkillRow, Version
 from tests.tui.approvals.approvals_fakes import NOW, OCCURRENCES
-
-list_pane.DEBOUNCE = list_pane.LOADING_AFTER = 0.001
 
 OWN = "/home/ada/.local/share/synthorg-tui/skills"
 PROJECT = "/home/ada/shop/.agents/skills"

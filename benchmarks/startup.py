@@ -61,8 +61,8 @@ def child_ours(path: str, data_dir: Path, step: str) -> None:
     from synthorg_tui.tui.ports import MemoryDesk
 
     class Watched(MemoriesScreen):
-        def _show(self) -> None:
-            super()._show()
+        def show_answer(self) -> None:
+            super().show_answer()
             if step == "usable" and self.listing.window.rows:
                 self.call_after_refresh(report, path, self.app)
 

@@ -100,7 +100,7 @@ def test_view_models_load_no_textual() -> None:
         "digest.lines",
         "digest.state",
         "memories.detail",
-        "memories.export",
+        "memories.changes",
         "memories.lines",
         "memories.state",
         "skills.lines",

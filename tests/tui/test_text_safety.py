@@ -24,9 +24,23 @@ from synthorg_tui.tui.base.filters import parse_query
 from synthorg_tui.tui.base.lines import Line, plain, wrap
 from synthorg_tui.tui.jobs import toast
 from synthorg_tui.tui.memories.detail import detail_lines, excerpt_lines
-from synthorg_tui.tui.memories.lines import facet_lines, memory_line, place_line, report_lines
-from synthorg_tui.tui.memories.state import chip_line, error_lines
-from synthorg_tui.tui.ports import Excerpt, Facets, FoundPlace, ImportOutcome, MemoryRow, Revision
+from synthorg_tui.tui.memories.lines import (
+    chip_line,
+    facet_lines,
+    listing_error,
+    memory_line,
+    place_line,
+    report_lines,
+)
+from synthorg_tui.tui.ports import (
+    Criteria,
+    Excerpt,
+    Facets,
+    FoundPlace,
+    ImportOutcome,
+    MemoryRow,
+    Revision,
+)
 from synthorg_tui.tui.skills.ports import Problem, Skill, Version
 from tests.tui.activity.activity_fakes import SEATS, FakeActivity, calls
 from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows
@@ -286,10 +300,10 @@ def test_view_models_give_safe_lines_of_exact_width(text: str, width: int) -> No
     history = [Revision(NOW, text, "edited", {"content": text}, {"content": text * 2, text: text})]
     detail = detail_lines(row, history, now=NOW)
     facets = Facets(((text, 1),), ((MemoryCategory.SOCIAL, 1),))
-    groups = [each for _, each in facet_lines(facets, width, agents=(), categories=())]
+    groups = [each for _, each in facet_lines(facets, width, chosen=Criteria())]
     report = report_lines(ImportOutcome(1, 1, 1, 0, 0, (), 0, 0, 0, ((text, text),), False))
     excerpt = excerpt_lines(Excerpt(text, text, 1, 1, ((1, text), (2, text))))
     chips = chip_line(parse_query(text, now=NOW), width, search=False)
-    errors = error_lines(text, text)
+    errors = listing_error(DomainError(text, remedy=text))
     assert_safe([first, place, *detail, *groups, *report, *excerpt, chips, *errors])
     assert all(row.width <= max(width, 2) for each in detail for row in wrap(each, width))

@@ -13,10 +13,10 @@ from synthorg_tui.tui.base.filters import matches, parse_query, toggle_operator
 from synthorg_tui.tui.base.formatting import ago, duration, size
 from synthorg_tui.tui.base.lines import beside, line, plain, wrap
 from synthorg_tui.tui.base.window import WINDOW, Marks, RowWindow
+from synthorg_tui.tui.memories.changes import as_json, as_markdown, render
 from synthorg_tui.tui.memories.detail import change_lines, diff_lines
-from synthorg_tui.tui.memories.export import as_json, as_markdown, render
-from synthorg_tui.tui.memories.lines import bar, progress_lines
-from synthorg_tui.tui.memories.state import Listing, chip_line
+from synthorg_tui.tui.memories.lines import bar, chip_line, progress_lines
+from synthorg_tui.tui.memories.state import Listing
 from synthorg_tui.tui.ports import Criteria, ImportStep, Page, Revision
 from tests.tui.tui_fakes import NOW, rows
 

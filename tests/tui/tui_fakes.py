@@ -14,7 +14,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.filters import matches
 from synthorg_tui.tui.base.pane import Pane
-from synthorg_tui.tui.memories import browse
+from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.ports import (
     Change,
     Criteria,
@@ -40,7 +40,7 @@ from tests.tui.skills.skills_fakes import FakeSkills
 from tests.tui.tui_helpers import AFTER_A_KEY, at_rest
 
 # Nothing waits for a debounce in these tests.
-Pane.DEBOUNCE = Pane.LOADING_AFTER = browse.DEBOUNCE = browse.LOADING_AFTER = 0.001
+Pane.DEBOUNCE = Pane.LOADING_AFTER = MemoriesScreen.KEEP_UP_AFTER = 0.001
 # A toast stays for as long as a slow machine may take to the end of a test.
 MemoryDeskApp.NOTIFICATION_TIMEOUT = PATIENCE
 

@@ -118,12 +118,15 @@ def keys_line(*pairs: tuple[str, str]) -> Line:
     return shown
 
 
-def error_lines(title: str, error: DomainError, *keys: tuple[str, str]) -> list[Line]:
-    """What went wrong and what to do about it, in place of what ``title`` says is missing."""
+def error_lines(title: str, error: DomainError, keys: Line | None = None) -> list[Line]:
+    """What went wrong and what to do about it, in place of what ``title`` says is missing.
+
+    ``keys`` are those that help; without them it is ``r``, which tries again.
+    """
     lines = [line(("✗ ", "bad"), (title, "strong")), Line(), line((error.message, "text"))]
     if error.remedy:
         lines += [Line(), line(("→ ", "accent"), (error.remedy, "text"))]
-    return [*lines, Line(), keys_line(("r", "tries again"), *keys)]
+    return [*lines, Line(), keys or keys_line(("r", "tries again"))]
 
 
 _WORDS = re.compile(r" +|[^ ]+")

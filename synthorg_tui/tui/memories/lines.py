@@ -1,6 +1,6 @@
-"""Memories as lines of a list.
+"""What the Memories pane and its import screen show, as lines: memories, groups, chips, reports.
 
-The import screen: found places, progress, and the final report.
+One memory in full is in ``detail``. Lines know no widget; what enters them is made safe there.
 """
 
 from collections.abc import Sequence
@@ -8,10 +8,20 @@ from datetime import datetime
 from functools import lru_cache
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.tui.base.filters import Chip, Query
 from synthorg_tui.tui.base.formatting import ago, counted, duration, memories, size
-from synthorg_tui.tui.base.lines import Line, beside, line, one_line
-from synthorg_tui.tui.ports import Facets, FoundPlace, ImportOutcome, ImportStep, MemoryRow
+from synthorg_tui.tui.base.lines import Line, beside, error_lines, keys_line, line, one_line
+from synthorg_tui.tui.memories.state import Listing
+from synthorg_tui.tui.ports import (
+    Criteria,
+    Facets,
+    FoundPlace,
+    ImportOutcome,
+    ImportStep,
+    MemoryRow,
+)
 
 GLYPHS = {
     MemoryCategory.WORKING: "◌",
@@ -90,14 +100,14 @@ def waiting_line(width: int) -> Line:
 
 
 def facet_lines(
-    facets: Facets, width: int, *, agents: tuple[str, ...], categories: tuple[MemoryCategory, ...]
+    facets: Facets, width: int, *, chosen: Criteria
 ) -> list[tuple[tuple[str, str] | None, Line]]:
     """The left pane: lines with the operator and value they toggle, ``None`` for a heading."""
     made: list[tuple[tuple[str, str] | None, Line]] = []
     made.append((None, line(("Categories", "title")).fit(width)))
     counts = dict(facets.categories)
     for category in MemoryCategory:
-        left = _choice(category in categories)
+        left = _choice(category in chosen.categories)
         glyph, role = category_mark(category)
         left.add(glyph + " ", role).add(category.value, "text" if counts.get(category) else "faint")
         count = line((f"{counts.get(category, 0):,}", "muted"))
@@ -105,7 +115,7 @@ def facet_lines(
     made.append((None, line(("", "text")).fit(width)))
     made.append((None, line(("Agents", "title")).fit(width)))
     for agent, number in facets.agents:
-        left = _choice(agent in agents).add(one_line(agent), "text")
+        left = _choice(agent in chosen.agents).add(one_line(agent), "text")
         made.append((("agent:", agent), beside(left, line((f"{number:,}", "muted")), width)))
     if not facets.agents:
         made.append((None, line(("  none yet", "faint")).fit(width)))
@@ -114,6 +124,68 @@ def facet_lines(
 
 def _choice(chosen: bool) -> Line:
     return line(("▸ " if chosen else "  ", "accent"))
+
+
+def chip_line(query: Query, width: int, *, search: bool) -> Line:
+    """The parts of a query as chips."""
+    shown = line(("search " if search else "filter ", "faint"))
+    chips = query.chips
+    if search and query.text:
+        rest = tuple(chip for chip in chips if chip.kind != "word")
+        chips = (Chip("word", query.text, "match"), *rest)
+    for chip in chips:
+        shown.add("▐", chip.role).add(chip.label, "strong").add("▌ ", chip.role)
+    return shown.fit(width)
+
+
+def empty_lines(listing: Listing) -> list[Line]:
+    """Why the list has no rows, and the next step."""
+    if listing.searching:
+        subject = listing.query.text or listing.search_text
+        return _notice(
+            "Nothing relevant",
+            f"No memory is about “{subject}”.",
+            ("esc", "goes back"),
+            ("s", "asks again"),
+        )
+    if listing.filter_text.strip():
+        hidden = f"{memories(listing.facets.total)} hidden by the filter."
+        return _notice("No memory matches", hidden, ("esc", "clears it"), ("/", "changes it"))
+    return _notice(
+        "No memories yet",
+        "They come from the sessions of your coding agents.",
+        ("i", "imports sessions"),
+        ("a", "writes one"),
+    )
+
+
+def _notice(title: str, reason: str, *keys: tuple[str, str]) -> list[Line]:
+    return [line((title, "title")), Line(), line((reason, "text")), _keys(*keys)]
+
+
+def _keys(*pairs: tuple[str, str]) -> Line:
+    """Keys with what they do, and nothing after the last: placeholders are centred."""
+    keys = keys_line(*pairs)
+    last, role = keys.spans[-1]
+    keys.spans[-1] = (last.rstrip(), role)
+    return keys
+
+
+def loading_lines(owner: str = "") -> list[Line]:
+    """The list while the store is being read, or while ``owner`` has it, who may leave it."""
+    if not owner:
+        return [line(("Reading the store …", "muted"))]
+    return [
+        line((owner, "text")),
+        Line(),
+        line(("Waiting a few seconds for it to end …", "muted")),
+    ]
+
+
+def listing_error(error: DomainError) -> list[Line]:
+    """Cause and remedy in place of the list."""
+    keys = _keys(("r", "tries again"), ("q", "quits"))
+    return error_lines("The memories can't be shown", error, keys)
 
 
 _MAX_SKIPPED = 200

@@ -11,14 +11,13 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.activity import screen as activity_view
 from synthorg_tui.tui.activity.ports import Call, Heard, Kept, Seat
 from synthorg_tui.tui.digest.ports import Answer, Weighed
-from synthorg_tui.tui.memories import screen as renewing
 from synthorg_tui.tui.ports import MemoryRow
 from synthorg_tui.tui.widgets import bars
 from tests.tui.approvals.approvals_fakes import NOW
 
 # Nothing waits for others in these tests.
 activity_view.KEEP_UP_AFTER = 0.001
-renewing.KEEP_UP_AFTER = bars.COUNTED_AGAIN_AFTER = 0.001
+bars.COUNTED_AGAIN_AFTER = 0.001
 
 SHOP = "/home/ada/shop"
 DIGEST = (

@@ -18,7 +18,7 @@ from synthorg_tui.core.clock import SystemClock
 from synthorg_tui.memory.formatter import format_memory_context_with_directive
 from synthorg_tui.memory.injection import DefaultTokenEstimator
 from synthorg_tui.memory.models import MemoryQuery
-from synthorg_tui.memory.retrieval.relevance import rank_hits
+from synthorg_tui.memory.ranking import rank_memories
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.strategies.service import InjectionRequest, InjectionService
@@ -35,9 +35,9 @@ async def unexplained(backend: LocalMemoryBackend, text: str) -> None:
     """
     config = shipped_settings().memory.retrieval
     query = MemoryQuery(text=text, limit=config.max_memories)
-    own = await backend.find(query, agents=frozenset({AGENT}))
+    own = await backend.retrieve(AGENT, query)
     assert not await backend.search_shared(query, exclude_agent=AGENT)
-    ranked = rank_hits(own.hits, config=config, now=SystemClock().now())
+    ranked = rank_memories(own, config=config, now=SystemClock().now())
     format_memory_context_with_directive(
         ranked, estimator=DefaultTokenEstimator(), token_budget=BUDGET
     )

@@ -48,7 +48,6 @@ LATER = (
     "memory.store.reader",
     "memory.store.writes",
     "memory.extensions",
-    "memory.listing",
     "executions.store",
     "memory.scenarios",
     "persistence.usage",

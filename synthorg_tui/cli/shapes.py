@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.executions.models import SourceRef
-from synthorg_tui.memory.extensions import MemoryRevision, SearchHit
-from synthorg_tui.memory.models import MemoryEntry
+from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
 from synthorg_tui.memory.retrieval.tags import parse_tags
 
 if TYPE_CHECKING:
@@ -62,17 +61,17 @@ def calls(counts: Mapping[CallOutcome, int]) -> dict[str, int]:
     return {outcome.value: counts.get(outcome, 0) for outcome in CallOutcome}
 
 
-def memory(entry: MemoryEntry, source: Json | None) -> Json:
+def memory(entry: ListedMemory, source: Json | None) -> Json:
     """A memory with all its fields."""
-    traits = parse_tags(entry.metadata.tags)
+    traits = parse_tags(entry.tags)
     return {
         "id": entry.id,
         "agent_id": entry.agent_id,
         "category": entry.category.value,
         "namespace": entry.namespace,
         "content": entry.content,
-        "tags": list(entry.metadata.tags),
-        "confidence": entry.metadata.confidence,
+        "tags": list(entry.tags),
+        "confidence": entry.confidence,
         "sensitivity": traits.sensitivity.value,
         "fact_key": traits.fact_key,
         "source": source,
@@ -82,20 +81,19 @@ def memory(entry: MemoryEntry, source: Json | None) -> Json:
     }
 
 
-def hit(found: SearchHit, source: Json | None) -> Json:
+def hit(entry: ListedMemory, source: Json | None) -> Json:
     """A search result; ``score`` is the fused one."""
-    entry = found.entry
-    fused = round(found.fused, _SCORE_DIGITS)
+    fused = _score(entry.fused)
     return {
         "id": entry.id,
         "agent_id": entry.agent_id,
         "category": entry.category.value,
         "content": entry.content,
         "score": fused,
-        "scores": {"dense": _score(found.dense), "sparse": _score(found.sparse), "fused": fused},
+        "scores": {"dense": _score(entry.dense), "sparse": _score(entry.sparse), "fused": fused},
         "source": source,
         "created_at": entry.created_at.isoformat(),
-        "tags": list(entry.metadata.tags),
+        "tags": list(entry.tags),
     }
 
 

@@ -27,8 +27,14 @@ from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus, Version
 from synthorg_tui.curation.rendering import MOST_DISCOVERY, MOST_TEXT, document_of, memory_request
 from synthorg_tui.curation.review import InboxEntry, WritePayload
 from synthorg_tui.memory.enums import SourceKind
-from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, MemoryDraft, NewMemory
-from synthorg_tui.memory.models import MemoryEntry, MemoryStoreRequest
+from synthorg_tui.memory.extensions import (
+    BundleOutcome,
+    ListedMemory,
+    MemoryBundle,
+    MemoryDraft,
+    NewMemory,
+)
+from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.memory.strategies.schemas import MAX_CONTENT_CHARS
 from synthorg_tui.skills.disk import FILE_NAME, IRREGULAR, FileState, sha256_of
 from synthorg_tui.skills.render import render
@@ -332,7 +338,7 @@ def _for_good(request: MemoryStoreRequest) -> MemoryDraft:
     )
 
 
-def same_memories(shown: Sequence[MemoryEntry], found: Sequence[MemoryEntry]) -> bool:
+def same_memories(shown: Sequence[ListedMemory], found: Sequence[ListedMemory]) -> bool:
     """Whether the memories that went are those that were shown, to the letter."""
     return {each.id: each.content for each in shown} == {each.id: each.content for each in found}
 

@@ -26,8 +26,13 @@ from synthorg_tui.curation.rendering import agent_of, proposal_of
 from synthorg_tui.curation.review import InboxEntry, SubjectKind, WritePayload
 from synthorg_tui.curation.similarity import replaced_fully
 from synthorg_tui.memory.config import PropagationConfig
-from synthorg_tui.memory.extensions import BundleStore, MemoryAdmin, MemoryBundle, NewMemory
-from synthorg_tui.memory.models import MemoryEntry
+from synthorg_tui.memory.extensions import (
+    BundleStore,
+    ListedMemory,
+    MemoryAdmin,
+    MemoryBundle,
+    NewMemory,
+)
 from synthorg_tui.skills.disk import FileState, state_of
 from synthorg_tui.skills.document import SkillFile
 from synthorg_tui.skills.library import Survey
@@ -68,7 +73,7 @@ class Preview:
     path: str = ""
     text: str = ""
     before: str = ""
-    replaces: tuple[MemoryEntry, ...] = ()
+    replaces: tuple[ListedMemory, ...] = ()
     agents: tuple[str, ...] = ()
     touched: tuple[tuple[str, str], ...] = ()
     problem: str = ""
@@ -340,7 +345,7 @@ class ApprovalPreview:
     async def _states(self, records: Iterable[RegisteredSkill]) -> list[FileState]:
         return [await asyncio.to_thread(state_of, Path(record.path)) for record in records]
 
-    async def _entries(self, memory_ids: Iterable[str]) -> tuple[MemoryEntry, ...]:
+    async def _entries(self, memory_ids: Iterable[str]) -> tuple[ListedMemory, ...]:
         """The live memories of these ids."""
         found = []
         for memory_id in memory_ids:

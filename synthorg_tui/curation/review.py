@@ -23,8 +23,7 @@ from synthorg_tui.curation.models import (
     ProceduralMemoryProposal,
     PrunePayload,
 )
-from synthorg_tui.memory.extensions import MemoryDraft
-from synthorg_tui.memory.models import MemoryEntry
+from synthorg_tui.memory.extensions import ListedMemory, MemoryDraft
 
 
 class WritePayload(FrozenModel):
@@ -115,7 +114,7 @@ class Review:
     diff: tuple[str, ...] = ()
     flags: tuple[Flag, ...] = ()
     near: tuple[NearSkill, ...] = ()
-    replaces: tuple[MemoryEntry, ...] = ()
+    replaces: tuple[ListedMemory, ...] = ()
     agents: tuple[str, ...] = ()
     problem: str = ""
 

@@ -13,7 +13,7 @@ from synthorg_tui.curation.rendering import stored_text
 from synthorg_tui.curation.review import NearSkill
 from synthorg_tui.curation.supersession import ExistingSkill, SupersessionVerdict, compare
 from synthorg_tui.memory.errors import MemoryRetrievalError
-from synthorg_tui.memory.extensions import MemoryAdmin, SearchHit
+from synthorg_tui.memory.extensions import ListedMemory, MemoryAdmin
 from synthorg_tui.memory.models import MemoryQuery
 
 NEAR: Final = 0.75
@@ -44,17 +44,15 @@ async def near_skills(
         limit=_LOOKED_AT,
     )
     try:
-        hits = {hit.entry.id: hit for hit in (await desk.find(query)).hits}
+        hits = {hit.id: hit for hit in (await desk.find(query)).hits}
     except MemoryRetrievalError as error:
         _log.warning("compared by words only: %s", error)
         hits = {}
     found = [_near(proposal, record, _similarity_of(proposal, record, hits)) for record in records]
     found += [
-        NearSkill(
-            hit.entry.id, "", _first_line(hit.entry.content), _similarity(proposal, hit), "partial"
-        )
+        NearSkill(hit.id, "", _first_line(hit.content), _similarity(proposal, hit), "partial")
         for hit in hits.values()
-        if hit.entry.id not in by_memory
+        if hit.id not in by_memory
     ]
     worth = (
         each
@@ -98,7 +96,7 @@ def _existing(record: RegisteredSkill) -> ExistingSkill:
 
 
 def _similarity_of(
-    proposal: ProceduralMemoryProposal, record: RegisteredSkill, hits: dict[str, SearchHit]
+    proposal: ProceduralMemoryProposal, record: RegisteredSkill, hits: dict[str, ListedMemory]
 ) -> float:
     hit = next((hits[each] for each in record.memory_ids if each in hits), None)
     if hit is not None:
@@ -106,10 +104,10 @@ def _similarity_of(
     return word_similarity(stored_text(proposal), stored_text(record.proposal))
 
 
-def _similarity(proposal: ProceduralMemoryProposal, hit: SearchHit) -> float:
+def _similarity(proposal: ProceduralMemoryProposal, hit: ListedMemory) -> float:
     """The cosine; that of the words when the embedder is away."""
     if hit.dense is None:
-        return word_similarity(stored_text(proposal), hit.entry.content)
+        return word_similarity(stored_text(proposal), hit.content)
     return min(1.0, max(0.0, hit.dense))
 
 

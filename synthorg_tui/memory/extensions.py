@@ -10,11 +10,14 @@ from synthorg_tui.memory.enums import Sensitivity
 from synthorg_tui.memory.listing import BrowseFilter as BrowseFilter
 from synthorg_tui.memory.listing import ChangeKind as ChangeKind
 from synthorg_tui.memory.listing import Facets as Facets
+from synthorg_tui.memory.listing import FoundMemories as FoundMemories
+from synthorg_tui.memory.listing import ListedMemory as ListedMemory
+from synthorg_tui.memory.listing import MemoryPage as MemoryPage
 from synthorg_tui.memory.listing import MemoryRevision as MemoryRevision
 from synthorg_tui.memory.listing import SortOrder as SortOrder
 from synthorg_tui.memory.models import BatchOutcome as BatchOutcome
 from synthorg_tui.memory.models import MemoryDraft as MemoryDraft
-from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, Tags
+from synthorg_tui.memory.models import MemoryQuery, Tags
 from synthorg_tui.memory.retrieval.hits import CandidateSource as CandidateSource
 from synthorg_tui.memory.retrieval.hits import ScopedViews as ScopedViews
 from synthorg_tui.memory.retrieval.hits import SearchHit as SearchHit
@@ -55,8 +58,8 @@ class BundleOutcome:
     """
 
     added: tuple[str, ...]
-    removed: tuple[MemoryEntry, ...]
-    restored: tuple[MemoryEntry, ...]
+    removed: tuple[ListedMemory, ...]
+    restored: tuple[ListedMemory, ...]
     purged: tuple[str, ...] = ()
 
 
@@ -73,15 +76,6 @@ class MemoryEdit(FrozenModel):
     confidence: float | None = None
     sensitivity: Sensitivity | None = None
     fact_key: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryPage:
-    """A window on a listing: ``entries`` from ``offset`` on, of ``total`` that match."""
-
-    entries: tuple[MemoryEntry, ...]
-    offset: int
-    total: int
 
 
 @runtime_checkable
@@ -101,7 +95,7 @@ class MemoryAdmin(Protocol):
 
     async def find(
         self, query: MemoryQuery, *, agents: frozenset[str] | None = None
-    ) -> SearchResult:
+    ) -> FoundMemories:
         """Hybrid search over the named agents, or all; ``query.text`` is required."""
         ...
 
@@ -113,7 +107,7 @@ class MemoryAdmin(Protocol):
 
     async def lookup(
         self, id_start: NotBlankStr, *, deleted: bool = False, limit: int = 10
-    ) -> tuple[MemoryEntry, ...]:
+    ) -> tuple[ListedMemory, ...]:
         """Memories whose id starts so, by id; also those soft-deleted when ``deleted``."""
         ...
 
@@ -121,7 +115,7 @@ class MemoryAdmin(Protocol):
         """Live memory counts."""
         ...
 
-    async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> MemoryEntry:
+    async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> ListedMemory:
         """Change a memory; raises ``MemoryNotFoundError``."""
         ...
 

@@ -1,6 +1,7 @@
-"""What is asked of a memory backend and what comes back.
+"""What a program asks of a memory backend, what it stores there and what comes back.
 
-Memories on their way in, many at a time.
+The public models of memories as agents and backends exchange them, checked by pydantic. What a
+person lists and searches is plain data in ``listing``.
 """
 
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.enums import SourceKind
+from synthorg_tui.memory.listing import ListedMemory
 
 DEFAULT_NAMESPACE = "default"
 MAX_QUERY_LIMIT = 1000
@@ -64,6 +66,22 @@ class MemoryEntry(FrozenModel):
             if value is not None and value < self.created_at:
                 raise ValueError(f"{field} ({value}) must be >= created_at ({self.created_at})")
         return self
+
+    def listed(self) -> ListedMemory:
+        """The memory as a person sees it, without scores."""
+        return ListedMemory(
+            id=self.id,
+            agent_id=self.agent_id,
+            category=self.category,
+            content=self.content,
+            created_at=self.created_at,
+            tags=self.metadata.tags,
+            source=self.metadata.source,
+            confidence=self.metadata.confidence,
+            namespace=self.namespace,
+            updated_at=self.updated_at,
+            expires_at=self.expires_at,
+        )
 
 
 class MemoryQuery(FrozenModel):

@@ -5,7 +5,6 @@ import importlib
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 from synthorg_tui.core.errors import DomainError, StoreLockedError
 from synthorg_tui.core.process_setup import ending, started
 from synthorg_tui.tui.digest.adapter import EngineDigests
-from synthorg_tui.tui.memories.reader import StoreShelf
+from synthorg_tui.tui.memories.reader import StoreShelf, memory_row
 from synthorg_tui.tui.ports import (
     Change,
     Criteria,
@@ -29,8 +28,6 @@ from synthorg_tui.tui.ports import (
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.ingest.service import ImportReport
-    from synthorg_tui.memory.extensions import SearchHit
-    from synthorg_tui.memory.models import MemoryEntry
     from synthorg_tui.persistence.database import Database
     from synthorg_tui.settings.root import RootConfig
     from synthorg_tui.tui.activity.adapter import EngineActivity
@@ -225,7 +222,7 @@ class EngineDesk(StoreShelf):
             limit=limit,
         )
         result = await self._engine.desk.find(query, agents=frozenset(what.agents) or None)
-        rows = tuple(map(_hit, result.hits))
+        rows = tuple(map(memory_row, result.hits))
         return Hits(tuple(row for row in rows if not _excluded(row, what)), result.degraded)
 
     async def add(self, draft: Draft) -> str:
@@ -324,27 +321,6 @@ class EngineDesk(StoreShelf):
             if not folder.is_dir():
                 raise DomainError("This installation carries no sample.")
             return _outcome(await self._engine.imports.run([folder]))
-
-
-def memory_row(entry: "MemoryEntry") -> MemoryRow:
-    """A memory as the screens show it."""
-    return MemoryRow(
-        id=entry.id,
-        agent_id=entry.agent_id,
-        category=entry.category,
-        content=entry.content,
-        created_at=entry.created_at,
-        tags=entry.metadata.tags,
-        source=entry.metadata.source,
-        confidence=entry.metadata.confidence,
-        namespace=entry.namespace,
-        updated_at=entry.updated_at,
-        expires_at=entry.expires_at,
-    )
-
-
-def _hit(hit: "SearchHit") -> MemoryRow:
-    return replace(memory_row(hit.entry), dense=hit.dense, sparse=hit.sparse, fused=hit.fused)
 
 
 def _excluded(row: MemoryRow, what: Criteria) -> bool:

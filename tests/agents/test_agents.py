@@ -169,9 +169,9 @@ class TestWrites:
             await write(session, f"The deploy token is {secret}")
             (entry,) = (await engine.desk.browse(BrowseFilter())).entries
         assert secret not in entry.content
-        assert ORIGIN_TAG in entry.metadata.tags
-        assert entry.metadata.source == "agent:claude-code 2.1"
-        assert parse_tags(entry.metadata.tags).sensitivity is Sensitivity.PRIVATE
+        assert ORIGIN_TAG in entry.tags
+        assert entry.source == "agent:claude-code 2.1"
+        assert parse_tags(entry.tags).sensitivity is Sensitivity.PRIVATE
 
     async def test_the_same_written_twice_is_kept_once_under_one_id(self, tmp_path: Path) -> None:
         async with desk(tmp_path, settings(strategy="self_editing")) as (engine, gateway):
@@ -306,7 +306,7 @@ class TestReports:
             executions = [await engine.executions.get(f"generic:ada.{n}") for n in (1, 2)]
         assert stored
         for entry in stored:
-            tags = set(entry.metadata.tags)
+            tags = set(entry.tags)
             assert ORIGIN_TAG in tags
             assert not tags & {"said", "remember", "rule", "correction", "ban", "refused"}
             assert entry.category is MemoryCategory.EPISODIC
@@ -326,7 +326,7 @@ class TestReports:
                 assert not reply.is_error, reply.content
             stored = (await engine.desk.browse(BrowseFilter())).entries
             executions = [await engine.executions.get(i) for i in await engine.executions.ids()]
-            sources = [SourceRef.parse(each.metadata.source or "") for each in stored]
+            sources = [SourceRef.parse(each.source or "") for each in stored]
         assert {each.agent_id for each in stored} == {"ada", agent}
         assert sorted(each.agent_id for each in executions if each) == sorted(["ada", agent])
         assert all(sources)

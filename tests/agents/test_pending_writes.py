@@ -22,7 +22,7 @@ from synthorg_tui.curation.review import Decision, ReviewChangedError, WritePayl
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.enums import Sensitivity, SourceKind
 from synthorg_tui.memory.extensions import BrowseFilter
-from synthorg_tui.memory.models import MemoryEntry
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.tui.approvals.adapter import EngineApprovals
@@ -91,7 +91,7 @@ async def reject(engine: Engine, item_id: str) -> None:
     await engine.reviews.reject(item_id, shown=shown, reason="no", person=PERSON)
 
 
-async def memories(engine: Engine) -> tuple[MemoryEntry, ...]:
+async def memories(engine: Engine) -> tuple[ListedMemory, ...]:
     return (await engine.desk.browse(BrowseFilter())).entries
 
 
@@ -222,9 +222,9 @@ class TestDeciding:
             item = await engine.approvals.get(decision.item_id or "")
         assert decision.memory_ids == (entry.id,)
         assert (entry.agent_id, entry.content) == ("ada", PORT)
-        assert ORIGIN_TAG in entry.metadata.tags
-        assert entry.metadata.source == "agent:claude-code 2.1"
-        assert parse_tags(entry.metadata.tags).sensitivity is Sensitivity.PRIVATE
+        assert ORIGIN_TAG in entry.tags
+        assert entry.source == "agent:claude-code 2.1"
+        assert parse_tags(entry.tags).sensitivity is Sensitivity.PRIVATE
         assert row == ("/srv/tidepool", SourceKind.TOOL.value, False)
         assert str(PERSON) in history[0].actor
         assert PORT in found.content

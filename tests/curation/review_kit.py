@@ -27,7 +27,7 @@ from synthorg_tui.memory.config import ProceduralMemoryConfig, PropagationConfig
 from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.index.edge import EdgeIndex
-from synthorg_tui.memory.models import MemoryEntry
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.skills.disk import FILE_NAME
@@ -93,7 +93,7 @@ class Office:
         decision = await self.desk.approve(item_id, shown=shown, person=PERSON, **fields)  # type: ignore[arg-type]
         return decision.memory_ids[0]
 
-    async def memories(self) -> tuple[MemoryEntry, ...]:
+    async def memories(self) -> tuple[ListedMemory, ...]:
         """Every live memory, by id."""
         page = await self.backend.browse(BrowseFilter())
         return tuple(sorted(page.entries, key=lambda entry: entry.id))

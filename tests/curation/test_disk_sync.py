@@ -81,7 +81,7 @@ async def test_a_new_file_becomes_a_shared_memory_once_it_is_approved(tmp_path: 
     assert (review.text, review.diff) == (DEPLOY, ())
     assert "make deploy" in memory.content
     assert "Use when deploying to production." in memory.content
-    assert memory.metadata.source == "skill:deploy"
+    assert memory.source == "skill:deploy"
     assert (record.path, record.version) == (str(path), 1)
     assert [version.event.value for version in history] == ["accepted"]
     assert path.read_text() == DEPLOY
@@ -131,8 +131,8 @@ async def test_an_edit_of_our_file_keeps_what_the_lesson_stands_on(tmp_path: Pat
     assert record.lesson_key == before.lesson_key
     assert record.evidence == before.evidence
     assert record.proposal.action.startswith("Always push again")
-    assert memory.metadata.source == "failure:claude-code:one"
-    assert memory.metadata.tags == ("non-inferable", "git")
+    assert memory.source == "failure:claude-code:one"
+    assert memory.tags == ("non-inferable", "git")
 
 
 async def test_a_rejected_edit_leaves_both_and_does_not_come_up_again(tmp_path: Path) -> None:

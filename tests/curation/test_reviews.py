@@ -76,9 +76,9 @@ async def test_approving_stores_the_memory_and_writes_the_file(tmp_path: Path) -
         found = await desk.backend.retrieve(AGENT, query("push a branch without upstream"))
     assert memory.category is MemoryCategory.PROCEDURAL
     assert memory.content == stored_text(proposal())
-    assert memory.metadata.tags == ("non-inferable", "git")
-    assert memory.metadata.source == "failure:claude-code:one"
-    assert memory.metadata.confidence == 0.7
+    assert memory.tags == ("non-inferable", "git")
+    assert memory.source == "failure:claude-code:one"
+    assert memory.confidence == 0.7
     assert decision.memory_ids == record.memory_ids == (memory.id,)
     assert found[0].id == memory.id
     assert on_disk(tmp_path) == {f"{OWN}/{NAME}/SKILL.md": review.text.encode()}
@@ -92,8 +92,8 @@ async def test_a_lesson_of_a_success_is_tagged_as_one(tmp_path: Path) -> None:
     async with office(tmp_path) as desk:
         await desk.approve(await desk.propose(lesson(kind=LessonKind.SUCCESS)))
         (memory,) = await desk.memories()
-    assert memory.metadata.tags == ("non-inferable", "success-derived", "git")
-    assert memory.metadata.source == "success:claude-code:one"
+    assert memory.tags == ("non-inferable", "success-derived", "git")
+    assert memory.source == "success:claude-code:one"
 
 
 async def test_what_is_approved_twice_is_refused(tmp_path: Path) -> None:
@@ -298,8 +298,8 @@ async def test_a_lesson_for_a_role_is_copied_to_those_who_have_it(tmp_path: Path
     assert review.agents == ("bob",)
     assert set(memories) == {AGENT, "bob"}
     assert record.memory_ids == (memories[AGENT].id, memories["bob"].id)
-    assert f"propagated:{AGENT}" in memories["bob"].metadata.tags
-    assert f"propagated:{AGENT}" not in memories[AGENT].metadata.tags
+    assert f"propagated:{AGENT}" in memories["bob"].tags
+    assert f"propagated:{AGENT}" not in memories[AGENT].tags
 
 
 async def test_the_configured_propagation_copies_lessons_of_an_agent(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.executions.store import DuckDBExecutionStore
 from synthorg_tui.ingest.service import ImportService
 from synthorg_tui.memory.extensions import BrowseFilter
-from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
+from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.models import MemoryQuery
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
@@ -31,7 +32,7 @@ class Desk:
     executions: DuckDBExecutionStore
     imports: ImportService
 
-    async def all(self) -> tuple[MemoryEntry, ...]:
+    async def all(self) -> tuple[ListedMemory, ...]:
         return (await self.backend.browse(BrowseFilter())).entries
 
 
@@ -107,7 +108,7 @@ async def test_every_memory_of_the_real_sessions_leads_to_its_lines(
         entries = await open_desk.all()
         assert len(entries) == report.memories_added > 20
         for entry in entries:
-            ref = SourceRef.parse(entry.metadata.source or "")
+            ref = SourceRef.parse(entry.source or "")
             assert ref is not None
             excerpt = await open_desk.executions.excerpt(ref)
             assert excerpt is not None
@@ -157,8 +158,8 @@ async def test_the_memory_about_a_missing_upstream_is_found_first(
             MemoryQuery(text="push a branch that has no upstream", limit=3)
         )
         nothing = await open_desk.backend.find(MemoryQuery(text="recipe for banana bread"))
-    assert any("has no upstream branch" in hit.entry.content for hit in found.hits)
-    assert "--set-upstream" in found.hits[0].entry.content
+    assert any("has no upstream branch" in hit.content for hit in found.hits)
+    assert "--set-upstream" in found.hits[0].content
     assert nothing.hits == ()
 
 

@@ -27,7 +27,7 @@ async def test_evidence_and_confidence_grow_in_skill_and_memory(tmp_path: Path) 
     assert record.evidence == (*before.evidence, AGAIN)
     assert record.recurrence == 2
     assert record.proposal.confidence == pytest.approx(certainty(0.7, 2))
-    assert memory.metadata.confidence == record.proposal.confidence > before.proposal.confidence
+    assert memory.confidence == record.proposal.confidence > before.proposal.confidence
     assert memory.id == before.memory_ids[0]
     assert on_disk(tmp_path) == files
 
@@ -54,4 +54,4 @@ async def test_what_a_person_made_more_certain_stays_so(tmp_path: Path) -> None:
         await desk.approve(await desk.propose(lesson(confidence=1.0)))
         await desk.parts.recurrences.seen_again(lesson(seen=(AGAIN,)))
         (memory,) = await desk.memories()
-    assert memory.metadata.confidence == 1.0
+    assert memory.confidence == 1.0

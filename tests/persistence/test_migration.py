@@ -61,7 +61,7 @@ async def test_memories_of_version_1_are_kept(tmp_path: Path) -> None:
     ids = make_store_of_version_1(tmp_path)
     async with opened(tmp_path) as backend:
         page = await backend.browse(BrowseFilter())
-        assert {e.content: (e.id, e.metadata.tags) for e in page.entries} == {
+        assert {e.content: (e.id, e.tags) for e in page.entries} == {
             content: (ids[content], tags) for content, tags in TAGS.items()
         }
         (found,) = await backend.retrieve_sparse(AGENT, query("editor vim"))

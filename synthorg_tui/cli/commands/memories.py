@@ -21,11 +21,12 @@ from synthorg_tui.memory.errors import MemoryCapabilityError, MemoryNotFoundErro
 from synthorg_tui.memory.extensions import (
     BatchStore,
     BrowseFilter,
+    ListedMemory,
     MemoryAdmin,
     MemoryDraft,
     MemoryEdit,
 )
-from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryStoreRequest
+from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.memory.shared import SHARED_OWNER
 
@@ -54,8 +55,7 @@ async def run_list(context: Context) -> int:
         resolver = shapes.SourceResolver(engine.executions)
         if context.wants_json:
             listed = [
-                shapes.memory(entry, await resolver.resolve(entry.metadata.source))
-                for entry in page.entries
+                shapes.memory(entry, await resolver.resolve(entry.source)) for entry in page.entries
             ]
             context.console.json({"total": page.total, "offset": page.offset, "memories": listed})
             return 0
@@ -79,8 +79,8 @@ async def run_show(context: Context) -> int:
     """Print one memory, its metadata and the transcript lines it comes from."""
     async with context.engine() as engine:
         entry = await find_one(engine.desk, context.args.id, deleted=True)
-        source = await shapes.SourceResolver(engine.executions).resolve(entry.metadata.source)
-        ref = SourceRef.parse(entry.metadata.source or "")
+        source = await shapes.SourceResolver(engine.executions).resolve(entry.source)
+        ref = SourceRef.parse(entry.source or "")
         excerpt = (
             await engine.executions.excerpt(ref, context=context.args.context) if ref else None
         )
@@ -95,10 +95,10 @@ async def run_show(context: Context) -> int:
 
 
 def _show_entry(
-    context: Context, entry: MemoryEntry, place: str, excerpt: "Excerpt | None"
+    context: Context, entry: ListedMemory, place: str, excerpt: "Excerpt | None"
 ) -> None:
     console = context.console
-    traits = parse_tags(entry.metadata.tags)
+    traits = parse_tags(entry.tags)
     console.block(entry.content)
     console.line()
     for label, value in (
@@ -108,8 +108,8 @@ def _show_entry(
         ("namespace", entry.namespace),
         ("fact key", traits.fact_key or ""),
         ("sensitivity", traits.sensitivity.value),
-        ("tags", ", ".join(entry.metadata.tags)),
-        ("confidence", f"{entry.metadata.confidence:g}"),
+        ("tags", ", ".join(entry.tags)),
+        ("confidence", f"{entry.confidence:g}"),
         ("created", local_time(entry.created_at)),
         ("updated", local_time(entry.updated_at)),
         ("expires", local_time(entry.expires_at)),
@@ -199,7 +199,7 @@ async def run_edit(context: Context) -> int:
             fact_key=args.fact_key,
         )
         edited = await engine.desk.edit(entry.id, change, actor=ACTOR)
-        source = await shapes.SourceResolver(engine.executions).resolve(edited.metadata.source)
+        source = await shapes.SourceResolver(engine.executions).resolve(edited.source)
     if context.wants_json:
         context.console.json(shapes.memory(edited, source))
     else:
@@ -249,7 +249,7 @@ async def run_purge(context: Context) -> int:
     return 0
 
 
-async def find_one(desk: MemoryAdmin, id_start: str, *, deleted: bool = False) -> MemoryEntry:
+async def find_one(desk: MemoryAdmin, id_start: str, *, deleted: bool = False) -> ListedMemory:
     """The one memory whose id starts so.
 
     Raises ``MemoryNotFoundError``, and ``UsageError`` when there are several.
@@ -276,11 +276,11 @@ def _not_found(id_start: str) -> MemoryNotFoundError:
     return MemoryNotFoundError(f"no memory has an id that starts with {id_start!r}", remedy=remedy)
 
 
-def _ids(entries: Sequence[MemoryEntry]) -> list[str]:
+def _ids(entries: Sequence[ListedMemory]) -> list[str]:
     return list(dict.fromkeys(entry.id for entry in entries))
 
 
-def _name(context: Context, entries: Sequence[MemoryEntry]) -> None:
+def _name(context: Context, entries: Sequence[ListedMemory]) -> None:
     if context.args.yes:
         return
     for entry in entries[:_NAMED_AT_MOST]:

@@ -8,7 +8,7 @@ from synthorg_tui.cli import shapes
 from synthorg_tui.cli.console import Console, local_time, plural
 from synthorg_tui.cli.context import Context, UsageError
 from synthorg_tui.core.text import safe_text
-from synthorg_tui.memory.extensions import SearchHit, SearchResult
+from synthorg_tui.memory.listing import FoundMemories, ListedMemory
 from synthorg_tui.memory.models import MemoryQuery
 
 _CONTENT_LINES = 3
@@ -23,7 +23,7 @@ async def run_search(context: Context) -> int:
         result = await engine.desk.find(query, agents=frozenset(args.agent) or None)
         took_ms = round((time.perf_counter() - started) * 1000, 1)
         resolver = shapes.SourceResolver(engine.executions)
-        sources = [await resolver.resolve(hit.entry.metadata.source) for hit in result.hits]
+        sources = [await resolver.resolve(hit.source) for hit in result.hits]
         agents = None if result.hits else dict((await engine.desk.facets()).agents)
     if agents is not None:
         _explain_nothing(context, agents)
@@ -58,7 +58,7 @@ def _explain_nothing(context: Context, agents: dict[str, int]) -> None:
 
 def show_results(
     console: Console,
-    result: SearchResult,
+    result: FoundMemories,
     sources: list[shapes.Json | None],
     took_ms: float | None = None,
 ) -> None:
@@ -72,19 +72,18 @@ def show_results(
     console.line(f"{plural(len(result.hits), 'result')}{took}", "dim")
 
 
-def _show_hit(console: Console, rank: int, hit: SearchHit, place: str) -> None:
-    entry = hit.entry
+def _show_hit(console: Console, rank: int, entry: ListedMemory, place: str) -> None:
     console.parts(
         [
             (f"{rank:>2}", "dim"),
-            (f"{hit.fused:.2f}", "green"),
+            (f"{entry.fused or 0.0:.2f}", "green"),
             (entry.category.value, "cyan"),
             (entry.agent_id,),
             (local_time(entry.created_at), "dim"),
         ]
     )
     console.block(entry.content, indent=4, max_lines=_CONTENT_LINES)
-    for detail in (place, "  ".join([entry.id[:8], *(f"#{tag}" for tag in entry.metadata.tags)])):
+    for detail in (place, "  ".join([entry.id[:8], *(f"#{tag}" for tag in entry.tags)])):
         if detail:
             console.line(f"    {detail}", "dim")
     console.line()

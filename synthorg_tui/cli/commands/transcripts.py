@@ -70,7 +70,7 @@ async def run_demo(context: Context) -> int:
             report = await engine.imports.run([folder])
             result = await engine.desk.find(MemoryQuery(text=_DEMO_QUERY, limit=3))
             resolver = shapes.SourceResolver(engine.executions)
-            sources = [await resolver.resolve(hit.entry.metadata.source) for hit in result.hits]
+            sources = [await resolver.resolve(hit.source) for hit in result.hits]
     if context.wants_json:
         hits = [shapes.hit(h, s) for h, s in zip(result.hits, sources, strict=True)]
         console.json({"import": shapes.report(report), "query": _DEMO_QUERY, "results": hits})

@@ -144,7 +144,7 @@ def _candidate(match: DigestMatch, packed: Packed, is_pinned: bool) -> Candidate
     if packed.line is None:
         return _out(match, Verdict.OVER_BUDGET, packed.reason)
     return Candidate(
-        entry=match.item.entry,
+        entry=match.item.entry.listed(),
         verdict=Verdict.PINNED if is_pinned else Verdict.INCLUDED,
         reason="; ".join(match.found_by),
         dense=match.dense,
@@ -154,4 +154,4 @@ def _candidate(match: DigestMatch, packed: Packed, is_pinned: bool) -> Candidate
 
 def _out(match: DigestMatch, verdict: Verdict, why: str) -> Candidate:
     reason = f"{why} (found by: {'; '.join(match.found_by)})"
-    return Candidate(match.item.entry, verdict, reason, dense=match.dense)
+    return Candidate(match.item.entry.listed(), verdict, reason, dense=match.dense)

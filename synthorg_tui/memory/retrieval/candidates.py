@@ -85,7 +85,7 @@ def _candidate(account: _Account) -> Candidate:
     if account.verdict is None:
         raise AssertionError(f"no verdict on memory {hit.entry.id}")
     return Candidate(
-        entry=hit.entry,
+        entry=hit.entry.listed(),
         verdict=account.verdict,
         reason=account.reason,
         is_shared=hit.is_shared,

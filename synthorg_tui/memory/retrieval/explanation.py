@@ -1,6 +1,7 @@
-"""Why each memory is or isn't in what an agent is given. Made by every strategy, read by all.
+"""Why each memory is or isn't in what an agent is given.
 
-Measures the stages of a pipeline.
+Every strategy makes an explanation; commands and screens show it as it is. It is plain data, so
+nothing here may import pydantic or a store.
 """
 
 import time
@@ -8,10 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from synthorg_tui.memory.models import MemoryEntry
-from synthorg_tui.providers.models import ChatMessage
+from synthorg_tui.memory.listing import ListedMemory
+
+if TYPE_CHECKING:
+    from synthorg_tui.providers.models import ChatMessage
 
 
 class Verdict(StrEnum):
@@ -47,7 +50,7 @@ class Candidate:
     sentence for a person.
     """
 
-    entry: MemoryEntry
+    entry: ListedMemory
     verdict: Verdict
     reason: str
     is_shared: bool = False
@@ -100,7 +103,7 @@ class Explanation:
         return tuple(each for each in self.candidates if not each.verdict.is_in)
 
 
-def text_of(messages: tuple[ChatMessage, ...]) -> str:
+def text_of(messages: "tuple[ChatMessage, ...]") -> str:
     """Exactly what an agent reads: the messages, a blank line between them."""
     return "\n\n".join(message.content for message in messages)
 
@@ -108,7 +111,7 @@ def text_of(messages: tuple[ChatMessage, ...]) -> str:
 class PreparedMessages(NamedTuple):
     """Messages for an agent, and how they came to be; ``explanation.text`` is their text."""
 
-    messages: tuple[ChatMessage, ...]
+    messages: "tuple[ChatMessage, ...]"
     explanation: Explanation
 
 

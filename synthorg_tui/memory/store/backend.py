@@ -14,18 +14,23 @@ from synthorg_tui.memory.errors import (
     translate_errors,
 )
 from synthorg_tui.memory.index.protocol import VectorIndex, Visibility
-from synthorg_tui.memory.models import BatchOutcome, MemoryDraft, MemoryEntry, MemoryQuery
-from synthorg_tui.memory.retrieval.hits import SearchResult
+from synthorg_tui.memory.models import BatchOutcome, MemoryDraft, MemoryQuery
 from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES, retagged, tags_with
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import (
     Core,
     StorePolicy,
     UniformPolicy,
-    entry_from_row,
     require_agent_id,
 )
-from synthorg_tui.memory.store.rows import MemoryRow, canonical_project, content_hash, with_tags
+from synthorg_tui.memory.store.rows import (
+    LISTED,
+    StoredMemory,
+    canonical_project,
+    content_hash,
+    listed,
+    with_tags,
+)
 from synthorg_tui.memory.store.scoped import ScopedMemory
 from synthorg_tui.memory.store.search import SearchScope
 from synthorg_tui.persistence.database import Database
@@ -38,6 +43,8 @@ if TYPE_CHECKING:  # loaded by those who use it; searching needs none of it
         BrowseFilter,
         BundleOutcome,
         Facets,
+        FoundMemories,
+        ListedMemory,
         MemoryBundle,
         MemoryEdit,
         MemoryPage,
@@ -121,7 +128,7 @@ class LocalMemoryBackend(ScopedMemory):
 
     async def find(
         self, query: MemoryQuery, *, agents: frozenset[str] | None = None
-    ) -> SearchResult:
+    ) -> "FoundMemories":
         """Hybrid search over private and shared memories."""
         with translate_errors(MemoryRetrievalError, "searching"):
             return await self._search.hybrid(query, SearchScope(agents=agents))
@@ -135,23 +142,19 @@ class LocalMemoryBackend(ScopedMemory):
         limit: int = 300,
     ) -> "MemoryPage":
         """A window on the memories that match; ties come by id."""
-        from synthorg_tui.memory.extensions import MemoryPage
-
-        found = await self.reader.page(what, sort=sort, offset=offset, limit=limit)
-        entries = tuple(map(entry_from_row, found.rows))
-        return MemoryPage(entries=entries, offset=offset, total=found.total)
+        return await self.reader.page(what, sort=sort, offset=offset, limit=limit)
 
     async def lookup(
         self, id_start: NotBlankStr, *, deleted: bool = False, limit: int = 10
-    ) -> tuple[MemoryEntry, ...]:
+    ) -> "tuple[ListedMemory, ...]":
         """Memories of whichever agent, expired ones included, whose id starts so."""
         where = queries.WhereClause() if deleted else queries.WhereClause(queries.LIVE)
         where.add("starts_with(m.id::VARCHAR, ?)", id_start.lower())
         with translate_errors(MemoryRetrievalError, "reading"):
             rows = await self.core.read(
-                lambda db: queries.listing(db, where, order="m.id", limit=limit)
+                lambda db: queries.listing(db, where, LISTED, order="m.id", limit=limit)
             )
-        return tuple(map(entry_from_row, rows))
+        return tuple(rows)
 
     async def facets(self) -> "Facets":
         """Live counts, agents with most memories first, categories in their own order."""
@@ -159,14 +162,14 @@ class LocalMemoryBackend(ScopedMemory):
 
     async def edit(
         self, memory_id: NotBlankStr, change: "MemoryEdit", *, actor: str
-    ) -> MemoryEntry:
+    ) -> "ListedMemory":
         """Change a live memory; what the same import brings later doesn't undo it."""
         vector = None
         with translate_errors(MemoryStoreError, "editing"):
             if change.content is not None:
                 (vector,) = await self.core.embed([change.content])
 
-            def work(changes: "Changes") -> MemoryRow:
+            def work(changes: "Changes") -> StoredMemory:
                 before = queries.row_by_id(changes.db, memory_id)
                 if before is None or before.deleted_at is not None:
                     raise MemoryNotFoundError(f"there is no memory {memory_id}")
@@ -175,7 +178,7 @@ class LocalMemoryBackend(ScopedMemory):
                     return before
                 return changes.edit(before, after, vector, actor=actor)
 
-            return entry_from_row(await self.core.change(work))
+            return listed(await self.core.change(work))
 
     async def remove(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
         """Soft-delete; it can be undone until purged."""
@@ -215,7 +218,9 @@ class LocalMemoryBackend(ScopedMemory):
         with translate_errors(MemoryStoreError, "deleting" if deleted else "restoring"):
             return await self.core.change(work)
 
-    def _edited(self, before: MemoryRow, change: "MemoryEdit", changes: "Changes") -> MemoryRow:
+    def _edited(
+        self, before: StoredMemory, change: "MemoryEdit", changes: "Changes"
+    ) -> StoredMemory:
         after = before
         if change.content is not None:
             digest = content_hash(change.content, self.core.salt)
@@ -237,6 +242,6 @@ class LocalMemoryBackend(ScopedMemory):
         return after._replace(edited=True, updated_at=max(changes.now, before.created_at))
 
 
-def _edited_tags(before: MemoryRow, change: "MemoryEdit") -> tuple[str, ...]:
+def _edited_tags(before: StoredMemory, change: "MemoryEdit") -> tuple[str, ...]:
     tags = before.tags if change.tags is None else retagged(before.tags, change.tags)
     return tags_with(tags, fact_key=change.fact_key, sensitivity=change.sensitivity)

@@ -7,7 +7,7 @@ Rows of the database as the memories of the contract.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from synthorg_tui.core.clock import Clock
@@ -20,14 +20,15 @@ from synthorg_tui.memory.errors import (
     duckdb_error,
 )
 from synthorg_tui.memory.index.protocol import VectorIndex
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.shared import SHARED_OWNER
 from synthorg_tui.memory.store import queries
-from synthorg_tui.memory.store.rows import FoundRow, MemoryRow
+from synthorg_tui.memory.store.rows import StoredMemory, listed
 from synthorg_tui.memory.store.sync import Projection
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.values import aware, naive_utc
+from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Embedder, Vectors
 
@@ -314,17 +315,21 @@ def require_agent_id(agent_id: str, kind: type[MemoryError]) -> None:
         raise kind(f"{SHARED_OWNER} is reserved for shared memories and can't be an agent's id")
 
 
-def entry_from_row(row: MemoryRow | FoundRow, *, relevance: float | None = None) -> MemoryEntry:
-    """The memory as the rest of the program sees it."""
+def entry_of(memory: ListedMemory | StoredMemory) -> MemoryEntry:
+    """The memory as agents see it; a found one with its fused score as its relevance."""
+    if isinstance(memory, StoredMemory):
+        return entry_of(listed(memory))
     return MemoryEntry(
-        id=row.id,
-        agent_id=row.agent_id,
-        namespace=row.namespace,
-        category=MemoryCategory(row.category),
-        content=row.content,
-        metadata=MemoryMetadata(source=row.source, confidence=row.confidence, tags=row.tags),
-        created_at=row.created_at.replace(tzinfo=UTC),
-        updated_at=aware(row.updated_at),
-        expires_at=aware(row.expires_at),
-        relevance_score=relevance,
+        id=memory.id,
+        agent_id=memory.agent_id,
+        namespace=memory.namespace,
+        category=memory.category,
+        content=memory.content,
+        metadata=MemoryMetadata(
+            source=memory.source, confidence=memory.confidence, tags=memory.tags
+        ),
+        created_at=memory.created_at,
+        updated_at=memory.updated_at,
+        expires_at=memory.expires_at,
+        relevance_score=memory.fused,
     )

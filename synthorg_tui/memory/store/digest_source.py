@@ -12,9 +12,9 @@ from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryQuery
 from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES
 from synthorg_tui.memory.store import queries
-from synthorg_tui.memory.store.core import Core, entry_from_row
+from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.queries import WhereClause
-from synthorg_tui.memory.store.rows import MemoryRow
+from synthorg_tui.memory.store.rows import STORED, StoredMemory
 from synthorg_tui.memory.store.search import Search, SearchScope
 
 if TYPE_CHECKING:
@@ -57,7 +57,9 @@ class LocalDigestSource:
             f"SELECT m.id::VARCHAR FROM memories m WHERE {where} "
             f"QUALIFY row_number() OVER (PARTITION BY m.fact_key ORDER BY {_NEWEST}) = 1"
         )
-        rows = await self._read(lambda db: _in_order(db, _ids(db, sql, where.values)))
+        rows = await self._read(
+            lambda db: queries.in_order(db, WhereClause(), _ids(db, sql, where.values), STORED)
+        )
         by_key = {row.fact_key: row for row in rows}
         return [_item(by_key[key]) for key in keys if key in by_key]
 
@@ -67,7 +69,9 @@ class LocalDigestSource:
         """Items with any of the tags, newest first."""
         where = self._live(agent_id)
         where.add("list_has_any(m.tags, ?::VARCHAR[])", list(tags))
-        rows = await self._read(lambda db: queries.listing(db, where, order=_NEWEST, limit=limit))
+        rows = await self._read(
+            lambda db: queries.listing(db, where, STORED, order=_NEWEST, limit=limit)
+        )
         return [_item(row) for row in rows]
 
     async def by_words(
@@ -77,7 +81,7 @@ class LocalDigestSource:
         where = self._live(agent_id)
         if not terms:
             rows = await self._read(
-                lambda db: queries.listing(db, where, order=_NEWEST, limit=limit)
+                lambda db: queries.listing(db, where, STORED, order=_NEWEST, limit=limit)
             )
             return [(_item(row), 0) for row in rows]
         sql = (
@@ -91,9 +95,12 @@ class LocalDigestSource:
         bound = [TITLE_PATTERN, TITLE_PATTERN, *where.values]
         bound += [term for term in terms for _ in range(3)]
 
-        def work(db: "Connection") -> list[tuple[MemoryRow, int]]:
+        def work(db: "Connection") -> list[tuple[StoredMemory, int]]:
             scores: dict[str, int] = dict(db.execute(sql, bound).fetchall())
-            return [(row, scores[row.id]) for row in _in_order(db, list(scores))]
+            return [
+                (row, scores[row.id])
+                for row in queries.in_order(db, WhereClause(), list(scores), STORED)
+            ]
 
         return [(_item(row), score) for row, score in await self._read(work)]
 
@@ -104,17 +111,15 @@ class LocalDigestSource:
         scope = SearchScope(agents=frozenset({agent_id}), visibility=self._visibility)
         with translate_errors(MemoryRetrievalError, "searching"):
             found = await self._search.hybrid(MemoryQuery(text=text, limit=limit), scope)
-        cosines = {hit.entry.id: hit.dense for hit in found.hits if hit.dense is not None}
+        cosines = {hit.id: hit.dense for hit in found.hits if hit.dense is not None}
         items = await self.by_id(agent_id, list(cosines))
         return [(item, cosines[item.entry.id]) for item in items], found.degraded
 
     async def by_id(self, agent_id: str, ids: Sequence[str]) -> Sequence[DigestItem]:
         """The agent's items with these ids, in their order."""
-        wanted = queries.known_ids(ids)
         where = self._live(agent_id)
-        where.add("m.id IN (SELECT unnest(?::UUID[]))", wanted)
-        rows = {row.id: row for row in await self._read(lambda db: queries.matching(db, where))}
-        return [_item(rows[each]) for each in wanted if each in rows]
+        rows = await self._read(lambda db: queries.in_order(db, where, ids, STORED))
+        return [_item(row) for row in rows]
 
     def _live(self, agent_id: str) -> WhereClause:
         return queries.live_where(
@@ -130,14 +135,9 @@ def _ids(db: "Connection", sql: str, values: Sequence[object]) -> list[str]:
     return [row[0] for row in db.execute(sql, list(values)).fetchall()]
 
 
-def _in_order(db: "Connection", ids: Sequence[str]) -> list[MemoryRow]:
-    rows = queries.rows_by_id(db, ids)
-    return [rows[each] for each in ids]
-
-
-def _item(row: MemoryRow) -> DigestItem:
+def _item(row: StoredMemory) -> DigestItem:
     return DigestItem(
-        entry=entry_from_row(row),
+        entry=entry_of(row),
         source_kind=SourceKind(row.source_kind),
         session_id=row.session_id,
     )

@@ -15,7 +15,7 @@ from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.index.protocol import IndexFilter
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
-from synthorg_tui.memory.store.rows import MemoryRow
+from synthorg_tui.memory.store.rows import STORED, StoredMemory
 from synthorg_tui.persistence import LOCK_FILE
 from synthorg_tui.persistence.database import schema_version
 from synthorg_tui.persistence.values import aware
@@ -119,14 +119,14 @@ class Doctor:
         """A sample must be found by its own words; the index has no way to look points up."""
         where = queries.live_where(now=self._core.clock.now())
         rows = await self._core.read(
-            lambda db: queries.listing(db, where, order="m.content_hash", limit=_SAMPLE)
+            lambda db: queries.listing(db, where, STORED, order="m.content_hash", limit=_SAMPLE)
         )
         lost = [row.id for row in rows if not await self._is_found(row)]
         if lost:
             return False, f"{len(lost)} of {len(rows)} tried aren't found by their own words"
         return True, f"{len(rows)} of {len(rows)} tried are found by their own words"
 
-    async def _is_found(self, row: MemoryRow) -> bool:
+    async def _is_found(self, row: StoredMemory) -> bool:
         sparse = self._core.tokenizer.encode(row.content)
         if sparse.is_empty:
             return True

@@ -6,21 +6,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from synthorg_tui.core.enums import MemoryLevel
-from synthorg_tui.memory.store.rows import (
-    FOUND,
-    SELECTED,
-    FoundRow,
-    MemoryRow,
-    found_from_sql,
-    row_from_sql,
-)
+from synthorg_tui.memory.store.rows import LISTED, STORED, RowShape, RowT, StoredMemory
 from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
     from synthorg_tui.memory.index.protocol import Visibility
-    from synthorg_tui.memory.listing import BrowseFilter, SortOrder
+    from synthorg_tui.memory.listing import BrowseFilter, ListedMemory, SortOrder
     from synthorg_tui.memory.models import MemoryQuery
 
 ORDERS: "dict[SortOrder, str]" = {
@@ -129,52 +122,56 @@ def known_ids(ids: Sequence[str]) -> list[str]:
     return list(found)
 
 
-def rows_by_id(db: "Connection", ids: Sequence[str]) -> dict[str, MemoryRow]:
+def rows_by_id(db: "Connection", ids: Sequence[str]) -> dict[str, StoredMemory]:
     """Rows, deleted ones included, by id."""
-    return {row.id: row for row in map(row_from_sql, _of_ids(db, ids, SELECTED))}
+    return {row.id: row for row in of_ids(db, WhereClause(), ids, STORED)}
 
 
-def found_by_id(db: "Connection", ids: Sequence[str]) -> dict[str, FoundRow]:
-    """What makes entries of rows, deleted ones included, by id."""
-    return {row.id: row for row in map(found_from_sql, _of_ids(db, ids, FOUND))}
+def row_by_id(db: "Connection", memory_id: str) -> StoredMemory | None:
+    """A row, deleted or not."""
+    return next(iter(rows_by_id(db, [memory_id]).values()), None)
 
 
-def _of_ids(db: "Connection", ids: Sequence[str], columns: str) -> list[tuple[object, ...]]:
+def of_ids(
+    db: "Connection", where: WhereClause, ids: Sequence[str], shape: RowShape[RowT]
+) -> list[RowT]:
+    """Those of these ids that match, in no order."""
     wanted = known_ids(ids)
     if not wanted:
         return []
-    return db.execute(
-        f"SELECT {columns} FROM memories m WHERE m.id IN (SELECT unnest(?::UUID[]))", [wanted]
+    rows = db.execute(
+        f"SELECT {shape.columns} FROM memories m "
+        f"WHERE {where} AND m.id IN (SELECT unnest(?::UUID[]))",
+        [*where.values, wanted],
     ).fetchall()
-
-
-def row_by_id(db: "Connection", memory_id: str) -> MemoryRow | None:
-    """A row, deleted or not."""
-    wanted = known_ids([memory_id])
-    if not wanted:
-        return None
-    found = db.execute(f"SELECT {SELECTED} FROM memories m WHERE m.id = ?::UUID", wanted).fetchone()
-    return None if found is None else row_from_sql(found)
+    return [shape.make(row) for row in rows]
 
 
 def page(
     db: "Connection", where: WhereClause, *, order: str, limit: int, offset: int = 0
-) -> tuple[list[MemoryRow], int]:
+) -> "tuple[list[ListedMemory], int]":
     """A window on the rows in order, and how many there are."""
     if not where.reads_texts:
-        return listing(db, where, order=order, limit=limit, offset=offset), total(db, where)
+        listed = listing(db, where, LISTED, order=order, limit=limit, offset=offset)
+        return listed, total(db, where)
     # Counting in the same pass is dear, but spares a second look at every text.
-    found = _ids(db, where, "count(*) OVER ()", order=order, limit=limit, offset=offset)
-    matching = found[0][1] if found else total(db, where)
-    return _in_order(db, [row[0] for row in found]), matching
+    ids = _ids(db, where, "count(*) OVER ()", order=order, limit=limit, offset=offset)
+    matching = ids[0][1] if ids else total(db, where)
+    return in_order(db, WhereClause(), [row[0] for row in ids], LISTED), matching
 
 
 def listing(
-    db: "Connection", where: WhereClause, *, order: str, limit: int, offset: int = 0
-) -> list[MemoryRow]:
+    db: "Connection",
+    where: WhereClause,
+    shape: RowShape[RowT],
+    *,
+    order: str,
+    limit: int,
+    offset: int = 0,
+) -> list[RowT]:
     """A window on the rows in order."""
-    found = _ids(db, where, "NULL", order=order, limit=limit, offset=offset)
-    return _in_order(db, [row[0] for row in found])
+    ids = _ids(db, where, "NULL", order=order, limit=limit, offset=offset)
+    return in_order(db, WhereClause(), [row[0] for row in ids], shape)
 
 
 def _ids(
@@ -188,9 +185,12 @@ def _ids(
     ).fetchall()
 
 
-def _in_order(db: "Connection", ids: Sequence[str]) -> list[MemoryRow]:
-    rows = rows_by_id(db, ids)
-    return [rows[memory_id] for memory_id in ids]
+def in_order(
+    db: "Connection", where: WhereClause, ids: Sequence[str], shape: RowShape[RowT]
+) -> list[RowT]:
+    """Those of these ids that match, in the order of the ids."""
+    rows = {row.id: row for row in of_ids(db, where, ids, shape)}
+    return [rows[memory_id] for memory_id in known_ids(ids) if memory_id in rows]
 
 
 def first_id(db: "Connection", where: WhereClause) -> str | None:
@@ -274,16 +274,21 @@ def meta(db: "Connection", name: str) -> str:
 
 def imported(
     db: "Connection", agent_id: str, keys: Sequence[str], hashes: Sequence[str]
-) -> list[MemoryRow]:
+) -> list[StoredMemory]:
     """An agent's private rows under any of these keys or contents; live ones come last."""
-    found = db.execute(
-        f"SELECT {SELECTED} FROM memories m WHERE m.agent_id = ? AND NOT m.shared "
-        "AND (m.import_key IN (SELECT unnest(?::VARCHAR[])) "
-        "OR m.content_hash IN (SELECT unnest(?::VARCHAR[]))) "
-        "ORDER BY m.deleted_at NULLS LAST",
-        [agent_id, list(keys), list(hashes)],
+    where = WhereClause("NOT m.shared")
+    where.add("m.agent_id = ?", agent_id)
+    where.add(
+        "(m.import_key IN (SELECT unnest(?::VARCHAR[])) "
+        "OR m.content_hash IN (SELECT unnest(?::VARCHAR[])))",
+        list(keys),
+        list(hashes),
+    )
+    rows = db.execute(
+        f"SELECT {STORED.columns} FROM memories m WHERE {where} ORDER BY m.deleted_at NULLS LAST",
+        where.values,
     ).fetchall()
-    return [row_from_sql(row) for row in found]
+    return [STORED.make(row) for row in rows]
 
 
 def purged(db: "Connection", agent_id: str, keys: Sequence[str], hashes: Sequence[str]) -> set[str]:
@@ -295,12 +300,6 @@ def purged(db: "Connection", agent_id: str, keys: Sequence[str], hashes: Sequenc
         [agent_id, list(keys), list(hashes)],
     ).fetchall()
     return {value for row in rows for value in row if value is not None}
-
-
-def matching(db: "Connection", where: WhereClause) -> list[MemoryRow]:
-    """All rows that match."""
-    found = db.execute(f"SELECT {SELECTED} FROM memories m WHERE {where}", where.values).fetchall()
-    return [row_from_sql(row) for row in found]
 
 
 HistoryRow: TypeAlias = tuple[int, str, datetime, str, str, str, str]

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -13,25 +12,16 @@ from synthorg_tui.memory.listing import (
     BrowseFilter,
     ChangeKind,
     Facets,
+    MemoryPage,
     MemoryRevision,
     SortOrder,
 )
 from synthorg_tui.memory.store import queries
-from synthorg_tui.memory.store.rows import MemoryRow
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class RowPage:
-    """A window on a listing: ``rows`` from ``offset`` on, of ``total`` that match."""
-
-    rows: tuple[MemoryRow, ...]
-    offset: int
-    total: int
 
 
 class Readable(Protocol):
@@ -51,7 +41,7 @@ class StoreReader:
 
     async def page(
         self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
-    ) -> RowPage:
+    ) -> MemoryPage:
         """A window on the memories that match; ties come by id."""
         where = queries.browse_where(what, self._clock.now())
         order = queries.ORDERS[sort]
@@ -59,7 +49,7 @@ class StoreReader:
             rows, total = await self._source.read(
                 lambda db: queries.page(db, where, order=order, limit=limit, offset=offset)
             )
-        return RowPage(tuple(rows), offset, total)
+        return MemoryPage(tuple(rows), offset, total)
 
     async def facets(self) -> Facets:
         """Live counts, agents with most memories first, categories in their own order."""

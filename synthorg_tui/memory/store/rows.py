@@ -1,13 +1,20 @@
-"""A memory as the database keeps it, and what is made from it."""
+"""A memory as the database stores it, and how rows are read from it.
+
+Imported before the first list is on the screen: nothing here may need pydantic.
+"""
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.retrieval.tags import parse_tags
+from synthorg_tui.persistence.values import aware
 
 if TYPE_CHECKING:  # rows are listed before the models are loaded
     from synthorg_tui.memory.extensions import MemoryDraft
@@ -26,7 +33,7 @@ HISTORY_FIELDS = (
 """Fields whose change a person can look up."""
 
 
-class MemoryRow(NamedTuple):
+class StoredMemory(NamedTuple):
     """One row of ``memories``, columns in table order; times are UTC without a zone."""
 
     id: str
@@ -55,47 +62,49 @@ class MemoryRow(NamedTuple):
     source_kind: str
 
 
-class FoundRow(NamedTuple):
-    """What of a row makes an entry; each column that isn't read saves a search some time."""
-
-    id: str
-    agent_id: str
-    namespace: str
-    category: str
-    content: str
-    source: str | None
-    confidence: float
-    tags: tuple[str, ...]
-    created_at: datetime
-    updated_at: datetime | None
-    expires_at: datetime | None
-    deleted_at: datetime | None
+COLUMNS = StoredMemory._fields
+_SCORES = frozenset({"dense", "sparse", "fused"})
+_LISTED_COLUMNS = [field.name for field in fields(ListedMemory) if field.name not in _SCORES]
+RowT = TypeVar("RowT", StoredMemory, ListedMemory)
 
 
-def _selected(names: Sequence[str]) -> str:
+class RowShape(NamedTuple, Generic[RowT]):
+    """The columns a query reads of ``memories m``, and what it makes of them."""
+
+    columns: str
+    make: Callable[[tuple[Any, ...]], RowT]
+
+
+def _columns(names: Sequence[str]) -> str:
     return ", ".join(f"m.{'id::VARCHAR' if name == 'id' else name}" for name in names)
 
 
-COLUMNS = MemoryRow._fields
-SELECTED = _selected(COLUMNS)
-FOUND = _selected(FoundRow._fields)
-
-
-def row_from_sql(values: tuple[object, ...]) -> MemoryRow:
-    """The row that a ``SELECT`` of ``SELECTED`` gave."""
-    named = dict(zip(COLUMNS, values, strict=True))
-    tags = named["tags"]
-    named["tags"] = tuple(tags) if isinstance(tags, list) else ()
-    return MemoryRow(**named)  # type: ignore[arg-type]
-
-
-def found_from_sql(values: tuple[object, ...]) -> FoundRow:
-    """The row that a ``SELECT`` of ``FOUND`` gave."""
-    row = FoundRow._make(values)
+def _stored(values: tuple[Any, ...]) -> StoredMemory:
+    row = StoredMemory._make(values)
     return row._replace(tags=tuple(row.tags))
 
 
-def with_tags(row: MemoryRow, tags: Sequence[str]) -> MemoryRow:
+def _listed(values: tuple[Any, ...]) -> ListedMemory:
+    row = dict(zip(_LISTED_COLUMNS, values, strict=True))
+    row["category"] = MemoryCategory(row["category"])
+    row["tags"] = tuple(row["tags"])
+    for name in ("created_at", "updated_at", "expires_at"):
+        row[name] = aware(row[name])
+    return ListedMemory(**row)
+
+
+STORED = RowShape(_columns(COLUMNS), _stored)
+LISTED = RowShape(_columns(_LISTED_COLUMNS), _listed)
+"""Half the columns: each that isn't read saves a search some time."""
+
+
+def listed(row: StoredMemory) -> ListedMemory:
+    """The memory as a person sees it."""
+    known = row._asdict()
+    return _listed(tuple(known[name] for name in _LISTED_COLUMNS))
+
+
+def with_tags(row: StoredMemory, tags: Sequence[str]) -> StoredMemory:
     """The row with these tags and what they say."""
     traits = parse_tags(tags)
     return row._replace(
@@ -105,7 +114,7 @@ def with_tags(row: MemoryRow, tags: Sequence[str]) -> MemoryRow:
     )
 
 
-def history_fields(row: MemoryRow) -> dict[str, object]:
+def history_fields(row: StoredMemory) -> dict[str, object]:
     """What a history entry may show of a row."""
     known = row._asdict()
     shown = {name: known[name] for name in HISTORY_FIELDS}

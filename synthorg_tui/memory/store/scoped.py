@@ -16,9 +16,9 @@ from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.retrieval.hits import SearchResult
 from synthorg_tui.memory.store import queries
-from synthorg_tui.memory.store.core import Core, entry_from_row, require_agent_id
+from synthorg_tui.memory.store.core import Core, entry_of, require_agent_id
 from synthorg_tui.memory.store.queries import WhereClause
-from synthorg_tui.memory.store.rows import MemoryRow, content_hash
+from synthorg_tui.memory.store.rows import LISTED, StoredMemory, content_hash
 from synthorg_tui.memory.store.search import Search, SearchScope
 
 if TYPE_CHECKING:
@@ -132,12 +132,10 @@ class ScopedMemory:
     async def get(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> MemoryEntry | None:
         """The agent's memory with this id; ``None`` for another's, a shared or an expired one."""
         require_agent_id(agent_id, MemoryRetrievalError)
-        ids = queries.known_ids([memory_id])
         where = self._live(agent_id)
-        where.add("m.id IN (SELECT unnest(?::UUID[]))", ids)
         with translate_errors(MemoryRetrievalError, "reading"):
-            rows = await self._core.read(lambda db: queries.matching(db, where))
-        return entry_from_row(rows[0]) if rows else None
+            rows = await self._core.read(lambda db: queries.of_ids(db, where, [memory_id], LISTED))
+        return entry_of(rows[0]) if rows else None
 
     async def with_content(
         self, agent_id: NotBlankStr, request: MemoryStoreRequest
@@ -158,7 +156,7 @@ class ScopedMemory:
         """
         require_agent_id(agent_id, MemoryStoreError)
 
-        def check(row: MemoryRow) -> None:
+        def check(row: StoredMemory) -> None:
             if row.shared:
                 raise MemoryStoreError(f"memory {row.id} is shared: retract it instead")
             if row.agent_id != agent_id:
@@ -201,7 +199,7 @@ class ScopedMemory:
         """Withdraw an own publication; it can be restored like any deleted memory."""
         require_agent_id(agent_id, MemoryStoreError)
 
-        def check(row: MemoryRow) -> None:
+        def check(row: StoredMemory) -> None:
             if not row.shared:
                 raise MemoryStoreError(f"memory {row.id} is private, not shared")
             if row.agent_id != agent_id:
@@ -215,7 +213,7 @@ class ScopedMemory:
         changes: "Changes",
         agent_id: str,
         memory_id: str,
-        check: Callable[[MemoryRow], None],
+        check: Callable[[StoredMemory], None],
     ) -> bool:
         row = queries.row_by_id(changes.db, memory_id)
         if row is None or row.deleted_at is not None:
@@ -239,7 +237,7 @@ class ScopedMemory:
         )
 
 
-def _sees(visibility: Visibility | None, row: MemoryRow) -> bool:
+def _sees(visibility: Visibility | None, row: StoredMemory) -> bool:
     if visibility is None or row.level == "persistent":
         return True
     if row.level == "project":

@@ -13,6 +13,7 @@ from synthorg_tui.memory.index.protocol import (
     SparseVector,
     Visibility,
 )
+from synthorg_tui.memory.listing import FoundMemories, ListedMemory
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.retrieval.hits import SearchHit, SearchResult
 from synthorg_tui.memory.retrieval.relevance import (
@@ -24,9 +25,8 @@ from synthorg_tui.memory.retrieval.relevance import (
     relevant_hits,
 )
 from synthorg_tui.memory.store import queries
-from synthorg_tui.memory.store.core import Core, entry_from_row
-from synthorg_tui.memory.store.rows import FoundRow
-from synthorg_tui.persistence.values import aware
+from synthorg_tui.memory.store.core import Core, entry_of
+from synthorg_tui.memory.store.rows import LISTED
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.protocol import Vectors
 
@@ -52,19 +52,19 @@ class Search:
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    async def hybrid(self, query: MemoryQuery, scope: SearchScope) -> SearchResult:
+    async def hybrid(self, query: MemoryQuery, scope: SearchScope) -> FoundMemories:
         """Dense and sparse rankings, fused; ``query.text`` is required."""
         text = _text_of(query)
         (hits,), degraded = await self._rankings(query, [scope])
         candidates = fuse_hits(hits, limit=max(MIN_CANDIDATES, 2 * query.limit))
-        found = await self._entries(candidates, query)
+        found = await self._load(candidates, query)
         terms = frozenset(self._core.tokenizer.tokenize(text))
         relevant = relevant_hits(
             found,
-            coverage=lambda hit: self._core.tokenizer.coverage(terms, hit.entry.content),
+            coverage=lambda hit: self._core.tokenizer.coverage(terms, hit.content),
             limit=query.limit,
         )
-        return SearchResult(hits=relevant, degraded=degraded)
+        return FoundMemories(hits=relevant, degraded=degraded)
 
     async def candidates(
         self, query: MemoryQuery, own: SearchScope, shared: SearchScope | None
@@ -79,10 +79,12 @@ class Search:
         spare = ROWS_AT_ONCE - len(top)
         top.update([hit.id for hit in fused if hit.id not in top][: max(0, spare)])
         wanted = [hit for hit in fused if hit.id in top]
-        found = await self._entries(wanted, query)
-        foreign = {hit.id for each in rankings[1:] for hit in (*each.dense, *each.sparse)}
-        marked = (replace(hit, is_shared=True) if hit.entry.id in foreign else hit for hit in found)
-        return SearchResult(hits=tuple(marked), degraded=degraded)
+        foreign = {hit.id for other in rankings[1:] for hit in (*other.dense, *other.sparse)}
+        found = (
+            SearchHit(entry_of(hit), hit.dense, hit.sparse, hit.fused or 0.0, hit.id in foreign)
+            for hit in await self._load(wanted, query)
+        )
+        return SearchResult(hits=tuple(found), degraded=degraded)
 
     async def _rankings(
         self, query: MemoryQuery, scopes: Sequence[SearchScope]
@@ -109,8 +111,8 @@ class Search:
             self._filter(query, scope), dense=None, sparse=sparse, limit=_depth(query.limit)
         )
         ranked = [FusedHit(h.id, None, h.score, _share(h, hits.sparse)) for h in hits.sparse]
-        found = await self._entries(ranked, query)
-        return tuple(hit.entry for hit in found[: query.limit])
+        found = await self._load(ranked, query)
+        return tuple(entry_of(hit) for hit in found[: query.limit])
 
     async def newest(self, query: MemoryQuery, scope: SearchScope) -> tuple[MemoryEntry, ...]:
         """By the filters alone, newest first, ties by id."""
@@ -123,15 +125,17 @@ class Search:
             where.add("m.agent_id <> ?", scope.exclude_agent)
         queries.add_query(where, query)
         rows = await self._core.read(
-            lambda db: queries.listing(db, where, order=queries.ORDERS["newest"], limit=query.limit)
+            lambda db: queries.listing(
+                db, where, LISTED, order=queries.ORDERS["newest"], limit=query.limit
+            )
         )
-        return tuple(entry_from_row(row) for row in rows)
+        return tuple(map(entry_of, rows))
 
     async def matching(self, query: MemoryQuery, scope: SearchScope) -> tuple[MemoryEntry, ...]:
         """By text when there is one, else by the filters alone."""
         if query.text is None:
             return await self.newest(query, scope)
-        return tuple(hit.entry for hit in (await self.hybrid(query, scope)).hits)
+        return tuple(map(entry_of, (await self.hybrid(query, scope)).hits))
 
     async def _query_vector(self, text: str) -> tuple[Vectors | None, str]:
         try:
@@ -154,24 +158,15 @@ class Search:
             await self._core.catch_up()
         return not projection.is_behind
 
-    async def _entries(
-        self, ranked: Sequence[FusedHit], query: MemoryQuery
-    ) -> tuple[SearchHit, ...]:
-        rows = await self._core.read(lambda db: queries.found_by_id(db, [hit.id for hit in ranked]))
-        return tuple(
-            SearchHit(
-                entry=entry_from_row(rows[hit.id], relevance=hit.fused),
-                dense=hit.dense,
-                sparse=hit.sparse,
-                fused=hit.fused,
-            )
-            for hit in ranked
-            if hit.id in rows and self._is_live(rows[hit.id]) and hit.fused >= query.min_relevance
+    async def _load(self, ranked: Sequence[FusedHit], query: MemoryQuery) -> list[ListedMemory]:
+        """The hits that are relevant enough and live: the index may be behind the database."""
+        wanted = [hit for hit in ranked if hit.fused >= query.min_relevance]
+        where = queries.live_where(now=self._core.clock.now())
+        rows = await self._core.read(
+            lambda db: queries.in_order(db, where, [hit.id for hit in wanted], LISTED)
         )
-
-    def _is_live(self, row: FoundRow) -> bool:
-        expiry = aware(row.expires_at)
-        return row.deleted_at is None and (expiry is None or expiry > self._core.clock.now())
+        scores = {hit.id: hit for hit in wanted}
+        return [_scored(row, scores[row.id]) for row in rows]
 
     def _filter(self, query: MemoryQuery, scope: SearchScope) -> IndexFilter:
         return IndexFilter(
@@ -186,6 +181,10 @@ class Search:
             until=query.until,
             visibility=scope.visibility,
         )
+
+
+def _scored(row: ListedMemory, hit: FusedHit) -> ListedMemory:
+    return replace(row, dense=hit.dense, sparse=hit.sparse, fused=hit.fused)
 
 
 def _text_of(query: MemoryQuery) -> str:

@@ -11,7 +11,7 @@ from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index.protocol import IndexPoint, PackableIndex, VectorIndex
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.store import queries
-from synthorg_tui.memory.store.rows import MemoryRow
+from synthorg_tui.memory.store.rows import StoredMemory
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.values import aware
 from synthorg_tui.providers.embedding.protocol import Vectors
@@ -63,7 +63,7 @@ class Projection:
 
     async def apply(
         self,
-        points: Sequence[tuple[MemoryRow, Vectors | None]],
+        points: Sequence[tuple[StoredMemory, Vectors | None]],
         touched: Sequence[str],
         *,
         revision: int,
@@ -151,7 +151,7 @@ class Projection:
         ]
         return points, [i for i in ids if i not in live]
 
-    def _point(self, row: MemoryRow, vector: Vectors | None) -> IndexPoint:
+    def _point(self, row: StoredMemory, vector: Vectors | None) -> IndexPoint:
         return IndexPoint(
             id=row.id,
             agent_id=row.agent_id,

@@ -16,11 +16,17 @@ from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, NewMemory
 from synthorg_tui.memory.index.protocol import Visibility
-from synthorg_tui.memory.models import BatchOutcome, MemoryDraft, MemoryEntry, MemoryStoreRequest
+from synthorg_tui.memory.models import BatchOutcome, MemoryDraft, MemoryStoreRequest
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.memory.store import queries
-from synthorg_tui.memory.store.core import Core, entry_from_row
-from synthorg_tui.memory.store.rows import MemoryRow, canonical_project, content_hash, draft_hash
+from synthorg_tui.memory.store.core import Core
+from synthorg_tui.memory.store.rows import (
+    StoredMemory,
+    canonical_project,
+    content_hash,
+    draft_hash,
+    listed,
+)
 from synthorg_tui.memory.store.writes import Changes
 from synthorg_tui.persistence.values import naive, naive_utc
 from synthorg_tui.providers.embedding.protocol import Vectors
@@ -74,7 +80,7 @@ class MemoryWriter:
         await self._core.change(work)
         return row.id
 
-    def rows_of(self, memories: Sequence[NewMemory]) -> list[MemoryRow]:
+    def rows_of(self, memories: Sequence[NewMemory]) -> list[StoredMemory]:
         """Rows of memories that a person decided on; raises ``MemoryStoreError``."""
         _advise(*(memory.draft.request for memory in memories))
         now = self._core.clock.now()
@@ -88,7 +94,7 @@ class MemoryWriter:
             for memory in memories
         ]
 
-    def check_room(self, changes: Changes, rows: Sequence[MemoryRow]) -> None:
+    def check_room(self, changes: Changes, rows: Sequence[StoredMemory]) -> None:
         """Raise ``MemoryStoreError`` when an agent's memory has no room for its rows."""
         counts = Counter(row.agent_id for row in rows if not row.shared)
         for agent_id, count in counts.items():
@@ -117,13 +123,15 @@ class MemoryWriter:
 
         return await self._core.change(work)
 
-    def _row(self, agent_id: str, draft: MemoryDraft, now: datetime, *, shared: bool) -> MemoryRow:
+    def _row(
+        self, agent_id: str, draft: MemoryDraft, now: datetime, *, shared: bool
+    ) -> StoredMemory:
         request = draft.request
         created = draft.created_at or now
         kept = self._core.policy.retention(agent_id, request.category)
         expires = request.expires_at or (created + kept if kept else None)
         traits = parse_tags(request.metadata.tags)
-        return MemoryRow(
+        return StoredMemory(
             id=str(uuid.uuid4()),
             revision=0,
             agent_id=agent_id,
@@ -155,12 +163,14 @@ class MemoryWriter:
 class _Known:
     """What the store holds of an agent under the keys and contents of a batch."""
 
-    by_key: dict[str, MemoryRow]
-    by_content: dict[str, MemoryRow]
+    by_key: dict[str, StoredMemory]
+    by_content: dict[str, StoredMemory]
     purged: frozenset[str]
 
     @classmethod
-    def load(cls, db: "DuckDBPyConnection", agent_id: str, rows: Sequence[MemoryRow]) -> "_Known":
+    def load(
+        cls, db: "DuckDBPyConnection", agent_id: str, rows: Sequence[StoredMemory]
+    ) -> "_Known":
         keys = [row.import_key for row in rows if row.import_key]
         hashes = [row.content_hash for row in rows]
         found = queries.imported(db, agent_id, keys, hashes)
@@ -175,11 +185,11 @@ class _Known:
 class ImportPlan:
     """What happens to each row of a batch; ``room`` is how many more the agent may have."""
 
-    rows: Sequence[MemoryRow]
+    rows: Sequence[StoredMemory]
     now: datetime
     room: int | None = None
-    added: list[MemoryRow] = field(default_factory=list)
-    updated: list[tuple[MemoryRow, MemoryRow]] = field(default_factory=list)
+    added: list[StoredMemory] = field(default_factory=list)
+    updated: list[tuple[StoredMemory, StoredMemory]] = field(default_factory=list)
     skipped: list[tuple[str | None, str]] = field(default_factory=list)
 
     def check(self, known: _Known) -> "ImportPlan":
@@ -203,7 +213,7 @@ class ImportPlan:
                 self.updated.append((before, _updated(before, row)))
         return self
 
-    def _unfit(self, row: MemoryRow, keys: set[str], contents: set[str]) -> str:
+    def _unfit(self, row: StoredMemory, keys: set[str], contents: set[str]) -> str:
         if row.level == MemoryLevel.NONE.value:
             return "memory level is none"
         if row.expires_at is not None and row.expires_at <= max(self.now, row.created_at):
@@ -233,7 +243,7 @@ class ImportPlan:
         )
 
 
-def _refusal(row: MemoryRow, before: MemoryRow | None, known: _Known) -> str:
+def _refusal(row: StoredMemory, before: StoredMemory | None, known: _Known) -> str:
     """Why a row isn't stored; empty when it is."""
     if known.purged & {row.import_key, row.content_hash}:
         return "purged"
@@ -249,7 +259,7 @@ def _refusal(row: MemoryRow, before: MemoryRow | None, known: _Known) -> str:
     return "edited by hand" if before.edited else ""
 
 
-def _updated(before: MemoryRow, row: MemoryRow) -> MemoryRow:
+def _updated(before: StoredMemory, row: StoredMemory) -> StoredMemory:
     return row._replace(id=before.id, created_at=min(before.created_at, row.created_at))
 
 
@@ -306,8 +316,8 @@ async def change_together(
             changes.purge(purged, actor=actor)
         outcome = BundleOutcome(
             added=_ids(rows),
-            removed=_entries(removed),
-            restored=_entries(restored),
+            removed=tuple(map(listed, removed)),
+            restored=tuple(map(listed, restored)),
             purged=_ids(purged),
         )
         return within(changes.db, outcome)
@@ -317,7 +327,7 @@ async def change_together(
 
 def _marked(
     changes: Changes, ids: Sequence[str], *, deleted: bool, actor: str
-) -> Sequence[MemoryRow]:
+) -> Sequence[StoredMemory]:
     """The memories that this made deleted, or live again."""
     found = queries.rows_by_id(changes.db, ids).values()
     concerned = [row for row in found if (row.deleted_at is None) == deleted]
@@ -326,9 +336,5 @@ def _marked(
     return concerned
 
 
-def _entries(rows: Sequence[MemoryRow]) -> tuple[MemoryEntry, ...]:
-    return tuple(map(entry_from_row, rows))
-
-
-def _ids(rows: Sequence[MemoryRow]) -> tuple[str, ...]:
+def _ids(rows: Sequence[StoredMemory]) -> tuple[str, ...]:
     return tuple(row.id for row in rows)

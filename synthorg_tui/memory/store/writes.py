@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.memory.listing import ChangeKind
 from synthorg_tui.memory.store.queries import HAS_PURGED, rows_by_id
-from synthorg_tui.memory.store.rows import COLUMNS, MemoryRow, history_fields, to_json
+from synthorg_tui.memory.store.rows import COLUMNS, StoredMemory, history_fields, to_json
 from synthorg_tui.persistence.call_log import erase_from_calls
 from synthorg_tui.persistence.values import insert
 from synthorg_tui.providers.embedding.protocol import Vectors
@@ -47,13 +47,13 @@ class Changes:
     revision: int
     now: datetime
     fingerprint: str
-    points: list[tuple[MemoryRow, Vectors | None]] = field(default_factory=list)
+    points: list[tuple[StoredMemory, Vectors | None]] = field(default_factory=list)
     touched: list[str] = field(default_factory=list)
     unembedded: bool = False
     has_purged: bool = False
     _history: list[tuple[int, str, datetime, str, str, str, str]] = field(default_factory=list)
 
-    def add(self, rows: Sequence[tuple[MemoryRow, Vectors | None]], *, actor: str) -> None:
+    def add(self, rows: Sequence[tuple[StoredMemory, Vectors | None]], *, actor: str) -> None:
         """New memories, with a vector where there is one."""
         if not rows:
             return
@@ -67,8 +67,8 @@ class Changes:
         self.points.extend(kept)
 
     def edit(
-        self, before: MemoryRow, after: MemoryRow, vector: Vectors | None, *, actor: str
-    ) -> MemoryRow:
+        self, before: StoredMemory, after: StoredMemory, vector: Vectors | None, *, actor: str
+    ) -> StoredMemory:
         """A changed memory; ``vector`` is that of a changed content."""
         old, new = history_fields(before), history_fields(after)
         changed = {name for name in new if old[name] != new[name]}
@@ -90,7 +90,7 @@ class Changes:
         self.touched.append(row.id)
         return row
 
-    def mark(self, rows: Sequence[MemoryRow], *, deleted: bool, actor: str) -> None:
+    def mark(self, rows: Sequence[StoredMemory], *, deleted: bool, actor: str) -> None:
         """Soft-delete live memories, or bring deleted ones back."""
         kind = ChangeKind.DELETED if deleted else ChangeKind.RESTORED
         when = self.now if deleted else None
@@ -103,7 +103,7 @@ class Changes:
         )
         self.touched.extend(row.id for row in numbered)
 
-    def purge(self, rows: Sequence[MemoryRow], *, actor: str) -> None:
+    def purge(self, rows: Sequence[StoredMemory], *, actor: str) -> None:
         """Erase memories; tombstones without content stay."""
         ids = [row.id for row in rows]
         listed = "(SELECT unnest(?::UUID[]))"
@@ -145,12 +145,12 @@ class Changes:
 
     def _changed(
         self,
-        row: MemoryRow,
+        row: StoredMemory,
         actor: str,
         kind: ChangeKind,
         before: dict[str, object] | None,
         after: dict[str, object],
-    ) -> MemoryRow:
+    ) -> StoredMemory:
         self.revision += 1
         texts = (to_json(before or {}), to_json(after))
         self._history.append((self.revision, row.id, self.now, actor, kind.value, *texts))

@@ -121,9 +121,9 @@ class SelfEditingMemoryStrategy:
         """Core memories that packing never sees: left out by hand, or withheld."""
         for entry in (*core.permitted, *core.withheld):
             if entry.id in excluded:
-                yield Candidate(entry, Verdict.EXCLUDED, "excluded by hand")
+                yield Candidate(entry.listed(), Verdict.EXCLUDED, "excluded by hand")
             elif refusal := self._clearance.refusal(entry):
-                yield Candidate(entry, Verdict.SENSITIVE, refusal)
+                yield Candidate(entry.listed(), Verdict.SENSITIVE, refusal)
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
         """The six tools."""
@@ -238,7 +238,7 @@ def _candidate(each: PackedMemory, place: int, pinned: Collection[str]) -> Candi
     else:
         verdict, reason = Verdict.INCLUDED, "core memory, whatever the query"
     return Candidate(
-        entry=entry,
+        entry=entry.listed(),
         verdict=verdict,
         reason=reason,
         relevance=each.memory.relevance_score,

@@ -64,7 +64,7 @@ class EngineActivity:
 
     async def memories(self, call: Call) -> tuple[Kept, ...]:
         """The memories a call names, as they are now."""
-        from synthorg_tui.tui.engine_adapter import memory_row
+        from synthorg_tui.tui.memories.reader import memory_row
 
         desk, kept = self._engine.desk, list[Kept]()
         for memory_id in call.memory_ids:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.models import Author, Evidence, ProceduralMemoryProposal
     from synthorg_tui.curation.review import Decision, InboxEntry, Review
     from synthorg_tui.engine import Engine
-    from synthorg_tui.memory.models import MemoryEntry
+    from synthorg_tui.memory.listing import ListedMemory
 
 _TITLE: Final = 200
 _NEWS: Final = frozenset({"changed", "approval.expired"})
@@ -262,7 +262,7 @@ def _wording(proposal: "ProceduralMemoryProposal") -> Wording:
     )
 
 
-def _gone(entry: "MemoryEntry", subject: object) -> str:
+def _gone(entry: "ListedMemory", subject: object) -> str:
     """A memory that would go, and why where that is known."""
     reasons = getattr(subject, "reasons", {})
     first = entry.content.strip().partition("\n")[0][:_TITLE].removeprefix("[DISCOVERY] ")

@@ -118,7 +118,7 @@ def answer_of(explained: "Explanation", *, tokens: int, tools: tuple[str, ...] =
 
 
 def _weighed(candidate: "Candidate") -> Weighed:
-    from synthorg_tui.tui.engine_adapter import memory_row
+    from synthorg_tui.tui.memories.reader import memory_row
 
     return Weighed(
         row=memory_row(candidate.entry),

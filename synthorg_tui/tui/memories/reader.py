@@ -1,15 +1,14 @@
 """Rows of the store as the screens show them, before and after the engine is loaded."""
 
 from collections.abc import Callable
-from datetime import UTC
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.tui.ports import Criteria, Facets, MemoryRow, Page, Revision, SortOrder
 
 if TYPE_CHECKING:
+    from synthorg_tui.memory.listing import ListedMemory
     from synthorg_tui.memory.store.reader import StoreReader
-    from synthorg_tui.memory.store.rows import MemoryRow as StoredRow
 
 
 class StoreShelf:
@@ -32,7 +31,7 @@ class StoreShelf:
             deleted=what.deleted,
         )
         found = await self._reader().page(wanted, sort=sort, offset=offset, limit=limit)
-        return Page(tuple(map(_row, found.rows)), found.offset, found.total)
+        return Page(tuple(map(memory_row, found.entries)), found.offset, found.total)
 
     async def facets(self) -> Facets:
         """Live counts."""
@@ -47,19 +46,6 @@ class StoreShelf:
         )
 
 
-def _row(row: "StoredRow") -> MemoryRow:
-    from synthorg_tui.persistence.values import aware
-
-    return MemoryRow(
-        id=row.id,
-        agent_id=row.agent_id,
-        category=MemoryCategory(row.category),
-        content=row.content,
-        created_at=row.created_at.replace(tzinfo=UTC),
-        tags=row.tags,
-        source=row.source,
-        confidence=row.confidence,
-        namespace=row.namespace,
-        updated_at=aware(row.updated_at),
-        expires_at=aware(row.expires_at),
-    )
+def memory_row(memory: "ListedMemory") -> MemoryRow:
+    """A memory as the screens show it."""
+    return MemoryRow(*(getattr(memory, field.name) for field in fields(memory)))

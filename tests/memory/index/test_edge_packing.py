@@ -186,8 +186,8 @@ async def test_what_changes_while_the_store_packs_its_index_is_found(tmp_path: P
 async def assert_only(backend: LocalMemoryBackend, *words: str) -> None:
     for word in ("alpha", "bravo", "charlie"):
         found = await backend.find(query(word))
-        assert word in [hit.entry.content for hit in found.hits] or word not in words
-        assert word in words or word not in [hit.entry.content for hit in found.hits]
+        assert word in [hit.content for hit in found.hits] or word not in words
+        assert word in words or word not in [hit.content for hit in found.hits]
         assert found.degraded == ""
 
 

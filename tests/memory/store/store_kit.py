@@ -1,13 +1,13 @@
 """Opens local backends for tests."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.errors import VectorIndexError
-from synthorg_tui.memory.extensions import MemoryDraft
+from synthorg_tui.memory.extensions import ListedMemory, MemoryDraft
 from synthorg_tui.memory.index.edge import EdgeIndex
 from synthorg_tui.memory.index.protocol import IndexPoint, VectorIndex
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
@@ -84,5 +84,5 @@ def query(text: str | None = None, **fields: object) -> MemoryQuery:
     return MemoryQuery.model_validate({"text": text, **fields})
 
 
-def contents(entries: tuple[MemoryEntry, ...]) -> list[str]:
+def contents(entries: Iterable[MemoryEntry | ListedMemory]) -> list[str]:
     return [entry.content for entry in entries]

@@ -152,7 +152,7 @@ async def check(backend: LocalMemoryBackend, model: Model, ids: set[str]) -> Non
         assert entry is not None, text
         assert entry.content == text
         best = (await backend.find(query(text, limit=1))).hits[0]
-        assert best.entry.id == memory_id, text
+        assert best.id == memory_id, text
         assert best.dense == pytest.approx(1.0, abs=1e-3)
         word = text.split()[1]
         assert (await backend.retrieve_sparse(AGENT, query(word)))[0].id == memory_id
@@ -161,4 +161,4 @@ async def check(backend: LocalMemoryBackend, model: Model, ids: set[str]) -> Non
         word = model.gone[memory_id].split()[1]
         assert not await backend.retrieve_sparse(AGENT, query(word))
         hits = (await backend.find(query(model.gone[memory_id]))).hits
-        assert memory_id not in {hit.entry.id for hit in hits}
+        assert memory_id not in {hit.id for hit in hits}

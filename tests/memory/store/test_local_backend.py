@@ -78,10 +78,11 @@ async def test_a_stored_memory_is_found_by_id_meaning_and_keyword(
     assert (entry.content, entry.created_at) == ("push with an upstream", clock.now())
     assert entry.metadata.tags == ("git", "x")
     (hit, *_) = (await backend.find(query("push upstream"))).hits
-    assert (hit.entry.id, hit.entry.relevance_score) == (memory_id, hit.fused)
+    assert hit.id == memory_id
     assert hit.dense is not None
     assert hit.sparse is not None
-    assert (await backend.retrieve(AGENT, query("push upstream")))[0].id == memory_id
+    (entry, *_) = await backend.retrieve(AGENT, query("push upstream"))
+    assert (entry.id, entry.relevance_score) == (memory_id, hit.fused)
     assert (await backend.retrieve_sparse(AGENT, query("upstream")))[0].id == memory_id
 
 

@@ -26,7 +26,7 @@ async def assert_found(backend: LocalMemoryBackend, ids: dict[str, str]) -> None
     for word, memory_id in ids.items():
         result = await backend.find(query(word))
         assert result.hits, word
-        assert result.hits[0].entry.id == memory_id, word
+        assert result.hits[0].id == memory_id, word
         assert result.hits[0].dense is not None
         assert result.hits[0].sparse is not None
         assert result.degraded == ""
@@ -155,7 +155,7 @@ async def test_a_cancelled_store_is_either_complete_or_absent(tmp_path: Path) ->
             await asyncio.wait([task])
         await backend.store(AGENT, request("last"))
         for entry in await backend.retrieve(AGENT, query(limit=100)):
-            assert (await backend.find(query(entry.content))).hits[0].entry.id == entry.id
+            assert (await backend.find(query(entry.content))).hits[0].id == entry.id
         assert (await Maintenance(backend, data_dir=tmp_path).doctor()).ok
 
 
@@ -179,7 +179,7 @@ async def test_a_changed_embedder_keeps_keywords_working_until_all_is_embedded_a
     other = HashEmbedder(dims=192, fingerprint="hash-2")
     async with opened(tmp_path, embedder=other) as backend:
         result = await backend.find(query("alpha"))
-        assert [hit.entry.id for hit in result.hits] == [ids["alpha"]]
+        assert [hit.id for hit in result.hits] == [ids["alpha"]]
         assert "8 memories wait for embedding" in result.degraded
         seen: list[tuple[int, int]] = []
         maintenance = Maintenance(backend, data_dir=tmp_path)

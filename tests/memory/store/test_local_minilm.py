@@ -23,7 +23,7 @@ async def test_memories_are_found_by_meaning_through_changes_and_a_restart(tmp_p
         outcome = await backend.store_many(AGENT, [draft(text) for text in LESSONS], actor="me")
         assert len(outcome.added) == len(LESSONS)
         (hit, *_) = (await backend.find(query("a branch pushed without an upstream"))).hits
-        assert hit.entry.content == LESSONS[0]
+        assert hit.content == LESSONS[0]
         await backend.store(AGENT, request("Our espresso maker has been repaired"))
         (found,) = await backend.retrieve(AGENT, query("is the espresso maker repaired", limit=1))
         assert found.content == "Our espresso maker has been repaired"

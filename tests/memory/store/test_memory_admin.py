@@ -1,6 +1,7 @@
 """The local backend for a person: edits, history, deletions, lists."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -37,11 +38,11 @@ async def test_an_edit_is_found_under_its_new_words_only(
     )
     entry = await backend.edit(memory_id, change, actor="me")
     assert (entry.content, entry.category) == ("omega", MemoryCategory.SOCIAL)
-    assert (entry.metadata.tags, entry.metadata.confidence) == (("t",), 0.5)
+    assert (entry.tags, entry.confidence) == (("t",), 0.5)
     assert entry.updated_at == clock.now()
     assert not (await backend.find(query("alpha"))).hits
     (hit,) = (await backend.find(query("omega", tags=("t",), categories={"social"}))).hits
-    assert hit.entry == entry.model_copy(update={"relevance_score": hit.fused})
+    assert hit == replace(entry, dense=hit.dense, sparse=hit.sparse, fused=hit.fused)
 
 
 async def test_what_is_not_there_cannot_be_edited(backend: LocalMemoryBackend) -> None:

@@ -25,7 +25,7 @@ async def engine(
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_failed_push_is_found_first(engine: Engine, query: str) -> None:
     found = await engine.desk.find(MemoryQuery(text=query))
-    assert any("upstream" in hit.entry.content for hit in found.hits[:3])
+    assert any("upstream" in hit.content for hit in found.hits[:3])
 
 
 @pytest.mark.parametrize(

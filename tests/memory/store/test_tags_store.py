@@ -56,13 +56,13 @@ async def test_sensitivity_and_key_are_edited_and_found_as_tags(tmp_path: Path) 
         memory_id = await backend.store(AGENT, request("vim", tags=("git",)))
         change = MemoryEdit(sensitivity=Sensitivity.SENSITIVE, fact_key=" editor ")
         edited = await backend.edit(memory_id, change, actor="me")
-        assert edited.metadata.tags == ("git", "fact:editor", "sensitivity:sensitive")
+        assert edited.tags == ("git", "fact:editor", "sensitivity:sensitive")
         assert await columns(backend, memory_id) == ("editor", "sensitive", "tool")
         page = await backend.browse(BrowseFilter(tags=("fact:editor", "sensitivity:sensitive")))
         assert [entry.id for entry in page.entries] == [memory_id]
         (latest, _) = await backend.history(memory_id)
         assert latest.before["tags"] == ["git"]
-        assert latest.after["tags"] == list(edited.metadata.tags)
+        assert latest.after["tags"] == list(edited.tags)
 
 
 async def test_new_tags_do_not_give_a_secret_away(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ async def test_new_tags_do_not_give_a_secret_away(tmp_path: Path) -> None:
         assert await columns(backend, memory_id) == ("token", "sensitive", "tool")
         named = MemoryEdit(tags=("git", "sensitivity:public"), fact_key="")
         edited = await backend.edit(memory_id, named, actor="me")
-        assert edited.metadata.tags == ("git", "sensitivity:public")
+        assert edited.tags == ("git", "sensitivity:public")
         assert await columns(backend, memory_id) == (None, "public", "tool")
 
 

@@ -15,12 +15,13 @@ from textual.screen import Screen
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.process_setup import started, starting
 from synthorg_tui.core.text import safe_text
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings, of
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.jobs import error_toast, run_job, toast
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.panes import PANES, Panes
-from synthorg_tui.tui.ports import DeskHost, MemoryDesk, MemoryRow
+from synthorg_tui.tui.ports import EngineHost, MemoryPort
 from synthorg_tui.tui.state import FILE_NAME, is_gone, load_state, save_state
 from synthorg_tui.tui.themes import DARK, THEMES
 
@@ -56,7 +57,7 @@ class MemoryDeskApp(App[None]):
 
     def __init__(
         self,
-        host: DeskHost,
+        host: EngineHost,
         *,
         data_dir: Path | None = None,
         now: Callable[[], datetime] = _local_now,
@@ -67,7 +68,7 @@ class MemoryDeskApp(App[None]):
         self._now = now
         self._state_path = data_dir / FILE_NAME if data_dir is not None else None
         self.state = load_state(self._state_path)
-        self._desk: MemoryDesk | None = None
+        self._desk: MemoryPort | None = None
         self._later: list[LaterPane] = []
         self._panes = Panes(tuple((key, title) for _, title, key in PANES))
         self._monotonic = monotonic
@@ -155,7 +156,7 @@ class MemoryDeskApp(App[None]):
                 pane.reload()
         self.on_recount()
 
-    def _show_memory(self, row: MemoryRow) -> None:
+    def _show_memory(self, row: ListedMemory) -> None:
         self.switch_mode("memories")
         self._memories.show_memory(row)
 
@@ -278,12 +279,12 @@ def run(
     import logging
 
     from synthorg_tui.core.paths import user_data_dir
-    from synthorg_tui.tui.engine_adapter import EngineHost
+    from synthorg_tui.tui.engine_adapter import LocalEngineHost
 
     # The screen belongs to the app: a message that nobody handles would be printed across it.
     logging.getLogger("synthorg_tui").addHandler(logging.NullHandler())
     starting()
-    host = EngineHost(data_dir=data_dir, config_path=config_path)
+    host = LocalEngineHost(data_dir=data_dir, config_path=config_path)
     app_type(host, data_dir=data_dir or user_data_dir()).run()
 
 

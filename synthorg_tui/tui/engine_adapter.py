@@ -1,4 +1,9 @@
-"""The engine behind the desk port: with the other desks, all of the app that knows the engine."""
+"""The engine behind the ports of the screens: who opens it, and what passes calls on to it.
+
+With the adapters of the panes this is all of the app that knows the engine, which is loaded only
+once the first rows are on the screen: every import of it stands inside a function. No rule of
+what a change does belongs here; that is the engine's.
+"""
 
 import asyncio
 import importlib
@@ -11,23 +16,24 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.core.errors import DomainError, StoreLockedError
 from synthorg_tui.core.process_setup import ending, started
-from synthorg_tui.tui.digest.adapter import EngineDigests
-from synthorg_tui.tui.memories.reader import StoreShelf, memory_row
-from synthorg_tui.tui.ports import (
-    Change,
-    Criteria,
-    Draft,
-    Excerpt,
-    FoundPlace,
-    Hits,
-    ImportOutcome,
-    ImportStep,
-    MemoryRow,
+from synthorg_tui.ingest.discovery import FoundTranscripts
+from synthorg_tui.memory.listing import (
+    BrowseFilter,
+    Facets,
+    FoundMemories,
+    ListedMemory,
+    MemoryPage,
+    MemoryRevision,
+    SortOrder,
 )
+from synthorg_tui.tui.digest.adapter import EngineDigests
+from synthorg_tui.tui.ports import ACTOR, Change, Draft
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
-    from synthorg_tui.ingest.service import ImportReport
+    from synthorg_tui.executions.store import Excerpt
+    from synthorg_tui.ingest.service import ImportProgress, ImportReport
+    from synthorg_tui.memory.store.reader import StoreReader
     from synthorg_tui.persistence.database import Database
     from synthorg_tui.settings.root import RootConfig
     from synthorg_tui.tui.activity.adapter import EngineActivity
@@ -39,11 +45,8 @@ WARM_UP_AFTER = 0.5
 TOLD_EVERY = 0.5
 """Seconds between two looks at how far the search index has come."""
 
-ACTOR = "person"
-"""Who the history names for changes made at the desk."""
 
-
-class EngineHost:
+class LocalEngineHost:
     """Opens the store, then the engine on it, after the first paint."""
 
     def __init__(self, *, data_dir: Path | None = None, config_path: Path | None = None) -> None:
@@ -52,7 +55,7 @@ class EngineHost:
         self._database: Database | None = None
         self._stack = AsyncExitStack()
         self._warming: asyncio.Task[None] | None = None
-        self._desk: EngineDesk | None = None
+        self._desk: EngineAdapter | None = None
         self._failed: Callable[[DomainError], None] = lambda _: None
         self._waits: Callable[[DomainError], None] = lambda _: None
         self._indexes: Callable[[float | None], None] = lambda _: None
@@ -69,7 +72,7 @@ class EngineHost:
         """
         self._failed, self._waits, self._indexes = failed, waits, indexes
 
-    async def look(self) -> StoreShelf | None:
+    async def look(self) -> "StoreReader | None":
         """Own the store and open its database, which is all that listing needs.
 
         The engine and its settings take as long again to load. ``None`` when the settings choose
@@ -91,10 +94,9 @@ class EngineHost:
         from synthorg_tui.core.clock import SystemClock
         from synthorg_tui.memory.store.reader import StoreReader
 
-        reader = StoreReader(database, SystemClock())
-        return StoreShelf(lambda: reader)
+        return StoreReader(database, SystemClock())
 
-    async def open(self) -> "EngineDesk":
+    async def open(self) -> "EngineAdapter":
         """Load the engine off the event loop, then open it."""
         await asyncio.to_thread(importlib.import_module, "synthorg_tui.engine")
         from synthorg_tui.engine import Engine
@@ -107,7 +109,7 @@ class EngineHost:
         except StoreLockedError:
             engine = await self._take_over(settings)
         self._warming = asyncio.create_task(self._settle_in(engine))
-        self._desk = EngineDesk(engine)
+        self._desk = EngineAdapter(engine)
         return self._desk
 
     async def _take_over(self, settings: "RootConfig") -> "Engine":
@@ -173,11 +175,10 @@ class EngineHost:
         ending()
 
 
-class EngineDesk(StoreShelf):
-    """The desk port over an open engine."""
+class EngineAdapter:
+    """The memory port over an open engine."""
 
     def __init__(self, engine: "Engine") -> None:
-        super().__init__(lambda: engine.reader)
         self._engine = engine
         self.digests = EngineDigests(engine)
 
@@ -210,7 +211,21 @@ class EngineDesk(StoreShelf):
         if skills is not None:
             await skills.close()
 
-    async def search(self, text: str, what: Criteria, *, limit: int) -> Hits:
+    async def page(
+        self, what: BrowseFilter, *, sort: SortOrder, offset: int, limit: int
+    ) -> MemoryPage:
+        """A window on the memories that match."""
+        return await self._engine.reader.page(what, sort=sort, offset=offset, limit=limit)
+
+    async def facets(self) -> Facets:
+        """Live counts."""
+        return await self._engine.reader.facets()
+
+    async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
+        """Every change to a memory, newest first."""
+        return await self._engine.reader.history(memory_id)
+
+    async def search(self, text: str, what: BrowseFilter, *, limit: int) -> FoundMemories:
         """What is relevant to the text, among the memories that match."""
         from synthorg_tui.memory.models import MemoryQuery
 
@@ -221,9 +236,9 @@ class EngineDesk(StoreShelf):
             since=what.since,
             limit=limit,
         )
-        result = await self._engine.desk.find(query, agents=frozenset(what.agents) or None)
-        rows = tuple(map(memory_row, result.hits))
-        return Hits(tuple(row for row in rows if not _excluded(row, what)), result.degraded)
+        found = await self._engine.desk.find(query, agents=frozenset(what.agents) or None)
+        hits = tuple(hit for hit in found.hits if not _excluded(hit, what))
+        return FoundMemories(hits, found.degraded)
 
     async def add(self, draft: Draft) -> str:
         """Keep a new memory and return its id."""
@@ -236,7 +251,7 @@ class EngineDesk(StoreShelf):
         )
         return await self._engine.memory.store(draft.agent_id, request)
 
-    async def edit(self, memory_id: str, change: Change) -> MemoryRow:
+    async def edit(self, memory_id: str, change: Change) -> ListedMemory:
         """Change a memory."""
         from synthorg_tui.memory.extensions import MemoryEdit
         from synthorg_tui.memory.retrieval.tags import parse_tags
@@ -250,7 +265,7 @@ class EngineDesk(StoreShelf):
             sensitivity=traits.sensitivity if traits else None,
             fact_key=(traits.fact_key or "") if traits else None,
         )
-        return memory_row(await self._engine.desk.edit(memory_id, edit, actor=ACTOR))
+        return await self._engine.desk.edit(memory_id, edit, actor=ACTOR)
 
     async def remove(self, memory_ids: Sequence[str]) -> int:
         """Soft-delete."""
@@ -268,78 +283,37 @@ class EngineDesk(StoreShelf):
         """Erase for good."""
         return (await self._engine.erasure.purge(memory_ids, actor=ACTOR)).memories
 
-    async def excerpt(self, source: str, *, context: int) -> Excerpt | None:
+    async def excerpt(self, source: str, *, context: int) -> "Excerpt | None":
         """The transcript lines a source names."""
         from synthorg_tui.executions.models import SourceRef
 
         ref = SourceRef.parse(source)
-        if ref is None:
-            return None
-        found = await self._engine.executions.excerpt(ref, context=context)
-        if found is None:
-            return None
-        return Excerpt(ref.execution_id, found.path, ref.first_line, ref.last_line, found.lines)
+        return None if ref is None else await self._engine.executions.excerpt(ref, context=context)
 
-    async def found_places(self) -> tuple[FoundPlace, ...]:
+    async def found_places(self) -> tuple[FoundTranscripts, ...]:
         """Where transcripts are on this machine."""
-        return tuple(
-            FoundPlace(each.reader.replace("_", "-"), str(each.root), each.files, each.bytes)
-            for each in await self._engine.imports.discover()
-        )
+        return await self._engine.imports.discover()
 
     async def run_import(
         self,
-        roots: Sequence[str],
+        roots: Sequence[Path],
         *,
-        progress: Callable[[ImportStep], None],
+        progress: "Callable[[ImportProgress], None]",
         cancel: threading.Event,
-    ) -> ImportOutcome:
+    ) -> "ImportReport":
         """Import; cancelling keeps what is done."""
-        report = await self._engine.imports.run(
-            [Path(root) for root in roots],
-            progress=lambda step: progress(
-                ImportStep(
-                    step.files_done,
-                    step.files_total,
-                    step.bytes_done,
-                    step.bytes_total,
-                    step.memories_added,
-                    step.bytes_per_second,
-                    step.seconds_left,
-                    step.current,
-                )
-            ),
-            cancel=cancel,
-        )
-        return _outcome(report)
+        return await self._engine.imports.run(roots, progress=progress, cancel=cancel)
 
-    async def load_sample(self) -> ImportOutcome:
+    async def load_sample(self) -> "ImportReport":
         """Import the sample sessions the program carries."""
         from importlib.resources import as_file, files
 
         with as_file(files("synthorg_tui.ingest").joinpath("sample")) as folder:
             if not folder.is_dir():
                 raise DomainError("This installation carries no sample.")
-            return _outcome(await self._engine.imports.run([folder]))
+            return await self._engine.imports.run([folder])
 
 
-def _excluded(row: MemoryRow, what: Criteria) -> bool:
+def _excluded(row: ListedMemory, what: BrowseFilter) -> bool:
     content = row.content.lower()
     return any(word.lower() in content for word in what.without)
-
-
-def _outcome(report: "ImportReport") -> ImportOutcome:
-    return ImportOutcome(
-        files=report.files,
-        executions=report.executions,
-        memories_added=report.memories_added,
-        memories_updated=report.memories_updated,
-        memories_skipped=report.memories_skipped,
-        calls=tuple((outcome.value, count) for outcome, count in report.calls.items()),
-        recoveries=report.recoveries,
-        redactions=report.redactions,
-        malformed_lines=report.malformed_lines,
-        skipped=report.skipped,
-        cancelled=report.cancelled,
-        lessons=report.lessons_proposed,
-    )

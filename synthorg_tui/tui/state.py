@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from synthorg_tui.core.files import PRIVATE_FILE, write_atomically
-from synthorg_tui.tui.ports import SORT_ORDERS, SortOrder
+from synthorg_tui.memory.listing import SORT_ORDERS, SortOrder
 from synthorg_tui.tui.themes import DARK
 
 _GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL

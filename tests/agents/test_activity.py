@@ -11,10 +11,11 @@ from synthorg_tui.agents.models import AgentIdentity
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.host.agent import AgentConnection
+from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.tui import engine_adapter as desk_module
 from synthorg_tui.tui.activity.ports import Call, Heard
-from synthorg_tui.tui.engine_adapter import EngineDesk, EngineHost
-from synthorg_tui.tui.ports import Criteria, Draft
+from synthorg_tui.tui.engine_adapter import EngineAdapter, LocalEngineHost
+from synthorg_tui.tui.ports import Draft
 from tests.patience import PATIENCE
 
 CONFIG = "memory: {level: persistent, retrieval: {strategy: self_editing}}"
@@ -23,7 +24,7 @@ ADA = AgentIdentity("ada", project="/srv/tidepool", client="test 1")
 LESSON = "The staging database listens on port 6543."
 
 
-async def until(desk: EngineDesk, is_so: Callable[[], bool]) -> None:
+async def until(desk: EngineAdapter, is_so: Callable[[], bool]) -> None:
     """Wait for something that the desk tells of."""
     told = asyncio.Event()
     desk.activity.listen(lambda _: told.set())
@@ -36,12 +37,12 @@ async def until(desk: EngineDesk, is_so: Callable[[], bool]) -> None:
 @asynccontextmanager
 async def opened(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch, *, config_text: str = CONFIG
-) -> AsyncIterator[tuple[EngineDesk, list[Heard]]]:
+) -> AsyncIterator[tuple[EngineAdapter, list[Heard]]]:
     """The desk as the app has it, once agents can connect."""
     monkeypatch.setattr(desk_module, "WARM_UP_AFTER", 0.0)
     config = data_dir / "company.yaml"
     config.write_text(config_text, encoding="utf-8")
-    host = EngineHost(data_dir=data_dir / "data", config_path=config)
+    host = LocalEngineHost(data_dir=data_dir / "data", config_path=config)
     desk, heard = await host.open(), list[Heard]()
     desk.activity.listen(heard.append)
     try:
@@ -56,12 +57,12 @@ async def write(agent: AgentConnection) -> None:
     assert not reply.is_error, reply.content
 
 
-async def newest(desk: EngineDesk, name: str) -> Call:
+async def newest(desk: EngineAdapter, name: str) -> Call:
     return next(each for each in await desk.activity.calls(limit=50) if each.name == name)
 
 
-async def total(desk: EngineDesk) -> int:
-    return (await desk.page(Criteria(), sort="newest", offset=0, limit=1)).total
+async def total(desk: EngineAdapter) -> int:
+    return (await desk.page(BrowseFilter(), sort="newest", offset=0, limit=1)).total
 
 
 async def test_calls_are_told_as_they_happen_and_writes_are_taken_back(
@@ -170,7 +171,7 @@ async def test_the_record_is_searched_by_agent_and_text(
 
 
 async def test_until_agents_can_connect_nothing_is_restricted(tmp_path: Path) -> None:
-    host = EngineHost(data_dir=tmp_path)
+    host = LocalEngineHost(data_dir=tmp_path)
     desk = await host.open()
     try:
         assert not desk.activity.is_open

@@ -9,7 +9,7 @@ import pytest
 
 from synthorg_tui.cli import main
 from synthorg_tui.tui.digest.ports import Ask
-from synthorg_tui.tui.engine_adapter import EngineHost
+from synthorg_tui.tui.engine_adapter import LocalEngineHost
 from tests.cli.cli_kit import SAMPLE, Cli, documented, move_home, runner
 
 TASK = "push a branch that has no upstream"
@@ -31,7 +31,7 @@ def cli(store: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
 
 
 async def pane_answer(store: Path, ask: Ask) -> str:
-    host = EngineHost(data_dir=store)
+    host = LocalEngineHost(data_dir=store)
     desk = await host.open()
     try:
         return (await desk.digests.digest(ask)).text

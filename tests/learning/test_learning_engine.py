@@ -13,22 +13,22 @@ from synthorg_tui.approvals.person import Person
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.models import Author, Lesson
 from synthorg_tui.tui.approvals.ports import StaleReview
-from synthorg_tui.tui.engine_adapter import EngineDesk, EngineHost
+from synthorg_tui.tui.engine_adapter import EngineAdapter, LocalEngineHost
 from tests.curation.review_kit import item_of, lesson
 from tests.patience import PATIENCE
 
 
 @asynccontextmanager
-async def desk_on(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[EngineDesk]:
+async def desk_on(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[EngineAdapter]:
     monkeypatch.setenv("HOME", str(data_dir / "home"))
-    host = EngineHost(data_dir=data_dir)
+    host = LocalEngineHost(data_dir=data_dir)
     try:
         yield await host.open()
     finally:
         await host.close()
 
 
-async def propose(desk: EngineDesk, said: Lesson) -> str:
+async def propose(desk: EngineAdapter, said: Lesson) -> str:
     item = item_of(said)
     await desk._engine.approvals.add(item)
     return item.id

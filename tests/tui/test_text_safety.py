@@ -2,6 +2,7 @@
 
 import unicodedata
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,6 +12,11 @@ from textual.widgets import Input, TextArea
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.executions.models import SourceRef
+from synthorg_tui.executions.store import Excerpt
+from synthorg_tui.ingest.discovery import FoundTranscripts
+from synthorg_tui.ingest.service import ImportReport
+from synthorg_tui.memory.listing import BrowseFilter, Facets, ListedMemory
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.approvals.ports import (
     Flag,
@@ -32,20 +38,11 @@ from synthorg_tui.tui.memories.lines import (
     place_line,
     report_lines,
 )
-from synthorg_tui.tui.ports import (
-    Criteria,
-    Excerpt,
-    Facets,
-    FoundPlace,
-    ImportOutcome,
-    MemoryRow,
-    Revision,
-)
 from synthorg_tui.tui.skills.ports import Problem, Skill, Version
 from tests.tui.activity.activity_fakes import SEATS, FakeActivity, calls
 from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows
 from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
-from tests.tui.tui_fakes import NOW, FakeDesk, fake_app, rows
+from tests.tui.tui_fakes import NOW, FakeDesk, edit_of, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, type_text
 
 EVIL = (
@@ -63,7 +60,7 @@ def acts(character: str) -> bool:
     return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
-def evil_row(text: str = EVIL) -> MemoryRow:
+def evil_row(text: str = EVIL) -> ListedMemory:
     return replace(
         rows(1)[0],
         agent_id=text,
@@ -80,12 +77,12 @@ def evil_row(text: str = EVIL) -> MemoryRow:
 def evil_desk() -> FakeDesk:
     live = [replace(evil_row(), id=f"{EVIL}{at}", content=EVIL * 3) for at in range(5)]
     desk = FakeDesk(live)
-    desk.places = (FoundPlace(EVIL, f"/home/{EVIL}", 3, 3000),)
+    desk.places = (FoundTranscripts(EVIL, Path(f"/home/{EVIL}"), 3, 3000),)
     desk.skipped = ((f"/tmp/{EVIL}", EVIL),)
     desk.excerpt_lines = tuple((number, EVIL) for number in range(8, 20))
     desk.degraded = EVIL
     for row in live:
-        desk.revisions[row.id] = [Revision(NOW, EVIL, "edited", {EVIL: EVIL}, {EVIL: [EVIL]})]
+        desk.revisions[row.id] = [edit_of(row.id, EVIL, {EVIL: EVIL}, {EVIL: [EVIL]})]
     return desk
 
 
@@ -295,14 +292,15 @@ def test_view_models_give_safe_lines_of_exact_width(text: str, width: int) -> No
     row = evil_row(text)
     first = memory_line(row, width, now=NOW, marked=True)
     assert first.width <= width
-    place = place_line(FoundPlace(text, text, 1, 1), width, chosen=True)
+    place = place_line(FoundTranscripts(text, Path(text), 1, 1), width, chosen=True)
     assert place.width <= width
-    history = [Revision(NOW, text, "edited", {"content": text}, {"content": text * 2, text: text})]
+    history = [edit_of(row.id, text, {"content": text}, {"content": text * 2, text: text})]
     detail = detail_lines(row, history, now=NOW)
     facets = Facets(((text, 1),), ((MemoryCategory.SOCIAL, 1),))
-    groups = [each for _, each in facet_lines(facets, width, chosen=Criteria())]
-    report = report_lines(ImportOutcome(1, 1, 1, 0, 0, (), 0, 0, 0, ((text, text),), False))
-    excerpt = excerpt_lines(Excerpt(text, text, 1, 1, ((1, text), (2, text))))
+    groups = [each for _, each in facet_lines(facets, width, chosen=BrowseFilter())]
+    report = report_lines(ImportReport(files=1, memories_added=1, skipped=((text, text),)))
+    ref = SourceRef(execution_id="codex:1", first_line=1, last_line=1)
+    excerpt = excerpt_lines(Excerpt(ref, text, ((1, text), (2, text))))
     chips = chip_line(parse_query(text, now=NOW), width, search=False)
     errors = listing_error(DomainError(text, remedy=text))
     assert_safe([first, place, *detail, *groups, *report, *excerpt, chips, *errors])

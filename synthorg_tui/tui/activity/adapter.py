@@ -64,19 +64,17 @@ class EngineActivity:
 
     async def memories(self, call: Call) -> tuple[Kept, ...]:
         """The memories a call names, as they are now."""
-        from synthorg_tui.tui.memories.reader import memory_row
-
         desk, kept = self._engine.desk, list[Kept]()
         for memory_id in call.memory_ids:
             live = await desk.lookup(memory_id, limit=1)
             for entry in live or await desk.lookup(memory_id, deleted=True, limit=1):
-                kept.append(Kept(memory_row(entry), bool(live)))
+                kept.append(Kept(entry, bool(live)))
         return tuple(kept)
 
     async def undo(self, call: Call) -> str:
         """Take back what a call wrote, or bring it back."""
         from synthorg_tui.tui.base.formatting import memories
-        from synthorg_tui.tui.engine_adapter import ACTOR
+        from synthorg_tui.tui.ports import ACTOR
 
         # Only its own: whatever a reply says, no undo reaches another agent's memory.
         own = [each for each in await self.memories(call) if each.row.agent_id == call.agent_id]

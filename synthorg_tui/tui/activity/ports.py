@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.digest.ports import Answer
-from synthorg_tui.tui.ports import MemoryRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Seat:
 class Kept:
     """A memory that a call names; one that isn't live was deleted meanwhile."""
 
-    row: MemoryRow
+    row: ListedMemory
     is_live: bool
 
 

@@ -16,6 +16,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.activity import lines as drawn
 from synthorg_tui.tui.activity.lines import call_line, call_lines, can_undo, seat_line
@@ -29,7 +30,7 @@ from synthorg_tui.tui.digest.ports import Answer
 from synthorg_tui.tui.jobs import Throttle, copy, run_job, toast
 from synthorg_tui.tui.memories.lines import memory_line
 from synthorg_tui.tui.panes import ACTIVITY, Panes
-from synthorg_tui.tui.ports import MemoryDesk, MemoryRow
+from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
@@ -92,12 +93,12 @@ class CallList(LineList):
         return next((at for at, each in enumerate(self._rows) if each.number == number), None)
 
 
-class MemoryDialog(ModalScreen[MemoryRow | None]):
+class MemoryDialog(ModalScreen[ListedMemory | None]):
     """The memories, a line each; gives the chosen one."""
 
     BINDINGS = bindings("choose")
 
-    def __init__(self, rows: Sequence[MemoryRow], *, now: Callable[[], datetime]) -> None:
+    def __init__(self, rows: Sequence[ListedMemory], *, now: Callable[[], datetime]) -> None:
         super().__init__()
         self._rows = rows
         self._now = now
@@ -123,7 +124,7 @@ class MemoryDialog(ModalScreen[MemoryRow | None]):
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
         """The memory under the cursor."""
         value = event.list.value if isinstance(event.list, FixedList) else None
-        if isinstance(value, MemoryRow):
+        if isinstance(value, ListedMemory):
             self.dismiss(value)
 
     def action_close(self) -> None:
@@ -191,7 +192,7 @@ class ActivityView(Pane):
 
     # Loading
 
-    def attach(self, desk: MemoryDesk) -> None:
+    def attach(self, desk: MemoryPort) -> None:
         """The engine is open: read the log, and hear of what comes."""
         self.desk, self.port = desk, desk.activity
         self._error = None
@@ -387,7 +388,7 @@ class ActivityScreen(ActivityView):
         *,
         panes: Panes,
         now: Callable[[], datetime],
-        show_memory: Callable[[MemoryRow], None],
+        show_memory: Callable[[ListedMemory], None],
         show_skill: Callable[[str], None],
     ) -> None:
         super().__init__(panes=panes, now=now)
@@ -523,7 +524,7 @@ class ActivityScreen(ActivityView):
             return
         call, port = found
 
-        def chosen(row: MemoryRow | None) -> None:
+        def chosen(row: ListedMemory | None) -> None:
             if row is not None:
                 self._show_memory(row)
 

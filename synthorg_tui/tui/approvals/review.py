@@ -29,7 +29,7 @@ from synthorg_tui.tui.base.editor import EditorError, edit_text
 from synthorg_tui.tui.base.lines import Line, line, one_line
 from synthorg_tui.tui.jobs import copy, run_job, toast
 from synthorg_tui.tui.panes import APPROVALS, Panes, Recount
-from synthorg_tui.tui.ports import MemoryDesk
+from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 
@@ -45,7 +45,7 @@ class ReviewView(Screen[None]):
 
     def __init__(
         self,
-        desk: MemoryDesk,
+        desk: MemoryPort,
         item_ids: Sequence[str],
         *,
         panes: Panes,

@@ -32,7 +32,7 @@ from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.panes import APPROVALS, Panes, Recount
-from synthorg_tui.tui.ports import MemoryDesk
+from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
@@ -137,7 +137,7 @@ class ApprovalsView(Pane):
 
     # Loading
 
-    def attach(self, desk: MemoryDesk) -> None:
+    def attach(self, desk: MemoryPort) -> None:
         """The engine is open: read the queue."""
         self.desk, self.approvals = desk, desk.approvals
         self._error = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.tui.ports import Criteria, MemoryRow
+from synthorg_tui.memory.listing import BrowseFilter, ListedMemory
 
 OPERATORS = ("agent:", "cat:", "tag:", "since:")
 _TOKEN = re.compile(r'(-?)((?:[a-z]+:)?)(?:"([^"]*)"?|(\S+))|(-)')
@@ -28,7 +28,7 @@ class Chip:
 class Query:
     """A parsed filter. ``problems`` explain parts that were left out of the criteria."""
 
-    criteria: Criteria = field(default_factory=Criteria)
+    criteria: BrowseFilter = field(default_factory=BrowseFilter)
     chips: tuple[Chip, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -55,7 +55,7 @@ def parse_query(text: str, *, now: datetime, agents: Iterable[str] = ()) -> Quer
     return query
 
 
-def matches(what: Criteria, row: MemoryRow) -> bool:
+def matches(what: BrowseFilter, row: ListedMemory) -> bool:
     """Whether the criteria list the row; deletion is not looked at."""
     content = row.content.lower()
     return (
@@ -158,7 +158,7 @@ def read_since(value: str, now: datetime) -> datetime | None:
     return day if day.tzinfo else day.replace(tzinfo=now.tzinfo)
 
 
-def _extended(query: Query, what: Criteria, *chips: Chip) -> Query:
+def _extended(query: Query, what: BrowseFilter, *chips: Chip) -> Query:
     return replace(query, criteria=what, chips=(*query.chips, *chips))
 
 

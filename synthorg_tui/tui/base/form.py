@@ -12,11 +12,12 @@ from textual.widgets import Input, TextArea
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.text import has_hidden, safe_text
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.saving import Saving
 from synthorg_tui.tui.memories.lines import GLYPHS
-from synthorg_tui.tui.ports import Change, MemoryRow
+from synthorg_tui.tui.ports import Change
 from synthorg_tui.tui.widgets.line_view import LineBar
 
 _CATEGORIES = tuple(MemoryCategory)
@@ -31,7 +32,7 @@ class Written:
     content: str | None
     tags: tuple[str, ...]
 
-    def change(self, row: MemoryRow) -> Change:
+    def change(self, row: ListedMemory) -> Change:
         """What it changes of a memory."""
         category = self.category if self.category is not row.category else None
         return Change(self.content, category, self.tags if self.tags != row.tags else None)
@@ -91,7 +92,7 @@ class MemoryForm(ModalScreen[str | None]):
 
     def __init__(
         self,
-        row: MemoryRow | None,
+        row: ListedMemory | None,
         agents: Sequence[str],
         save: Callable[[Written], Awaitable[str]],
     ) -> None:

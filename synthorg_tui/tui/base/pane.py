@@ -21,7 +21,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import is_text
 from synthorg_tui.tui.base.lines import line
 from synthorg_tui.tui.panes import Panes
-from synthorg_tui.tui.ports import MemoryDesk
+from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar
 
@@ -45,7 +45,7 @@ class Pane(Screen[None]):
 
     def __init__(self, *, panes: Panes, now: Callable[[], datetime]) -> None:
         super().__init__()
-        self.desk: MemoryDesk | None = None
+        self.desk: MemoryPort | None = None
         self.panes = panes
         self.now = now
         self._error: DomainError | None = None
@@ -64,6 +64,10 @@ class Pane(Screen[None]):
     def reload(self) -> None:
         """Read everything again; the cursor stays where it can."""
         raise NotImplementedError
+
+    def renew(self) -> None:
+        """Read again what others may have changed; unless a pane knows better, everything."""
+        self.reload()
 
     @property
     def narrow(self) -> bool:
@@ -94,8 +98,8 @@ class Pane(Screen[None]):
         self.draw()
 
     def on_screen_resume(self) -> None:
-        """Things may have changed meanwhile."""
-        self.reload()
+        """Show what changed while another screen was in front."""
+        self.renew()
 
     def await_rows(self) -> None:
         """Say that something is being read, unless it is there before ``LOADING_AFTER``."""

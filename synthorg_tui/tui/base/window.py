@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from synthorg_tui.tui.ports import MemoryRow
+from synthorg_tui.memory.listing import ListedMemory
 
 WINDOW = 300
 """Most rows held at a time."""
@@ -50,11 +50,11 @@ class Latest:
 class RowWindow:
     """Rows from ``offset`` on, of ``total`` in the listing."""
 
-    rows: tuple[MemoryRow, ...] = ()
+    rows: tuple[ListedMemory, ...] = ()
     offset: int = 0
     total: int = 0
 
-    def get(self, index: int) -> MemoryRow | None:
+    def get(self, index: int) -> ListedMemory | None:
         """The row at a position of the listing, when it is loaded."""
         at = index - self.offset
         return self.rows[at] if 0 <= at < len(self.rows) else None
@@ -90,7 +90,7 @@ class RowWindow:
 class Marks:
     """Marked rows. Those the filter hides stay marked and are never acted on."""
 
-    rows: dict[str, MemoryRow] = field(default_factory=dict)
+    rows: dict[str, ListedMemory] = field(default_factory=dict)
 
     def __contains__(self, memory_id: object) -> bool:
         return memory_id in self.rows
@@ -98,14 +98,14 @@ class Marks:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def toggled(self, row: MemoryRow) -> Marks:
+    def toggled(self, row: ListedMemory) -> Marks:
         """With the row marked, or not when it was."""
         rows = dict(self.rows)
         if rows.pop(row.id, None) is None:
             rows[row.id] = row
         return replace(self, rows=rows)
 
-    def including(self, rows: Iterable[MemoryRow]) -> Marks:
+    def including(self, rows: Iterable[ListedMemory]) -> Marks:
         """With the rows marked too."""
         return replace(self, rows={**self.rows, **{row.id: row for row in rows}})
 
@@ -114,6 +114,6 @@ class Marks:
         gone = set(memory_ids)
         return replace(self, rows={key: row for key, row in self.rows.items() if key not in gone})
 
-    def in_view(self, shown: Callable[[MemoryRow], bool]) -> tuple[MemoryRow, ...]:
+    def in_view(self, shown: Callable[[ListedMemory], bool]) -> tuple[ListedMemory, ...]:
         """The marked rows that the present view lists."""
         return tuple(row for row in self.rows.values() if shown(row))

@@ -118,10 +118,8 @@ def answer_of(explained: "Explanation", *, tokens: int, tools: tuple[str, ...] =
 
 
 def _weighed(candidate: "Candidate") -> Weighed:
-    from synthorg_tui.tui.memories.reader import memory_row
-
     return Weighed(
-        row=memory_row(candidate.entry),
+        row=candidate.entry,
         verdict=candidate.verdict.value,
         is_in=candidate.verdict.is_in,
         reason=candidate.reason,

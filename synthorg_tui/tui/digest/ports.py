@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from synthorg_tui.tui.ports import MemoryRow
+from synthorg_tui.memory.listing import ListedMemory
 
 Value: TypeAlias = str | int | float | bool
 Settings: TypeAlias = tuple[tuple[str, Value], ...]
@@ -35,7 +35,7 @@ class Weighed:
     ``tokens`` includes the fence; ``rank`` counts from 1, 0 when it wasn't ranked.
     """
 
-    row: MemoryRow
+    row: ListedMemory
     verdict: str
     is_in: bool
     reason: str

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings, is_text
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, beside, line, one_line
@@ -20,7 +21,7 @@ from synthorg_tui.tui.digest.state import read_budget
 from synthorg_tui.tui.digest.view import DigestView
 from synthorg_tui.tui.jobs import copy, toast
 from synthorg_tui.tui.panes import Panes
-from synthorg_tui.tui.ports import Change, MemoryRow
+from synthorg_tui.tui.ports import Change
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.rows import FixedList
 
@@ -35,7 +36,7 @@ class DigestScreen(DigestView):
         self,
         *,
         panes: Panes,
-        show_memory: Callable[[MemoryRow], None],
+        show_memory: Callable[[ListedMemory], None],
     ) -> None:
         super().__init__(panes=panes)
         self._show_memory = show_memory

@@ -21,7 +21,7 @@ from synthorg_tui.tui.digest.state import Before, Digest, Pacing
 from synthorg_tui.tui.digest.widgets import CandidateList, KnobList, TaskInput
 from synthorg_tui.tui.jobs import run_job
 from synthorg_tui.tui.panes import Panes
-from synthorg_tui.tui.ports import MemoryDesk
+from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
@@ -40,7 +40,7 @@ class DigestView(Screen[None]):
 
     def __init__(self, *, panes: Panes) -> None:
         super().__init__()
-        self.desk: MemoryDesk | None = None
+        self.desk: MemoryPort | None = None
         self.digests: DigestDesk | None = None
         self.digest = Digest()
         self.agents: tuple[tuple[str, int], ...] | None = None
@@ -108,7 +108,7 @@ class DigestView(Screen[None]):
 
     # Asking
 
-    def attach(self, desk: MemoryDesk) -> None:
+    def attach(self, desk: MemoryPort) -> None:
         """The engine is open: read agents and options, then ask."""
         self.desk, self.digests = desk, desk.digests
         self._error = None

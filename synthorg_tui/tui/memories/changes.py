@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.base.formatting import memories
-from synthorg_tui.tui.ports import Change, Draft, MemoryDesk, MemoryRow
+from synthorg_tui.tui.ports import Change, Draft, MemoryPort
 
 Act: TypeAlias = Callable[[], Awaitable[str]]
 """Changes the store and says in a line what it did."""
@@ -29,7 +30,7 @@ class Changes:
         """What takes the newest change back; it is then no longer remembered."""
         return self._undo.pop() if self._undo else None
 
-    async def add(self, desk: MemoryDesk, draft: Draft) -> str:
+    async def add(self, desk: MemoryPort, draft: Draft) -> str:
         """Store a new memory."""
         memory_id = await desk.add(draft)
 
@@ -40,7 +41,7 @@ class Changes:
         self._undo.append(take_back)
         return "Added · u takes it back"
 
-    async def edit(self, desk: MemoryDesk, row: MemoryRow, change: Change) -> str:
+    async def edit(self, desk: MemoryPort, row: ListedMemory, change: Change) -> str:
         """Change a memory; a change of nothing is none, and says nothing."""
         if change == Change():
             return ""
@@ -58,15 +59,15 @@ class Changes:
         self._undo.append(take_back)
         return "Saved · u takes it back"
 
-    def text_of(self, row: MemoryRow) -> str:
+    def text_of(self, row: ListedMemory) -> str:
         """The content to edit, or the text that couldn't be stored the last time."""
         return self._unsaved.get(row.id, row.content)
 
-    def forget_text(self, row: MemoryRow) -> None:
+    def forget_text(self, row: ListedMemory) -> None:
         """Edit the stored content the next time."""
         self._unsaved.pop(row.id, None)
 
-    async def edit_content(self, desk: MemoryDesk, row: MemoryRow, text: str) -> str:
+    async def edit_content(self, desk: MemoryPort, row: ListedMemory, text: str) -> str:
         """Change the content; a text that can't be stored is remembered for ``text_of``."""
         self._unsaved[row.id] = text
         content = text if text != row.content else None
@@ -74,7 +75,7 @@ class Changes:
         self.forget_text(row)
         return message
 
-    async def delete(self, desk: MemoryDesk, memory_ids: Sequence[str]) -> str:
+    async def delete(self, desk: MemoryPort, memory_ids: Sequence[str]) -> str:
         """Delete memories."""
 
         async def restore() -> str:
@@ -86,7 +87,7 @@ class Changes:
         return f"Deleted {memories(count)} · u brings back"
 
 
-def write_file(name: str, rows: Sequence[MemoryRow]) -> str:
+def write_file(name: str, rows: Sequence[ListedMemory]) -> str:
     """Write memories to a new file in the format its name asks for; says what it did."""
     path = Path(name).expanduser()
     try:
@@ -99,17 +100,17 @@ def write_file(name: str, rows: Sequence[MemoryRow]) -> str:
     return f"Wrote {memories(len(rows))} to {path}"
 
 
-def as_json(rows: Sequence[MemoryRow]) -> str:
+def as_json(rows: Sequence[ListedMemory]) -> str:
     """A JSON array; times as ISO 8601."""
     return json.dumps([_record(row) for row in rows], ensure_ascii=False, indent=2) + "\n"
 
 
-def as_markdown(rows: Sequence[MemoryRow]) -> str:
+def as_markdown(rows: Sequence[ListedMemory]) -> str:
     """One section a memory; the content in a fence longer than any it holds."""
     return "# Memories\n\n" + "\n".join(_section(row) for row in rows)
 
 
-def render(rows: Sequence[MemoryRow], file_name: str) -> str:
+def render(rows: Sequence[ListedMemory], file_name: str) -> str:
     """The rows in the format the file name asks for; ``.md`` is Markdown, the rest JSON."""
     return as_markdown(rows) if file_name.lower().endswith((".md", ".markdown")) else as_json(rows)
 
@@ -119,7 +120,7 @@ def default_name(now: datetime) -> str:
     return f"memories-{now.strftime('%Y%m%d-%H%M%S')}.json"
 
 
-def _record(row: MemoryRow) -> dict[str, object]:
+def _record(row: ListedMemory) -> dict[str, object]:
     return {
         "id": row.id,
         "agent_id": row.agent_id,
@@ -135,7 +136,7 @@ def _record(row: MemoryRow) -> dict[str, object]:
     }
 
 
-def _section(row: MemoryRow) -> str:
+def _section(row: ListedMemory) -> str:
     longest = max((len(run) for run in re.findall(r"`{3,}", row.content)), default=2)
     fence = "`" * (longest + 1)
     facts = [f"- agent: {_flat(row.agent_id)}", f"- created: {row.created_at.isoformat()}"]

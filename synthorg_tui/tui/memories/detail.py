@@ -6,11 +6,15 @@ A transcript's record read out: what was said and done, without the bookkeeping 
 import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
+from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
 from synthorg_tui.tui.base.formatting import ago, moment
 from synthorg_tui.tui.base.lines import Line, line, one_line, text_lines
 from synthorg_tui.tui.memories.lines import bar, category_mark
-from synthorg_tui.tui.ports import Excerpt, MemoryRow, Revision
+
+if TYPE_CHECKING:  # they need pydantic, which the first rows don't wait for
+    from synthorg_tui.executions.store import Excerpt
 
 _LABEL = 11
 _KIND_MARKS = {"added": "+", "edited": "~", "deleted": "×", "restored": "↺", "purged": "∅"}
@@ -18,7 +22,7 @@ _MAX_CONTENT_LINES = 2000
 
 
 def detail_lines(
-    row: MemoryRow, history: Sequence[Revision] | None, *, now: datetime
+    row: ListedMemory, history: Sequence[MemoryRevision] | None, *, now: datetime
 ) -> list[Line]:
     """The detail pane, top to bottom; ``history`` is ``None`` while it is on its way."""
     glyph, role = category_mark(row.category)
@@ -39,7 +43,7 @@ def _rule(title: str) -> Line:
     return Line([(title + " ", "title")], fill="track")
 
 
-def _facts(row: MemoryRow, now: datetime) -> list[Line]:
+def _facts(row: ListedMemory, now: datetime) -> list[Line]:
     made = [_fact("created", moment(row.created_at, now))]
     if row.updated_at is not None and row.updated_at != row.created_at:
         made.append(_fact("updated", moment(row.updated_at, now)))
@@ -68,7 +72,7 @@ def _fact(label: str, value: str, role: str = "text") -> Line:
     return fact
 
 
-def _scores(row: MemoryRow) -> list[Line]:
+def _scores(row: ListedMemory) -> list[Line]:
     made = []
     for label, score, role in (
         ("fused", row.fused, "accent"),
@@ -85,7 +89,7 @@ def _scores(row: MemoryRow) -> list[Line]:
     return made
 
 
-def _history(history: Sequence[Revision] | None, now: datetime) -> list[Line]:
+def _history(history: Sequence[MemoryRevision] | None, now: datetime) -> list[Line]:
     if history is None:
         return [line(("…", "faint"))]
     made: list[Line] = []
@@ -98,7 +102,7 @@ def _history(history: Sequence[Revision] | None, now: datetime) -> list[Line]:
     return made or [line(("no changes recorded", "faint"))]
 
 
-def change_lines(revision: Revision) -> list[Line]:
+def change_lines(revision: MemoryRevision) -> list[Line]:
     """What an edit changed, field by field; a text as removed and added lines."""
     made: list[Line] = []
     for name in sorted({*revision.before, *revision.after}):
@@ -135,7 +139,7 @@ def _shown(value: object) -> str:
     return one_line(str(value)) if value not in (None, "") else "none"
 
 
-def excerpt_lines(excerpt: Excerpt, *, raw: bool = True) -> list[Line]:
+def excerpt_lines(excerpt: "Excerpt", *, raw: bool = True) -> list[Line]:
     """Transcript lines with their numbers; those referred to carry a bar at the left.
 
     They are as in the file, or else read out where they are records.
@@ -143,7 +147,7 @@ def excerpt_lines(excerpt: Excerpt, *, raw: bool = True) -> list[Line]:
     width = len(str(excerpt.lines[-1][0])) if excerpt.lines else 1
     made: list[Line] = []
     for number, text in excerpt.lines:
-        named = excerpt.first_line <= number <= excerpt.last_line
+        named = excerpt.ref.first_line <= number <= excerpt.ref.last_line
         told = text if raw else "\n".join(read_out(text) or [text])
         for at, part in enumerate(text_lines(told, "text" if named else "faint")):
             label = str(number).rjust(width) if at == 0 else " " * width

@@ -6,22 +6,20 @@ One memory in full is in ``detail``. Lines know no widget; what enters them is m
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.ingest.discovery import FoundTranscripts
+from synthorg_tui.memory.listing import BrowseFilter, Facets, ListedMemory
 from synthorg_tui.tui.base.filters import Chip, Query
 from synthorg_tui.tui.base.formatting import ago, counted, duration, memories, size
 from synthorg_tui.tui.base.lines import Line, beside, error_lines, keys_line, line, one_line
 from synthorg_tui.tui.memories.state import Listing
-from synthorg_tui.tui.ports import (
-    Criteria,
-    Facets,
-    FoundPlace,
-    ImportOutcome,
-    ImportStep,
-    MemoryRow,
-)
+
+if TYPE_CHECKING:  # they need pydantic, which the first rows don't wait for
+    from synthorg_tui.ingest.service import ImportProgress, ImportReport
 
 GLYPHS = {
     MemoryCategory.WORKING: "◌",
@@ -50,7 +48,7 @@ def bar(share: float, width: int, role: str = "accent") -> Line:
     return line(("━" * full + "╸" * half, role), ("─" * (width - full - half), "track"))
 
 
-def memory_line(row: MemoryRow, width: int, *, now: datetime, marked: bool) -> Line:
+def memory_line(row: ListedMemory, width: int, *, now: datetime, marked: bool) -> Line:
     """One row: mark, category glyph, first line of the content and what follows, agent, age.
 
     Rows that look the same share a line, which is not to be changed.
@@ -74,7 +72,7 @@ def _memory_line(
     return beside(left, right.add(age.rjust(5), "faint"), width)
 
 
-def score_line(row: MemoryRow, width: int, *, best_sparse: float) -> Line:
+def score_line(row: ListedMemory, width: int, *, best_sparse: float) -> Line:
     """The row's scores as bars; the keyword score is drawn against the best of the result."""
     size, gap = (8, "   ") if width >= 76 else (4, "  ") if width >= 58 else (3, " ")
     made = line(("    ", "text"))
@@ -100,7 +98,7 @@ def waiting_line(width: int) -> Line:
 
 
 def facet_lines(
-    facets: Facets, width: int, *, chosen: Criteria
+    facets: Facets, width: int, *, chosen: BrowseFilter
 ) -> list[tuple[tuple[str, str] | None, Line]]:
     """The left pane: lines with the operator and value they toggle, ``None`` for a heading."""
     made: list[tuple[tuple[str, str] | None, Line]] = []
@@ -191,16 +189,16 @@ def listing_error(error: DomainError) -> list[Line]:
 _MAX_SKIPPED = 200
 
 
-def place_line(place: FoundPlace, width: int, *, chosen: bool) -> Line:
+def place_line(place: FoundTranscripts, width: int, *, chosen: bool) -> Line:
     """One found place with how much is there."""
     box = ("■ ", "accent") if chosen else ("□ ", "muted")
-    left = line(("  ", "text"), box, (place.reader, "strong"), ("  ", "text"))
-    left.add(one_line(short_path(place.root)), "muted")
+    left = line(("  ", "text"), box, (place.reader.replace("_", "-"), "strong"), ("  ", "text"))
+    left.add(one_line(short_path(str(place.root))), "muted")
     right = line((f"{counted(place.files, 'file')}  {size(place.bytes).rjust(8)} ", "text"))
     return beside(left, right, width)
 
 
-def progress_lines(step: ImportStep, width: int) -> list[Line]:
+def progress_lines(step: "ImportProgress", width: int) -> list[Line]:
     """Bar, counts, rate and estimate of a running import."""
     share = step.bytes_done / step.bytes_total if step.bytes_total else 0.0
     size_bar = max(width - 8, 8)
@@ -217,7 +215,7 @@ def progress_lines(step: ImportStep, width: int) -> list[Line]:
     ]
 
 
-def report_lines(report: ImportOutcome) -> list[Line]:
+def report_lines(report: "ImportReport") -> list[Line]:
     """What an import did, and every file it left out with the reason."""
     state = (
         ("Stopped. What was imported is kept.", "warn") if report.cancelled else ("Done.", "good")
@@ -230,15 +228,19 @@ def report_lines(report: ImportOutcome) -> list[Line]:
         ("files read", report.files),
         ("sessions", report.executions),
         ("recoveries", report.recoveries),
-        ("lessons proposed", report.lessons),
+        ("lessons proposed", report.lessons_proposed),
         ("secrets redacted", report.redactions),
         ("malformed lines", report.malformed_lines),
     ):
         role = "warn" if label == "malformed lines" and value else "text" if value else "faint"
         made.append(line((f"{value:>9,}  ", role), (label, "muted")))
-    if report.lessons:
+    if report.lessons_proposed:
         made += [Line(), line(("4", "accent"), (" reviews what was learnt", "muted"))]
-    calls = [f"{count:,} {name.replace('_', ' ')}" for name, count in report.calls if count]
+    calls = [
+        f"{count:,} {outcome.value.replace('_', ' ')}"
+        for outcome, count in report.calls.items()
+        if count
+    ]
     if calls:
         made += [Line(), line(("Tool calls  ", "title"), (", ".join(calls), "text"))]
     made += [Line(), *_skipped(report.skipped)]

@@ -17,6 +17,7 @@ from textual.app import ComposeResult
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.editor import EditorError, edit_text
 from synthorg_tui.tui.base.filters import toggle_operator
@@ -30,7 +31,7 @@ from synthorg_tui.tui.memories.changes import Act, Changes, default_name, write_
 from synthorg_tui.tui.memories.state import Listing, page_around
 from synthorg_tui.tui.memories.view import MemoriesBody
 from synthorg_tui.tui.panes import Panes, Recount
-from synthorg_tui.tui.ports import Draft, MemoryDesk, MemoryRow, MemoryShelf
+from synthorg_tui.tui.ports import Draft, MemoryPort, MemoryReader
 from synthorg_tui.tui.state import MAX_SPLIT, MIN_SPLIT, UiState
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
@@ -61,7 +62,7 @@ class MemoriesScreen(Pane):
     def __init__(self, *, state: UiState, now: Callable[[], datetime], panes: Panes) -> None:
         super().__init__(panes=panes, now=now)
         self.state = state
-        self.reader: MemoryShelf | None = None
+        self.reader: MemoryReader | None = None
         self.listing = Listing(now)
         self.listing.sort = state.sort
         self.listing.filter_text = state.filter
@@ -97,13 +98,13 @@ class MemoriesScreen(Pane):
 
     # Loading
 
-    async def browse(self, reader: MemoryShelf) -> None:
+    async def browse(self, reader: MemoryReader) -> None:
         """List the store, which can be read. Searching and changes wait for ``attach``."""
         self.reader = reader
         self._error = self._waits_for = None
         await self._load(self.listing.ask(), 0, True)
 
-    def attach(self, desk: MemoryDesk) -> None:
+    def attach(self, desk: MemoryPort) -> None:
         """The engine is open: what is listed already stays."""
         self.desk = self.reader = desk
         self._waits_for = None
@@ -211,7 +212,7 @@ class MemoriesScreen(Pane):
         else:
             run_job(self, partial(self._withdraw, reader, welcome), group="new")
 
-    async def _read_again(self, reader: MemoryShelf, generation: int) -> None:
+    async def _read_again(self, reader: MemoryReader, generation: int) -> None:
         listing, page = self.listing, None
         facets = await reader.facets()
         if not listing.searching:
@@ -397,13 +398,13 @@ class MemoriesScreen(Pane):
 
     # Changes
 
-    def _ready(self) -> MemoryDesk | None:
+    def _ready(self) -> MemoryPort | None:
         if self.desk is None:
             why = "The store is not open" if self.reader is None else "Not loaded yet: try again"
             toast(self, why, severity="warning")
         return self.desk
 
-    def _chosen(self) -> tuple[MemoryDesk, MemoryRow] | None:
+    def _chosen(self) -> tuple[MemoryPort, ListedMemory] | None:
         """The memory under the cursor and what to change it with, once both are there."""
         row, desk = self.rows.row, self._ready()
         return (desk, row) if row is not None and desk is not None else None
@@ -536,7 +537,7 @@ class MemoriesScreen(Pane):
 
     # Elsewhere
 
-    def show_memory(self, row: MemoryRow) -> None:
+    def show_memory(self, row: ListedMemory) -> None:
         """Put the cursor on a memory, whatever was filtered or searched for."""
         desk, listing = self.desk, self.listing
         if desk is None:
@@ -602,7 +603,7 @@ class MemoriesScreen(Pane):
         self._welcome = WelcomeScreen(self.desk)
         self.app.push_screen(self._welcome, chosen)
 
-    async def _withdraw(self, reader: MemoryShelf, welcome: "WelcomeScreen") -> None:
+    async def _withdraw(self, reader: MemoryReader, welcome: "WelcomeScreen") -> None:
         """Ways to begin are of no use once something is there: agents and commands write, too."""
         if (await reader.facets()).total:
             welcome.dismiss("empty")

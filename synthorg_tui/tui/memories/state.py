@@ -7,19 +7,18 @@ tested without a screen: no Textual, and no line of styled text.
 from collections.abc import Callable
 from datetime import datetime
 
-from synthorg_tui.tui.base.filters import Query, matches, parse_query
-from synthorg_tui.tui.base.window import WINDOW, Latest, Marks, RowWindow
-from synthorg_tui.tui.ports import (
+from synthorg_tui.memory.listing import (
     SORT_ORDERS,
-    Criteria,
+    BrowseFilter,
     Facets,
-    Hits,
-    MemoryDesk,
-    MemoryRow,
-    MemoryShelf,
-    Page,
+    FoundMemories,
+    ListedMemory,
+    MemoryPage,
     SortOrder,
 )
+from synthorg_tui.tui.base.filters import Query, matches, parse_query
+from synthorg_tui.tui.base.window import WINDOW, Latest, Marks, RowWindow
+from synthorg_tui.tui.ports import MemoryPort, MemoryReader
 
 HITS = 100
 """Most results of a search."""
@@ -61,7 +60,7 @@ class Listing(Latest):
         self.window = RowWindow()
 
     async def read(
-        self, generation: int, reader: MemoryShelf, desk: MemoryDesk | None, *, offset: int
+        self, generation: int, reader: MemoryReader, desk: MemoryPort | None, *, offset: int
     ) -> bool:
         """Read what is listed; ``False`` when a newer question was asked meanwhile.
 
@@ -73,32 +72,32 @@ class Listing(Latest):
         found = await desk.search(query.text, query.criteria, limit=HITS)
         return self.take_hits(generation, found)
 
-    async def page(self, reader: MemoryShelf, offset: int, limit: int = WINDOW) -> Page:
+    async def page(self, reader: MemoryReader, offset: int, limit: int = WINDOW) -> MemoryPage:
         """Part of what the filter lists, in the order chosen."""
         return await reader.page(self.query.criteria, sort=self.sort, offset=offset, limit=limit)
 
     async def rows(
-        self, reader: MemoryShelf | None, first: int = 0, count: int | None = None
-    ) -> list[MemoryRow]:
+        self, reader: MemoryReader | None, first: int = 0, count: int | None = None
+    ) -> list[ListedMemory]:
         """Rows of the present view by position, loaded or not; all of them without a count."""
         count = self.window.total if count is None else count
         if self.searching or reader is None:
             return list(self.window.rows[first : first + count])
-        rows: list[MemoryRow] = []
+        rows: list[ListedMemory] = []
         while len(rows) < count:
             page = await self.page(reader, first + len(rows), min(WINDOW, count - len(rows)))
-            if not page.rows:
+            if not page.entries:
                 break
-            rows.extend(page.rows)
+            rows.extend(page.entries)
         return rows
 
-    def take_page(self, generation: int, page: Page) -> bool:
+    def take_page(self, generation: int, page: MemoryPage) -> bool:
         """Take a page; ``False`` when a newer question was asked meanwhile."""
-        return self._take(generation, RowWindow(page.rows, page.offset, page.total))
+        return self._take(generation, RowWindow(page.entries, page.offset, page.total))
 
-    def take_hits(self, generation: int, hits: Hits) -> bool:
+    def take_hits(self, generation: int, hits: FoundMemories) -> bool:
         """Take search results; ``False`` when a newer question was asked meanwhile."""
-        return self._take(generation, RowWindow(hits.rows, 0, len(hits.rows)), hits.degraded)
+        return self._take(generation, RowWindow(hits.hits, 0, len(hits.hits)), hits.degraded)
 
     def _take(self, generation: int, window: RowWindow, degraded: str = "") -> bool:
         if not self.answer(generation):
@@ -111,18 +110,18 @@ class Listing(Latest):
         self.sort = SORT_ORDERS[(SORT_ORDERS.index(self.sort) + 1) % len(SORT_ORDERS)]
         return self.sort
 
-    def shows(self, row: MemoryRow) -> bool:
+    def shows(self, row: ListedMemory) -> bool:
         """Whether the present view lists the memory."""
         if self.searching:
             return self.window.index_of(row.id) is not None
         return matches(self.query.criteria, row)
 
     @property
-    def marked(self) -> tuple[MemoryRow, ...]:
+    def marked(self) -> tuple[ListedMemory, ...]:
         """The marked memories that the present view lists."""
         return self.marks.in_view(self.shows)
 
-    def targets(self, under_cursor: MemoryRow | None) -> tuple[MemoryRow, ...]:
+    def targets(self, under_cursor: ListedMemory | None) -> tuple[ListedMemory, ...]:
         """What an action touches: the marked rows in view, or else the one under the cursor."""
         return self.marked or ((under_cursor,) if under_cursor is not None else ())
 
@@ -142,12 +141,12 @@ class Listing(Latest):
         return f"✓ {len(self.marks):,} marked" + (f", {hidden:,} hidden" if hidden else "")
 
 
-async def page_around(reader: MemoryShelf, row: MemoryRow) -> Page | None:
+async def page_around(reader: MemoryReader, row: ListedMemory) -> MemoryPage | None:
     """The page of all memories, newest first, that holds this one; ``None`` when it is deleted.
 
     As many memories are at least as new as it, so that is about where it stands.
     """
-    newer = await reader.page(Criteria(since=row.created_at), sort="newest", offset=0, limit=1)
+    newer = await reader.page(BrowseFilter(since=row.created_at), sort="newest", offset=0, limit=1)
     offset = max(newer.total - WINDOW // 2, 0)
-    page = await reader.page(Criteria(), sort="newest", offset=offset, limit=WINDOW)
-    return page if any(listed.id == row.id for listed in page.rows) else None
+    page = await reader.page(BrowseFilter(), sort="newest", offset=offset, limit=WINDOW)
+    return page if any(listed.id == row.id for listed in page.entries) else None

@@ -13,13 +13,14 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import run_job
 from synthorg_tui.tui.memories.detail import detail_lines
 from synthorg_tui.tui.memories.lines import chip_line, facet_lines
 from synthorg_tui.tui.memories.state import Listing
-from synthorg_tui.tui.ports import MemoryRow, MemoryShelf, Revision
+from synthorg_tui.tui.ports import MemoryReader
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 from synthorg_tui.tui.widgets.rows import FixedList, MemoryList
 
@@ -31,11 +32,11 @@ class MemoryDetail(LineView):
         super().__init__(id=id)
         self.border_title = "Detail"
         self._now = now
-        self._row: MemoryRow | None = None
-        self._history: tuple[str, tuple[Revision, ...]] | None = None
+        self._row: ListedMemory | None = None
+        self._history: tuple[str, tuple[MemoryRevision, ...]] | None = None
         self._timer: Timer | None = None
 
-    def show_memory(self, row: MemoryRow | None, reader: MemoryShelf | None) -> None:
+    def show_memory(self, row: ListedMemory | None, reader: MemoryReader | None) -> None:
         """Show a memory, or nothing; ``reader`` is asked for the history."""
         self._row = row
         if self._timer is not None:
@@ -52,7 +53,7 @@ class MemoryDetail(LineView):
         """A memory changed: its history is read again."""
         self._history = None
 
-    def _read(self, memory_id: str, reader: MemoryShelf) -> None:
+    def _read(self, memory_id: str, reader: MemoryReader) -> None:
         async def read() -> None:
             try:
                 history = await reader.history(memory_id)
@@ -64,7 +65,7 @@ class MemoryDetail(LineView):
 
         run_job(self, read, group="history")
 
-    def _draw(self, history: tuple[Revision, ...] | None) -> None:
+    def _draw(self, history: tuple[MemoryRevision, ...] | None) -> None:
         lines = detail_lines(self._row, history, now=self._now()) if self._row else []
         self.show(lines, top=history is None)
 

@@ -10,7 +10,7 @@ from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.formatting import counted, size
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.jobs import run_job
-from synthorg_tui.tui.ports import MemoryDesk
+from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar
@@ -25,7 +25,7 @@ class WelcomeScreen(Screen[Beginning]):
     BINDINGS = bindings("welcome")
     HELP_CONTEXTS = ("welcome", "list", "app")
 
-    def __init__(self, desk: MemoryDesk) -> None:
+    def __init__(self, desk: MemoryPort) -> None:
         super().__init__()
         self._desk = desk
         self._found = "looking …"

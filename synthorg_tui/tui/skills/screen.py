@@ -21,7 +21,7 @@ from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.panes import Panes, Recount
-from synthorg_tui.tui.ports import MemoryDesk
+from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.skills import lines as drawn
 from synthorg_tui.tui.skills.lines import skill_line
 from synthorg_tui.tui.skills.ports import Skill, SkillRow, SkillsDesk
@@ -89,7 +89,7 @@ class SkillsView(Pane):
 
     # Loading
 
-    def attach(self, desk: MemoryDesk) -> None:
+    def attach(self, desk: MemoryPort) -> None:
         """The engine is open: read the roots."""
         self.desk, self.port = desk, desk.skills
         self._error = None

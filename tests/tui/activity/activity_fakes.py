@@ -8,10 +8,10 @@ from datetime import timedelta
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.activity import screen as activity_view
 from synthorg_tui.tui.activity.ports import Call, Heard, Kept, Seat
 from synthorg_tui.tui.digest.ports import Answer, Weighed
-from synthorg_tui.tui.ports import MemoryRow
 from synthorg_tui.tui.widgets import bars
 from tests.tui.approvals.approvals_fakes import NOW
 
@@ -193,7 +193,7 @@ class FakeActivity:
             listener(heard)
 
 
-def _row(memory_id: str, agent_id: str) -> MemoryRow:
+def _row(memory_id: str, agent_id: str) -> ListedMemory:
     said = "Pushing a branch with no upstream fails; `git push -u origin HEAD` sets it."
     at = NOW - timedelta(hours=2)
-    return MemoryRow(memory_id, agent_id, MemoryCategory.PROCEDURAL, said, at)
+    return ListedMemory(memory_id, agent_id, MemoryCategory.PROCEDURAL, said, at)

@@ -8,11 +8,11 @@ import pytest
 from textual.pilot import Pilot
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.activity.ports import Heard
 from synthorg_tui.tui.activity.screen import ActivityScreen, MemoryDialog
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.memories.screen import MemoriesScreen
-from synthorg_tui.tui.ports import MemoryRow
 from synthorg_tui.tui.skills.screen import SkillsScreen
 from tests.tui.activity.activity_fakes import DIGEST, SEATS, FakeActivity, call_of, calls
 from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
@@ -28,7 +28,7 @@ def desk_with(count: int = 12) -> FakeDesk:
     return desk
 
 
-def fresh(at: int) -> MemoryRow:
+def fresh(at: int) -> ListedMemory:
     """A memory that an agent has just written."""
     row = replace(rows(1)[0], id=f"new-{at}", content=f"Fresh lesson {at}")
     return replace(row, created_at=NOW - timedelta(seconds=at))

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.activity.lines import call_detail, call_line, call_lines, can_undo, seat_line
 from synthorg_tui.tui.activity.ports import Call, Kept, Seat
 from synthorg_tui.tui.activity.state import LIMIT, Activity, passes, subject
 from synthorg_tui.tui.base.lines import plain
-from synthorg_tui.tui.ports import MemoryRow
 from tests.tui.activity.activity_fakes import SEATS, call_of, calls
 from tests.tui.approvals.approvals_fakes import NOW
 
@@ -122,7 +122,7 @@ def test_a_call_is_summed_up_in_the_agents_words(arguments: str, said: str) -> N
 
 
 def kept(agent_id: str, *, is_live: bool) -> Kept:
-    row = MemoryRow("mem-1", agent_id, MemoryCategory.SEMANTIC, "x", NOW)
+    row = ListedMemory("mem-1", agent_id, MemoryCategory.SEMANTIC, "x", NOW)
     return Kept(row, is_live)
 
 

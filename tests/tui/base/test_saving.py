@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.dialogs import HelpScreen, PromptDialog
 from synthorg_tui.tui.base.form import CategoryPicker, MemoryForm
@@ -16,7 +17,7 @@ from synthorg_tui.tui.digest.ports import Ask, SavedScenario
 from synthorg_tui.tui.digest.screen import DigestScreen
 from synthorg_tui.tui.memories import screen as memories
 from synthorg_tui.tui.memories.screen import MemoriesScreen
-from synthorg_tui.tui.ports import Change, Draft, MemoryRow
+from synthorg_tui.tui.ports import Change, Draft
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text
 
@@ -44,7 +45,7 @@ class RefusingDesk(FakeDesk):
         await self._answer()
         return await super().add(draft)
 
-    async def edit(self, memory_id: str, change: Change) -> MemoryRow:
+    async def edit(self, memory_id: str, change: Change) -> ListedMemory:
         await self._answer()
         return await super().edit(memory_id, change)
 

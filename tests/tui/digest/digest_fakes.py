@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.digest import view as digest_view
 from synthorg_tui.tui.digest.ports import Answer, Ask, SavedScenario, ScenarioRun, Settings, Weighed
-from synthorg_tui.tui.ports import MemoryRow
 
 digest_view.LOADING_AFTER = 0.001
 # Every answer is quick, however slow the machine is: see the tests of pacing.
@@ -37,7 +37,7 @@ def _words(text: str) -> set[str]:
 class FakeDigests:
     """Scores by common words and packs greedily; ``gate`` holds the answer to a query back."""
 
-    def __init__(self, live: Callable[[], Iterable[MemoryRow]]) -> None:
+    def __init__(self, live: Callable[[], Iterable[ListedMemory]]) -> None:
         self._live = live
         self.asked: list[Ask] = []
         self.gate: dict[str, asyncio.Event] = {}

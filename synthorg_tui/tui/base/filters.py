@@ -1,14 +1,18 @@
-"""The filter language: words, ``-words`` and operators, read into criteria and chips."""
+"""The filter language: words, ``-words`` and operators, read into criteria and chips.
+
+One grammar; a pane brings the table of its operators. What a filter is applied to, the store or
+rows at hand, isn't known here.
+"""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.listing import BrowseFilter, ListedMemory
 
-OPERATORS = ("agent:", "cat:", "tag:", "since:")
 _TOKEN = re.compile(r'(-?)((?:[a-z]+:)?)(?:"([^"]*)"?|(\S+))|(-)')
 _AGE = re.compile(r"(\d{1,5})([hdwmy])")
 _UNITS = {"h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 24 * 365}
@@ -38,20 +42,45 @@ class Query:
         return " ".join(self.criteria.words)
 
 
+Operator: TypeAlias = Callable[[Query, str], Query]
+"""Puts the value of an operator into a query, or adds what is wrong with it."""
+
+
 def parse_query(text: str, *, now: datetime, agents: Iterable[str] = ()) -> Query:
-    """Read what a person typed; nothing typed is an error, at most a part is left out."""
-    query = Query()
+    """Read the filter or search of the Memories pane; ``agents`` are those there are."""
     known = tuple(agents)
+    operators: Mapping[str, Operator] = {
+        "agent:": lambda query, value: _with_agent(query, value, known),
+        "cat:": _with_category,
+        "tag:": _with_tag,
+        "since:": lambda query, value: _with_since(query, value, now),
+    }
+    return read_query(text, operators)
+
+
+def read_query(text: str, operators: Mapping[str, Operator]) -> Query:
+    """Read what a person typed, by a table of operators.
+
+    Nothing typed is an error: at most a part is left out of the criteria and explained. Words
+    stand alone or in quotes, a dash before one excludes it, an operator takes the word or the
+    quotes that follow its colon. What looks like an operator and is none in the table is a word.
+    """
+    query = Query()
     for match in _TOKEN.finditer(text.strip()):
         dash, operator, quoted, word, lone_dash = match.groups()
         value = quoted if quoted is not None else (word or "")
         if lone_dash:
             continue
-        if not operator and word in OPERATORS:
+        if not operator and word in operators:
             operator, value = word, ""
-        if operator and operator not in OPERATORS:
+        if operator and operator not in operators:
             operator, value = "", operator + value
-        query = _with_token(query, dash == "-", operator, value, now, known)
+        if not operator:
+            query = _with_word(query, value, without=bool(dash))
+        elif dash:
+            query = _problem(query, f"-{operator} is not possible; - works on words only")
+        else:
+            query = operators[operator](query, value)
     return query
 
 
@@ -77,31 +106,17 @@ def toggle_operator(text: str, operator: str, value: str) -> str:
     return f"{spelled} {rest}".strip()
 
 
-def _with_token(
-    query: Query, without: bool, operator: str, value: str, now: datetime, agents: tuple[str, ...]
-) -> Query:
-    if operator:
-        if without:
-            return _problem(query, f"-{operator} is not possible; - works on words only")
-        return _with_operator(query, operator, value, now, agents)
-    if not value:
+def _with_word(query: Query, word: str, *, without: bool) -> Query:
+    if not word:
         return query
     what = query.criteria
     if without:
-        what = replace(what, without=(*what.without, value))
-        return _extended(query, what, Chip("without", f"without {value}", "warn"))
-    return _extended(query, replace(what, words=(*what.words, value)), Chip("word", value, "match"))
+        what = replace(what, without=(*what.without, word))
+        return _extended(query, what, Chip("without", f"without {word}", "warn"))
+    return _extended(query, replace(what, words=(*what.words, word)), Chip("word", word, "match"))
 
 
-def _with_operator(
-    query: Query, operator: str, value: str, now: datetime, agents: tuple[str, ...]
-) -> Query:
-    if operator == "agent:":
-        return _with_agent(query, value, agents)
-    if operator == "cat:":
-        return _with_category(query, value)
-    if operator == "since:":
-        return _with_since(query, value, now)
+def _with_tag(query: Query, value: str) -> Query:
     if not value:
         return _problem(query, "tag: needs a tag, as in tag:git")
     what = replace(query.criteria, tags=(*query.criteria.tags, value))
@@ -109,13 +124,13 @@ def _with_operator(
 
 
 def _with_category(query: Query, value: str) -> Query:
-    found = [c for c in MemoryCategory if value and c.value.startswith(value.lower())]
+    named = [c for c in MemoryCategory if c.value.startswith(value.lower())]
     if not value:
         return _problem(query, f"cat: needs one of {_CATEGORY_NAMES}")
-    if not found:
+    if not named:
         return _problem(query, f"cat:{value} is none of {_CATEGORY_NAMES}")
-    what = replace(query.criteria, categories=(*query.criteria.categories, *found))
-    return _extended(query, what, *(Chip("cat", c.value, f"cat-{c.value}") for c in found))
+    what = replace(query.criteria, categories=(*query.criteria.categories, *named))
+    return _extended(query, what, *(Chip("cat", c.value, f"cat-{c.value}") for c in named))
 
 
 def _with_since(query: Query, value: str, now: datetime) -> Query:

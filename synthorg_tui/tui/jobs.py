@@ -1,6 +1,7 @@
-"""Keeping up with what agents do, a few times a second at most.
+"""Work that runs beside a screen: jobs, the toasts that report them, and a throttle.
 
-Work that runs beside the screen, and the toasts that tell of it.
+Every coroutine that a screen starts runs through ``run_job``, so that an error is shown wherever
+it comes from, and nothing of the engine is awaited where keys are handled.
 """
 
 from collections.abc import Awaitable, Callable

@@ -7,9 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from textual import app as textual_app
-from textual import pilot as textual_pilot
-
 from synthorg_tui.core.enums import CallOutcome, MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.executions.models import SourceRef
@@ -28,28 +25,11 @@ from synthorg_tui.memory.listing import (
 )
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.filters import matches
-from synthorg_tui.tui.base.pane import Pane
-from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.ports import Change, Draft, MemoryPort, MemoryReader
-from tests.patience import PATIENCE
 from tests.tui.activity.activity_fakes import FakeActivity
 from tests.tui.approvals.approvals_fakes import FakeApprovals
 from tests.tui.digest.digest_fakes import FakeDigests
 from tests.tui.skills.skills_fakes import FakeSkills
-from tests.tui.tui_helpers import AFTER_A_KEY, at_rest
-
-# Nothing waits for a debounce in these tests.
-Pane.DEBOUNCE = Pane.LOADING_AFTER = MemoriesScreen.KEEP_UP_AFTER = 0.001
-# A toast stays for as long as a slow machine may take to the end of a test.
-MemoryDeskApp.NOTIFICATION_TIMEOUT = PATIENCE
-
-
-async def _at_rest(min_sleep: float = 0, max_sleep: float = 0) -> None:
-    await at_rest(AFTER_A_KEY)
-
-
-# After each key Textual looks how busy the processor is, which says nothing where others are busy.
-textual_app.wait_for_idle = textual_pilot.wait_for_idle = _at_rest  # type: ignore[attr-defined]
 
 NOW = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
 

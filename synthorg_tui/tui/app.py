@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     LaterPane: TypeAlias = ActivityScreen | ApprovalsScreen | DigestScreen | SkillsScreen
 
 
-TERMINAL_LOOKED_AT = 2.0
-TERMINAL_LOOKED_AT_EVERY = 2.0
+TERMINAL_CHECK_EVERY = 2.0
+"""Seconds between two looks at whether anybody can still see the app."""
 COUNT_AFTER = 0.3
 """Seconds until what waits is counted: what was asked for is on the screen first."""
 
@@ -88,18 +88,18 @@ class MemoryDeskApp(App[None]):
     def _make_digest(self) -> Screen[None]:
         from synthorg_tui.tui.digest.screen import DigestScreen
 
-        return self._told(DigestScreen(panes=self._panes, show_memory=self._show_memory))
+        return self._attached(DigestScreen(panes=self._panes, show_memory=self._show_memory))
 
     def _make_skills(self) -> Screen[None]:
         from synthorg_tui.tui.skills.screen import SkillsScreen
 
         self._skills = SkillsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
-        return self._told(self._skills)
+        return self._attached(self._skills)
 
     def _make_approvals(self) -> Screen[None]:
         from synthorg_tui.tui.approvals.screen import ApprovalsScreen
 
-        return self._told(
+        return self._attached(
             ApprovalsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
         )
 
@@ -112,15 +112,15 @@ class MemoryDeskApp(App[None]):
             show_memory=self._show_memory,
             show_skill=self._show_skill,
         )
-        return self._told(pane)
+        return self._attached(pane)
 
-    def _told(self, pane: "LaterPane") -> Screen[None]:
-        """Tell a new pane, once it is mounted, how opening went; later ones too."""
+    def _attached(self, pane: "LaterPane") -> Screen[None]:
+        """Attach a new pane once it is mounted; if the store opens or fails later, then."""
         self._later.append(pane)
-        self.call_later(self._tell, pane)
+        self.call_later(self._attach, pane)
         return pane
 
-    def _tell(self, pane: "LaterPane") -> None:
+    def _attach(self, pane: "LaterPane") -> None:
         if self._desk is not None:
             pane.attach(self._desk)
         elif self._open_error is not None:
@@ -172,7 +172,7 @@ class MemoryDeskApp(App[None]):
         self.switch_mode(PANES[0][0])
         self.call_after_refresh(self.action_reopen)
         if not self.is_headless:
-            self.set_interval(TERMINAL_LOOKED_AT_EVERY, self._leave_when_alone)
+            self.set_interval(TERMINAL_CHECK_EVERY, self._leave_when_alone)
 
     def _leave_when_alone(self) -> None:
         if is_gone():
@@ -203,7 +203,7 @@ class MemoryDeskApp(App[None]):
             self._memories.attach(desk)
             desk.activity.listen(self._heard)
             for pane in self._later:
-                self._tell(pane)
+                self._attach(pane)
             self.on_recount()
         finally:
             started()
@@ -226,7 +226,7 @@ class MemoryDeskApp(App[None]):
         self._open_error = error
         self._memories.tell_error(error)
         for pane in self._later:
-            self._tell(pane)
+            self._attach(pane)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Cursors don't blink: nothing moves on the screen unless something happened."""

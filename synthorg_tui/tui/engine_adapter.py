@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 WARM_UP_AFTER = 0.5
 """Seconds from opening until everything else gets ready: the list is on the screen first."""
-TOLD_EVERY = 0.5
+PROGRESS_EVERY = 0.5
 """Seconds between two looks at how far the search index has come."""
 
 
@@ -67,9 +67,7 @@ class LocalEngineHost:
         waits: Callable[[DomainError], None],
         indexes: Callable[[float | None], None],
     ) -> None:
-        """Tell what fails after the desk is open, who is waited for until it is, and how far the
-        search index has come while it is built: from 0 to 1, then ``None``.
-        """
+        """Set who is called from now on."""
         self._failed, self._waits, self._indexes = failed, waits, indexes
 
     async def look(self) -> "StoreReader | None":
@@ -108,7 +106,7 @@ class LocalEngineHost:
             engine = await self._stack.enter_async_context(opening)
         except StoreLockedError:
             engine = await self._take_over(settings)
-        self._warming = asyncio.create_task(self._settle_in(engine))
+        self._warming = asyncio.create_task(self._after_opening(engine))
         self._desk = EngineAdapter(engine)
         return self._desk
 
@@ -120,7 +118,7 @@ class LocalEngineHost:
         opening = engine_for_app(settings, data_dir=data_dir, waits=self._waits)
         return await self._stack.enter_async_context(opening)
 
-    async def _settle_in(self, engine: "Engine") -> None:
+    async def _after_opening(self, engine: "Engine") -> None:
         """What can wait until the list is on the screen: agents and commands, then searches."""
         await asyncio.sleep(WARM_UP_AFTER)
         from synthorg_tui.host.owner import Owner
@@ -128,7 +126,7 @@ class LocalEngineHost:
         owner = Owner(engine, data_dir=engine.data_dir, kind="app")
         try:
             await owner.start()
-        except (DomainError, OSError) as error:  # the desk works on, with nobody connected
+        except (DomainError, OSError) as error:  # the screens work on, with nobody connected
             remedy = "They reach the store once the app is closed."
             self._failed(DomainError(f"Agents and commands can't connect: {error}.", remedy=remedy))
         else:
@@ -137,14 +135,14 @@ class LocalEngineHost:
                 self._desk.activity.open(owner)
         async with asyncio.TaskGroup() as group:
             warming = group.create_task(engine.warm_up())
-            group.create_task(self._tell_progress(engine, warming))
+            group.create_task(self._report_progress(engine, warming))
         started()
         await engine.pack()
 
-    async def _tell_progress(self, engine: "Engine", warming: "asyncio.Task[None]") -> None:
+    async def _report_progress(self, engine: "Engine", warming: "asyncio.Task[None]") -> None:
         progress: float | None = None
         while not warming.done() or progress is not None:
-            await asyncio.sleep(TOLD_EVERY)
+            await asyncio.sleep(PROGRESS_EVERY)
             before, progress = progress, engine.index_progress
             if progress != before:
                 self._indexes(progress)
@@ -241,7 +239,7 @@ class EngineAdapter:
         return FoundMemories(hits, found.degraded)
 
     async def add(self, draft: Draft) -> str:
-        """Keep a new memory and return its id."""
+        """Store a new memory and return its id."""
         from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 
         request = MemoryStoreRequest(

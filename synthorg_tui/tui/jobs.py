@@ -81,7 +81,7 @@ def run_job(
     """
     fail = failed or partial(error_toast, owner)
 
-    async def told() -> None:
+    async def run() -> None:
         try:
             await job()
         except DomainError as error:
@@ -89,4 +89,4 @@ def run_job(
         except Exception as error:  # the last stop of any job: the app goes on
             fail(DomainError(f"{type(error).__name__}: {error}"))
 
-    owner.run_worker(told, group=group, exclusive=newest_only, exit_on_error=False)  # type: ignore[arg-type]
+    owner.run_worker(run, group=group, exclusive=newest_only, exit_on_error=False)  # type: ignore[arg-type]

@@ -56,7 +56,10 @@ class Change:
 
 
 class MemoryReader(Protocol):
-    """Memories to look through. Failures are ``DomainError``."""
+    """Memories to look through. Failures are ``DomainError``.
+
+    The reader of the store alone is one, before the engine is open, and ``MemoryPort`` after.
+    """
 
     async def page(
         self, what: BrowseFilter, *, sort: SortOrder, offset: int, limit: int
@@ -74,7 +77,11 @@ class MemoryReader(Protocol):
 
 
 class MemoryPort(MemoryReader, Protocol):
-    """The memories of all agents, for a person. Failures are ``DomainError``."""
+    """The memories of all agents, for a person. Failures are ``DomainError``.
+
+    The program has one implementation; it is a protocol so that the screens are tested without a
+    store and its models, with failures and delays at a chosen moment.
+    """
 
     @property
     def digests(self) -> "DigestDesk":
@@ -101,15 +108,15 @@ class MemoryPort(MemoryReader, Protocol):
         ...
 
     async def add(self, draft: Draft) -> str:
-        """Keep a new memory and return its id."""
+        """Store a new memory and return its id."""
         ...
 
     async def edit(self, memory_id: str, change: Change) -> ListedMemory:
-        """Change a memory."""
+        """Change a memory and return it as it is now."""
         ...
 
     async def remove(self, memory_ids: Sequence[str]) -> int:
-        """Soft-delete; ``restore`` brings them back."""
+        """Soft-delete; ``restore`` brings them back. Returns how many were deleted."""
         ...
 
     async def restore(self, memory_ids: Sequence[str]) -> int:
@@ -121,11 +128,11 @@ class MemoryPort(MemoryReader, Protocol):
         ...
 
     async def purge(self, memory_ids: Sequence[str]) -> int:
-        """Erase for good."""
+        """Erase for good; returns how many memories."""
         ...
 
     async def excerpt(self, source: str, *, context: int) -> "Excerpt | None":
-        """The transcript lines a source names; ``None`` when it is no transcript or is gone."""
+        """The transcript lines a source names; ``None`` when it is no transcript or not stored."""
         ...
 
     async def found_places(self) -> tuple[FoundTranscripts, ...]:
@@ -139,7 +146,7 @@ class MemoryPort(MemoryReader, Protocol):
         progress: "Callable[[ImportProgress], None]",
         cancel: threading.Event,
     ) -> "ImportReport":
-        """Import; cancelling keeps what is done. ``progress`` may be called from any thread."""
+        """Import; what is done when cancelled stays. ``progress`` may come from any thread."""
         ...
 
     async def load_sample(self) -> "ImportReport":
@@ -148,7 +155,11 @@ class MemoryPort(MemoryReader, Protocol):
 
 
 class EngineHost(Protocol):
-    """Opens the desk once the screen is painted, and closes it at the end."""
+    """Opens the engine once the screen is painted, and closes it at the end.
+
+    The program has one implementation; it is a protocol so that tests hold the opening back or let
+    it fail. Order of calls: ``listen``, ``look``, ``open``; the last two again after an error.
+    """
 
     def listen(
         self,
@@ -157,17 +168,17 @@ class EngineHost(Protocol):
         waits: Callable[[DomainError], None],
         indexes: Callable[[float | None], None],
     ) -> None:
-        """Tell what fails after the desk is open, who is waited for until it is, and how far the
-        search index has come while it is built: from 0 to 1, then ``None``.
+        """Set who is called: with what fails after opening, with who has the store until then, and
+        with how far the search index has come while it is built: from 0 to 1, then ``None``.
         """
         ...
 
     async def look(self) -> MemoryReader | None:
-        """What can be looked through before the desk is open, if anything; raises as ``open``."""
+        """What can be looked through before the engine is open, if anything; raises as ``open``."""
         ...
 
     async def open(self) -> MemoryPort:
-        """The open desk; raises ``DomainError`` with the cause and a remedy."""
+        """The open engine; raises ``DomainError`` with the cause and a remedy."""
         ...
 
     async def close(self) -> None:

@@ -163,7 +163,7 @@ async def test_how_far_a_rebuilt_index_has_come_is_told_until_it_is_whole(
     await filling.close()
     shutil.rmtree(tmp_path / INDEX_DIR)
     monkeypatch.setattr("synthorg_tui.tui.engine_adapter.WARM_UP_AFTER", 0)
-    monkeypatch.setattr("synthorg_tui.tui.engine_adapter.TOLD_EVERY", 0)
+    monkeypatch.setattr("synthorg_tui.tui.engine_adapter.PROGRESS_EVERY", 0)
     monkeypatch.setattr("synthorg_tui.memory.store.sync.REPLAY_BATCH", 2)
     monkeypatch.setattr("synthorg_tui.memory.store.sync.OPENING_BATCHES", 1)
     told: list[float | None] = []

@@ -145,15 +145,15 @@ def _with_since(query: Query, value: str, now: datetime) -> Query:
 
 def _with_agent(query: Query, value: str, agents: tuple[str, ...]) -> Query:
     exact = [agent for agent in agents if agent.lower() == value.lower()]
-    found = exact or [agent for agent in agents if value and value.lower() in agent.lower()]
+    named = exact or [agent for agent in agents if value and value.lower() in agent.lower()]
     if not value:
         such = f" such as {agents[0]}" if agents else ""
         return _problem(query, f"agent: needs an agent{such}, or a part of its name")
-    if agents and not found:
+    if agents and not named:
         return _problem(query, f"agent:{value} is none of {', '.join(agents)}")
-    found = found or [value]
-    what = replace(query.criteria, agents=tuple(dict.fromkeys((*query.criteria.agents, *found))))
-    return _extended(query, what, *(Chip("agent", f"@{agent}") for agent in found))
+    named = named or [value]
+    what = replace(query.criteria, agents=tuple(dict.fromkeys((*query.criteria.agents, *named))))
+    return _extended(query, what, *(Chip("agent", f"@{agent}") for agent in named))
 
 
 def read_since(value: str, now: datetime) -> datetime | None:

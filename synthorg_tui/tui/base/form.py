@@ -60,13 +60,13 @@ class CategoryPicker(LineBar, can_focus=True):
         self._draw()
 
     def _draw(self) -> None:
-        made = Line()
+        categories = Line()
         for category in _CATEGORIES:
             on = category is self.chosen
-            made.add("▸" if on and self.has_focus else " ", "accent")
-            made.add(f"{GLYPHS[category]} ", f"cat-{category.value}" if on else "faint")
-            made.add(category.value, "strong" if on else "faint").add("  ", "text")
-        self.show(made)
+            categories.add("▸" if on and self.has_focus else " ", "accent")
+            categories.add(f"{GLYPHS[category]} ", f"cat-{category.value}" if on else "faint")
+            categories.add(category.value, "strong" if on else "faint").add("  ", "text")
+        self.show(categories)
 
     def _step(self, by: int) -> None:
         at = (_CATEGORIES.index(self.chosen) + by) % len(_CATEGORIES)
@@ -183,8 +183,8 @@ class MemoryForm(ModalScreen[str | None]):
             return
         if self.changed and not self._warned:
             self._warned = True
-            told = "Not saved. esc again gives it up, ^s saves."
-            self._tell(line(("! ", "warn"), (told, "text")))
+            warning = "Not saved. esc again gives it up, ^s saves."
+            self._tell(line(("! ", "warn"), (warning, "text")))
             return
         self.dismiss(None)
 

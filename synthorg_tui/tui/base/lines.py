@@ -86,10 +86,10 @@ class Line:
 
 def line(*spans: tuple[str, str]) -> Line:
     """A line of (text, role) spans."""
-    made = Line()
+    styled = Line()
     for text, role in spans:
-        made.add(text, role)
-    return made
+        styled.add(text, role)
+    return styled
 
 
 def text_lines(text: str, role: str = "text") -> list[Line]:

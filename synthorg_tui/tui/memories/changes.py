@@ -19,7 +19,7 @@ Act: TypeAlias = Callable[[], Awaitable[str]]
 """Changes the store and says in a line what it did."""
 
 
-class Changes:
+class UndoableChanges:
     """The changes of this run, each with what takes it back; the newest is taken back first."""
 
     def __init__(self) -> None:

@@ -88,8 +88,8 @@ class DeletedScreen(Screen[bool]):
             run_job(self, partial(self._ask, row), group="change", newest_only=False)
 
     async def _ask(self, row: ListedMemory) -> None:
-        """A skill that was made of it goes, too: that is told first."""
-        told = await self._desk.erasing([row.id])
+        """Say first what else is erased: a skill that was made of it goes, too."""
+        effects = await self._desk.erasing([row.id])
 
         def answered(yes: bool | None) -> None:
             if yes:
@@ -100,7 +100,7 @@ class DeletedScreen(Screen[bool]):
                 "Erase this memory for good?",
                 [
                     memory_line(row, 60, now=self._now(), marked=False),
-                    *(line((one_line(each), "warn")) for each in told),
+                    *(line((one_line(effect), "warn")) for effect in effects),
                 ],
                 yes="Erase",
                 note="Content, vectors and history go; an import won't bring it back.",

@@ -97,7 +97,7 @@ class ImportScreen(Screen[bool]):
             self.action_start()
 
     def _draw_places(self) -> None:
-        def made(width: int) -> list[tuple[object, Line]]:
+        def draw(width: int) -> list[tuple[object, Line]]:
             return [
                 (place, place_line(place, width, chosen=place.root in self._chosen))
                 for place in self._places
@@ -105,7 +105,7 @@ class ImportScreen(Screen[bool]):
 
         places = self.query_one(FixedList)
         places.styles.height = max(len(self._places), 5) + 2
-        places.show(made)
+        places.show(draw)
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

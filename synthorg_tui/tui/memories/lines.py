@@ -75,15 +75,15 @@ def _memory_line(
 def score_line(row: ListedMemory, width: int, *, best_sparse: float) -> Line:
     """The row's scores as bars; the keyword score is drawn against the best of the result."""
     size, gap = (8, "   ") if width >= 76 else (4, "  ") if width >= 58 else (3, " ")
-    made = line(("    ", "text"))
+    scores = line(("    ", "text"))
     for name, score, share, role in (
         ("fused", row.fused, row.fused or 0.0, "accent"),
         ("dense", row.dense, row.dense or 0.0, "good"),
         ("sparse", row.sparse, (row.sparse or 0.0) / (best_sparse or 1.0), "warn"),
     ):
-        made.add(f"{name} ", "faint").extend(bar(share, size, role))
-        made.add(f" {_number(score)}{gap}", "muted" if score is not None else "faint")
-    return made.fit(width)
+        scores.add(f"{name} ", "faint").extend(bar(share, size, role))
+        scores.add(f" {_number(score)}{gap}", "muted" if score is not None else "faint")
+    return scores.fit(width)
 
 
 def _number(score: float | None) -> str:
@@ -101,23 +101,23 @@ def facet_lines(
     facets: Facets, width: int, *, chosen: BrowseFilter
 ) -> list[tuple[tuple[str, str] | None, Line]]:
     """The left pane: lines with the operator and value they toggle, ``None`` for a heading."""
-    made: list[tuple[tuple[str, str] | None, Line]] = []
-    made.append((None, line(("Categories", "title")).fit(width)))
+    groups: list[tuple[tuple[str, str] | None, Line]] = []
+    groups.append((None, line(("Categories", "title")).fit(width)))
     counts = dict(facets.categories)
     for category in MemoryCategory:
         left = _choice(category in chosen.categories)
         glyph, role = category_mark(category)
         left.add(glyph + " ", role).add(category.value, "text" if counts.get(category) else "faint")
         count = line((f"{counts.get(category, 0):,}", "muted"))
-        made.append((("cat:", category.value), beside(left, count, width)))
-    made.append((None, line(("", "text")).fit(width)))
-    made.append((None, line(("Agents", "title")).fit(width)))
+        groups.append((("cat:", category.value), beside(left, count, width)))
+    groups.append((None, line(("", "text")).fit(width)))
+    groups.append((None, line(("Agents", "title")).fit(width)))
     for agent, number in facets.agents:
         left = _choice(agent in chosen.agents).add(one_line(agent), "text")
-        made.append((("agent:", agent), beside(left, line((f"{number:,}", "muted")), width)))
+        groups.append((("agent:", agent), beside(left, line((f"{number:,}", "muted")), width)))
     if not facets.agents:
-        made.append((None, line(("  none yet", "faint")).fit(width)))
-    return made
+        groups.append((None, line(("  none yet", "faint")).fit(width)))
+    return groups
 
 
 def _choice(chosen: bool) -> Line:
@@ -220,7 +220,7 @@ def report_lines(report: "ImportReport") -> list[Line]:
     state = (
         ("Stopped. What was imported is kept.", "warn") if report.cancelled else ("Done.", "good")
     )
-    made = [line(state), Line()]
+    lines = [line(state), Line()]
     for label, value in (
         ("memories added", report.memories_added),
         ("memories updated", report.memories_updated),
@@ -233,28 +233,28 @@ def report_lines(report: "ImportReport") -> list[Line]:
         ("malformed lines", report.malformed_lines),
     ):
         role = "warn" if label == "malformed lines" and value else "text" if value else "faint"
-        made.append(line((f"{value:>9,}  ", role), (label, "muted")))
+        lines.append(line((f"{value:>9,}  ", role), (label, "muted")))
     if report.lessons_proposed:
-        made += [Line(), line(("4", "accent"), (" reviews what was learnt", "muted"))]
+        lines += [Line(), line(("4", "accent"), (" reviews what was learnt", "muted"))]
     calls = [
         f"{count:,} {outcome.value.replace('_', ' ')}"
         for outcome, count in report.calls.items()
         if count
     ]
     if calls:
-        made += [Line(), line(("Tool calls  ", "title"), (", ".join(calls), "text"))]
-    made += [Line(), *_skipped(report.skipped)]
-    return made
+        lines += [Line(), line(("Tool calls  ", "title"), (", ".join(calls), "text"))]
+    lines += [Line(), *_skipped(report.skipped)]
+    return lines
 
 
 def _skipped(skipped: Sequence[tuple[str, str]]) -> list[Line]:
     if not skipped:
         return [line(("Nothing was left out.", "muted"))]
-    made = [line((f"Left out: {counted(len(skipped), 'file')}", "title"))]
+    lines = [line((f"Left out: {counted(len(skipped), 'file')}", "title"))]
     for path, reason in skipped[:_MAX_SKIPPED]:
-        told = line((f"  {one_line(short_path(path))}", "text"), (f"  {one_line(reason)}", "warn"))
-        told.hang = 4
-        made.append(told)
+        skip = line((f"  {one_line(short_path(path))}", "text"), (f"  {one_line(reason)}", "warn"))
+        skip.hang = 4
+        lines.append(skip)
     if len(skipped) > _MAX_SKIPPED:
-        made.append(line((f"  and {len(skipped) - _MAX_SKIPPED:,} more", "faint")))
-    return made
+        lines.append(line((f"  and {len(skipped) - _MAX_SKIPPED:,} more", "faint")))
+    return lines

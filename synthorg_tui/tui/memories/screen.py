@@ -27,7 +27,7 @@ from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.base.window import WINDOW, Marks
 from synthorg_tui.tui.jobs import Throttle, copy, error_toast, run_job, toast
 from synthorg_tui.tui.memories import lines as drawn
-from synthorg_tui.tui.memories.changes import Act, Changes, default_name, write_file
+from synthorg_tui.tui.memories.changes import Act, UndoableChanges, default_name, write_file
 from synthorg_tui.tui.memories.state import Listing, page_around
 from synthorg_tui.tui.memories.view import MemoriesBody
 from synthorg_tui.tui.panes import Panes, Recount
@@ -66,7 +66,7 @@ class MemoriesScreen(Pane):
         self.listing = Listing(now)
         self.listing.sort = state.sort
         self.listing.filter_text = state.filter
-        self._changes = Changes()
+        self._changes = UndoableChanges()
         self._range_from: int | None = None
         self._welcome: WelcomeScreen | None = None
         self._entering = "filter"

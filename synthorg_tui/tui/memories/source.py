@@ -63,7 +63,7 @@ class SourceScreen(Screen[None]):
         named = [text for number, text in excerpt.lines if first <= number <= last]
         self._referenced = "\n".join(named)
         shown = excerpt_lines(excerpt, raw=self._raw)
-        marks = [at for at, each in enumerate(shown) if each.plain.startswith("▌")]
+        marks = [at for at, row in enumerate(shown) if row.plain.startswith("▌")]
         self._first = marks[0] if marks else 0
         view.show(shown)
         view.call_after_refresh(view.reveal, self._first)

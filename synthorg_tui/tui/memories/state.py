@@ -20,7 +20,7 @@ from synthorg_tui.tui.base.filters import Query, matches, parse_query
 from synthorg_tui.tui.base.window import WINDOW, Latest, Marks, RowWindow
 from synthorg_tui.tui.ports import MemoryPort, MemoryReader
 
-HITS = 100
+MAX_HITS = 100
 """Most results of a search."""
 
 
@@ -69,7 +69,7 @@ class Listing(Latest):
         if not self.searching or desk is None:
             return self.take_page(generation, await self.page(reader, offset))
         query = self.query
-        found = await desk.search(query.text, query.criteria, limit=HITS)
+        found = await desk.search(query.text, query.criteria, limit=MAX_HITS)
         return self.take_hits(generation, found)
 
     async def page(self, reader: MemoryReader, offset: int, limit: int = WINDOW) -> MemoryPage:

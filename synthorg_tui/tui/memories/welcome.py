@@ -72,7 +72,7 @@ class WelcomeScreen(Screen[Beginning]):
             ("empty", "e", "Start empty", "import or write memories later"),
         )
 
-        def made(width: int) -> list[tuple[object, Line]]:
+        def draw(width: int) -> list[tuple[object, Line]]:
             shown: list[tuple[object, Line]] = []
             for value, key, title, note in choices:
                 choice = line(
@@ -81,7 +81,7 @@ class WelcomeScreen(Screen[Beginning]):
                 shown.append((value, choice.add(note, "muted").fit(width)))
             return shown
 
-        self.query_one(FixedList).show(made)
+        self.query_one(FixedList).show(draw)
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
         """Enter takes the choice under the cursor."""

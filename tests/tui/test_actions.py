@@ -5,7 +5,7 @@ import pytest
 from synthorg_tui.tui import actions
 from synthorg_tui.tui.activity.screen import ActivityScreen
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.approvals.dialogs import LessonForm
+from synthorg_tui.tui.approvals.dialogs import RewordForm
 from synthorg_tui.tui.approvals.parts import PartsScreen
 from synthorg_tui.tui.approvals.review import ReviewScreen
 from synthorg_tui.tui.approvals.screen import ApprovalsScreen
@@ -38,7 +38,7 @@ OWNERS: dict[str, type] = {
     "approvals": ApprovalsScreen,
     "activity": ActivityScreen,
     "review": ReviewScreen,
-    "lesson": LessonForm,
+    "lesson": RewordForm,
     "parts": PartsScreen,
     "list": LineList,
     "view": LineView,

@@ -3,6 +3,7 @@
 import unicodedata
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,22 +11,18 @@ from hypothesis import strategies as st
 from rich.segment import Segment
 from textual.widgets import Input, TextArea
 
+from synthorg_tui.approvals.models import ApprovalEvent, Flag
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.curation.models import Evidence, FileChangeKind, FileChangePayload, Lesson
+from synthorg_tui.curation.review import NearSkill, Review, Subject, SubjectKind
 from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.executions.store import Excerpt
 from synthorg_tui.ingest.discovery import FoundTranscripts
 from synthorg_tui.ingest.service import ImportReport
 from synthorg_tui.memory.listing import BrowseFilter, Facets, ListedMemory
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.approvals.ports import (
-    Flag,
-    Neighbour,
-    Occurrence,
-    ReviewSheet,
-    TrailEvent,
-    Wording,
-)
+from synthorg_tui.tui.approvals.wording import Wording
 from synthorg_tui.tui.base.filters import parse_query
 from synthorg_tui.tui.base.lines import Line, plain, wrap
 from synthorg_tui.tui.jobs import toast
@@ -40,7 +37,13 @@ from synthorg_tui.tui.memories.lines import (
 )
 from synthorg_tui.tui.skills.ports import Problem, Skill, Version
 from tests.tui.activity.activity_fakes import SEATS, FakeActivity, calls
-from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows
+from tests.tui.approvals.approvals_fakes import (
+    FakeApprovals,
+    approval_rows,
+    lesson_of,
+    memory_of,
+    with_item,
+)
 from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
 from tests.tui.tui_fakes import NOW, FakeDesk, edit_of, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, type_text
@@ -136,32 +139,48 @@ async def test_no_screen_lets_hostile_text_act(keys: tuple[str, ...]) -> None:
         assert app.is_running
 
 
+def evil_evidence() -> Evidence:
+    names = ("execution", "lines", "agent_id", "failed", "error", "resolved_by", "project")
+    texts: dict[str, Any] = dict.fromkeys(names, EVIL)
+    return Evidence.model_construct(**texts, between=(EVIL,), at=NOW)
+
+
 class EvilApprovals(FakeApprovals):
     """A queue whose every text is hostile."""
 
-    def sheet(self, item_id: str) -> ReviewSheet:
-        made = super().sheet(item_id)
-        said = Wording(EVIL, EVIL, EVIL, EVIL, (EVIL, EVIL))
-        seen = Occurrence(EVIL, EVIL, EVIL, EVIL * 2, EVIL, (EVIL,), NOW, EVIL)
+    def sheet(self, item_id: str) -> Review:
+        review = super().sheet(item_id)
+        wording = Wording(EVIL, EVIL, EVIL, EVIL, (EVIL, EVIL))
+        grounded = replace(wording, action="x" + EVIL)
+        authors: Any = {"discovery": EVIL}
+        subject: Subject | None = None
+        if review.near:
+            subject = lesson_of(wording, grounded, EVIL, authors)
+        if review.entry.kind is SubjectKind.FILE_CHANGE:
+            subject = FileChangePayload.model_construct(
+                change=FileChangeKind.CONFLICT, name=EVIL, path=EVIL, ours=EVIL
+            )
+        kind: Any = EVIL
+        seen = evil_evidence()
         return replace(
-            made,
-            proposed=said,
-            grounded=replace(said, action="x" + EVIL),
-            authors=(("discovery", EVIL),),
-            occurrences=(seen, seen),
-            flags=(Flag(EVIL, EVIL, EVIL),),
-            neighbours=(Neighbour(EVIL, EVIL, 0.5, EVIL),),
+            review,
+            entry=replace(
+                with_item(review.entry, description=EVIL, requested_by=EVIL),
+                subject=subject or review.entry.subject,
+                evidence=(seen, seen),
+            ),
+            flags=(Flag(kind, EVIL, EVIL),),
+            near=(NearSkill(EVIL, EVIL, EVIL, 0.5, EVIL),),
             path=EVIL,
             text=EVIL,
             diff=(EVIL, f"+{EVIL}"),
-            replaces=(EVIL,),
+            replaces=(memory_of(EVIL),),
             agents=(EVIL,),
-            ours=EVIL,
-            problem=made.problem,
-            description=EVIL,
-            requested_by=EVIL,
-            trail=(TrailEvent(NOW, EVIL, EVIL, EVIL),),
         )
+
+    async def trail(self, item_id: str) -> tuple[ApprovalEvent, ...]:
+        kind: Any = EVIL
+        return (ApprovalEvent(1, item_id, NOW, kind, EVIL, EVIL, EVIL),)
 
 
 class EvilSkills(FakeSkills):
@@ -170,7 +189,7 @@ class EvilSkills(FakeSkills):
     async def skill(self, path: str) -> Skill:
         problem = Problem(1, True, EVIL, EVIL)
         row = replace(self.rows[path], problems=(problem,), shadowed_by=EVIL, waiting=EVIL)
-        seen = Occurrence(EVIL, EVIL, EVIL, EVIL, EVIL, (EVIL,), NOW, EVIL)
+        seen = evil_evidence()
         version = Version(NOW, EVIL, EVIL)
         return Skill(row, EVIL, (EVIL,), (version, replace(version, text="x")), (seen,))
 
@@ -178,10 +197,14 @@ class EvilSkills(FakeSkills):
 def evil_learning() -> FakeDesk:
     desk = evil_desk()
     items = [
-        replace(row, id=f"{EVIL}{at}", title=EVIL, agent_id=EVIL, scope=EVIL, risk=EVIL)
+        replace(
+            with_item(row, id=f"{EVIL}{at}", title=EVIL, decision_reason=EVIL, decided_by=EVIL),
+            scope=EVIL,
+            subject=lesson_of(agent_id=EVIL) if isinstance(row.subject, Lesson) else row.subject,
+        )
         for at, row in enumerate(approval_rows(6))
     ]
-    desk.approvals = EvilApprovals(items)
+    desk.approvals = EvilApprovals(items, {item.item.id: 1 for item in items})
     desk.activity = FakeActivity(
         [
             replace(call, agent_id=EVIL, client=EVIL, name=EVIL, arguments=EVIL, reply=EVIL)

@@ -6,10 +6,9 @@ from datetime import datetime
 
 from synthorg_tui.tui.activity.ports import Call, Kept, Seat
 from synthorg_tui.tui.activity.state import Activity, arguments_of, subject
-from synthorg_tui.tui.approvals.lines import keys_line
 from synthorg_tui.tui.approvals.review_lines import fact, rule
 from synthorg_tui.tui.base.formatting import ago, counted, moment
-from synthorg_tui.tui.base.lines import Line, beside, line, one_line, text_lines
+from synthorg_tui.tui.base.lines import Line, beside, keys_line, line, one_line, text_lines
 from synthorg_tui.tui.digest import lines as digests
 from synthorg_tui.tui.digest.ports import Answer, Weighed
 

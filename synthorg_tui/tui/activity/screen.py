@@ -22,7 +22,7 @@ from synthorg_tui.tui.activity import lines as drawn
 from synthorg_tui.tui.activity.lines import call_line, call_lines, can_undo, seat_line
 from synthorg_tui.tui.activity.ports import ActivityDesk, Call, Heard, Kept, Seat
 from synthorg_tui.tui.activity.state import LIMIT, Activity, arguments_of
-from synthorg_tui.tui.approvals.lines import sifter_line
+from synthorg_tui.tui.approvals.lines import filter_line
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.pane import Pane
@@ -265,10 +265,10 @@ class ActivityView(Pane):
         self.log_list.placeholder = self._placeholder()
         self.log_list.show(roomy=not self.narrow)
         self._draw_caption()
-        sifter, chips = activity.sifter, self.query_one("#chips", LineBar)
-        chips.display = bool(sifter.chips or sifter.problem)
-        told = sifter_line(sifter, max(chips.size.width, 20))
-        chips.show(line(("! ", "bad"), (sifter.problem, "warn")) if sifter.problem else told)
+        chips = self.query_one("#chips", LineBar)
+        shown = filter_line(activity.sifter, max(chips.size.width, 20))
+        chips.display = bool(shown.spans)
+        chips.show(shown)
         self.query_one(TopBar).tell(line((self._status(), "muted")))
         self.draw_call()
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.tui.approvals.adapter import occurrence, person, told, undone
+from synthorg_tui.tui.approvals.adapter import person
 from synthorg_tui.tui.skills.ports import Problem, Root, Shelf, Skill, SkillRow, Version
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class EngineSkills:
             found.text,
             memory_ids=found.memory_ids,
             versions=tuple(map(_version, found.versions)),
-            taught_by=tuple(map(occurrence, found.evidence)),
+            taught_by=found.evidence,
         )
 
     async def sync(self) -> int:
@@ -61,9 +61,10 @@ class EngineSkills:
 
     async def restore(self, path: str) -> str:
         """Write our own version back."""
-        return told(
-            "Wrote our version back", await self._engine.reviews.restore_file(path, person())
-        )
+        from synthorg_tui.tui.approvals.lines import decision_line
+
+        decision = await self._engine.reviews.restore_file(path, person())
+        return decision_line("Wrote our version back", decision)
 
     async def retire(self, path: str) -> str:
         """Take a skill out of use."""
@@ -72,7 +73,10 @@ class EngineSkills:
 
     async def undo(self) -> str | None:
         """Take back the last decision."""
-        return undone(await self._engine.reviews.undo(person()))
+        from synthorg_tui.tui.approvals.lines import undo_line
+
+        decision = await self._engine.reviews.undo(person())
+        return undo_line(decision) if decision else None
 
     def watch(self, changed: Callable[[int], None]) -> None:
         """Tell of every change in the roots."""

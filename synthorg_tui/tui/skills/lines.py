@@ -4,10 +4,9 @@ import difflib
 from datetime import datetime
 
 from synthorg_tui.core.paths import short_path
-from synthorg_tui.tui.approvals.lines import keys_line
 from synthorg_tui.tui.approvals.review_lines import evidence_lines, fact, rule, unified_lines
 from synthorg_tui.tui.base.formatting import ago, counted, moment
-from synthorg_tui.tui.base.lines import Line, beside, line, one_line, text_lines
+from synthorg_tui.tui.base.lines import Line, beside, keys_line, line, one_line, text_lines
 from synthorg_tui.tui.skills.ports import Problem, Root, Skill, SkillRow
 from synthorg_tui.tui.skills.state import Skills, texts
 

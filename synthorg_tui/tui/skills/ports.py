@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from synthorg_tui.tui.approvals.ports import Occurrence
+if TYPE_CHECKING:
+    from synthorg_tui.curation.models import Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Skill:
     text: str
     memory_ids: tuple[str, ...] = ()
     versions: tuple[Version, ...] = ()
-    taught_by: tuple[Occurrence, ...] = ()
+    taught_by: "tuple[Evidence, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -348,20 +348,12 @@ class SkillsScreen(SkillsView):
             self.reload()
 
     def _review(self, item_id: str) -> None:
-        from synthorg_tui.tui.approvals.review import ReviewScreen
+        from synthorg_tui.tui.approvals.review import ReviewOpener, ReviewScreen
 
         if self.desk is None:
             return
-        self.app.push_screen(
-            ReviewScreen(
-                self.desk,
-                [item_id],
-                panes=self.panes,
-                pane="Skills",
-                now=self.now,
-                monotonic=self._monotonic,
-            )
-        )
+        opener = ReviewOpener(self.panes, self.now, self._monotonic, pane="Skills")
+        self.app.push_screen(ReviewScreen(self.desk, [item_id], opener))
 
     def action_restore(self) -> None:
         """Write our version back over the one on disk, after asking."""
@@ -421,7 +413,7 @@ class SkillsScreen(SkillsView):
             toast(self, "No transcript stands behind this skill", severity="warning")
             return
         self._taught = (self._taught + 1) % len(skill.taught_by)
-        self.app.push_screen(SourceScreen(desk, skill.taught_by[self._taught].source))
+        self.app.push_screen(SourceScreen(desk, skill.taught_by[self._taught].lines))
 
     # Looks
 

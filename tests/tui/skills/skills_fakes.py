@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.skills.ports import Problem, Root, Shelf, Skill, SkillRow, Version
-from tests.tui.approvals.approvals_fakes import NOW, OCCURRENCES
+from tests.tui.approvals.approvals_fakes import EVIDENCE, NOW
 
 OWN = "/home/ada/.local/share/synthorg-tui/skills"
 PROJECT = "/home/ada/shop/.agents/skills"
@@ -103,7 +103,7 @@ class FakeSkills:
             return Skill(row, text)
         disk = text.replace("Run `git status -sb`", "Run `git status`")
         shown = disk if row.state == "changed" else text
-        return Skill(row, shown, ("mem-00001",), versions, OCCURRENCES)
+        return Skill(row, shown, ("mem-00001",), versions, EVIDENCE)
 
     async def sync(self) -> int:
         self.synced += 1

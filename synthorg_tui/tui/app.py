@@ -28,7 +28,7 @@ from synthorg_tui.tui.themes import DARK, THEMES
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from synthorg_tui.tui.activity.ports import Heard
+    from synthorg_tui.tui.activity.ports import ActivityEvent
     from synthorg_tui.tui.activity.screen import ActivityScreen
     from synthorg_tui.tui.approvals.screen import ApprovalsScreen
     from synthorg_tui.tui.digest.screen import DigestScreen
@@ -141,7 +141,7 @@ class MemoryDeskApp(App[None]):
             self._desk.skills.watch(self._skills_changed)
             self._desk.approvals.listen(self.on_recount)
 
-    def _heard(self, heard: "Heard") -> None:
+    def _heard(self, heard: "ActivityEvent") -> None:
         """An agent came, left, called or wrote, or a command changed the store."""
         self._panes.hear(heard)
         if heard.topic == "changed":

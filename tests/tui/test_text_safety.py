@@ -36,7 +36,7 @@ from synthorg_tui.tui.memories.lines import (
     report_lines,
 )
 from synthorg_tui.tui.skills.ports import Problem, Skill, Version
-from tests.tui.activity.activity_fakes import SEATS, FakeActivity, calls
+from tests.tui.activity.activity_fakes import AGENTS, FakeActivity, calls
 from tests.tui.approvals.approvals_fakes import (
     FakeApprovals,
     approval_rows,
@@ -207,10 +207,10 @@ def evil_learning() -> FakeDesk:
     desk.approvals = EvilApprovals(items, {item.item.id: 1 for item in items})
     desk.activity = FakeActivity(
         [
-            replace(call, agent_id=EVIL, client=EVIL, name=EVIL, arguments=EVIL, reply=EVIL)
+            call._replace(agent_id=EVIL, client=EVIL, name=EVIL, arguments=EVIL, reply=EVIL)
             for call in calls(6)
         ],
-        [replace(seat, agent_id=EVIL, client=EVIL, project=EVIL) for seat in SEATS],
+        [replace(agent, agent_id=EVIL, client=EVIL, project=EVIL) for agent in AGENTS],
     )
     desk.skills = EvilSkills([replace(row, name=EVIL) for row in skill_rows(7)])
     return desk

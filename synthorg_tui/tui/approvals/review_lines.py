@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from synthorg_tui.approvals.models import ApprovalEvent
     from synthorg_tui.curation.models import Evidence
     from synthorg_tui.curation.review import InboxEntry, Review, WritePayload
-    from synthorg_tui.memory.models import MemoryEntry
+    from synthorg_tui.memory.listing import ListedMemory
 
 AUTHORS = {
     "evidence": ("◆", "evidence", "good"),
@@ -311,7 +311,7 @@ def _as_text(review: Review) -> str:
     return "\n".join([*parts, *review.diff, *removed, *(flag.found for flag in review.flags)])
 
 
-def _removed(memory: MemoryEntry, review: Review) -> str:
+def _removed(memory: ListedMemory, review: Review) -> str:
     """A memory that would be removed, and why where that is known."""
     subject = review.entry.subject
     reasons = subject.reasons if subject is not None and subject.type == "prune" else {}

@@ -45,7 +45,8 @@ from synthorg_tui.curation.review import (
     WritePayload,
 )
 from synthorg_tui.memory.extensions import MemoryDraft
-from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryStoreRequest
+from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.tui import app as app_module
 from synthorg_tui.tui.approvals.ports import Status
 from synthorg_tui.tui.approvals.wording import Wording
@@ -233,15 +234,9 @@ def written(
     return InboxEntry(item, SubjectKind.WRITE, payload)
 
 
-def memory_of(content: str, memory_id: str = "mem") -> MemoryEntry:
+def memory_of(content: str, memory_id: str = "mem") -> ListedMemory:
     """A memory that an approval would remove."""
-    return MemoryEntry.model_construct(
-        id=memory_id,
-        agent_id="ada",
-        category=MemoryCategory.SEMANTIC,
-        content=content,
-        created_at=NOW,
-    )
+    return ListedMemory(memory_id, "ada", MemoryCategory.SEMANTIC, content, NOW)
 
 
 class FakeApprovals:

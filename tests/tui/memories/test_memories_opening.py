@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.core.errors import DomainError, StoreLockedError
-from synthorg_tui.tui.activity.ports import Heard
+from synthorg_tui.tui.activity.ports import ActivityEvent
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.memories.importing import ImportScreen
 from synthorg_tui.tui.memories.screen import MemoriesScreen
@@ -151,11 +151,11 @@ async def test_the_offer_goes_once_agents_or_commands_brought_memories() -> None
     app = fake_app(desk)
     async with app.run_test() as pilot:
         await settle(pilot)
-        desk.activity.tell(Heard("changed", 1))
+        desk.activity.tell(ActivityEvent("changed", 1))
         await settle(pilot)
         assert isinstance(app.screen, WelcomeScreen), "nothing is there yet"
         desk.live = {row.id: row for row in rows(6)}
-        desk.activity.tell(Heard("changed", 1))
+        desk.activity.tell(ActivityEvent("changed", 1))
         await until(pilot, lambda: "6 memories" in screen_text(app))
         assert isinstance(app.screen, MemoriesScreen)
 

@@ -88,18 +88,18 @@ class MemoryDeskApp(App[None]):
     def _make_digest(self) -> Screen[None]:
         from synthorg_tui.tui.digest.screen import DigestScreen
 
-        return self._attached(DigestScreen(panes=self._panes, show_memory=self._show_memory))
+        return self._add_pane(DigestScreen(panes=self._panes, show_memory=self._show_memory))
 
     def _make_skills(self) -> Screen[None]:
         from synthorg_tui.tui.skills.screen import SkillsScreen
 
         self._skills = SkillsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
-        return self._attached(self._skills)
+        return self._add_pane(self._skills)
 
     def _make_approvals(self) -> Screen[None]:
         from synthorg_tui.tui.approvals.screen import ApprovalsScreen
 
-        return self._attached(
+        return self._add_pane(
             ApprovalsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
         )
 
@@ -112,15 +112,15 @@ class MemoryDeskApp(App[None]):
             show_memory=self._show_memory,
             show_skill=self._show_skill,
         )
-        return self._attached(pane)
+        return self._add_pane(pane)
 
-    def _attached(self, pane: "LaterPane") -> Screen[None]:
+    def _add_pane(self, pane: "LaterPane") -> Screen[None]:
         """Attach a new pane once it is mounted; if the store opens or fails later, then."""
         self._later.append(pane)
-        self.call_later(self._attach, pane)
+        self.call_later(self._connect_pane, pane)
         return pane
 
-    def _attach(self, pane: "LaterPane") -> None:
+    def _connect_pane(self, pane: "LaterPane") -> None:
         if self._desk is not None:
             pane.attach(self._desk)
         elif self._open_error is not None:
@@ -203,7 +203,7 @@ class MemoryDeskApp(App[None]):
             self._memories.attach(desk)
             desk.activity.listen(self._heard)
             for pane in self._later:
-                self._attach(pane)
+                self._connect_pane(pane)
             self.on_recount()
         finally:
             started()
@@ -226,7 +226,7 @@ class MemoryDeskApp(App[None]):
         self._open_error = error
         self._memories.tell_error(error)
         for pane in self._later:
-            self._attach(pane)
+            self._connect_pane(pane)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Cursors don't blink: nothing moves on the screen unless something happened."""

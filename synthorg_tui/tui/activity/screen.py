@@ -32,7 +32,6 @@ from synthorg_tui.tui.activity.state import (
     skill_of,
 )
 from synthorg_tui.tui.activity.widgets import CallList, MemoryDialog
-from synthorg_tui.tui.approvals.lines import filter_line
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, error_lines, line
 from synthorg_tui.tui.base.pane import Pane
@@ -189,10 +188,7 @@ class ActivityScreen(Pane):
         self.log_list.placeholder = self._placeholder()
         self.log_list.show(roomy=not self.narrow)
         self._draw_caption()
-        chips = self.query_one("#chips", LineBar)
-        shown = filter_line(activity.filter, max(chips.size.width, 20))
-        chips.display = bool(shown.spans)
-        chips.show(shown)
+        self.draw_filter(activity.filter)
         self.query_one(TopBar).tell(line((self._status(), "muted")))
         self.draw_call()
 

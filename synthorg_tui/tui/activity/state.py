@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from synthorg_tui.tui.activity.ports import ListedAgent, NamedMemory
-from synthorg_tui.tui.approvals.state import InboxFilter, read_filter
+from synthorg_tui.tui.base.filters import Query, parse_row_filter
 from synthorg_tui.tui.base.window import Latest
 from synthorg_tui.tui.digest.ports import Answer
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 LIMIT = 300
 """Most calls that are held; the filter asks the record for older ones."""
-OPERATORS = ("agent:", "client:", "kind:", "tool:", "is:")
-STATES = ("error", "write", "read")
+_OPERATORS = ("agent", "client", "kind", "tool")
+_STATES = ("error", "write", "read")
 _SUBJECTS = ("query", "content", "task", "name", "memory_id", "reason")
 
 
@@ -41,14 +41,14 @@ class Activity:
         self.memories: dict[int, tuple[NamedMemory, ...]] = {}
 
     @property
-    def filter(self) -> InboxFilter:
+    def filter(self) -> Query:
         """The filter, read."""
-        return read_filter(self.filter_text, OPERATORS, STATES)
+        return parse_row_filter(self.filter_text, *_OPERATORS, states=_STATES)
 
     @property
     def asked_agent(self) -> str:
         """The agent to ask the record for, when the filter names exactly one that is known."""
-        named = [value for name, value in self.filter.operators if name == "agent"]
+        named = [value for name, value in self.filter.values if name == "agent"]
         agents = [agent.agent_id for agent in self.agents] + [call.agent_id for call in self.held]
         known = {agent_id.lower(): agent_id for agent_id in agents}
         return known.get(named[0], "") if len(named) == 1 else ""
@@ -56,7 +56,7 @@ class Activity:
     @property
     def asked_text(self) -> str:
         """The word to ask the record for: the longest one says most."""
-        return max(self.filter.words, key=len, default="")
+        return max(self.filter.criteria.words, key=len, default="")
 
     @property
     def held(self) -> tuple[CallRecord, ...]:
@@ -142,10 +142,10 @@ def can_undo(call: CallRecord, memories: Sequence[NamedMemory]) -> bool:
     )
 
 
-def passes(call: CallRecord, wanted: InboxFilter) -> bool:
+def passes(call: CallRecord, wanted: Query) -> bool:
     """Whether a filter lists a call: its words are looked for in the name and the arguments."""
     return wanted.has_words(f"{call.name} {call.arguments}".lower()) and all(
-        _has(call, name, value) for name, value in wanted.operators
+        _has(call, name, value) for name, value in wanted.values
     )
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.paths import short_path
-from synthorg_tui.tui.approvals.state import Inbox, InboxFilter, Marks, agent_of
+from synthorg_tui.tui.approvals.state import Inbox, Marks, agent_of
 from synthorg_tui.tui.base.formatting import ago, counted
 from synthorg_tui.tui.base.lines import Line, beside, keys_line, line, one_line
 from synthorg_tui.tui.memories.lines import bar
@@ -93,18 +93,6 @@ def heading_line(name: str, count: int, width: int) -> Line:
     shown = KINDS[name][1] if name in KINDS else one_line(name)
     head = line((f"{shown} ", "title"), (f"{count:,} ", "muted"))
     return head.add("─" * max(width - head.width, 0), "track").fit(width)
-
-
-def filter_line(wanted: InboxFilter, width: int) -> Line:
-    """The filter as chips, or what of it makes no sense; empty when there is none."""
-    if wanted.problem:
-        return line(("! ", "bad"), (wanted.problem, "warn"))
-    if not wanted.chips:
-        return Line()
-    shown = line(("filter ", "faint"))
-    for chip in wanted.chips:
-        shown.add("▐", chip.role).add(chip.label, "strong").add("▌ ", chip.role)
-    return shown.fit(width)
 
 
 def decision_line(done: str, decision: Decision) -> str:

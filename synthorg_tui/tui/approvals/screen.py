@@ -21,7 +21,6 @@ from synthorg_tui.tui.approvals.lines import (
     CANNOT_SHOW,
     bulk_line,
     empty_inbox,
-    filter_line,
     heading_line,
     row_line,
     row_lines,
@@ -194,10 +193,7 @@ class ApprovalsScreen(Pane):
         rows.border_title = "Inbox" if inbox.view == "waiting" else inbox.view.capitalize()
         rows.border_subtitle = inbox.caption
         rows.show(roomy=not self.narrow)
-        chips = self.query_one("#chips", LineBar)
-        shown = filter_line(inbox.filter, max(chips.size.width, 20))
-        chips.display = bool(shown.spans)
-        chips.show(shown)
+        self.draw_filter(inbox.filter)
         self.query_one(TopBar).tell(line((self._status(), "muted")))
         self._draw_item()
 

@@ -7,12 +7,11 @@ engine only types. What an item says and how it is reworded is in ``wording``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from synthorg_tui.tui.approvals.ports import Status
-from synthorg_tui.tui.base.filters import Chip
+from synthorg_tui.tui.base.filters import Query, parse_row_filter
 from synthorg_tui.tui.base.window import Latest
 
 if TYPE_CHECKING:
@@ -74,59 +73,8 @@ SORTS = ("newest", "oldest", "confidence", "recurrence", "risk")
 GROUPS = ("", "kind", "agent", "scope")
 RISKS = ("critical", "high", "medium", "low")
 """Levels of risk, the worst first."""
-OPERATORS = ("kind:", "agent:", "scope:", "risk:", "is:")
-_IS = ("flagged", "reviewed", "marked")
-
-
-@dataclass(frozen=True, slots=True)
-class InboxFilter:
-    """A filter text, read: words, operators with their values, and what made no sense."""
-
-    words: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    operators: tuple[tuple[str, str], ...] = ()
-    problem: str = ""
-
-    @property
-    def chips(self) -> tuple[Chip, ...]:
-        """What it says, part by part."""
-        return (
-            *(Chip(name, f"{name}:{value}") for name, value in self.operators),
-            *(Chip("word", word, "match") for word in self.words),
-            *(Chip("without", f"without {word}", "warn") for word in self.without),
-        )
-
-    def has_words(self, text: str) -> bool:
-        """Whether a text in lower case has all of the words and none of those excluded."""
-        return all(word in text for word in self.words) and not any(
-            word in text for word in self.without
-        )
-
-
-def read_filter(
-    text: str, known: Sequence[str] = OPERATORS, states: Sequence[str] = _IS
-) -> InboxFilter:
-    """Read what a person typed; what makes no sense is left out and told.
-
-    ``known`` are the operators, ``states`` what ``is:`` takes.
-    """
-    words: list[str] = []
-    without: list[str] = []
-    operators: list[tuple[str, str]] = []
-    problem = ""
-    for token in text.lower().split():
-        name, colon, value = token.partition(":")
-        if colon and name + colon in known:
-            if value and (name != "is" or value in states):
-                operators.append((name, value))
-            else:
-                takes = f"one of {', '.join(states)}" if name == "is" else "a word"
-                problem = f"{token} says nothing; {name}: takes {takes}"
-        elif token.startswith("-"):
-            without.extend([token[1:]] if len(token) > 1 else [])
-        else:
-            words.append(token)
-    return InboxFilter(tuple(words), tuple(without), tuple(operators), problem)
+_OPERATORS = ("kind", "agent", "scope", "risk")
+_STATES = ("flagged", "reviewed", "marked")
 
 
 class Inbox:
@@ -157,9 +105,9 @@ class Inbox:
         return "rejected" if self.view == "rejected" else "pending"
 
     @property
-    def filter(self) -> InboxFilter:
+    def filter(self) -> Query:
         """The filter, read."""
-        return read_filter(self.filter_text)
+        return parse_row_filter(self.filter_text, *_OPERATORS, states=_STATES)
 
     def take(
         self, generation: int, entries: Iterable[InboxEntry], flags: Mapping[str, int]
@@ -200,10 +148,10 @@ class Inbox:
             rows.sort(key=lambda entry: self.group_of(entry).lower())
         self.rows = tuple(rows)
 
-    def _passes(self, entry: InboxEntry, wanted: InboxFilter) -> bool:
+    def _passes(self, entry: InboxEntry, wanted: Query) -> bool:
         text = f"{entry.item.title} {agent_of(entry)} {entry.kind} {entry.scope}".lower()
         return wanted.has_words(text) and all(
-            self._has(entry, name, value) for name, value in wanted.operators
+            self._has(entry, name, value) for name, value in wanted.values
         )
 
     def _has(self, entry: InboxEntry, name: str, value: str) -> bool:

@@ -5,13 +5,15 @@ rows at hand, isn't known here.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeAlias
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.listing import BrowseFilter, ListedMemory
+from synthorg_tui.tui.base.lines import Line, line
 
 _TOKEN = re.compile(r'(-?)((?:[a-z]+:)?)(?:"([^"]*)"?|(\S+))|(-)')
 _AGE = re.compile(r"(\d{1,5})([hdwmy])")
@@ -30,9 +32,14 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A parsed filter. ``problems`` explain parts that were left out of the criteria."""
+    """A parsed filter. ``problems`` explain parts that were left out.
+
+    ``criteria`` are what the store lists by; ``values`` are operators with their values for rows
+    at hand, which a pane compares itself.
+    """
 
     criteria: BrowseFilter = field(default_factory=BrowseFilter)
+    values: tuple[tuple[str, str], ...] = ()
     chips: tuple[Chip, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -40,6 +47,13 @@ class Query:
     def text(self) -> str:
         """The plain words, for a search."""
         return " ".join(self.criteria.words)
+
+    def has_words(self, text: str) -> bool:
+        """Whether a text in lower case has all of the words and none of those excluded."""
+        what = self.criteria
+        return all(word.lower() in text for word in what.words) and not any(
+            word.lower() in text for word in what.without
+        )
 
 
 Operator: TypeAlias = Callable[[Query, str], Query]
@@ -84,16 +98,32 @@ def read_query(text: str, operators: Mapping[str, Operator]) -> Query:
     return query
 
 
+def parse_row_filter(text: str, *names: str, states: Sequence[str]) -> Query:
+    """Read a filter of rows at hand, in lower case, for operators with these names.
+
+    ``is:`` is one more, which takes one of ``states``.
+    """
+    operators: dict[str, Operator] = {f"{name}:": partial(_with_value, name) for name in names}
+    operators["is:"] = partial(_with_value, "is", choices=states)
+    return read_query(text.lower(), operators)
+
+
+def filter_line(query: Query, width: int, *, title: str = "filter ") -> Line:
+    """The parts of a filter as chips."""
+    shown = line((title, "faint"))
+    for chip in query.chips:
+        shown.add("▐", chip.role).add(chip.label, "strong").add("▌ ", chip.role)
+    return shown.fit(width)
+
+
 def matches(what: BrowseFilter, row: ListedMemory) -> bool:
     """Whether the criteria list the row; deletion is not looked at."""
-    content = row.content.lower()
     return (
         (not what.agents or row.agent_id in what.agents)
         and (not what.categories or row.category in what.categories)
         and set(what.tags) <= set(row.tags)
         and (what.since is None or row.created_at >= what.since)
-        and all(word.lower() in content for word in what.words)
-        and not any(word.lower() in content for word in what.without)
+        and Query(what).has_words(row.content.lower())
     )
 
 
@@ -114,6 +144,14 @@ def _with_word(query: Query, word: str, *, without: bool) -> Query:
         what = replace(what, without=(*what.without, word))
         return _extended(query, what, Chip("without", f"without {word}", "warn"))
     return _extended(query, replace(what, words=(*what.words, word)), Chip("word", word, "match"))
+
+
+def _with_value(name: str, query: Query, value: str, choices: Sequence[str] = ()) -> Query:
+    if not value or (choices and value not in choices):
+        takes = f"one of {', '.join(choices)}" if choices else "a word"
+        return _problem(query, f"{name}:{value} says nothing; {name}: takes {takes}")
+    chips = (*query.chips, Chip(name, f"{name}:{value}"))
+    return replace(query, values=(*query.values, (name, value)), chips=chips)
 
 
 def _with_tag(query: Query, value: str) -> Query:

@@ -19,6 +19,7 @@ from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import is_text
+from synthorg_tui.tui.base.filters import Query, filter_line
 from synthorg_tui.tui.base.lines import line
 from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.ports import MemoryPort
@@ -86,6 +87,15 @@ class Pane(Screen[None]):
             Input(id="query", compact=True, select_on_focus=False, placeholder=hint),
             id="entry",
         )
+
+    def draw_filter(self, query: Query) -> None:
+        """Draw the filter in ``#chips``: its parts, or what of it makes no sense."""
+        bar = self.query_one("#chips", LineBar)
+        bar.display = bool(query.chips or query.problems)
+        if query.problems:
+            bar.show(line(("! ", "bad"), (query.problems[0], "warn")))
+        else:
+            bar.show(filter_line(query, max(bar.size.width, 20)))
 
     def on_mount(self) -> None:
         """Start in the list; what it lists comes with the desk."""

@@ -4,6 +4,7 @@ One memory in full is in ``detail``. Lines know no widget; what enters them is m
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.ingest.discovery import FoundTranscripts
 from synthorg_tui.memory.listing import BrowseFilter, Facets, ListedMemory
-from synthorg_tui.tui.base.filters import Chip, Query
+from synthorg_tui.tui.base.filters import Chip, Query, filter_line
 from synthorg_tui.tui.base.formatting import ago, counted, duration, memories, size
 from synthorg_tui.tui.base.lines import Line, beside, error_lines, keys_line, line, one_line
 from synthorg_tui.tui.memories.state import Listing
@@ -125,15 +126,11 @@ def _choice(chosen: bool) -> Line:
 
 
 def chip_line(query: Query, width: int, *, search: bool) -> Line:
-    """The parts of a query as chips."""
-    shown = line(("search " if search else "filter ", "faint"))
-    chips = query.chips
+    """The parts of a filter or a search as chips; the words of a search are one."""
     if search and query.text:
-        rest = tuple(chip for chip in chips if chip.kind != "word")
-        chips = (Chip("word", query.text, "match"), *rest)
-    for chip in chips:
-        shown.add("▐", chip.role).add(chip.label, "strong").add("▌ ", chip.role)
-    return shown.fit(width)
+        rest = (chip for chip in query.chips if chip.kind != "word")
+        query = replace(query, chips=(Chip("word", query.text, "match"), *rest))
+    return filter_line(query, width, title="search " if search else "filter ")
 
 
 def empty_lines(listing: Listing) -> list[Line]:

@@ -90,7 +90,7 @@ def test_the_filter_lists(text: str, numbers: list[int]) -> None:
 def test_a_filter_that_makes_no_sense_is_told() -> None:
     activity = Activity()
     activity.filter_text = "is:odd"
-    assert "is: takes one of error, write, read" in activity.filter.problem
+    assert "is: takes one of error, write, read" in activity.filter.problems[0]
 
 
 @pytest.mark.parametrize(

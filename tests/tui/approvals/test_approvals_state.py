@@ -54,7 +54,6 @@ from synthorg_tui.tui.approvals.state import (
     InertGuard,
     Marks,
     agent_of,
-    read_filter,
     snooze_choices,
 )
 from synthorg_tui.tui.approvals.wording import (
@@ -176,7 +175,7 @@ class TestInbox:
             made.filter_text = text
             made.arrange()
             assert len(made.rows) == count, text
-        assert "is:nonsense says nothing" in read_filter("is:nonsense").problem
+        assert "is:nonsense says nothing" in made.filter.problems[0]
 
     @given(st.text(max_size=40))
     def test_nothing_typed_is_an_error(self, text: str) -> None:

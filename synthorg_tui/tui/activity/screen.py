@@ -31,7 +31,7 @@ from synthorg_tui.tui.activity.state import (
     own_memories,
     skill_of,
 )
-from synthorg_tui.tui.activity.widgets import CallList, MemoryDialog
+from synthorg_tui.tui.activity.widgets import AgentList, CallDetail, CallList, MemoryDialog
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, error_lines, line
 from synthorg_tui.tui.base.pane import Pane
@@ -41,8 +41,7 @@ from synthorg_tui.tui.panes import ACTIVITY, Panes
 from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
-from synthorg_tui.tui.widgets.line_view import LineBar, LineView
-from synthorg_tui.tui.widgets.rows import FixedList
+from synthorg_tui.tui.widgets.line_view import LineBar
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import CallRecord
@@ -73,8 +72,6 @@ class ActivityScreen(Pane):
         self.why = False
         self._show_memory = show_memory
         self._show_skill = show_skill
-        self._shown = 0
-        self._awaits_layout = False
         self._throttle = Throttle(self, self._keep_up, KEEP_UP_AFTER)
 
     def compose(self) -> ComposeResult:
@@ -82,7 +79,7 @@ class ActivityScreen(Pane):
         yield TopBar(self.panes, ACTIVITY)
         with Horizontal(id="activity-body"):
             with Vertical(id="log-side"):
-                agents = FixedList(id="seats")
+                agents = AgentList(id="seats")
                 agents.border_title = "Agents"
                 yield agents
                 yield from self.filter_entry(_HINT)
@@ -90,13 +87,7 @@ class ActivityScreen(Pane):
                 calls = CallList(self.activity, now=self.now, id="calls")
                 calls.border_title = "Calls"
                 yield calls
-            with Vertical(id="call-side"):
-                call = LineView(id="call")
-                call.border_title = "Call"
-                yield call
-                why = LineView(id="why")
-                why.border_title = "Why"
-                yield why
+            yield CallDetail(id="call-side")
         yield KeyBar("activity", "app")
 
     @property
@@ -105,9 +96,9 @@ class ActivityScreen(Pane):
         return self.query_one("#calls", CallList)
 
     @property
-    def agent_list(self) -> FixedList:
+    def agent_list(self) -> AgentList:
         """The list of agents."""
-        return self.query_one("#seats", FixedList)
+        return self.query_one("#seats", AgentList)
 
     @property
     def main_list(self) -> LineList:
@@ -184,24 +175,15 @@ class ActivityScreen(Pane):
         self.query_one("#log-side").display = not zoomed
         self.query_one("#call-side").display = bool(activity.rows)
         self.set_class(not activity.rows, "-bare")
-        self._draw_agents()
+        is_open = self.port is not None and self.port.is_open
+        self.agent_list.placeholder = drawn.no_agents(is_open, self._error is not None)
+        self.agent_list.show_agents(activity, now=self.now, most=3 if self.narrow else 8)
         self.log_list.placeholder = self._placeholder()
         self.log_list.show(roomy=not self.narrow)
         self._draw_caption()
         self.draw_filter(activity.filter)
         self.query_one(TopBar).tell(line((self._status(), "muted")))
         self.draw_call()
-
-    def _draw_agents(self) -> None:
-        agents, before = self.agent_list, self.agent_list.value
-        is_open = self.port is not None and self.port.is_open
-        agents.placeholder = drawn.no_agents(is_open, self._error is not None)
-        agents.show(lambda width: drawn.agent_lines(self.activity, width, self.now()))
-        agents.styles.height = min(max(agents.row_count, 1), 3 if self.narrow else 8) + 2
-        places = [at for at in range(agents.row_count) if _is_same(agents.value_at(at), before)]
-        agents.move_to(places[0] if places else agents.cursor)
-        connected = self.activity.connected
-        agents.set_titles(bottom=f"{connected:,} connected" if connected else "")
 
     @on(LineList.Scrolled, "#calls")
     def _draw_caption(self) -> None:
@@ -229,22 +211,10 @@ class ActivityScreen(Pane):
     @on(LineList.Moved, "#calls")
     def draw_call(self) -> None:
         """Draw the call under the cursor; what isn't in the log is read once the cursor rests."""
-        call, view = self.log_list.call, self.query_one("#call", LineView)
-        number = call.number if call else 0
-        why, answer = self.query_one("#why", LineView), self.activity.answers.get(number)
-        only = self.narrow or self.has_class("-zoomed")
-        why.display = answer is not None and (self.why or not only)
-        view.display = not (only and why.display)
-        is_new, self._shown = self._shown != number, number
-        named = self.activity.memories.get(number)
-        view.show(drawn.call_detail(call, named, self.now()) if call else [], top=is_new)
-        view.set_titles(bottom="v says why" if answer is not None and only else "")
-        width = max(why.content_size.width - why.scrollbar_size_vertical, 20)
-        why.show(drawn.why_lines(answer, width) if answer is not None else [], top=is_new)
-        lacks_width = why.display and not why.content_size.width
-        if lacks_width and not self._awaits_layout:  # it is known after layout; asked for once only
+        call, detail = self.log_list.call, self.query_one(CallDetail)
+        has_room = not (self.narrow or self.has_class("-zoomed"))
+        if detail.show(call, self.activity, now=self.now(), has_room=has_room, wants_why=self.why):
             self.call_after_refresh(self.draw_call)
-        self._awaits_layout = lacks_width
         if call is not None and self.activity.lacks(call):
             self.later(self._read_call)
 
@@ -456,8 +426,8 @@ class ActivityScreen(Pane):
         if self.log_list.call is not None:
             self.toggle_class("-zoomed")
             self.draw()
-            shown = "#call" if self.query_one("#call").display else "#why"
-            (self.query_one(shown) if self.has_class("-zoomed") else self.log_list).focus()
+            shown = self.query_one(CallDetail).shown
+            (shown if self.has_class("-zoomed") else self.log_list).focus()
 
     def action_only(self) -> None:
         """List only the calls of the agent under the cursor, or all again."""
@@ -471,10 +441,3 @@ class ActivityScreen(Pane):
             self.app.call_later(self.app.run_action, "reopen")
         else:
             self.reload()
-
-
-def _is_same(value: object, other: object) -> bool:
-    """Whether two values of the list of agents are the same connection."""
-    if not isinstance(value, ListedAgent) or not isinstance(other, ListedAgent):
-        return False
-    return (value.agent_id, value.number) == (other.agent_id, other.number)

@@ -1,4 +1,4 @@
-"""The lists of the Activity pane: the log of calls, and the memories that a call names."""
+"""The widgets of the Activity pane: the agents, the log, a call, the memories it names."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -10,11 +10,19 @@ from textual.screen import ModalScreen
 
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings
-from synthorg_tui.tui.activity.lines import call_line, call_lines
+from synthorg_tui.tui.activity.lines import (
+    agent_lines,
+    call_detail,
+    call_line,
+    call_lines,
+    why_lines,
+)
+from synthorg_tui.tui.activity.ports import ListedAgent
 from synthorg_tui.tui.activity.state import Activity
 from synthorg_tui.tui.base.lines import Line
 from synthorg_tui.tui.memories.lines import memory_line
 from synthorg_tui.tui.widgets.line_list import LineList
+from synthorg_tui.tui.widgets.line_view import LineView
 from synthorg_tui.tui.widgets.rows import FixedList
 
 if TYPE_CHECKING:
@@ -75,6 +83,75 @@ class CallList(LineList):
 
     def _index(self, number: int | None) -> int | None:
         return next((at for at, call in enumerate(self._rows) if call.number == number), None)
+
+
+class AgentList(FixedList):
+    """The agents; the cursor stays on its connection."""
+
+    def show_agents(self, activity: Activity, *, now: Callable[[], datetime], most: int) -> None:
+        """Show who is there, on at most so many lines."""
+        before = self.value
+        self.show(lambda width: agent_lines(activity, width, now()))
+        self.styles.height = min(max(self.row_count, 1), most) + 2
+        places = [at for at in range(self.row_count) if _is_same(self.value_at(at), before)]
+        self.move_to(places[0] if places else self.cursor)
+        self.set_titles(bottom=f"{activity.connected:,} connected" if activity.connected else "")
+
+
+def _is_same(value: object, other: object) -> bool:
+    """Whether two values of the list of agents are the same connection."""
+    if not isinstance(value, ListedAgent) or not isinstance(other, ListedAgent):
+        return False
+    return (value.agent_id, value.number) == (other.agent_id, other.number)
+
+
+class CallDetail(Vertical):
+    """A call in full above why its digest was so; with little room, one of the two."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._shown = 0
+        self._awaits_layout = False
+
+    def compose(self) -> ComposeResult:
+        """Both texts."""
+        call = LineView(id="call")
+        call.border_title = "Call"
+        yield call
+        why = LineView(id="why")
+        why.border_title = "Why"
+        yield why
+
+    @property
+    def shown(self) -> LineView:
+        """The text that is seen, the call where both are."""
+        call = self.query_one("#call", LineView)
+        return call if call.display else self.query_one("#why", LineView)
+
+    def show(
+        self,
+        call: "CallRecord | None",
+        activity: Activity,
+        *,
+        now: datetime,
+        has_room: bool,
+        wants_why: bool,
+    ) -> bool:
+        """Show what is known of the call; ``True`` asks for it again, after the layout."""
+        number = call.number if call else 0
+        text, why = self.query_one("#call", LineView), self.query_one("#why", LineView)
+        answer, named = activity.answers.get(number), activity.memories.get(number)
+        why.display = answer is not None and (wants_why or has_room)
+        text.display = has_room or not why.display
+        is_new, self._shown = self._shown != number, number
+        text.show(call_detail(call, named, now) if call else [], top=is_new)
+        text.set_titles(bottom="v says why" if answer is not None and not has_room else "")
+        width = max(why.content_size.width - why.scrollbar_size_vertical, 20)
+        why.show(why_lines(answer, width) if answer is not None else [], top=is_new)
+        lacks_width = why.display and not why.content_size.width
+        asks_again = lacks_width and not self._awaits_layout  # after layout it is known
+        self._awaits_layout = lacks_width
+        return asks_again
 
 
 class MemoryDialog(ModalScreen[ListedMemory | None]):

@@ -434,10 +434,3 @@ class ActivityScreen(Pane):
         if target := self._agent():
             wanted, entry = f"agent:{target[0].agent_id}", self.query_one("#query", Input)
             entry.value = "" if entry.value == wanted else wanted
-
-    def action_reload(self) -> None:
-        """Read the log again, or try to open the store again."""
-        if self.port is None:
-            self.app.call_later(self.app.run_action, "reopen")
-        else:
-            self.reload()

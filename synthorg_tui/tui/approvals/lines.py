@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.paths import short_path
-from synthorg_tui.tui.approvals.state import Inbox, Marks, agent_of
+from synthorg_tui.tui.approvals.state import Inbox, RowMarks, agent_of
 from synthorg_tui.tui.base.formatting import ago, counted
 from synthorg_tui.tui.base.lines import Line, beside, keys_line, line, one_line
 from synthorg_tui.tui.memories.lines import bar
@@ -40,13 +40,13 @@ def kind_mark(kind: SubjectKind) -> tuple[str, str, str]:
     return KINDS[kind]
 
 
-def row_line(entry: InboxEntry, width: int, marks: Marks, *, now: datetime) -> Line:
+def row_line(entry: InboxEntry, width: int, marks: RowMarks, *, now: datetime) -> Line:
     """An item on one line: mark, kind, title, flags, how often it was seen, age."""
     right = _flags(marks).extend(_recurrence(entry)).add(ago(_when(entry), now).rjust(4), "faint")
     return beside(_head(entry, marks), right, width)
 
 
-def row_lines(entry: InboxEntry, width: int, marks: Marks, *, now: datetime) -> list[Line]:
+def row_lines(entry: InboxEntry, width: int, marks: RowMarks, *, now: datetime) -> list[Line]:
     """An item on two lines: title and age, then what it is and how sure it is."""
     age = line((ago(_when(entry), now).rjust(4), "faint"))
     _, word, role = kind_mark(entry.kind)
@@ -57,7 +57,7 @@ def row_lines(entry: InboxEntry, width: int, marks: Marks, *, now: datetime) -> 
     return [first, beside(second, _flags(marks).extend(_risk(entry)), width)]
 
 
-def _head(entry: InboxEntry, marks: Marks) -> Line:
+def _head(entry: InboxEntry, marks: RowMarks) -> Line:
     glyph, _, role = kind_mark(entry.kind)
     head = line(("✓" if marks.marked else " ", "accent"))
     head.add("◉ " if marks.reviewed else "  ", "accent")
@@ -79,7 +79,7 @@ def _recurrence(entry: InboxEntry) -> Line:
     return line((f"{runs:>3} ", "accent"))
 
 
-def _flags(marks: Marks) -> Line:
+def _flags(marks: RowMarks) -> Line:
     return line((f"! {counted(marks.flags, 'flag')} " if marks.flags else "", "bad"))
 
 

@@ -392,10 +392,3 @@ class ApprovalsScreen(Pane):
             self.toggle_class("-zoomed")
             self.draw()
             (self.query_one("#item") if self.has_class("-zoomed") else self.rows).focus()
-
-    def action_reload(self) -> None:
-        """Read the queue again, or try to open the store again."""
-        if self.approvals is None:
-            self.app.call_later(self.app.run_action, "reopen")
-        else:
-            self.reload()

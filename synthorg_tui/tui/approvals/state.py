@@ -60,7 +60,7 @@ def is_doubtful(review: Review) -> bool:
     return bool(review.flags or both_sides(review) or review.problem or contradicts)
 
 
-class Marks(NamedTuple):
+class RowMarks(NamedTuple):
     """What a list shows of an item beside what it is: its marks, and flags in its texts."""
 
     marked: bool = False
@@ -80,7 +80,7 @@ _STATES = ("flagged", "reviewed", "marked")
 class Inbox:
     """The items of a view, which of them the filter lists, and what was marked and reviewed.
 
-    Marks and reviews of rows that the filter hides stay, and are never acted on.
+    RowMarks and reviews of rows that the filter hides stay, and are never acted on.
     """
 
     def __init__(self, now: Callable[[], datetime]) -> None:
@@ -178,10 +178,10 @@ class Inbox:
             return entry.scope or "no scope"
         return entry.kind if self.group else ""
 
-    def marks_of(self, entry: InboxEntry) -> Marks:
+    def marks_of(self, entry: InboxEntry) -> RowMarks:
         """What the list shows of an item beside what it is."""
         key = entry.item.id
-        return Marks(key in self.marked, key in self.reviewed, self._flags.get(key, 0))
+        return RowMarks(key in self.marked, key in self.reviewed, self._flags.get(key, 0))
 
     # What is acted on
 

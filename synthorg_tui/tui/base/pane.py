@@ -107,6 +107,13 @@ class Pane(Screen[None]):
         """Lay out for the new width."""
         self.draw()
 
+    def action_reload(self) -> None:
+        """Read everything again, or try to open the store again."""
+        if self.desk is None:
+            self.app.call_later(self.app.run_action, "reopen")
+        else:
+            self.reload()
+
     def on_screen_resume(self) -> None:
         """Show what changed while another screen was in front."""
         self.renew()

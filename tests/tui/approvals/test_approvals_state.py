@@ -52,7 +52,7 @@ from synthorg_tui.tui.approvals.state import (
     SORTS,
     Inbox,
     InertGuard,
-    Marks,
+    RowMarks,
     agent_of,
     snooze_choices,
 )
@@ -259,8 +259,8 @@ class TestRows:
     @given(st.integers(30, 150), st.integers(0, 5))
     def test_a_row_fits_its_width(self, width: int, at: int) -> None:
         row = approval_rows(6)[at]
-        assert row_line(row, width, Marks(True, True, 2), now=NOW).width <= width
-        for each in row_lines(row, width, Marks(False, True, 2), now=NOW):
+        assert row_line(row, width, RowMarks(True, True, 2), now=NOW).width <= width
+        for each in row_lines(row, width, RowMarks(False, True, 2), now=NOW):
             assert each.width <= width
 
     def test_each_kind_has_a_glyph_and_a_word_of_its_own(self) -> None:

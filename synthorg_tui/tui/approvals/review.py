@@ -18,7 +18,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings, of
 from synthorg_tui.tui.approvals import review_lines as drawn
 from synthorg_tui.tui.approvals.lines import CANNOT_SHOW, decision_line, undo_line
-from synthorg_tui.tui.approvals.state import INERT_SECONDS, InertGuard
+from synthorg_tui.tui.approvals.state import INERT_SECONDS, InertGuard, ReviewState
 from synthorg_tui.tui.approvals.wording import (
     Reworded,
     Wording,
@@ -26,7 +26,6 @@ from synthorg_tui.tui.approvals.wording import (
     lesson_of,
     problems,
     read_back,
-    rewordable,
     to_document,
 )
 from synthorg_tui.tui.base.editor import EditorError, edit_text
@@ -38,7 +37,6 @@ from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 
 if TYPE_CHECKING:
-    from synthorg_tui.approvals.models import ApprovalEvent
     from synthorg_tui.curation.models import Author, ProceduralMemoryProposal
     from synthorg_tui.curation.review import Review
 
@@ -76,17 +74,9 @@ class ReviewScreen(Screen[None]):
         super().__init__()
         self._desk = desk
         self._approvals = desk.approvals
-        self._ids = list(item_ids)
-        self._at = at
         self._opener = opener
         self._guard = InertGuard(opener.monotonic)
-        self.review: Review | None = None
-        self.draft: Reworded | None = None
-        self._trail: tuple[ApprovalEvent, ...] = ()
-        self._unparsed = ""
-        self._reasons: dict[str, str] = {}
-        self._chosen = 0
-        self._stale: tuple[Review, Review] | None = None
+        self.shown = ReviewState(item_ids, at)
         self._error: DomainError | None = None
         self._deciding = False
         self._warned = False
@@ -114,13 +104,13 @@ class ReviewScreen(Screen[None]):
 
     def on_screen_resume(self) -> None:
         """Close the keys again: back from another screen, this one has to be read anew."""
-        if self.review is not None:
+        if self.shown.review is not None:
             self._close_guard()
 
     # Showing
 
     def _load(self) -> None:
-        item_id = self._ids[self._at]
+        item_id = self.shown.item_id
 
         async def load() -> None:
             try:
@@ -132,8 +122,8 @@ class ReviewScreen(Screen[None]):
         run_job(self, load, group="review")
 
     async def _show(self, review: "Review") -> None:
-        self._trail = await self._approvals.trail(review.item.id)
-        self.review, self._error, self._deciding = review, None, False
+        self.shown.trail = await self._approvals.trail(review.item.id)
+        self.shown.review, self._error, self._deciding = review, None, False
         self._close_guard()
         self._draw()
 
@@ -144,51 +134,44 @@ class ReviewScreen(Screen[None]):
 
     def _wake(self) -> None:
         """Show that the keys work, once they do; from then on the item counts as read."""
-        if not self._guard.is_closed and self.review is not None and self.is_current:
+        review = self.shown.review
+        if not self._guard.is_closed and review is not None and self.is_current:
             self.query_one(KeyBar).wake(True)
-            self._opener.on_read(self.review)
+            self._opener.on_read(review)
 
     def _draw(self, *, top: bool = True) -> None:
         if not self.is_mounted:
             return
-        narrow = self.app.size.width < NARROW
+        narrow, shown = self.app.size.width < NARROW, self.shown
+        review, draft, now = shown.review, shown.draft, self._opener.now()
         ground, kept = self.query_one("#ground", LineView), self.query_one("#kept", LineView)
-        kept.display = not narrow and self.review is not None
+        kept.display = not narrow and review is not None
         ground.border_title = "Item" if narrow else "What it stands on"
         self._draw_head()
-        review = self.review
         if review is None:
             ground.show(error_lines(CANNOT_SHOW, self._error) if self._error else [])
             return
-        count, now = len(review.entry.evidence), self._opener.now()
-        hint = "o next · p transcript" if count > 1 else "p transcript" if count else ""
-        ground.border_subtitle = hint
-        chosen = self._chosen if count > 1 else -1
+        hint = "p transcript" if shown.evidence else ""
+        ground.border_subtitle = f"o next · {hint}" if shown.chosen >= 0 else hint
         if narrow:
-            lines = drawn.whole_lines(review, self._trail, now, self.draft, chosen)
+            lines = drawn.whole_lines(review, shown.trail, now, draft, shown.chosen)
         else:
-            lines = drawn.ground_lines(review, now, chosen)
-            lines += [Line(), *drawn.around_lines(review, self._trail, now)]
-            kept.show(drawn.kept_lines(review, self.draft), top=top)
-        lines = [*self._news(), *lines]
+            lines = drawn.ground_lines(review, now, shown.chosen)
+            lines += [Line(), *drawn.around_lines(review, shown.trail, now)]
+            kept.show(drawn.kept_lines(review, draft), top=top)
+        lines = [*drawn.news_lines(shown.stale), *lines]
         ground.show(lines, top=top)
-        if narrow and self.draft is not None and top:
+        if narrow and draft is not None and top:
             at = next(at for at, row in enumerate(lines) if drawn.KEPT in row.plain)
             ground.call_after_refresh(ground.reveal, at)
 
-    def _news(self) -> list[Line]:
-        if self._stale is None:
-            return []
-        changed = drawn.changed_lines(*self._stale)
-        return [line(("Changed since you read it", "title")), *changed, Line()]
-
     def _draw_head(self) -> None:
-        place = f"{self._at + 1} of {len(self._ids)}" if len(self._ids) > 1 else ""
-        self.query_one(TopBar).tell(line((place, "muted")))
-        title = one_line(self.review.item.title) if self.review else ""
+        shown = self.shown
+        self.query_one(TopBar).tell(line((shown.place, "muted")))
+        title = one_line(shown.review.item.title) if shown.review else ""
         self.query_one("#review-title", LineBar).show(line(("  ", "text"), (title, "strong")))
         text = drawn.banner_line(
-            self.review, is_stale=self._stale is not None, is_reworded=self.draft is not None
+            shown.review, is_stale=shown.stale is not None, is_reworded=shown.draft is not None
         )
         banner = self.query_one("#review-banner", LineBar)
         banner.display = bool(text.spans)
@@ -203,7 +186,7 @@ class ReviewScreen(Screen[None]):
 
     def _pending(self) -> "Review | None":
         """The item shown, when it can still be decided; says so when not."""
-        review = self.review
+        review = self.shown.review
         if review is None or self._deciding:
             return None
         if (status := review.item.status) != "pending":
@@ -216,7 +199,7 @@ class ReviewScreen(Screen[None]):
         review = self._pending()
         if review is None:
             return None
-        wording = self.draft or rewordable(review.entry)
+        wording = self.shown.wording
         if not wording:
             problem = "Only a lesson and what an agent wrote can be reworded"
             toast(self, problem, severity="warning")
@@ -226,20 +209,17 @@ class ReviewScreen(Screen[None]):
 
     def action_evidence(self) -> None:
         """The next recorded occurrence."""
-        if self.review is not None and self.review.entry.evidence:
-            self._chosen = (self._chosen + 1) % len(self.review.entry.evidence)
-            self._draw(top=False)
+        self.shown.next_evidence()
+        self._draw(top=False)
 
     def action_source(self) -> None:
         """Show the transcript lines of the chosen occurrence."""
         from synthorg_tui.tui.memories.source import SourceScreen
 
-        evidence = self.review.entry.evidence if self.review is not None else ()
-        if not evidence:
+        if evidence := self.shown.evidence:
+            self.app.push_screen(SourceScreen(self._desk, evidence.lines))
+        else:
             toast(self, "No transcript stands behind this", severity="warning")
-            return
-        chosen = evidence[self._chosen % len(evidence)]
-        self.app.push_screen(SourceScreen(self._desk, chosen.lines))
 
     def action_next(self) -> None:
         """The next item of the list."""
@@ -250,22 +230,17 @@ class ReviewScreen(Screen[None]):
         self._step(-1)
 
     def _step(self, by: int) -> None:
-        at = self._at + by
-        if not 0 <= at < len(self._ids):
-            toast(self, "This is the last one" if by > 0 else "This is the first one")
-        elif self.draft is not None:
-            toast(self, "Your wording is not approved: a approves, ⌫ drops it", severity="warning")
+        if problem := self.shown.step(by):
+            is_reworded = self.shown.draft is not None
+            toast(self, problem, severity="warning" if is_reworded else "information")
         else:
-            self._at, self._chosen, self._stale, self.review = at, 0, None, None
             self._load()
 
     def action_copy(self) -> None:
         """Copy what would be stored, as it stands."""
-        review = self.review
-        if review is None:
-            return
-        wording = self.draft or rewordable(review.entry)
-        text = to_document(wording) if isinstance(wording, Wording) else wording or review.text
+        wording, review = self.shown.wording, self.shown.review
+        text = to_document(wording) if isinstance(wording, Wording) else wording
+        text = text or (review.text if review else "")
         if text:
             copy(self, text)
             toast(self, "Copied what would be kept")
@@ -276,7 +251,7 @@ class ReviewScreen(Screen[None]):
 
     def action_close(self) -> None:
         """Back, deciding nothing; a wording of yours is only given up at the second press."""
-        if self.draft is not None and not self._warned:
+        if self.shown.draft is not None and not self._warned:
             self._warned = True
             toast(self, "Your wording is not approved: esc again gives it up", severity="warning")
             return
@@ -297,7 +272,7 @@ class ReviewScreen(Screen[None]):
             try:
                 done = await act(review)
             except ReviewChangedError as changed:
-                self._stale = (review, changed.review)
+                self.shown.stale = (review, changed.review)
                 await self._show(changed.review)
                 return
             except DomainError:
@@ -336,11 +311,11 @@ class ReviewScreen(Screen[None]):
     async def _approve(self, review: "Review") -> str:
         edited: ProceduralMemoryProposal | str | None = None
         authors: Mapping[str, Author] | None = None
-        lesson = lesson_of(review.entry)
-        if isinstance(self.draft, Wording) and lesson is not None:
-            edited, authors = approvable(lesson, self.draft)
-        elif isinstance(self.draft, str):
-            edited = self.draft
+        draft, lesson = self.shown.draft, lesson_of(review.entry)
+        if isinstance(draft, Wording) and lesson is not None:
+            edited, authors = approvable(lesson, draft)
+        elif isinstance(draft, str):
+            edited = draft
         decision = await self._approvals.approve(review.item.id, review.shown, edited, authors)
         return decision_line("Approved", decision)
 
@@ -355,14 +330,14 @@ class ReviewScreen(Screen[None]):
 
         def answered(reason: str | None) -> None:
             if reason:
-                self._reasons[item_id] = reason
+                self.shown.reasons[item_id] = reason
                 self._decide(reject)
 
         async def reject(review: "Review") -> str:
-            await self._approvals.reject(review.item.id, review.shown, self._reasons[item_id])
+            await self._approvals.reject(review.item.id, review.shown, self.shown.reasons[item_id])
             return REJECTED
 
-        before = self._reasons.get(item_id, "")
+        before = self.shown.reasons.get(item_id, "")
         hint = "it is not proposed again · ↵ rejects · esc leaves"
         self.app.push_screen(PromptDialog("Reject, because", before, hint=hint), answered)
 
@@ -399,17 +374,17 @@ class ReviewScreen(Screen[None]):
         """Reword it in a form, then approve."""
         from synthorg_tui.tui.approvals.dialogs import RewordForm
 
-        if shown := self._wording():
-            self.app.push_screen(RewordForm(shown[1]), self._take)
+        if target := self._wording():
+            self.app.push_screen(RewordForm(target[1]), self._take)
 
     def action_parts(self) -> None:
         """Take a part of it: whose text for each field, which steps."""
         from synthorg_tui.tui.approvals.parts import PartsScreen
 
-        shown = self._wording()
-        if shown is None:
+        target = self._wording()
+        if target is None:
             return
-        review, wording = shown
+        review, wording = target
         if isinstance(wording, Wording):
             self.app.push_screen(PartsScreen(review.entry, wording), self._take)
         else:
@@ -417,34 +392,33 @@ class ReviewScreen(Screen[None]):
 
     def action_reword_outside(self) -> None:
         """Reword it in $EDITOR; a text that doesn't do is there again at the next try."""
-        shown = self._wording()
-        if shown is None:
+        target = self._wording()
+        if target is None:
             return
-        _, before = shown
+        _, before = target
         try:
-            text = edit_text(self.app, self._unparsed or to_document(before))
+            text = edit_text(self.app, self.shown.unparsed or to_document(before))
         except EditorError as error:
             toast(self, str(error), severity="error")
             return
         wording = read_back(text, before)
         if wrong := problems(wording):
-            self._unparsed = text
+            self.shown.unparsed = text
             toast(self, f"{wrong[0]}. E goes on where you were.", severity="warning")
             return
-        self._unparsed = ""
+        self.shown.unparsed = ""
         self._take(wording)
 
     def _take(self, wording: Reworded | None) -> None:
         """Show a wording in place of the proposed one; it is approved by another key press."""
-        if wording is None or self.review is None:
-            return
-        self.draft = wording if wording != rewordable(self.review.entry) else None
-        self._close_guard()
-        self._draw()
+        if wording is not None and self.shown.review is not None:
+            self.shown.take(wording)
+            self._close_guard()
+            self._draw()
 
     def action_drop(self) -> None:
         """Drop your wording."""
-        if self.draft is not None:
-            self.draft, self._unparsed = None, ""
+        if self.shown.draft is not None:
+            self.shown.drop()
             self._close_guard()
             self._draw()

@@ -301,6 +301,13 @@ def changed_lines(before: Review, after: Review) -> list[Line]:
     return diff_lines(_as_text(before), _as_text(after))
 
 
+def news_lines(stale: tuple[Review, Review] | None) -> list[Line]:
+    """What changed since a person read it, for the top of the review; nothing if it didn't."""
+    if stale is None:
+        return []
+    return [line(("Changed since you read it", "title")), *changed_lines(*stale), Line()]
+
+
 def _as_text(review: Review) -> str:
     wording = rewordable(review.entry)
     if isinstance(wording, Wording):

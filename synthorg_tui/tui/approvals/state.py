@@ -11,10 +11,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from synthorg_tui.tui.approvals.ports import Status
+from synthorg_tui.tui.approvals.wording import Reworded, rewordable
 from synthorg_tui.tui.base.filters import Query, parse_row_filter
 from synthorg_tui.tui.base.window import Latest
 
 if TYPE_CHECKING:
+    from synthorg_tui.approvals.models import ApprovalEvent
+    from synthorg_tui.curation.models import Evidence
     from synthorg_tui.curation.review import BulkOutcome, InboxEntry, Review
 
 INERT_SECONDS = 0.5
@@ -58,6 +61,76 @@ def is_doubtful(review: Review) -> bool:
     """Whether something in it asks for a decision of its own, never one among many."""
     contradicts = any(near.verdict == "conflict" for near in review.near)
     return bool(review.flags or both_sides(review) or review.problem or contradicts)
+
+
+class ReviewState:
+    """One item after another, and what a person makes of the one that is shown.
+
+    ``stale`` is the review as it was read and as it is now, when a decision on it was refused;
+    ``unparsed`` a text of an editor that doesn't do yet.
+    """
+
+    def __init__(self, item_ids: Sequence[str], at: int) -> None:
+        self._ids = tuple(item_ids)
+        self._at = at
+        self._evidence = 0
+        self.review: Review | None = None
+        self.trail: tuple[ApprovalEvent, ...] = ()
+        self.draft: Reworded | None = None
+        self.unparsed = ""
+        self.reasons: dict[str, str] = {}
+        self.stale: tuple[Review, Review] | None = None
+
+    @property
+    def item_id(self) -> str:
+        """The item that is shown, or to be read."""
+        return self._ids[self._at]
+
+    @property
+    def place(self) -> str:
+        """Which of several items it is."""
+        return f"{self._at + 1} of {len(self._ids)}" if len(self._ids) > 1 else ""
+
+    def step(self, by: int) -> str:
+        """Go to another item, which is to be read then; says why not when that can't be."""
+        at = self._at + by
+        if not 0 <= at < len(self._ids):
+            return "This is the last one" if by > 0 else "This is the first one"
+        if self.draft is not None:
+            return "Your wording is not approved: a approves, ⌫ drops it"
+        self._at, self._evidence, self.stale, self.review = at, 0, None, None
+        return ""
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """The chosen occurrence."""
+        seen = self.review.entry.evidence if self.review is not None else ()
+        return seen[self._evidence % len(seen)] if seen else None
+
+    @property
+    def chosen(self) -> int:
+        """Which occurrence is chosen, or -1 when there are not several."""
+        several = self.review is not None and len(self.review.entry.evidence) > 1
+        return self._evidence if several else -1
+
+    def next_evidence(self) -> None:
+        """Choose the next occurrence."""
+        if self.review is not None and self.review.entry.evidence:
+            self._evidence = (self._evidence + 1) % len(self.review.entry.evidence)
+
+    @property
+    def wording(self) -> Reworded | None:
+        """What the item says: the person's wording, or else the one proposed."""
+        return self.draft or (rewordable(self.review.entry) if self.review else None)
+
+    def take(self, wording: Reworded) -> None:
+        """Put a wording in place of the proposed one; the proposed one itself is no draft."""
+        is_same = self.review is not None and wording == rewordable(self.review.entry)
+        self.draft = None if is_same else wording
+
+    def drop(self) -> None:
+        """Go back to the proposed wording."""
+        self.draft, self.unparsed = None, ""
 
 
 class RowMarks(NamedTuple):

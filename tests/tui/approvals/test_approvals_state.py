@@ -52,6 +52,7 @@ from synthorg_tui.tui.approvals.state import (
     SORTS,
     Inbox,
     InertGuard,
+    ReviewState,
     RowMarks,
     agent_of,
     snooze_choices,
@@ -281,6 +282,48 @@ class TestRows:
         assert decision_line("Approved", left) == said
         assert undo_line(made) == "Took back: Push"
         assert undo_line(replace(made, count=3)) == "Undid Push"
+
+
+class TestReviewState:
+    def test_items_are_gone_through_to_either_end(self) -> None:
+        state = ReviewState(["a", "b"], 0)
+        assert (state.item_id, state.place) == ("a", "1 of 2")
+        assert "first one" in state.step(-1)
+        assert state.step(1) == ""
+        assert (state.item_id, state.place) == ("b", "2 of 2")
+        assert "last one" in state.step(1)
+        assert ReviewState(["a"], 0).place == ""
+
+    def test_another_item_is_read_anew_but_no_wording_is_left_behind(self) -> None:
+        state = ReviewState(["a", "b"], 0)
+        state.review = sheet()
+        state.take("mine")
+        assert "not approved" in state.step(1)
+        assert state.item_id == "a"
+        state.drop()
+        assert state.step(1) == ""
+        assert state.review is None
+
+    def test_occurrences_are_chosen_in_turn(self) -> None:
+        state = ReviewState(["a"], 0)
+        state.next_evidence()
+        assert (state.evidence, state.chosen) == (None, -1)
+        state.review = sheet()
+        first, second = state.review.entry.evidence
+        assert (state.evidence, state.chosen) == (first, 0)
+        state.next_evidence()
+        assert (state.evidence, state.chosen) == (second, 1)
+        state.next_evidence()
+        assert state.evidence == first
+
+    def test_the_proposed_wording_is_no_draft(self) -> None:
+        state = ReviewState(["a"], 0)
+        state.review = sheet()
+        assert state.wording == PROPOSED
+        state.take(GROUNDED)
+        assert state.wording == state.draft == GROUNDED
+        state.take(PROPOSED)
+        assert state.draft is None
 
 
 class TestReview:

@@ -66,15 +66,15 @@ class TestInert:
         app = fake_app(desk, seconds=seconds)
         async with app.run_test() as pilot:
             screen = await open_review(pilot)
-            shown = screen.review
+            shown = screen.shown.review
             assert shown is not None
             for key in INERT:
                 await pilot.press(*key.split(","))
                 await settle(pilot)
                 assert app.screen is screen, key
-            assert screen.review is shown
+            assert screen.shown.review is shown
             assert not desk.approvals.decided
-            assert screen.draft is None
+            assert screen.shown.draft is None
 
     @pytest.mark.parametrize(("after", "decided"), [(0.499, False), (0.5, True)])
     async def test_keys_work_from_half_a_second_on(self, after: float, decided: bool) -> None:
@@ -124,8 +124,8 @@ class TestInert:
             seconds.at += 1
             await pilot.press("n", "a")
             await settle(pilot)
-            assert screen.review is not None
-            assert screen.review.item.id == "lesson-0001"
+            assert screen.shown.review is not None
+            assert screen.shown.review.item.id == "lesson-0001"
             assert not desk.approvals.decided
 
 
@@ -181,7 +181,7 @@ class TestBound:
         app = fake_app(desk)
         async with app.run_test() as pilot:
             screen = await open_review(pilot)
-            shown = screen.review
+            shown = screen.shown.review
             assert isinstance(shown, Review)
             await desk.approvals.reject(LESSON, shown.shown, "elsewhere")
             await pilot.press("r")
@@ -222,8 +222,8 @@ class TestDecisions:
             await pilot.press("escape")
             await settle(pilot)
             assert screen.is_active
-            assert screen.review is not None
-            assert screen.review.item.status == "approved"
+            assert screen.shown.review is not None
+            assert screen.shown.review.item.status == "approved"
 
     async def test_what_is_flagged_asks_once_more_and_no_has_the_focus(self) -> None:
         desk = desk_with()
@@ -349,7 +349,7 @@ class TestRewording:
             assert not desk.approvals.decided
             assert "+ Now Set the upstream" in screen_text(app)
             assert "✎ you" in screen_text(app)
-            assert screen.draft is not None
+            assert screen.shown.draft is not None
             await pilot.press("a")
             await settle(pilot)
             edited = desk.approvals.decided[0][2]
@@ -375,7 +375,7 @@ class TestRewording:
             await pilot.press("escape")
             await settle(pilot)
             assert app.screen is screen
-            assert screen.draft is None
+            assert screen.shown.draft is None
 
     async def test_reworded_in_the_editor(self, monkeypatch: pytest.MonkeyPatch) -> None:
         desk = desk_with()
@@ -392,12 +392,12 @@ class TestRewording:
             await pilot.press("E")
             await settle(pilot)
             assert "Condition is empty" in toasts(app)
-            assert screen.draft is None
+            assert screen.shown.draft is None
             texts[0] = "[DISCOVERY]\nPush with -u\n[CONDITION]\nc\n[ACTION]\na\n[RATIONALE]\nr"
             await pilot.press("E")
             await settle(pilot)
             assert texts[1] == "[DISCOVERY]\nOnly this"
-            assert screen.draft == Wording("Push with -u", "c", "a", "r")
+            assert screen.shown.draft == Wording("Push with -u", "c", "a", "r")
 
     async def test_parts_take_the_evidence_of_a_field_and_drop_a_step(self) -> None:
         desk = desk_with()
@@ -426,10 +426,10 @@ class TestRewording:
             await pilot.press("n", "escape")
             await settle(pilot)
             assert app.screen is screen
-            assert screen.draft is not None
+            assert screen.shown.draft is not None
             await pilot.press("backspace")
             await settle(pilot)
-            assert screen.draft is None
+            assert screen.shown.draft is None
 
     async def test_only_lessons_can_be_reworded(self) -> None:
         app = fake_app(desk_with())

@@ -108,7 +108,7 @@ async def test_an_empty_text_is_not_taken_over_and_leaving_asks_once() -> None:
         await pilot.press("escape")
         await settle(pilot)
         assert app.screen is screen
-        assert screen.draft is None
+        assert screen.shown.draft is None
 
 
 @pytest.mark.parametrize(("typed", "draft"), [(None, None), ("Now safe.", "Now safe.")])
@@ -127,7 +127,7 @@ async def test_in_the_editor_a_text_left_alone_stays_exactly_as_it_was(
         screen = await open_review(pilot)
         await pilot.press("E")
         await settle(pilot)
-        assert screen.draft == draft
+        assert screen.shown.draft == draft
     assert "\x1b" not in seen[0]
     assert "\u202e" not in seen[0]
 

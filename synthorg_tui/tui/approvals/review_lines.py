@@ -61,16 +61,16 @@ _MAX_REMOVED = 200
 
 def rule(title: str, note: str = "") -> Line:
     """A section's title with a line to the edge."""
-    made = line((title + " ", "title"), (f"{note} " if note else "", "faint"))
-    made.fill = "track"
-    return made
+    heading = line((title + " ", "title"), (f"{note} " if note else "", "faint"))
+    heading.fill = "track"
+    return heading
 
 
 def fact(label: str, value: str, role: str = "text") -> Line:
     """A labelled value; what it takes beyond the first row is indented."""
-    made = line((label.ljust(_LABEL), "muted"), (value, role))
-    made.hang = _LABEL
-    return made
+    row = line((label.ljust(_LABEL), "muted"), (value, role))
+    row.hang = _LABEL
+    return row
 
 
 def head_lines(entry: InboxEntry) -> list[Line]:

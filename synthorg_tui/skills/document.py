@@ -50,6 +50,11 @@ class Finding:
     message: str
     remedy: str
 
+    @property
+    def is_error(self) -> bool:
+        """Whether it makes the file unusable."""
+        return self.severity is Severity.ERROR
+
 
 class RootScope(StrEnum):
     """Whose skills a root holds; a project's come before a user's, and those before ours."""

@@ -88,7 +88,9 @@ class MemoryDeskApp(App[None]):
     def _make_digest(self) -> Screen[None]:
         from synthorg_tui.tui.digest.screen import DigestScreen
 
-        return self._add_pane(DigestScreen(panes=self._panes, show_memory=self._show_memory))
+        return self._add_pane(
+            DigestScreen(panes=self._panes, now=self._now, show_memory=self._show_memory)
+        )
 
     def _make_skills(self) -> Screen[None]:
         from synthorg_tui.tui.skills.screen import SkillsScreen

@@ -131,7 +131,7 @@ async def test_a_digest_is_kept_byte_for_byte_with_its_explanation(
         answer = await desk.activity.answer(call)
         assert answer is not None
         assert (answer.text, answer.tokens_used) == (served.text, served.tokens)
-        assert [each.row.content for each in answer.included] == [LESSON]
+        assert [each.entry.content for each in answer.included] == [LESSON]
         assert await desk.activity.answer(await newest(desk, "search_memory")) is None
         await agent.close()
 

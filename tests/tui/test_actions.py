@@ -11,9 +11,10 @@ from synthorg_tui.tui.approvals.review import ReviewScreen
 from synthorg_tui.tui.approvals.screen import ApprovalsScreen
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.base.form import MemoryForm
+from synthorg_tui.tui.digest.dialogs import AgentDialog
 from synthorg_tui.tui.digest.scenarios import ScenariosScreen
-from synthorg_tui.tui.digest.screen import AgentDialog, DigestScreen
-from synthorg_tui.tui.digest.widgets import KnobList
+from synthorg_tui.tui.digest.screen import DigestScreen
+from synthorg_tui.tui.digest.widgets import OptionsList
 from synthorg_tui.tui.memories.deleted import DeletedScreen
 from synthorg_tui.tui.memories.importing import ImportScreen
 from synthorg_tui.tui.memories.screen import MemoriesScreen
@@ -31,7 +32,7 @@ OWNERS: dict[str, type] = {
     "app": MemoryDeskApp,
     "memories": MemoriesScreen,
     "digest": DigestScreen,
-    "knobs": KnobList,
+    "knobs": OptionsList,
     "choose": AgentDialog,
     "scenarios": ScenariosScreen,
     "skills": SkillsScreen,

@@ -86,6 +86,19 @@ def test_importing_the_app_loads_no_pane_but_the_first() -> None:
     assert not loaded & (panes | ports)
 
 
+def test_panes_that_show_the_engines_data_load_nothing_of_it_before_there_is_some() -> None:
+    names = ["digest.dialogs", "digest.scenarios", "digest.screen", "skills.screen"]
+    program = "import sys, " + ", ".join(f"synthorg_tui.tui.{name}" for name in names)
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    heavy = {"pydantic", "duckdb", "numpy", "qdrant_edge", "synthorg_tui.engine"}
+    assert not set(done.stdout.split()) & heavy
+
+
 def test_view_models_load_no_textual() -> None:
     names = [
         "activity.lines",
@@ -98,8 +111,10 @@ def test_view_models_load_no_textual() -> None:
         "base.formatting",
         "base.lines",
         "base.window",
-        "digest.knobs",
         "digest.lines",
+        "digest.notices",
+        "digest.options",
+        "digest.scenario_lines",
         "digest.state",
         "memories.detail",
         "memories.changes",

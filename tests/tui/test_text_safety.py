@@ -15,12 +15,14 @@ from synthorg_tui.approvals.models import ApprovalEvent, Flag
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.models import Evidence, FileChangeKind, FileChangePayload, Lesson
+from synthorg_tui.curation.overview import SkillDetail
 from synthorg_tui.curation.review import NearSkill, Review, Subject, SubjectKind
 from synthorg_tui.executions.models import SourceRef
 from synthorg_tui.executions.store import Excerpt
 from synthorg_tui.ingest.discovery import FoundTranscripts
 from synthorg_tui.ingest.service import ImportReport
 from synthorg_tui.memory.listing import BrowseFilter, Facets, ListedMemory
+from synthorg_tui.skills.document import Finding, Severity
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.approvals.wording import Wording
 from synthorg_tui.tui.base.filters import parse_query
@@ -35,7 +37,6 @@ from synthorg_tui.tui.memories.lines import (
     place_line,
     report_lines,
 )
-from synthorg_tui.tui.skills.ports import Problem, Skill, Version
 from tests.tui.activity.activity_fakes import AGENTS, FakeActivity, calls
 from tests.tui.approvals.approvals_fakes import (
     FakeApprovals,
@@ -44,7 +45,7 @@ from tests.tui.approvals.approvals_fakes import (
     memory_of,
     with_item,
 )
-from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
+from tests.tui.skills.skills_fakes import FakeSkills, skill_rows, version_of
 from tests.tui.tui_fakes import NOW, FakeDesk, edit_of, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, type_text
 
@@ -186,12 +187,12 @@ class EvilApprovals(FakeApprovals):
 class EvilSkills(FakeSkills):
     """Skills whose every text is hostile."""
 
-    async def skill(self, path: str) -> Skill:
-        problem = Problem(1, True, EVIL, EVIL)
-        row = replace(self.rows[path], problems=(problem,), shadowed_by=EVIL, waiting=EVIL)
+    async def skill(self, path: str) -> SkillDetail:
+        finding = Finding(1, Severity.ERROR, EVIL, EVIL)
+        row = replace(self.rows[path], findings=(finding,), shadowed_by=EVIL, waiting=EVIL)
         seen = evil_evidence()
-        version = Version(NOW, EVIL, EVIL)
-        return Skill(row, EVIL, (EVIL,), (version, replace(version, text="x")), (seen,))
+        versions = tuple(version_of(NOW, EVIL, text) for text in (EVIL, "x"))
+        return SkillDetail(row, EVIL, (EVIL,), versions, (seen,))
 
 
 def evil_learning() -> FakeDesk:

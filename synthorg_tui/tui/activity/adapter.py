@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.activity.ports import ActivityEvent, ListedAgent, NamedMemory
-from synthorg_tui.tui.digest.adapter import answer_of
-from synthorg_tui.tui.digest.ports import Answer
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import CallRecord
     from synthorg_tui.engine import Engine
     from synthorg_tui.host.owner import ConnectedClient, Owner
+    from synthorg_tui.memory.retrieval.explanation import Explanation
 
 _CHANGED = "changed"
 _TOPICS: Final[dict[str, Literal["call", "agents", "changed"]]] = {
@@ -61,7 +60,7 @@ class EngineActivity:
         """List calls, newest first."""
         return await self._engine.gateway.calls(limit=limit, agent=agent or None, text=text or None)
 
-    async def answer(self, call: "CallRecord") -> Answer | None:
+    async def answer(self, call: "CallRecord") -> "Explanation | None":
         """Explain why a digest was as it was."""
         if not call.explanation:
             return None
@@ -151,10 +150,9 @@ class EngineActivity:
         return ListedAgent(agent_id, paused=rights.paused, read_only=rights.read_only)
 
 
-def _answer(call: "CallRecord") -> Answer:
+def _answer(call: "CallRecord") -> "Explanation":
     from pydantic import TypeAdapter
 
     from synthorg_tui.memory.retrieval.explanation import Explanation
 
-    explained = TypeAdapter(Explanation).validate_json(call.explanation)
-    return answer_of(explained, tokens=call.tokens)
+    return TypeAdapter(Explanation).validate_json(call.explanation)

@@ -23,10 +23,10 @@ from synthorg_tui.tui.approvals.review_lines import fact, rule
 from synthorg_tui.tui.base.formatting import ago, counted, moment
 from synthorg_tui.tui.base.lines import Line, beside, keys_line, line, one_line, text_lines
 from synthorg_tui.tui.digest import lines as digests
-from synthorg_tui.tui.digest.ports import Answer, Weighed
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import CallRecord
+    from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation
 
 CANNOT_SHOW = "The calls can't be shown"
 KINDS = {
@@ -173,23 +173,23 @@ def _nothing() -> list[Line]:
     return [line(("Nothing.", "muted"))]
 
 
-def why_lines(answer: Answer, width: int) -> list[Line]:
+def why_lines(answer: Explanation, width: int) -> list[Line]:
     """Why each memory was in or out of a digest: verdict, scores, tokens and the reason."""
     made = [digests.budget_line(answer, width)]
     if answer.degraded:
         made.append(line(("! ", "bad"), (f"degraded: {answer.degraded}", "warn")))
     for each in answer.included:
-        made += _weighed(each, width)
+        made += _candidate_lines(each, width)
     made.append(digests.cut_line(answer, width))
     for each in answer.left_out:
-        made += _weighed(each, width)
+        made += _candidate_lines(each, width)
     return [*made, Line(), digests.stage_line(answer)]
 
 
-def _weighed(each: Weighed, width: int) -> list[Line]:
+def _candidate_lines(each: Candidate, width: int) -> list[Line]:
     reason = line(("    ", "text"), (one_line(each.reason[:_MAX_REASON]), "faint"))
     reason.hang = 4
-    return [digests.weighed_line(each, width), reason]
+    return [digests.candidate_line(each, width), reason]
 
 
 def no_agents(is_open: bool, has_failed: bool) -> list[Line]:

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from synthorg_tui.memory.listing import ListedMemory
-from synthorg_tui.tui.digest.ports import Answer
+from synthorg_tui.memory.retrieval.explanation import Explanation
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import CallRecord
@@ -76,7 +76,7 @@ class ActivityDesk(Protocol):
         """List calls, newest first; ``text`` occurs in the name or the arguments."""
         ...
 
-    async def answer(self, call: "CallRecord") -> Answer | None:
+    async def answer(self, call: "CallRecord") -> Explanation | None:
         """Explain why a digest was as it was; ``None`` for other calls."""
         ...
 

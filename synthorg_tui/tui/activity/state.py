@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from synthorg_tui.memory.retrieval.explanation import Explanation
 from synthorg_tui.tui.activity.ports import ListedAgent, NamedMemory
 from synthorg_tui.tui.base.filters import Query, parse_row_filter
 from synthorg_tui.tui.base.window import Latest
-from synthorg_tui.tui.digest.ports import Answer
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import CallRecord
@@ -37,7 +37,7 @@ class Activity:
         self.rows: tuple[CallRecord, ...] = ()
         self.filter_text = ""
         self.latest = Latest()
-        self.answers: dict[int, Answer | None] = {}
+        self.answers: dict[int, Explanation | None] = {}
         self.memories: dict[int, tuple[NamedMemory, ...]] = {}
 
     @property

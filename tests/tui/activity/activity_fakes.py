@@ -10,9 +10,9 @@ from synthorg_tui.agents.models import CallKind, CallRecord
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation, Stage, Verdict
 from synthorg_tui.tui.activity import screen as activity_view
 from synthorg_tui.tui.activity.ports import ActivityEvent, ListedAgent, NamedMemory
-from synthorg_tui.tui.digest.ports import Answer, Weighed
 from synthorg_tui.tui.widgets import bars
 from tests.tui.approvals.approvals_fakes import NOW
 
@@ -123,13 +123,12 @@ class FakeActivity:
         ]
         return tuple(found[:limit])
 
-    async def answer(self, call: CallRecord) -> Answer | None:
+    async def answer(self, call: CallRecord) -> Explanation | None:
         if not call.explanation:
             return None
-        given = Weighed(
+        given = Candidate(
             _row("mem-00001", call.agent_id),
-            "included",
-            True,
+            Verdict.INCLUDED,
             "relevant: 0.81, the best of 12",
             dense=0.74,
             sparse=8.1,
@@ -141,15 +140,22 @@ class FakeActivity:
         )
         other = replace(
             given,
-            row=_row("mem-00002", call.agent_id),
-            verdict="too_similar",
-            is_in=False,
+            entry=_row("mem-00002", call.agent_id),
+            verdict=Verdict.TOO_SIMILAR,
             reason="says nearly the same as one that is in",
             combined=0.64,
             rank=2,
         )
-        stages = (("retrieve", 2.1), ("pack", 0.3))
-        return Answer(DIGEST, "context", 1500, 58, (given, other), stages, text_tokens=66)
+        return Explanation(
+            strategy="context",
+            agent_id=call.agent_id,
+            query="push the branch",
+            token_budget=1500,
+            tokens_used=58,
+            text=DIGEST,
+            candidates=(given, other),
+            stages=(Stage("retrieve", 2.1), Stage("pack", 0.3)),
+        )
 
     async def memories(self, call: CallRecord) -> tuple[NamedMemory, ...]:
         return tuple(

@@ -62,7 +62,7 @@ LISTS = [
     ("#facets", keys(), WIDE, 1),
     ("#candidates", ask, WIDE, 2),
     ("#candidates", ask, NARROW, 1),
-    ("#shelf", keys("3"), WIDE, 1),
+    ("#skill-list", keys("3"), WIDE, 1),
     ("#inbox", keys("4"), WIDE, 2),
     ("#inbox", keys("4"), NARROW, 1),
     ("#calls", keys("5"), WIDE, 2),

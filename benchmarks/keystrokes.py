@@ -27,8 +27,8 @@ from benchmarks.scale import AGENT, p50, p95, questions
 from benchmarks.synthetic import ensure_filled
 from benchmarks.table import Limit, Report, Row, command_line, print_report
 from benchmarks.terminal import on_terminal
+from synthorg_tui.memory.strategies.service import Injection
 from synthorg_tui.tui.app import MemoryDeskApp, run
-from synthorg_tui.tui.digest.ports import Answer, Ask
 from synthorg_tui.tui.digest.screen import DigestScreen
 
 TASKS = 8
@@ -104,9 +104,9 @@ class Typed(MemoryDeskApp):
     def _watch(self, screen: DigestScreen) -> None:
         take = screen.digest.take
 
-        def noted(generation: int, ask: Ask, answer: Answer) -> bool:
+        def noted(generation: int, injection: Injection, text_tokens: int) -> bool:
             self.answers.set()
-            return take(generation, ask, answer)
+            return take(generation, injection, text_tokens)
 
         screen.digest.take = noted  # type: ignore[method-assign]
 
@@ -117,7 +117,8 @@ class Typed(MemoryDeskApp):
             self.durations["single"].append(await self._answered(screen, task[:end]))
             answer = screen.digest.answer
             assert answer is not None
-            self.durations["engine"].append(answer.milliseconds)
+            taken = sum(stage.milliseconds for stage in answer.stages)
+            self.durations["engine"].append(taken)
 
     async def _in_a_burst(self, screen: DigestScreen, task: str) -> None:
         await self._begin(screen, task[:-BURST_KEYS])

@@ -58,15 +58,15 @@ def child_ours(path: str, data_dir: Path, step: str) -> None:
 
     from synthorg_tui.tui.app import MemoryDeskApp, run
     from synthorg_tui.tui.memories.screen import MemoriesScreen
-    from synthorg_tui.tui.ports import MemoryDesk
+    from synthorg_tui.tui.ports import MemoryPort
 
     class Watched(MemoriesScreen):
-        def _show(self) -> None:
-            super()._show()
+        def show_answer(self) -> None:
+            super().show_answer()
             if step == "usable" and self.listing.window.rows:
                 self.call_after_refresh(report, path, self.app)
 
-        def attach(self, desk: MemoryDesk) -> None:
+        def attach(self, desk: MemoryPort) -> None:
             super().attach(desk)
             if step == "loaded":
                 self.call_after_refresh(report, path, self.app)

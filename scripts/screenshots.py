@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 
 from synthorg_tui.engine import Engine
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.engine_adapter import EngineHost
+from synthorg_tui.tui.engine_adapter import LocalEngineHost
 
 QUESTION = "push a branch that has no upstream"
 PICTURES: dict[str, tuple[tuple[int, int], Sequence[str]]] = {
@@ -38,7 +38,7 @@ async def settle(pilot: Pilot[None]) -> None:
 
 async def draw(data_dir: Path, folder: Path) -> None:
     for name, (size, keys) in PICTURES.items():
-        app = MemoryDeskApp(EngineHost(data_dir=data_dir))
+        app = MemoryDeskApp(LocalEngineHost(data_dir=data_dir))
         async with app.run_test(size=size) as pilot:
             await settle(pilot)
             await pilot.press(*("space" if key == "\0" else key for key in keys))

@@ -89,3 +89,23 @@ class ToolCategory(StrEnum):
     MCP = "mcp"
     MEMORY = "memory"
     OTHER = "other"
+
+
+class SkillState(StrEnum):
+    """How a skill stands, the first that is true of it.
+
+    ``GONE`` is in memory without a file, ``RETIRED`` was taken out of both; ``INVALID`` can't be
+    read, ``CHANGED`` is not as the memory has it, ``SHADOWED`` gives way to one of the same name,
+    ``FOUND`` was here before us and nobody asked for a review, ``NEW`` is not in memory,
+    ``WARNINGS`` is fine but for strict readers.
+    """
+
+    GONE = "gone"
+    RETIRED = "retired"
+    INVALID = "invalid"
+    CHANGED = "changed"
+    SHADOWED = "shadowed"
+    FOUND = "found"
+    NEW = "new"
+    WARNINGS = "warnings"
+    VALID = "valid"

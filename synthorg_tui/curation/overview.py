@@ -5,12 +5,12 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
 from synthorg_tui.approvals.queue import ApprovalQueue
+from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.disk_sync import FileChanges, PreexistingSkills, SeenRoots, SyncReport
 from synthorg_tui.curation.models import Evidence
@@ -19,26 +19,6 @@ from synthorg_tui.curation.review import FILE_CHANGE_ACTION
 from synthorg_tui.skills.document import Finding, RootScope, SkillFile, SkillRoot
 from synthorg_tui.skills.library import RootState, SkillLibrary
 from synthorg_tui.skills.watcher import SkillWatcher
-
-
-class SkillState(StrEnum):
-    """How a skill stands, the first that is true of it.
-
-    ``GONE`` is in memory without a file, ``RETIRED`` was taken out of both; ``INVALID`` can't be
-    read, ``CHANGED`` is not as the memory has it, ``SHADOWED`` gives way to one of the same name,
-    ``FOUND`` was here before us and nobody asked for a review, ``NEW`` is not in memory,
-    ``WARNINGS`` is fine but for strict readers.
-    """
-
-    GONE = "gone"
-    RETIRED = "retired"
-    INVALID = "invalid"
-    CHANGED = "changed"
-    SHADOWED = "shadowed"
-    FOUND = "found"
-    NEW = "new"
-    WARNINGS = "warnings"
-    VALID = "valid"
 
 
 @dataclass(frozen=True, slots=True)

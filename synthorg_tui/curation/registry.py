@@ -89,6 +89,20 @@ class SkillVersion(FrozenModel):
     sha256: str
     text: str
 
+    @property
+    def title(self) -> str:
+        """Which version it is, how it came to be and who did it, for a person."""
+        return f"v{self.version} {_EVENT_WORDS[self.event]} by {self.actor}"
+
+
+_EVENT_WORDS = {
+    VersionEvent.WRITTEN: "written",
+    VersionEvent.ACCEPTED: "accepted from disk",
+    VersionEvent.SET_ASIDE: "set aside on disk",
+    VersionEvent.REMOVED: "removed",
+    VersionEvent.NOT_WRITTEN: "in force, not on disk",
+}
+
 
 _COLUMNS = (
     "path",

@@ -51,6 +51,11 @@ class Finding:
     message: str
     remedy: str
 
+    @property
+    def is_error(self) -> bool:
+        """Whether it makes the file unusable."""
+        return self.severity is Severity.ERROR
+
 
 class RootScope(StrEnum):
     """Whose skills a root holds, in order of precedence: the first wins where names are equal."""

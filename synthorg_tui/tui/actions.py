@@ -258,7 +258,7 @@ def of(*contexts: str) -> tuple[Action, ...]:
 
 def is_text(action: str, focused: Widget | None) -> bool:
     """Whether the key of an action that opens an entry is being typed into one."""
-    opens = any(each.method == action and each.opens_entry for each in ACTIONS)
+    opens = any(known.method == action and known.opens_entry for known in ACTIONS)
     return opens and isinstance(focused, Input | TextArea)
 
 

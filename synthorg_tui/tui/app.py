@@ -15,19 +15,20 @@ from textual.screen import Screen
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.process_setup import started, starting
 from synthorg_tui.core.text import safe_text
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings, of
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.jobs import error_toast, run_job, toast
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.panes import PANES, Panes
-from synthorg_tui.tui.ports import DeskHost, MemoryDesk, MemoryRow
+from synthorg_tui.tui.ports import EngineHost, MemoryPort
 from synthorg_tui.tui.state import FILE_NAME, is_gone, load_state, save_state
 from synthorg_tui.tui.themes import DARK, THEMES
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from synthorg_tui.tui.activity.ports import Heard
+    from synthorg_tui.tui.activity.ports import ActivityEvent
     from synthorg_tui.tui.activity.screen import ActivityScreen
     from synthorg_tui.tui.approvals.screen import ApprovalsScreen
     from synthorg_tui.tui.digest.screen import DigestScreen
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     LaterPane: TypeAlias = ActivityScreen | ApprovalsScreen | DigestScreen | SkillsScreen
 
 
-TERMINAL_LOOKED_AT = 2.0
-TERMINAL_LOOKED_AT_EVERY = 2.0
+TERMINAL_CHECK_EVERY = 2.0
+"""Seconds between two looks at whether anybody can still see the app."""
 COUNT_AFTER = 0.3
 """Seconds until what waits is counted: what was asked for is on the screen first."""
 
@@ -56,7 +57,7 @@ class MemoryDeskApp(App[None]):
 
     def __init__(
         self,
-        host: DeskHost,
+        host: EngineHost,
         *,
         data_dir: Path | None = None,
         now: Callable[[], datetime] = _local_now,
@@ -67,7 +68,7 @@ class MemoryDeskApp(App[None]):
         self._now = now
         self._state_path = data_dir / FILE_NAME if data_dir is not None else None
         self.state = load_state(self._state_path)
-        self._desk: MemoryDesk | None = None
+        self._desk: MemoryPort | None = None
         self._later: list[LaterPane] = []
         self._panes = Panes(tuple((key, title) for _, title, key in PANES))
         self._monotonic = monotonic
@@ -87,18 +88,20 @@ class MemoryDeskApp(App[None]):
     def _make_digest(self) -> Screen[None]:
         from synthorg_tui.tui.digest.screen import DigestScreen
 
-        return self._told(DigestScreen(panes=self._panes, show_memory=self._show_memory))
+        return self._add_pane(
+            DigestScreen(panes=self._panes, now=self._now, show_memory=self._show_memory)
+        )
 
     def _make_skills(self) -> Screen[None]:
         from synthorg_tui.tui.skills.screen import SkillsScreen
 
         self._skills = SkillsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
-        return self._told(self._skills)
+        return self._add_pane(self._skills)
 
     def _make_approvals(self) -> Screen[None]:
         from synthorg_tui.tui.approvals.screen import ApprovalsScreen
 
-        return self._told(
+        return self._add_pane(
             ApprovalsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
         )
 
@@ -111,15 +114,15 @@ class MemoryDeskApp(App[None]):
             show_memory=self._show_memory,
             show_skill=self._show_skill,
         )
-        return self._told(pane)
+        return self._add_pane(pane)
 
-    def _told(self, pane: "LaterPane") -> Screen[None]:
-        """Tell a new pane, once it is mounted, how opening went; later ones too."""
+    def _add_pane(self, pane: "LaterPane") -> Screen[None]:
+        """Attach a new pane once it is mounted; if the store opens or fails later, then."""
         self._later.append(pane)
-        self.call_later(self._tell, pane)
+        self.call_later(self._connect_pane, pane)
         return pane
 
-    def _tell(self, pane: "LaterPane") -> None:
+    def _connect_pane(self, pane: "LaterPane") -> None:
         if self._desk is not None:
             pane.attach(self._desk)
         elif self._open_error is not None:
@@ -140,7 +143,7 @@ class MemoryDeskApp(App[None]):
             self._desk.skills.watch(self._skills_changed)
             self._desk.approvals.listen(self.on_recount)
 
-    def _heard(self, heard: "Heard") -> None:
+    def _heard(self, heard: "ActivityEvent") -> None:
         """An agent came, left, called or wrote, or a command changed the store."""
         self._panes.hear(heard)
         if heard.topic == "changed":
@@ -155,7 +158,7 @@ class MemoryDeskApp(App[None]):
                 pane.reload()
         self.on_recount()
 
-    def _show_memory(self, row: MemoryRow) -> None:
+    def _show_memory(self, row: ListedMemory) -> None:
         self.switch_mode("memories")
         self._memories.show_memory(row)
 
@@ -171,7 +174,7 @@ class MemoryDeskApp(App[None]):
         self.switch_mode(PANES[0][0])
         self.call_after_refresh(self.action_reopen)
         if not self.is_headless:
-            self.set_interval(TERMINAL_LOOKED_AT_EVERY, self._leave_when_alone)
+            self.set_interval(TERMINAL_CHECK_EVERY, self._leave_when_alone)
 
     def _leave_when_alone(self) -> None:
         if is_gone():
@@ -202,7 +205,7 @@ class MemoryDeskApp(App[None]):
             self._memories.attach(desk)
             desk.activity.listen(self._heard)
             for pane in self._later:
-                self._tell(pane)
+                self._connect_pane(pane)
             self.on_recount()
         finally:
             started()
@@ -225,7 +228,7 @@ class MemoryDeskApp(App[None]):
         self._open_error = error
         self._memories.tell_error(error)
         for pane in self._later:
-            self._tell(pane)
+            self._connect_pane(pane)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Cursors don't blink: nothing moves on the screen unless something happened."""
@@ -278,12 +281,12 @@ def run(
     import logging
 
     from synthorg_tui.core.paths import user_data_dir
-    from synthorg_tui.tui.engine_adapter import EngineHost
+    from synthorg_tui.tui.engine_adapter import LocalEngineHost
 
     # The screen belongs to the app: a message that nobody handles would be printed across it.
     logging.getLogger("synthorg_tui").addHandler(logging.NullHandler())
     starting()
-    host = EngineHost(data_dir=data_dir, config_path=config_path)
+    host = LocalEngineHost(data_dir=data_dir, config_path=config_path)
     app_type(host, data_dir=data_dir or user_data_dir()).run()
 
 

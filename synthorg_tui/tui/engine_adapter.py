@@ -1,4 +1,9 @@
-"""The engine behind the desk port: with the other desks, all of the app that knows the engine."""
+"""The engine behind the ports of the screens: who opens it, and what passes calls on to it.
+
+With the adapters of the panes this is all of the app that knows the engine, which is loaded only
+once the first rows are on the screen: every import of it stands inside a function. No rule of
+what a change does belongs here; that is the engine's.
+"""
 
 import asyncio
 import importlib
@@ -11,23 +16,24 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.core.errors import DomainError, StoreLockedError
 from synthorg_tui.core.process_setup import ending, started
-from synthorg_tui.tui.digest.adapter import EngineDigests
-from synthorg_tui.tui.memories.reader import StoreShelf, memory_row
-from synthorg_tui.tui.ports import (
-    Change,
-    Criteria,
-    Draft,
-    Excerpt,
-    FoundPlace,
-    Hits,
-    ImportOutcome,
-    ImportStep,
-    MemoryRow,
+from synthorg_tui.ingest.discovery import FoundTranscripts
+from synthorg_tui.memory.listing import (
+    BrowseFilter,
+    Facets,
+    FoundMemories,
+    ListedMemory,
+    MemoryPage,
+    MemoryRevision,
+    SortOrder,
 )
+from synthorg_tui.tui.digest.adapter import EngineDigests
+from synthorg_tui.tui.ports import ACTOR, Change, Draft
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
-    from synthorg_tui.ingest.service import ImportReport
+    from synthorg_tui.executions.store import Excerpt
+    from synthorg_tui.ingest.service import ImportProgress, ImportReport
+    from synthorg_tui.memory.store.reader import StoreReader
     from synthorg_tui.persistence.database import Database
     from synthorg_tui.settings.root import RootConfig
     from synthorg_tui.tui.activity.adapter import EngineActivity
@@ -36,14 +42,11 @@ if TYPE_CHECKING:
 
 WARM_UP_AFTER = 0.5
 """Seconds from opening until everything else gets ready: the list is on the screen first."""
-TOLD_EVERY = 0.5
+PROGRESS_EVERY = 0.5
 """Seconds between two looks at how far the search index has come."""
 
-ACTOR = "person"
-"""Who the history names for changes made at the desk."""
 
-
-class EngineHost:
+class LocalEngineHost:
     """Opens the store, then the engine on it, after the first paint."""
 
     def __init__(self, *, data_dir: Path | None = None, config_path: Path | None = None) -> None:
@@ -52,7 +55,7 @@ class EngineHost:
         self._database: Database | None = None
         self._stack = AsyncExitStack()
         self._warming: asyncio.Task[None] | None = None
-        self._desk: EngineDesk | None = None
+        self._desk: EngineAdapter | None = None
         self._failed: Callable[[DomainError], None] = lambda _: None
         self._waits: Callable[[DomainError], None] = lambda _: None
         self._indexes: Callable[[float | None], None] = lambda _: None
@@ -64,12 +67,10 @@ class EngineHost:
         waits: Callable[[DomainError], None],
         indexes: Callable[[float | None], None],
     ) -> None:
-        """Tell what fails after the desk is open, who is waited for until it is, and how far the
-        search index has come while it is built: from 0 to 1, then ``None``.
-        """
+        """Set who is called from now on."""
         self._failed, self._waits, self._indexes = failed, waits, indexes
 
-    async def look(self) -> StoreShelf | None:
+    async def look(self) -> "StoreReader | None":
         """Own the store and open its database, which is all that listing needs.
 
         The engine and its settings take as long again to load. ``None`` when the settings choose
@@ -91,10 +92,9 @@ class EngineHost:
         from synthorg_tui.core.clock import SystemClock
         from synthorg_tui.memory.store.reader import StoreReader
 
-        reader = StoreReader(database, SystemClock())
-        return StoreShelf(lambda: reader)
+        return StoreReader(database, SystemClock())
 
-    async def open(self) -> "EngineDesk":
+    async def open(self) -> "EngineAdapter":
         """Load the engine off the event loop, then open it."""
         await asyncio.to_thread(importlib.import_module, "synthorg_tui.engine")
         from synthorg_tui.engine import Engine
@@ -106,8 +106,8 @@ class EngineHost:
             engine = await self._stack.enter_async_context(opening)
         except StoreLockedError:
             engine = await self._take_over(settings)
-        self._warming = asyncio.create_task(self._settle_in(engine))
-        self._desk = EngineDesk(engine)
+        self._warming = asyncio.create_task(self._after_opening(engine))
+        self._desk = EngineAdapter(engine)
         return self._desk
 
     async def _take_over(self, settings: "RootConfig") -> "Engine":
@@ -118,7 +118,7 @@ class EngineHost:
         opening = engine_for_app(settings, data_dir=data_dir, waits=self._waits)
         return await self._stack.enter_async_context(opening)
 
-    async def _settle_in(self, engine: "Engine") -> None:
+    async def _after_opening(self, engine: "Engine") -> None:
         """What can wait until the list is on the screen: agents and commands, then searches."""
         await asyncio.sleep(WARM_UP_AFTER)
         from synthorg_tui.host.owner import Owner
@@ -126,7 +126,7 @@ class EngineHost:
         owner = Owner(engine, data_dir=engine.data_dir, kind="app")
         try:
             await owner.start()
-        except (DomainError, OSError) as error:  # the desk works on, with nobody connected
+        except (DomainError, OSError) as error:  # the screens work on, with nobody connected
             remedy = "They reach the store once the app is closed."
             self._failed(DomainError(f"Agents and commands can't connect: {error}.", remedy=remedy))
         else:
@@ -135,14 +135,14 @@ class EngineHost:
                 self._desk.activity.open(owner)
         async with asyncio.TaskGroup() as group:
             warming = group.create_task(engine.warm_up())
-            group.create_task(self._tell_progress(engine, warming))
+            group.create_task(self._report_progress(engine, warming))
         started()
         await engine.pack()
 
-    async def _tell_progress(self, engine: "Engine", warming: "asyncio.Task[None]") -> None:
+    async def _report_progress(self, engine: "Engine", warming: "asyncio.Task[None]") -> None:
         progress: float | None = None
         while not warming.done() or progress is not None:
-            await asyncio.sleep(TOLD_EVERY)
+            await asyncio.sleep(PROGRESS_EVERY)
             before, progress = progress, engine.index_progress
             if progress != before:
                 self._indexes(progress)
@@ -173,11 +173,10 @@ class EngineHost:
         ending()
 
 
-class EngineDesk(StoreShelf):
-    """The desk port over an open engine."""
+class EngineAdapter:
+    """The memory port over an open engine."""
 
     def __init__(self, engine: "Engine") -> None:
-        super().__init__(lambda: engine.desk)
         self._engine = engine
         self.digests = EngineDigests(engine)
 
@@ -210,7 +209,21 @@ class EngineDesk(StoreShelf):
         if skills is not None:
             await skills.close()
 
-    async def search(self, text: str, what: Criteria, *, limit: int) -> Hits:
+    async def browse(
+        self, what: BrowseFilter, *, sort: SortOrder, offset: int, limit: int
+    ) -> MemoryPage:
+        """A window on the memories that match."""
+        return await self._engine.desk.browse(what, sort=sort, offset=offset, limit=limit)
+
+    async def facets(self) -> Facets:
+        """Live counts."""
+        return await self._engine.desk.facets()
+
+    async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
+        """Every change to a memory, newest first."""
+        return await self._engine.desk.history(memory_id)
+
+    async def search(self, text: str, what: BrowseFilter, *, limit: int) -> FoundMemories:
         """What is relevant to the text, among the memories that match."""
         from synthorg_tui.memory.models import MemoryQuery
 
@@ -222,11 +235,11 @@ class EngineDesk(StoreShelf):
             limit=limit,
         )
         agents = frozenset(what.agents) or None
-        result = await self._engine.desk.find(query, agents=agents, without=what.without)
-        return Hits(tuple(map(memory_row, result.hits)), result.degraded)
+        found = await self._engine.desk.find(query, agents=agents, without=what.without)
+        return FoundMemories(found.hits, found.degraded)
 
     async def add(self, draft: Draft) -> str:
-        """Keep a new memory and return its id."""
+        """Store a new memory and return its id."""
         from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 
         request = MemoryStoreRequest(
@@ -236,7 +249,7 @@ class EngineDesk(StoreShelf):
         )
         return await self._engine.memory.store(draft.agent_id, request)
 
-    async def edit(self, memory_id: str, change: Change) -> MemoryRow:
+    async def edit(self, memory_id: str, change: Change) -> ListedMemory:
         """Change a memory."""
         from synthorg_tui.memory.extensions import MemoryEdit
         from synthorg_tui.memory.retrieval.tags import parse_tags
@@ -250,7 +263,7 @@ class EngineDesk(StoreShelf):
             sensitivity=traits.sensitivity if traits else None,
             fact_key=(traits.fact_key or "") if traits else None,
         )
-        return memory_row(await self._engine.desk.edit(memory_id, edit, actor=ACTOR))
+        return await self._engine.desk.edit(memory_id, edit, actor=ACTOR)
 
     async def remove(self, memory_ids: Sequence[str]) -> int:
         """Soft-delete."""
@@ -268,73 +281,32 @@ class EngineDesk(StoreShelf):
         """Erase for good."""
         return (await self._engine.erasure.purge(memory_ids, actor=ACTOR)).memories
 
-    async def excerpt(self, source: str, *, context: int) -> Excerpt | None:
+    async def excerpt(self, source: str, *, context: int) -> "Excerpt | None":
         """The transcript lines a source names."""
         from synthorg_tui.executions.models import SourceRef
 
         ref = SourceRef.parse(source)
-        if ref is None:
-            return None
-        found = await self._engine.executions.excerpt(ref, context=context)
-        if found is None:
-            return None
-        return Excerpt(ref.execution_id, found.path, ref.first_line, ref.last_line, found.lines)
+        return None if ref is None else await self._engine.executions.excerpt(ref, context=context)
 
-    async def found_places(self) -> tuple[FoundPlace, ...]:
+    async def found_places(self) -> tuple[FoundTranscripts, ...]:
         """Where transcripts are on this machine."""
-        return tuple(
-            FoundPlace(each.reader.replace("_", "-"), str(each.root), each.files, each.bytes)
-            for each in await self._engine.imports.discover()
-        )
+        return await self._engine.imports.discover()
 
     async def run_import(
         self,
-        roots: Sequence[str],
+        roots: Sequence[Path],
         *,
-        progress: Callable[[ImportStep], None],
+        progress: "Callable[[ImportProgress], None]",
         cancel: threading.Event,
-    ) -> ImportOutcome:
+    ) -> "ImportReport":
         """Import; cancelling keeps what is done."""
-        report = await self._engine.imports.run(
-            [Path(root) for root in roots],
-            progress=lambda step: progress(
-                ImportStep(
-                    step.files_done,
-                    step.files_total,
-                    step.bytes_done,
-                    step.bytes_total,
-                    step.memories_added,
-                    step.bytes_per_second,
-                    step.seconds_left,
-                    step.current,
-                )
-            ),
-            cancel=cancel,
-        )
-        return _outcome(report)
+        return await self._engine.imports.run(roots, progress=progress, cancel=cancel)
 
-    async def load_sample(self) -> ImportOutcome:
+    async def load_sample(self) -> "ImportReport":
         """Import the sample sessions the program carries."""
         from importlib.resources import as_file, files
 
         with as_file(files("synthorg_tui.ingest").joinpath("sample")) as folder:
             if not folder.is_dir():
                 raise DomainError("This installation carries no sample.")
-            return _outcome(await self._engine.imports.run([folder]))
-
-
-def _outcome(report: "ImportReport") -> ImportOutcome:
-    return ImportOutcome(
-        files=report.files,
-        executions=report.executions,
-        memories_added=report.memories_added,
-        memories_updated=report.memories_updated,
-        memories_skipped=report.memories_skipped,
-        calls=tuple((outcome.value, count) for outcome, count in report.calls.items()),
-        recoveries=report.recoveries,
-        redactions=report.redactions,
-        malformed_lines=report.malformed_lines,
-        skipped=report.skipped,
-        cancelled=report.cancelled,
-        lessons=report.lessons_proposed,
-    )
+            return await self._engine.imports.run([folder])

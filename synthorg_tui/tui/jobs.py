@@ -1,6 +1,7 @@
-"""Keeping up with what agents do, a few times a second at most.
+"""Work that runs beside a screen: jobs, the toasts that report them, and a throttle.
 
-Work that runs beside the screen, and the toasts that tell of it.
+Every coroutine that a screen starts runs through ``run_job``, so that an error is shown wherever
+it comes from, and nothing of the engine is awaited where keys are handled.
 """
 
 from collections.abc import Awaitable, Callable
@@ -80,7 +81,7 @@ def run_job(
     """
     fail = failed or partial(error_toast, owner)
 
-    async def told() -> None:
+    async def run() -> None:
         try:
             await job()
         except DomainError as error:
@@ -88,4 +89,4 @@ def run_job(
         except Exception as error:  # the last stop of any job: the app goes on
             fail(DomainError(f"{type(error).__name__}: {error}"))
 
-    owner.run_worker(told, group=group, exclusive=newest_only, exit_on_error=False)  # type: ignore[arg-type]
+    owner.run_worker(run, group=group, exclusive=newest_only, exit_on_error=False)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from synthorg_tui.tui.activity.ports import Heard
+    from synthorg_tui.tui.activity.ports import ActivityEvent
 
 APPROVALS = "Approvals"
 """The pane that the count of what waits belongs to."""
@@ -69,10 +69,10 @@ class Panes:
             self._work = text
             self._tell()
 
-    def hear(self, heard: "Heard") -> None:
+    def hear(self, event: "ActivityEvent") -> None:
         """Count who is connected, and what was written."""
-        wrote = heard.call is not None and heard.call.wrote
-        self.agents = (heard.connected, self._agents[1] + wrote)
+        wrote = event.call is not None and event.call.wrote
+        self.agents = (event.connected, self._agents[1] + wrote)
 
     def looked(self) -> None:
         """Somebody looks at what agents do: what they write from now on is counted."""

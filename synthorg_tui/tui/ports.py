@@ -1,107 +1,39 @@
-"""What the screens ask of the engine, in plain data: no engine type crosses this line."""
+"""What the screens ask of the engine: a protocol for each pane, in the engine's own plain data.
+
+The screens are tested against these with a store in memory, and the app is painted before the
+engine behind them is loaded. So nothing here may import pydantic, a database or a model: what
+needs them is named for annotations only.
+"""
 
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Literal, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.ingest.discovery import FoundTranscripts
+from synthorg_tui.memory.listing import (
+    BrowseFilter,
+    Facets,
+    FoundMemories,
+    ListedMemory,
+    MemoryPage,
+    MemoryRevision,
+    SortOrder,
+)
 
 if TYPE_CHECKING:
+    from synthorg_tui.executions.store import Excerpt
+    from synthorg_tui.ingest.service import ImportProgress, ImportReport
     from synthorg_tui.tui.activity.ports import ActivityDesk
     from synthorg_tui.tui.approvals.ports import ApprovalsDesk
     from synthorg_tui.tui.digest.ports import DigestDesk
     from synthorg_tui.tui.skills.ports import SkillsDesk
 
-SortOrder = Literal["newest", "oldest", "agent", "category", "confidence"]
-SORT_ORDERS: tuple[SortOrder, ...] = ("newest", "oldest", "agent", "category", "confidence")
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryRow:
-    """A memory as listed. Scores are set by a search: cosine, raw BM25, and fused in [0, 1]."""
-
-    id: str
-    agent_id: str
-    category: MemoryCategory
-    content: str
-    created_at: datetime
-    tags: tuple[str, ...] = ()
-    source: str | None = None
-    confidence: float = 1.0
-    namespace: str = "default"
-    updated_at: datetime | None = None
-    expires_at: datetime | None = None
-    dense: float | None = None
-    sparse: float | None = None
-    fused: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Criteria:
-    """What to list; empty fields don't filter. Words must all occur, ``without`` must not."""
-
-    agents: tuple[str, ...] = ()
-    categories: tuple[MemoryCategory, ...] = ()
-    tags: tuple[str, ...] = ()
-    since: datetime | None = None
-    words: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    deleted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Rows from ``offset`` on, of ``total`` that match."""
-
-    rows: tuple[MemoryRow, ...]
-    offset: int
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class Hits:
-    """Search results, best first; ``degraded`` says which source was missing, else empty."""
-
-    rows: tuple[MemoryRow, ...]
-    degraded: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Facets:
-    """Live memory counts by agent and by category."""
-
-    agents: tuple[tuple[str, int], ...] = ()
-    categories: tuple[tuple[MemoryCategory, int], ...] = ()
-
-    @property
-    def total(self) -> int:
-        """All live memories."""
-        return sum(count for _, count in self.categories)
-
-
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """One change; ``before`` and ``after`` hold the fields that changed."""
-
-    at: datetime
-    actor: str
-    kind: str
-    before: dict[str, object]
-    after: dict[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """Redacted transcript lines; those from ``first_line`` to ``last_line`` are the source."""
-
-    execution_id: str
-    path: str
-    first_line: int
-    last_line: int
-    lines: tuple[tuple[int, str], ...]
+ACTOR = "person"
+"""Who the history names for changes made on a screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,52 +55,15 @@ class Change:
     tags: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPlace:
-    """Transcripts found under ``root``; ``bytes`` is their size on disk."""
+class MemoryReader(Protocol):
+    """Memories to look through. Failures are ``DomainError``.
 
-    reader: str
-    root: str
-    files: int
-    bytes: int
+    The reader of the store alone is one, before the engine is open, and ``MemoryPort`` after.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class ImportStep:
-    """How far an import is. ``seconds_left`` is ``None`` until it can be estimated."""
-
-    files_done: int
-    files_total: int
-    bytes_done: int
-    bytes_total: int
-    memories_added: int
-    bytes_per_second: float
-    seconds_left: float | None
-    current: str
-
-
-@dataclass(frozen=True, slots=True)
-class ImportOutcome:
-    """What an import did; ``skipped`` pairs a file with the reason."""
-
-    files: int
-    executions: int
-    memories_added: int
-    memories_updated: int
-    memories_skipped: int
-    calls: tuple[tuple[str, int], ...]
-    recoveries: int
-    redactions: int
-    malformed_lines: int
-    skipped: tuple[tuple[str, str], ...]
-    cancelled: bool
-    lessons: int = 0
-
-
-class MemoryShelf(Protocol):
-    """Memories to look through. Failures are ``DomainError``."""
-
-    async def page(self, what: Criteria, *, sort: SortOrder, offset: int, limit: int) -> Page:
+    async def browse(
+        self, what: BrowseFilter, *, sort: SortOrder, offset: int, limit: int
+    ) -> MemoryPage:
         """A window on the memories that match."""
         ...
 
@@ -176,13 +71,17 @@ class MemoryShelf(Protocol):
         """Live counts."""
         ...
 
-    async def history(self, memory_id: str) -> tuple[Revision, ...]:
+    async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
         """Every change to a memory, newest first."""
         ...
 
 
-class MemoryDesk(MemoryShelf, Protocol):
-    """The memories of all agents, for a person. Failures are ``DomainError``."""
+class MemoryPort(MemoryReader, Protocol):
+    """The memories of all agents, for a person. Failures are ``DomainError``.
+
+    The program has one implementation; it is a protocol so that the screens are tested without a
+    store and its models, with failures and delays at a chosen moment.
+    """
 
     @property
     def digests(self) -> "DigestDesk":
@@ -204,20 +103,20 @@ class MemoryDesk(MemoryShelf, Protocol):
         """What connected agents do."""
         ...
 
-    async def search(self, text: str, what: Criteria, *, limit: int) -> Hits:
+    async def search(self, text: str, what: BrowseFilter, *, limit: int) -> FoundMemories:
         """What is relevant to the text, among the memories that match; may be nothing."""
         ...
 
     async def add(self, draft: Draft) -> str:
-        """Keep a new memory and return its id."""
+        """Store a new memory and return its id."""
         ...
 
-    async def edit(self, memory_id: str, change: Change) -> MemoryRow:
-        """Change a memory."""
+    async def edit(self, memory_id: str, change: Change) -> ListedMemory:
+        """Change a memory and return it as it is now."""
         ...
 
     async def remove(self, memory_ids: Sequence[str]) -> int:
-        """Soft-delete; ``restore`` brings them back."""
+        """Soft-delete; ``restore`` brings them back. Returns how many were deleted."""
         ...
 
     async def restore(self, memory_ids: Sequence[str]) -> int:
@@ -229,34 +128,38 @@ class MemoryDesk(MemoryShelf, Protocol):
         ...
 
     async def purge(self, memory_ids: Sequence[str]) -> int:
-        """Erase for good."""
+        """Erase for good; returns how many memories."""
         ...
 
-    async def excerpt(self, source: str, *, context: int) -> Excerpt | None:
-        """The transcript lines a source names; ``None`` when it is no transcript or is gone."""
+    async def excerpt(self, source: str, *, context: int) -> "Excerpt | None":
+        """The transcript lines a source names; ``None`` when it is no transcript or not stored."""
         ...
 
-    async def found_places(self) -> tuple[FoundPlace, ...]:
+    async def found_places(self) -> tuple[FoundTranscripts, ...]:
         """Where transcripts are on this machine."""
         ...
 
     async def run_import(
         self,
-        roots: Sequence[str],
+        roots: Sequence[Path],
         *,
-        progress: Callable[[ImportStep], None],
+        progress: "Callable[[ImportProgress], None]",
         cancel: threading.Event,
-    ) -> ImportOutcome:
-        """Import; cancelling keeps what is done. ``progress`` may be called from any thread."""
+    ) -> "ImportReport":
+        """Import; what is done when cancelled stays. ``progress`` may come from any thread."""
         ...
 
-    async def load_sample(self) -> ImportOutcome:
+    async def load_sample(self) -> "ImportReport":
         """Import the sample sessions the program carries."""
         ...
 
 
-class DeskHost(Protocol):
-    """Opens the desk once the screen is painted, and closes it at the end."""
+class EngineHost(Protocol):
+    """Opens the engine once the screen is painted, and closes it at the end.
+
+    The program has one implementation; it is a protocol so that tests hold the opening back or let
+    it fail. Order of calls: ``listen``, ``look``, ``open``; the last two again after an error.
+    """
 
     def listen(
         self,
@@ -265,17 +168,17 @@ class DeskHost(Protocol):
         waits: Callable[[DomainError], None],
         indexes: Callable[[float | None], None],
     ) -> None:
-        """Tell what fails after the desk is open, who is waited for until it is, and how far the
-        search index has come while it is built: from 0 to 1, then ``None``.
+        """Set who is called: with what fails after opening, with who has the store until then, and
+        with how far the search index has come while it is built: from 0 to 1, then ``None``.
         """
         ...
 
-    async def look(self) -> MemoryShelf | None:
-        """What can be looked through before the desk is open, if anything; raises as ``open``."""
+    async def look(self) -> MemoryReader | None:
+        """What can be looked through before the engine is open, if anything; raises as ``open``."""
         ...
 
-    async def open(self) -> MemoryDesk:
-        """The open desk; raises ``DomainError`` with the cause and a remedy."""
+    async def open(self) -> MemoryPort:
+        """The open engine; raises ``DomainError`` with the cause and a remedy."""
         ...
 
     async def close(self) -> None:

@@ -1,9 +1,9 @@
-"""Whether the terminal that the app was started on is still there.
+"""What the app knows of its place: ``ui.json``, and whether its terminal is still there.
 
-What the app remembers between runs: ``ui.json`` in the data directory.
+The file holds the look of things alone and may be lost at any time: what is missing in it, or
+makes no sense, is as at the first run. Nothing of the store belongs here.
 """
 
-import contextlib
 import json
 import select
 import sys
@@ -13,29 +13,14 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from synthorg_tui.core.files import PRIVATE_FILE, write_atomically
-from synthorg_tui.tui.ports import SORT_ORDERS, SortOrder
+from synthorg_tui.memory.listing import SORT_ORDERS, SortOrder
 from synthorg_tui.tui.themes import DARK
-
-_GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL
-
-
-def is_gone() -> bool:
-    """Whether nobody can see the app or type any more, as after its window was closed.
-
-    Usually the system ends the program then; not when hang-ups are ignored, and an app on a
-    terminal that is gone would read its end over and over.
-    """
-    with suppress(OSError, ValueError, AttributeError):
-        poll = select.poll()
-        poll.register(sys.__stdin__.fileno(), 0)  # type: ignore[union-attr]
-        return any(state & _GONE for _, state in poll.poll(0))
-    return False
-
 
 VERSION = 1
 FILE_NAME = "ui.json"
 MIN_SPLIT, MAX_SPLIT = 30, 75
 _MAX_BYTES = 100_000
+_GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL
 
 
 @dataclass(slots=True)
@@ -62,7 +47,7 @@ def load_state(path: Path | None) -> UiState:
         return state
     if not isinstance(stored, dict) or stored.get("version") != VERSION:
         return state
-    for name in (each.name for each in fields(UiState)):
+    for name in (known.name for known in fields(UiState)):
         if name in stored and _sensible(name, stored[name]):
             setattr(state, name, stored[name])
     return state
@@ -79,7 +64,7 @@ def save_state(path: Path | None, state: UiState) -> None:
     if path is None or not path.parent.is_dir():
         return
     text = json.dumps({"version": VERSION, **asdict(state)}, indent=2) + "\n"
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         write_atomically(path, text.encode(), mode=PRIVATE_FILE, durable=False)
 
 
@@ -95,3 +80,16 @@ def _sensible(name: str, value: object) -> bool:
             isinstance(part, str) and part for pair in value.items() for part in pair
         )
     return isinstance(value, str) and len(value) < 1000
+
+
+def is_gone() -> bool:
+    """Whether nobody can see the app or type any more, as after its window was closed.
+
+    Usually the system ends the program then; not when hang-ups are ignored, and an app on a
+    terminal that is gone would read its end over and over.
+    """
+    with suppress(OSError, ValueError, AttributeError):
+        poll = select.poll()
+        poll.register(sys.__stdin__.fileno(), 0)  # type: ignore[union-attr]
+        return any(state & _GONE for _, state in poll.poll(0))
+    return False

@@ -1,4 +1,4 @@
-"""The two themes of our own, and the colour each ink role has in any theme."""
+"""The two themes of our own, and the colour each role of a span has in any theme."""
 
 from collections.abc import Mapping
 
@@ -64,7 +64,7 @@ THEMES = (
 )
 
 # Role -> theme variable, how strongly it stands out from the background, bold.
-_INK: Mapping[str, tuple[str, float, bool]] = {
+_ROLES: Mapping[str, tuple[str, float, bool]] = {
     "text": ("foreground", 1.0, False),
     "muted": ("foreground", 0.66, False),
     "faint": ("foreground", 0.45, False),
@@ -84,11 +84,11 @@ _INK: Mapping[str, tuple[str, float, bool]] = {
 }
 
 
-def ink_styles(variables: Mapping[str, str], background: Color) -> dict[str, Style]:
+def role_styles(variables: Mapping[str, str], background: Color) -> dict[str, Style]:
     """A style for each role on a background, from the variables of the theme in use."""
     return {
         role: Style(color=_colour(variables[name], strength, background).rich_color, bold=bold)
-        for role, (name, strength, bold) in _INK.items()
+        for role, (name, strength, bold) in _ROLES.items()
     }
 
 

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from synthorg_tui.agents.models import AgentIdentity
+from synthorg_tui.agents.models import AgentIdentity, CallRecord
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.host.agent import AgentConnection
+from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.tui import engine_adapter as desk_module
-from synthorg_tui.tui.activity.ports import Call, Heard
-from synthorg_tui.tui.engine_adapter import EngineDesk, EngineHost
-from synthorg_tui.tui.ports import Criteria, Draft
+from synthorg_tui.tui.activity.ports import ActivityEvent
+from synthorg_tui.tui.engine_adapter import EngineAdapter, LocalEngineHost
+from synthorg_tui.tui.ports import Draft
 from tests.patience import PATIENCE
 
 CONFIG = "memory: {level: persistent, retrieval: {strategy: self_editing}}"
@@ -23,7 +24,7 @@ ADA = AgentIdentity("ada", project="/srv/tidepool", client="test 1")
 LESSON = "The staging database listens on port 6543."
 
 
-async def until(desk: EngineDesk, is_so: Callable[[], bool]) -> None:
+async def until(desk: EngineAdapter, is_so: Callable[[], bool]) -> None:
     """Wait for something that the desk tells of."""
     told = asyncio.Event()
     desk.activity.listen(lambda _: told.set())
@@ -36,13 +37,13 @@ async def until(desk: EngineDesk, is_so: Callable[[], bool]) -> None:
 @asynccontextmanager
 async def opened(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch, *, config_text: str = CONFIG
-) -> AsyncIterator[tuple[EngineDesk, list[Heard]]]:
+) -> AsyncIterator[tuple[EngineAdapter, list[ActivityEvent]]]:
     """The desk as the app has it, once agents can connect."""
     monkeypatch.setattr(desk_module, "WARM_UP_AFTER", 0.0)
     config = data_dir / "company.yaml"
     config.write_text(config_text, encoding="utf-8")
-    host = EngineHost(data_dir=data_dir / "data", config_path=config)
-    desk, heard = await host.open(), list[Heard]()
+    host = LocalEngineHost(data_dir=data_dir / "data", config_path=config)
+    desk, heard = await host.open(), list[ActivityEvent]()
     desk.activity.listen(heard.append)
     try:
         await until(desk, lambda: desk.activity.is_open)
@@ -56,19 +57,19 @@ async def write(agent: AgentConnection) -> None:
     assert not reply.is_error, reply.content
 
 
-async def newest(desk: EngineDesk, name: str) -> Call:
+async def newest(desk: EngineAdapter, name: str) -> CallRecord:
     return next(each for each in await desk.activity.calls(limit=50) if each.name == name)
 
 
-async def total(desk: EngineDesk) -> int:
-    return (await desk.page(Criteria(), sort="newest", offset=0, limit=1)).total
+async def total(desk: EngineAdapter) -> int:
+    return (await desk.browse(BrowseFilter(), sort="newest", offset=0, limit=1)).total
 
 
 async def test_calls_are_told_as_they_happen_and_writes_are_taken_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(tmp_path, monkeypatch) as (desk, heard):
-        assert [each.topic for each in heard] == ["seats"]
+        assert [each.topic for each in heard] == ["agents"]
         agent = AgentConnection(tmp_path / "data", ADA)
         await write(agent)
         topics = [each.topic for each in heard]
@@ -130,7 +131,7 @@ async def test_a_digest_is_kept_byte_for_byte_with_its_explanation(
         answer = await desk.activity.answer(call)
         assert answer is not None
         assert (answer.text, answer.tokens_used) == (served.text, served.tokens)
-        assert [each.row.content for each in answer.included] == [LESSON]
+        assert [each.entry.content for each in answer.included] == [LESSON]
         assert await desk.activity.answer(await newest(desk, "search_memory")) is None
         await agent.close()
 
@@ -141,15 +142,15 @@ async def test_an_agent_is_paused_made_read_only_and_disconnected(
     async with opened(tmp_path, monkeypatch) as (desk, heard):
         agent = AgentConnection(tmp_path / "data", ADA)
         await write(agent)
-        (seat,) = await desk.activity.seats()
-        assert (seat.agent_id, seat.client, seat.calls) == ("ada", "test 1", 1)
+        (listed,) = await desk.activity.agents()
+        assert (listed.agent_id, listed.client, listed.calls) == ("ada", "test 1", 1)
         await desk.activity.set_read_only("ada", True)
         assert (await agent.call("archival_memory_write", {"content": "x"})).is_error
         await desk.activity.set_paused("ada", True)
         assert (await agent.call("archival_memory_search", {"query": "port"})).is_error
-        await desk.activity.disconnect([seat.number])
+        await desk.activity.disconnect([listed.number])
         await until(desk, lambda: heard[-1].connected == 0)
-        (left,) = await desk.activity.seats()
+        (left,) = await desk.activity.agents()
         assert (left.agent_id, left.paused, left.read_only) == ("ada", True, True)
         await agent.close()
 
@@ -170,11 +171,11 @@ async def test_the_record_is_searched_by_agent_and_text(
 
 
 async def test_until_agents_can_connect_nothing_is_restricted(tmp_path: Path) -> None:
-    host = EngineHost(data_dir=tmp_path)
+    host = LocalEngineHost(data_dir=tmp_path)
     desk = await host.open()
     try:
         assert not desk.activity.is_open
-        assert await desk.activity.seats() == ()
+        assert await desk.activity.agents() == ()
         assert await desk.activity.calls(limit=10) == ()
         with pytest.raises(DomainError, match="can't connect yet"):
             await desk.activity.set_paused("ada", True)

@@ -14,11 +14,11 @@ from synthorg_tui.agents import tools
 from synthorg_tui.agents.guarded import ORIGIN_TAG
 from synthorg_tui.agents.models import AgentIdentity, ToolReply
 from synthorg_tui.agents.session import WROTE, AgentSession
-from synthorg_tui.approvals.models import ApprovalStatus, DecisionRefusedError
+from synthorg_tui.approvals.models import ApprovalStatus, DecisionRefusedError, RiskLevel
 from synthorg_tui.cli import proposal_shapes
 from synthorg_tui.cli.commands import proposals_view
 from synthorg_tui.cli.console import Console
-from synthorg_tui.curation.review import Decision, ReviewChangedError, WritePayload
+from synthorg_tui.curation.review import Decision, ReviewChangedError, SubjectKind, WritePayload
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.enums import Sensitivity, SourceKind
 from synthorg_tui.memory.extensions import BrowseFilter
@@ -26,6 +26,9 @@ from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.tui.approvals.adapter import EngineApprovals
+from synthorg_tui.tui.approvals.review_lines import whole_lines
+from synthorg_tui.tui.approvals.state import agent_of
+from synthorg_tui.tui.base.lines import plain
 from tests.curation.review_kit import PERSON
 
 PORT = "The staging database listens on port 6543."
@@ -349,22 +352,22 @@ class TestAtTheDesk:
             item_id = await asked(engine, f"Token of staging: {SECRET}")
             pane = EngineApprovals(engine)
             (row,) = await pane.inbox()
-            sheet = await pane.review(item_id)
+            review = await pane.review(item_id)
             assert await pane.pending() == 1
-            await pane.approve(item_id, sheet.shown, "Staging has a token.")
+            await pane.approve(item_id, review.shown, "Staging has a token.")
             (entry,) = await memories(engine)
             assert await pane.undo()
             anew = await pane.review(item_id)
-        assert (row.kind, row.agent_id, row.risk) == ("write", "ada", "low")
-        note = sheet.note
-        assert note is not None
-        assert note.text.startswith("Token of staging: [REDACTED:")
-        assert (note.project, note.source) == ("/srv/tidepool", "agent:claude-code 2.1")
-        assert (note.category, note.sensitivity) == ("semantic", "private")
-        assert [times for _, times in note.redactions] == [1]
-        assert note.written_at is not None
+            now = review.item.created_at
+        assert (row.kind, agent_of(row)) == (SubjectKind.WRITE, "ada")
+        assert row.item.risk_level is RiskLevel.LOW
+        shown = plain(whole_lines(review, (), now))
+        assert "Token of staging: [REDACTED:" in shown
+        for part in ("/srv/tidepool", "agent:claude-code 2.1", "semantic, private", " ×1"):
+            assert part in shown
+        assert "written" in shown
         assert entry.content == "Staging has a token."
-        assert anew.note == note
+        assert anew.entry.subject == review.entry.subject
 
     async def test_the_command_line_shows_what_goes_with_it(self, tmp_path: Path) -> None:
         async with desk(tmp_path) as engine:

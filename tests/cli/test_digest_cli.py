@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.cli import main
-from synthorg_tui.tui.digest.ports import Ask
-from synthorg_tui.tui.engine_adapter import EngineHost
+from synthorg_tui.memory.scenarios import Question
+from synthorg_tui.tui.engine_adapter import LocalEngineHost
 from tests.cli.cli_kit import SAMPLE, Cli, documented, move_home, runner
 
 TASK = "push a branch that has no upstream"
@@ -30,11 +30,17 @@ def cli(store: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
     return runner(store, capfd)
 
 
-async def pane_answer(store: Path, ask: Ask) -> str:
-    host = EngineHost(data_dir=store)
+def asked(**changed: object) -> Question:
+    return Question.model_validate(
+        {"agent_id": "claude-code", "query": TASK, "token_budget": 300, **changed}
+    )
+
+
+async def pane_answer(store: Path, question: Question) -> str:
+    host = LocalEngineHost(data_dir=store)
     desk = await host.open()
     try:
-        return (await desk.digests.digest(ask)).text
+        return (await desk.digests.digest(question)).text
     finally:
         await host.close()
 
@@ -60,7 +66,7 @@ class TestDigest:
 
         plain = cli("digest", TASK, *ASK).out
         text = cli("digest", TASK, *ASK, "--json").json["text"]
-        shown = asyncio.run(pane_answer(store, Ask("claude-code", TASK, 300)))
+        shown = asyncio.run(pane_answer(store, asked()))
         assert "upstream" in plain
         assert plain.encode() == text.encode() == shown.encode()
 
@@ -71,8 +77,8 @@ class TestDigest:
         first, last = candidates[0]["id"], candidates[-1]["id"]
         options = ("--set", "max_memories=2", "--exclude", first[:8], "--pin", last[:8])
         text = cli("digest", TASK, *ASK, *options, "--json").json
-        ask = Ask("claude-code", TASK, 300, (("max_memories", 2),), (last,), (first,))
-        assert text["text"] == asyncio.run(pane_answer(store, ask))
+        question = asked(overrides={"max_memories": 2}, pinned=(last,), excluded=(first,))
+        assert text["text"] == asyncio.run(pane_answer(store, question))
         assert last in text["included"]
         assert first not in text["included"]
 
@@ -116,9 +122,9 @@ class TestDigest:
         import asyncio
 
         made = cli("digest", TASK, *ASK, "--set", "digest_v1=true", "--json").json
-        ask = Ask("claude-code", TASK, 300, (("digest_v1", True),))
+        question = asked(overrides={"digest_v1": True})
         assert "Memory digest:" in made["text"]
-        assert made["text"] == asyncio.run(pane_answer(store, ask))
+        assert made["text"] == asyncio.run(pane_answer(store, question))
         assert made["included"]
 
     def test_sensitivities_of_the_v1_digest_can_be_narrowed(self, cli: Cli) -> None:

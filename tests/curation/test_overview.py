@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from synthorg_tui.core.enums import SkillState
 from synthorg_tui.curation.disk_sync import FileChanges
 from synthorg_tui.curation.overview import (
     NoSkillAtPathError,
     SkillOverview,
     SkillOverviewRow,
-    SkillState,
 )
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.store import DuckDBExecutionStore, FileMark

@@ -4,9 +4,9 @@ import shutil
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+from synthorg_tui.core.enums import SkillState
 from synthorg_tui.curation.disk_sync import SyncReport
 from synthorg_tui.curation.models import Lesson
-from synthorg_tui.curation.overview import SkillState
 from synthorg_tui.curation.registry import RegisteredSkill
 from synthorg_tui.engine import Engine
 from synthorg_tui.settings.loader import shipped_settings

@@ -37,7 +37,7 @@ from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.strategies.service import InjectionRequest
 from synthorg_tui.settings.root import RootConfig
-from synthorg_tui.tui.engine_adapter import EngineHost
+from synthorg_tui.tui.engine_adapter import LocalEngineHost
 from tests import REPO
 from tests.patience import PATIENCE, until
 
@@ -358,7 +358,7 @@ class TestTheApp:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("synthorg_tui.tui.engine_adapter.WARM_UP_AFTER", 0)
-        host = EngineHost(data_dir=tmp_path)
+        host = LocalEngineHost(data_dir=tmp_path)
         await host.open()
         try:
             connection = await reach_only(tmp_path)
@@ -370,7 +370,7 @@ class TestTheApp:
 
     async def test_the_app_takes_over_from_an_owner_without_a_screen(self, tmp_path: Path) -> None:
         headless = await reach(tmp_path, role="test", patience=PATIENCE)
-        host = EngineHost(data_dir=tmp_path)
+        host = LocalEngineHost(data_dir=tmp_path)
         try:
             assert (await (await host.open()).facets()).total == 0
             await until(lambda: headless.is_closed)

@@ -9,26 +9,27 @@ from pathlib import Path
 
 import pytest
 
+from synthorg_tui.approvals.models import ApprovalStatus
 from synthorg_tui.approvals.person import Person
-from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.models import Author, Lesson
-from synthorg_tui.tui.approvals.ports import StaleReview
-from synthorg_tui.tui.engine_adapter import EngineDesk, EngineHost
+from synthorg_tui.curation.review import ReviewChangedError, SubjectKind
+from synthorg_tui.tui.approvals.wording import Wording, approvable
+from synthorg_tui.tui.engine_adapter import EngineAdapter, LocalEngineHost
 from tests.curation.review_kit import item_of, lesson
 from tests.patience import PATIENCE
 
 
 @asynccontextmanager
-async def desk_on(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[EngineDesk]:
+async def desk_on(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[EngineAdapter]:
     monkeypatch.setenv("HOME", str(data_dir / "home"))
-    host = EngineHost(data_dir=data_dir)
+    host = LocalEngineHost(data_dir=data_dir)
     try:
         yield await host.open()
     finally:
         await host.close()
 
 
-async def propose(desk: EngineDesk, said: Lesson) -> str:
+async def propose(desk: EngineAdapter, said: Lesson) -> str:
     item = item_of(said)
     await desk._engine.approvals.add(item)
     return item.id
@@ -42,26 +43,29 @@ async def test_a_lesson_is_listed_reviewed_approved_found_as_a_skill_and_taken_b
         item_id = await propose(desk, said)
         assert await desk.approvals.pending() == 1
         (row,) = await desk.approvals.inbox()
-        assert (row.id, row.kind, row.status) == (item_id, "lesson", "pending")
+        assert (row.item.id, row.kind) == (item_id, SubjectKind.LESSON)
+        assert row.item.status is ApprovalStatus.PENDING
+        assert await desk.approvals.flag_counts([row]) == {item_id: 0}
         assert row.confidence == said.proposal.confidence
         assert row.recurrence == said.recurrence
         sheet = await desk.approvals.review(item_id)
-        assert sheet.proposed is not None
-        assert sheet.proposed.discovery == said.proposal.discovery
-        assert [each.source for each in sheet.occurrences] == [e.lines for e in said.evidence]
-        assert [event.kind for event in sheet.trail] == ["added"]
+        assert sheet.entry.fields["discovery"].text == said.proposal.discovery
+        assert sheet.entry.evidence == said.evidence
+        assert [event.kind for event in await desk.approvals.trail(item_id)] == ["added"]
         done = await desk.approvals.approve(item_id, sheet.shown)
-        assert sheet.path in done
+        assert done.paths == (sheet.path,)
         assert Path(sheet.path).read_text("utf-8") == sheet.text
         assert await desk.approvals.pending() == 0
-        (skill_row,) = (await desk.skills.shelf()).rows
+        (skill_row,) = (await desk.skills.overview()).rows
         assert (skill_row.path, skill_row.state) == (sheet.path, "valid")
         skill = await desk.skills.skill(sheet.path)
         assert skill.text == sheet.text
         assert len(skill.versions) == 1
-        assert [each.source for each in skill.taught_by] == [e.lines for e in said.evidence]
-        assert (await desk.approvals.inbox("approved"))[0].decided_by == str(Person("tui"))
-        assert said.proposal.discovery in (await desk.approvals.undo() or "")
+        assert skill.evidence == said.evidence
+        assert (await desk.approvals.inbox("approved"))[0].item.decided_by == str(Person("tui"))
+        undone = await desk.approvals.undo()
+        assert undone is not None
+        assert said.proposal.discovery in undone.title
         assert not Path(sheet.path).exists()
         assert await desk.approvals.pending() == 1
         assert await desk.approvals.undo() is None
@@ -73,25 +77,13 @@ async def test_a_persons_wording_is_what_is_kept_with_its_authors(
     async with desk_on(tmp_path, monkeypatch) as desk:
         item_id = await propose(desk, lesson())
         sheet = await desk.approvals.review(item_id)
-        assert sheet.proposed is not None
-        mine = replace(sheet.proposed, action="Push with -u the first time.")
-        await desk.approvals.approve(item_id, sheet.shown, mine)
+        subject = sheet.entry.subject
+        assert isinstance(subject, Lesson)
+        mine = replace(Wording.of(subject.proposal), action="Push with -u the first time.")
+        await desk.approvals.approve(item_id, sheet.shown, *approvable(subject, mine))
         assert "Push with -u the first time." in Path(sheet.path).read_text("utf-8")
         decided = await desk.approvals.review(item_id)
-        assert decided.author("action") == Author.PERSON.value
-
-
-async def test_a_wording_that_is_too_long_is_refused_by_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with desk_on(tmp_path, monkeypatch) as desk:
-        item_id = await propose(desk, lesson())
-        sheet = await desk.approvals.review(item_id)
-        assert sheet.proposed is not None
-        long = replace(sheet.proposed, discovery="x" * 601)
-        with pytest.raises(DomainError, match="discovery"):
-            await desk.approvals.approve(item_id, sheet.shown, long)
-        assert await desk.approvals.pending() == 1
+        assert decided.entry.fields["action"].author is Author.PERSON
 
 
 async def test_what_changed_since_it_was_shown_is_refused_and_comes_back_anew(
@@ -102,16 +94,16 @@ async def test_what_changed_since_it_was_shown_is_refused_and_comes_back_anew(
         sheet = await desk.approvals.review(item_id)
         Path(sheet.path).parent.mkdir(parents=True)
         Path(sheet.path).write_text("somebody was here", encoding="utf-8")
-        with pytest.raises(StaleReview) as caught:
+        with pytest.raises(ReviewChangedError) as caught:
             await desk.approvals.approve(item_id, sheet.shown)
-        assert caught.value.sheet.shown != sheet.shown
-        with pytest.raises(StaleReview):
+        assert caught.value.review.shown != sheet.shown
+        with pytest.raises(ReviewChangedError):
             await desk.approvals.reject(item_id, sheet.shown, "no")
         bulk = await desk.approvals.approve_many([(item_id, sheet.shown)])
-        assert bulk.approved == 0
-        assert [each for each, _ in bulk.refused] == [item_id]
-        await desk.approvals.reject(item_id, caught.value.sheet.shown, "not ours")
-        assert (await desk.approvals.inbox("rejected"))[0].reason == "not ours"
+        assert bulk.decisions == ()
+        assert [review.item.id for review in bulk.stale] == [item_id]
+        await desk.approvals.reject(item_id, caught.value.review.shown, "not ours")
+        assert (await desk.approvals.inbox("rejected"))[0].item.decision_reason == "not ours"
 
 
 async def test_snoozed_items_do_not_count_and_wake_again(
@@ -121,7 +113,7 @@ async def test_snoozed_items_do_not_count_and_wake_again(
         item_id = await propose(desk, lesson())
         await desk.approvals.snooze(item_id, datetime.now(UTC) + timedelta(hours=1))
         assert await desk.approvals.pending() == 0
-        assert (await desk.approvals.inbox())[0].snoozed_until is not None
+        assert (await desk.approvals.inbox())[0].item.snoozed_until is not None
         await desk.approvals.snooze(item_id, None)
         assert await desk.approvals.pending() == 1
 
@@ -136,10 +128,10 @@ async def test_an_edit_on_disk_waits_for_review_and_ours_can_be_written_back(
         path = Path(sheet.path)
         path.write_text(sheet.text.replace("## Action", "## Action\n\nFirst of all:"), "utf-8")
         assert await desk.skills.sync() == 1
-        (row,) = (await desk.skills.shelf()).rows
+        (row,) = (await desk.skills.overview()).rows
         assert (row.state, row.waiting != "") == ("changed", True)
         change = await desk.approvals.review(row.waiting)
-        assert change.row.kind == "file_change"
+        assert change.entry.kind is SubjectKind.FILE_CHANGE
         assert any("First of all" in each for each in change.diff)
         await desk.skills.restore(sheet.path)
         assert path.read_text("utf-8") == sheet.text

@@ -5,15 +5,16 @@ import pytest
 from synthorg_tui.tui import actions
 from synthorg_tui.tui.activity.screen import ActivityScreen
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.approvals.dialogs import LessonForm
+from synthorg_tui.tui.approvals.dialogs import RewordForm
 from synthorg_tui.tui.approvals.parts import PartsScreen
 from synthorg_tui.tui.approvals.review import ReviewScreen
 from synthorg_tui.tui.approvals.screen import ApprovalsScreen
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.base.form import MemoryForm
+from synthorg_tui.tui.digest.dialogs import AgentDialog
 from synthorg_tui.tui.digest.scenarios import ScenariosScreen
-from synthorg_tui.tui.digest.screen import AgentDialog, DigestScreen
-from synthorg_tui.tui.digest.widgets import KnobList
+from synthorg_tui.tui.digest.screen import DigestScreen
+from synthorg_tui.tui.digest.widgets import OptionsList
 from synthorg_tui.tui.memories.deleted import DeletedScreen
 from synthorg_tui.tui.memories.importing import ImportScreen
 from synthorg_tui.tui.memories.screen import MemoriesScreen
@@ -31,14 +32,14 @@ OWNERS: dict[str, type] = {
     "app": MemoryDeskApp,
     "memories": MemoriesScreen,
     "digest": DigestScreen,
-    "knobs": KnobList,
+    "knobs": OptionsList,
     "choose": AgentDialog,
     "scenarios": ScenariosScreen,
     "skills": SkillsScreen,
     "approvals": ApprovalsScreen,
     "activity": ActivityScreen,
     "review": ReviewScreen,
-    "lesson": LessonForm,
+    "lesson": RewordForm,
     "parts": PartsScreen,
     "list": LineList,
     "view": LineView,

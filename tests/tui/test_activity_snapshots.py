@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 
 from synthorg_tui.tui.app import MemoryDeskApp
-from tests.tui.activity.activity_fakes import SEATS, FakeActivity, calls
+from tests.tui.activity.activity_fakes import AGENTS, FakeActivity, calls
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle
 
@@ -18,7 +18,7 @@ Size = tuple[int, int]
 
 def compare(snap_compare: Compare, count: int, size: Size, *keys: str) -> bool:
     desk = FakeDesk(rows(6))
-    desk.activity = FakeActivity(calls(count), SEATS if count > 1 else SEATS[:count])
+    desk.activity = FakeActivity(calls(count), AGENTS if count > 1 else AGENTS[:count])
 
     async def before(pilot: Pilot[None]) -> None:
         await settle(pilot)

@@ -1,4 +1,4 @@
-"""What importing the app may load: nothing of the engine."""
+"""What importing the app may load: of the engine only plain data, and nothing that is slow."""
 
 import os
 import subprocess
@@ -16,8 +16,10 @@ FORBIDDEN = (
     "pydantic",
     "numpy",
     "synthorg_tui.engine",
-    "synthorg_tui.memory",
-    "synthorg_tui.ingest",
+    "synthorg_tui.executions",
+    "synthorg_tui.ingest.service",
+    "synthorg_tui.memory.models",
+    "synthorg_tui.memory.store",
     "synthorg_tui.settings",
 )
 
@@ -36,14 +38,14 @@ def test_listing_the_store_loads_no_models_and_no_settings(tmp_path: Path) -> No
     program = f"""
 import asyncio, sys
 from pathlib import Path
-from synthorg_tui.tui.engine_adapter import EngineHost
-from synthorg_tui.tui.ports import Criteria
+from synthorg_tui.tui.engine_adapter import LocalEngineHost
+from synthorg_tui.memory.listing import BrowseFilter
 
 async def look():
-    host = EngineHost(data_dir=Path({str(tmp_path)!r}))
+    host = LocalEngineHost(data_dir=Path({str(tmp_path)!r}))
     shelf = await host.look()
     await shelf.facets()
-    await shelf.page(Criteria(), sort="newest", offset=0, limit=300)
+    await shelf.browse(BrowseFilter(), sort="newest", offset=0, limit=300)
     await host.close()
 
 asyncio.run(look())
@@ -84,6 +86,19 @@ def test_importing_the_app_loads_no_pane_but_the_first() -> None:
     assert not loaded & (panes | ports)
 
 
+def test_panes_that_show_the_engines_data_load_nothing_of_it_before_there_is_some() -> None:
+    names = ["digest.dialogs", "digest.scenarios", "digest.screen", "skills.screen"]
+    program = "import sys, " + ", ".join(f"synthorg_tui.tui.{name}" for name in names)
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    heavy = {"pydantic", "duckdb", "numpy", "qdrant_edge", "synthorg_tui.engine"}
+    assert not set(done.stdout.split()) & heavy
+
+
 def test_view_models_load_no_textual() -> None:
     names = [
         "activity.lines",
@@ -96,11 +111,13 @@ def test_view_models_load_no_textual() -> None:
         "base.formatting",
         "base.lines",
         "base.window",
-        "digest.knobs",
         "digest.lines",
+        "digest.notices",
+        "digest.options",
+        "digest.scenario_lines",
         "digest.state",
         "memories.detail",
-        "memories.export",
+        "memories.changes",
         "memories.lines",
         "memories.state",
         "skills.lines",

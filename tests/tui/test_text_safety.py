@@ -2,6 +2,8 @@
 
 import unicodedata
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,29 +11,42 @@ from hypothesis import strategies as st
 from rich.segment import Segment
 from textual.widgets import Input, TextArea
 
+from synthorg_tui.approvals.models import ApprovalEvent, Flag
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.curation.models import Evidence, FileChangeKind, FileChangePayload, Lesson
+from synthorg_tui.curation.overview import SkillDetail
+from synthorg_tui.curation.review import NearSkill, Review, Subject, SubjectKind
+from synthorg_tui.executions.models import SourceRef
+from synthorg_tui.executions.store import Excerpt
+from synthorg_tui.ingest.discovery import FoundTranscripts
+from synthorg_tui.ingest.service import ImportReport
+from synthorg_tui.memory.listing import BrowseFilter, Facets, ListedMemory
+from synthorg_tui.skills.document import Finding, Severity
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.approvals.ports import (
-    Flag,
-    Neighbour,
-    Occurrence,
-    ReviewSheet,
-    TrailEvent,
-    Wording,
-)
+from synthorg_tui.tui.approvals.wording import Wording
 from synthorg_tui.tui.base.filters import parse_query
 from synthorg_tui.tui.base.lines import Line, plain, wrap
 from synthorg_tui.tui.jobs import toast
 from synthorg_tui.tui.memories.detail import detail_lines, excerpt_lines
-from synthorg_tui.tui.memories.lines import facet_lines, memory_line, place_line, report_lines
-from synthorg_tui.tui.memories.state import chip_line, error_lines
-from synthorg_tui.tui.ports import Excerpt, Facets, FoundPlace, ImportOutcome, MemoryRow, Revision
-from synthorg_tui.tui.skills.ports import Problem, Skill, Version
-from tests.tui.activity.activity_fakes import SEATS, FakeActivity, calls
-from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows
-from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
-from tests.tui.tui_fakes import NOW, FakeDesk, fake_app, rows
+from synthorg_tui.tui.memories.lines import (
+    chip_line,
+    facet_lines,
+    listing_error,
+    memory_line,
+    place_line,
+    report_lines,
+)
+from tests.tui.activity.activity_fakes import AGENTS, FakeActivity, calls
+from tests.tui.approvals.approvals_fakes import (
+    FakeApprovals,
+    approval_rows,
+    lesson_of,
+    memory_of,
+    with_item,
+)
+from tests.tui.skills.skills_fakes import FakeSkills, skill_rows, version_of
+from tests.tui.tui_fakes import NOW, FakeDesk, edit_of, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, type_text
 
 EVIL = (
@@ -49,7 +64,7 @@ def acts(character: str) -> bool:
     return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
-def evil_row(text: str = EVIL) -> MemoryRow:
+def evil_row(text: str = EVIL) -> ListedMemory:
     return replace(
         rows(1)[0],
         agent_id=text,
@@ -66,12 +81,12 @@ def evil_row(text: str = EVIL) -> MemoryRow:
 def evil_desk() -> FakeDesk:
     live = [replace(evil_row(), id=f"{EVIL}{at}", content=EVIL * 3) for at in range(5)]
     desk = FakeDesk(live)
-    desk.places = (FoundPlace(EVIL, f"/home/{EVIL}", 3, 3000),)
+    desk.places = (FoundTranscripts(EVIL, Path(f"/home/{EVIL}"), 3, 3000),)
     desk.skipped = ((f"/tmp/{EVIL}", EVIL),)
     desk.excerpt_lines = tuple((number, EVIL) for number in range(8, 20))
     desk.degraded = EVIL
     for row in live:
-        desk.revisions[row.id] = [Revision(NOW, EVIL, "edited", {EVIL: EVIL}, {EVIL: [EVIL]})]
+        desk.revisions[row.id] = [edit_of(row.id, EVIL, {EVIL: EVIL}, {EVIL: [EVIL]})]
     return desk
 
 
@@ -125,58 +140,78 @@ async def test_no_screen_lets_hostile_text_act(keys: tuple[str, ...]) -> None:
         assert app.is_running
 
 
+def evil_evidence() -> Evidence:
+    names = ("execution", "lines", "agent_id", "failed", "error", "resolved_by", "project")
+    texts: dict[str, Any] = dict.fromkeys(names, EVIL)
+    return Evidence.model_construct(**texts, between=(EVIL,), at=NOW)
+
+
 class EvilApprovals(FakeApprovals):
     """A queue whose every text is hostile."""
 
-    def sheet(self, item_id: str) -> ReviewSheet:
-        made = super().sheet(item_id)
-        said = Wording(EVIL, EVIL, EVIL, EVIL, (EVIL, EVIL))
-        seen = Occurrence(EVIL, EVIL, EVIL, EVIL * 2, EVIL, (EVIL,), NOW, EVIL)
+    def sheet(self, item_id: str) -> Review:
+        review = super().sheet(item_id)
+        wording = Wording(EVIL, EVIL, EVIL, EVIL, (EVIL, EVIL))
+        grounded = replace(wording, action="x" + EVIL)
+        authors: Any = {"discovery": EVIL}
+        subject: Subject | None = None
+        if review.near:
+            subject = lesson_of(wording, grounded, EVIL, authors)
+        if review.entry.kind is SubjectKind.FILE_CHANGE:
+            subject = FileChangePayload.model_construct(
+                change=FileChangeKind.CONFLICT, name=EVIL, path=EVIL, ours=EVIL
+            )
+        kind: Any = EVIL
+        seen = evil_evidence()
         return replace(
-            made,
-            proposed=said,
-            grounded=replace(said, action="x" + EVIL),
-            authors=(("discovery", EVIL),),
-            occurrences=(seen, seen),
-            flags=(Flag(EVIL, EVIL, EVIL),),
-            neighbours=(Neighbour(EVIL, EVIL, 0.5, EVIL),),
+            review,
+            entry=replace(
+                with_item(review.entry, description=EVIL, requested_by=EVIL),
+                subject=subject or review.entry.subject,
+                evidence=(seen, seen),
+            ),
+            flags=(Flag(kind, EVIL, EVIL),),
+            near=(NearSkill(EVIL, EVIL, EVIL, 0.5, EVIL),),
             path=EVIL,
             text=EVIL,
             diff=(EVIL, f"+{EVIL}"),
-            replaces=(EVIL,),
+            replaces=(memory_of(EVIL),),
             agents=(EVIL,),
-            ours=EVIL,
-            problem=made.problem,
-            description=EVIL,
-            requested_by=EVIL,
-            trail=(TrailEvent(NOW, EVIL, EVIL, EVIL),),
         )
+
+    async def trail(self, item_id: str) -> tuple[ApprovalEvent, ...]:
+        kind: Any = EVIL
+        return (ApprovalEvent(1, item_id, NOW, kind, EVIL, EVIL, EVIL),)
 
 
 class EvilSkills(FakeSkills):
     """Skills whose every text is hostile."""
 
-    async def skill(self, path: str) -> Skill:
-        problem = Problem(1, True, EVIL, EVIL)
-        row = replace(self.rows[path], problems=(problem,), shadowed_by=EVIL, waiting=EVIL)
-        seen = Occurrence(EVIL, EVIL, EVIL, EVIL, EVIL, (EVIL,), NOW, EVIL)
-        version = Version(NOW, EVIL, EVIL)
-        return Skill(row, EVIL, (EVIL,), (version, replace(version, text="x")), (seen,))
+    async def skill(self, path: str) -> SkillDetail:
+        finding = Finding(1, Severity.ERROR, EVIL, EVIL)
+        row = replace(self.rows[path], findings=(finding,), shadowed_by=EVIL, waiting=EVIL)
+        seen = evil_evidence()
+        versions = tuple(version_of(NOW, EVIL, text) for text in (EVIL, "x"))
+        return SkillDetail(row, EVIL, (EVIL,), versions, (seen,))
 
 
 def evil_learning() -> FakeDesk:
     desk = evil_desk()
     items = [
-        replace(row, id=f"{EVIL}{at}", title=EVIL, agent_id=EVIL, scope=EVIL, risk=EVIL)
+        replace(
+            with_item(row, id=f"{EVIL}{at}", title=EVIL, decision_reason=EVIL, decided_by=EVIL),
+            scope=EVIL,
+            subject=lesson_of(agent_id=EVIL) if isinstance(row.subject, Lesson) else row.subject,
+        )
         for at, row in enumerate(approval_rows(6))
     ]
-    desk.approvals = EvilApprovals(items)
+    desk.approvals = EvilApprovals(items, {item.item.id: 1 for item in items})
     desk.activity = FakeActivity(
         [
-            replace(call, agent_id=EVIL, client=EVIL, name=EVIL, arguments=EVIL, reply=EVIL)
+            call._replace(agent_id=EVIL, client=EVIL, name=EVIL, arguments=EVIL, reply=EVIL)
             for call in calls(6)
         ],
-        [replace(seat, agent_id=EVIL, client=EVIL, project=EVIL) for seat in SEATS],
+        [replace(agent, agent_id=EVIL, client=EVIL, project=EVIL) for agent in AGENTS],
     )
     desk.skills = EvilSkills([replace(row, name=EVIL) for row in skill_rows(7)])
     return desk
@@ -281,15 +316,16 @@ def test_view_models_give_safe_lines_of_exact_width(text: str, width: int) -> No
     row = evil_row(text)
     first = memory_line(row, width, now=NOW, marked=True)
     assert first.width <= width
-    place = place_line(FoundPlace(text, text, 1, 1), width, chosen=True)
+    place = place_line(FoundTranscripts(text, Path(text), 1, 1), width, chosen=True)
     assert place.width <= width
-    history = [Revision(NOW, text, "edited", {"content": text}, {"content": text * 2, text: text})]
+    history = [edit_of(row.id, text, {"content": text}, {"content": text * 2, text: text})]
     detail = detail_lines(row, history, now=NOW)
     facets = Facets(((text, 1),), ((MemoryCategory.SOCIAL, 1),))
-    groups = [each for _, each in facet_lines(facets, width, agents=(), categories=())]
-    report = report_lines(ImportOutcome(1, 1, 1, 0, 0, (), 0, 0, 0, ((text, text),), False))
-    excerpt = excerpt_lines(Excerpt(text, text, 1, 1, ((1, text), (2, text))))
+    groups = [each for _, each in facet_lines(facets, width, chosen=BrowseFilter())]
+    report = report_lines(ImportReport(files=1, memories_added=1, skipped=((text, text),)))
+    ref = SourceRef(execution_id="codex:1", first_line=1, last_line=1)
+    excerpt = excerpt_lines(Excerpt(ref, text, ((1, text), (2, text))))
     chips = chip_line(parse_query(text, now=NOW), width, search=False)
-    errors = error_lines(text, text)
+    errors = listing_error(DomainError(text, remedy=text))
     assert_safe([first, place, *detail, *groups, *report, *excerpt, chips, *errors])
     assert all(row.width <= max(width, 2) for each in detail for row in wrap(each, width))

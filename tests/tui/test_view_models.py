@@ -9,36 +9,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.ingest.service import ImportProgress
+from synthorg_tui.memory.listing import BrowseFilter, MemoryPage
 from synthorg_tui.tui.base.filters import matches, parse_query, toggle_operator
 from synthorg_tui.tui.base.formatting import ago, duration, size
 from synthorg_tui.tui.base.lines import beside, line, plain, wrap
 from synthorg_tui.tui.base.window import WINDOW, Marks, RowWindow
+from synthorg_tui.tui.memories.changes import as_json, as_markdown, render
 from synthorg_tui.tui.memories.detail import change_lines, diff_lines
-from synthorg_tui.tui.memories.export import as_json, as_markdown, render
-from synthorg_tui.tui.memories.lines import bar, progress_lines
-from synthorg_tui.tui.memories.state import Listing, chip_line
-from synthorg_tui.tui.ports import Criteria, ImportStep, Page, Revision
-from tests.tui.tui_fakes import NOW, rows
+from synthorg_tui.tui.memories.lines import bar, chip_line, progress_lines
+from synthorg_tui.tui.memories.state import Listing
+from tests.tui.tui_fakes import NOW, edit_of, rows
 
 AGENTS = ("claude-code", "codex", "reviewer")
 
 
-def read(text: str) -> Criteria:
+def read(text: str) -> BrowseFilter:
     return parse_query(text, now=NOW, agents=AGENTS).criteria
 
 
 class TestQuery:
     def test_words_must_occur_and_dashed_ones_must_not(self) -> None:
-        assert read("git -push") == Criteria(words=("git",), without=("push",))
+        assert read("git -push") == BrowseFilter(words=("git",), without=("push",))
 
     def test_a_quoted_phrase_is_one_word(self) -> None:
-        assert read('"git push" -"force it"') == Criteria(
+        assert read('"git push" -"force it"') == BrowseFilter(
             words=("git push",), without=("force it",)
         )
 
     def test_operators_are_read(self) -> None:
         read_query = read("agent:codex cat:episodic tag:git since:7d")
-        assert read_query == Criteria(
+        assert read_query == BrowseFilter(
             agents=("codex",),
             categories=(MemoryCategory.EPISODIC,),
             tags=("git",),
@@ -64,7 +65,7 @@ class TestQuery:
     )
     def test_what_makes_no_sense_is_left_out_and_explained(self, text: str, said: str) -> None:
         query = parse_query(f"{text} git", now=NOW, agents=AGENTS)
-        assert query.criteria == Criteria(words=("git",))
+        assert query.criteria == BrowseFilter(words=("git",))
         assert said in query.problems[0]
 
     def test_an_unknown_operator_is_a_word(self) -> None:
@@ -107,20 +108,20 @@ class TestQuery:
 class TestMatches:
     def test_each_criterion_can_hide_a_row(self) -> None:
         row = rows(2)[1]
-        assert matches(Criteria(), row)
+        assert matches(BrowseFilter(), row)
         for what in (
-            Criteria(agents=("other",)),
-            Criteria(categories=(MemoryCategory.SOCIAL,)),
-            Criteria(tags=("git", "missing")),
-            Criteria(since=row.created_at + timedelta(seconds=1)),
-            Criteria(words=("absent",)),
-            Criteria(without=("PUSH",)),
+            BrowseFilter(agents=("other",)),
+            BrowseFilter(categories=(MemoryCategory.SOCIAL,)),
+            BrowseFilter(tags=("git", "missing")),
+            BrowseFilter(since=row.created_at + timedelta(seconds=1)),
+            BrowseFilter(words=("absent",)),
+            BrowseFilter(without=("PUSH",)),
         ):
             assert not matches(what, row)
 
     def test_since_includes_its_own_instant_and_words_ignore_case(self) -> None:
         row = rows(2)[1]
-        assert matches(Criteria(since=row.created_at, words=("PUSHING",)), row)
+        assert matches(BrowseFilter(since=row.created_at, words=("PUSHING",)), row)
 
 
 class TestWindow:
@@ -158,9 +159,9 @@ class TestListing:
     def test_only_the_newest_question_is_answered(self) -> None:
         listing = Listing(lambda: NOW)
         old, new = listing.ask(), listing.ask()
-        assert not listing.take_page(old, Page(tuple(rows(1)), 0, 1))
+        assert not listing.take_page(old, MemoryPage(tuple(rows(1)), 0, 1))
         assert listing.waiting
-        assert listing.take_page(new, Page(tuple(rows(2)), 0, 2))
+        assert listing.take_page(new, MemoryPage(tuple(rows(2)), 0, 2))
         assert not listing.waiting
 
     def test_marks_out_of_view_are_no_targets(self) -> None:
@@ -238,7 +239,7 @@ class TestLines:
         assert made.plain == "a lon… end"
 
     def test_progress_before_there_is_a_rate(self) -> None:
-        step = ImportStep(0, 3, 0, 0, 0, 0.0, None, "")
+        step = ImportProgress(0, 3, 0, 0, 0, 0.0, None, "")
         assert "estimating" in plain(progress_lines(step, 60))
 
 
@@ -247,7 +248,7 @@ class TestChanges:
         assert plain(diff_lines("a\nb\nc", "a\nB\nc")) == "  - b\n  + B"
 
     def test_fields_that_stayed_are_left_out(self) -> None:
-        revision = Revision(NOW, "you", "edited", {"tags": ["a"], "x": 1}, {"tags": ["b"], "x": 1})
+        revision = edit_of("a", "you", {"tags": ["a"], "x": 1}, {"tags": ["b"], "x": 1})
         assert plain(change_lines(revision)) == "  tags #a → #b"
 
 

@@ -5,51 +5,31 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
-from textual import app as textual_app
-from textual import pilot as textual_pilot
-
-from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.enums import CallOutcome, MemoryCategory
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.base.filters import matches
-from synthorg_tui.tui.memories import browse
-from synthorg_tui.tui.ports import (
-    Change,
-    Criteria,
-    Draft,
-    Excerpt,
+from synthorg_tui.executions.models import SourceRef
+from synthorg_tui.executions.store import Excerpt
+from synthorg_tui.ingest.discovery import FoundTranscripts
+from synthorg_tui.ingest.service import ImportProgress, ImportReport
+from synthorg_tui.memory.listing import (
+    BrowseFilter,
+    ChangeKind,
     Facets,
-    FoundPlace,
-    Hits,
-    ImportOutcome,
-    ImportStep,
-    MemoryDesk,
-    MemoryRow,
-    MemoryShelf,
-    Page,
-    Revision,
+    FoundMemories,
+    ListedMemory,
+    MemoryPage,
+    MemoryRevision,
     SortOrder,
 )
-from tests.patience import PATIENCE
+from synthorg_tui.tui.app import MemoryDeskApp
+from synthorg_tui.tui.base.filters import matches
+from synthorg_tui.tui.ports import Change, Draft, MemoryPort, MemoryReader
 from tests.tui.activity.activity_fakes import FakeActivity
 from tests.tui.approvals.approvals_fakes import FakeApprovals
 from tests.tui.digest.digest_fakes import FakeDigests
 from tests.tui.skills.skills_fakes import FakeSkills
-from tests.tui.tui_helpers import AFTER_A_KEY, at_rest
-
-# Nothing waits for a debounce in these tests.
-browse.DEBOUNCE = browse.LOADING_AFTER = 0.001
-# A toast stays for as long as a slow machine may take to the end of a test.
-MemoryDeskApp.NOTIFICATION_TIMEOUT = PATIENCE
-
-
-async def _at_rest(min_sleep: float = 0, max_sleep: float = 0) -> None:
-    await at_rest(AFTER_A_KEY)
-
-
-# After each key Textual looks how busy the processor is, which says nothing where others are busy.
-textual_app.wait_for_idle = textual_pilot.wait_for_idle = _at_rest  # type: ignore[attr-defined]
 
 NOW = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
 
@@ -95,14 +75,14 @@ _SAMPLES = (
 )
 
 
-def rows(count: int) -> list[MemoryRow]:
+def rows(count: int) -> list[ListedMemory]:
     """Different memories, newest first."""
     made = []
     for at in range(count):
         category, agent, content, tags = _SAMPLES[at % len(_SAMPLES)]
         suffix = "" if at < len(_SAMPLES) else f" (case {at})"
         made.append(
-            MemoryRow(
+            ListedMemory(
                 id=f"mem-{at:05d}",
                 agent_id=agent,
                 category=category,
@@ -116,16 +96,23 @@ def rows(count: int) -> list[MemoryRow]:
     return made
 
 
+def edit_of(
+    memory_id: str, actor: str, before: dict[str, object], after: dict[str, object]
+) -> MemoryRevision:
+    """An entry of a history."""
+    return MemoryRevision(2, memory_id, NOW, actor, ChangeKind.EDITED, before, after)
+
+
 class FakeDesk:
     """Keeps rows in a list; ``gate`` holds answers back until it is set."""
 
-    def __init__(self, live: Sequence[MemoryRow]) -> None:
+    def __init__(self, live: Sequence[ListedMemory]) -> None:
         self.live = {row.id: row for row in live}
-        self.gone: dict[str, MemoryRow] = {}
-        self.revisions: dict[str, list[Revision]] = {}
-        self.places: tuple[FoundPlace, ...] = (
-            FoundPlace("claude-code", "/home/ada/.claude/projects", 48, 73_400_000),
-            FoundPlace("codex", "/home/ada/.codex/sessions", 12, 9_120_000),
+        self.gone: dict[str, ListedMemory] = {}
+        self.revisions: dict[str, list[MemoryRevision]] = {}
+        self.places: tuple[FoundTranscripts, ...] = (
+            FoundTranscripts("claude_code", Path("/home/ada/.claude/projects"), 48, 73_400_000),
+            FoundTranscripts("codex", Path("/home/ada/.codex/sessions"), 12, 9_120_000),
         )
         self.skipped: tuple[tuple[str, str], ...] = ()
         self.excerpt_lines: tuple[tuple[int, str], ...] | None = None
@@ -144,16 +131,18 @@ class FakeDesk:
         if self.error is not None:
             raise self.error
 
-    async def page(self, what: Criteria, *, sort: SortOrder, offset: int, limit: int) -> Page:
+    async def browse(
+        self, what: BrowseFilter, *, sort: SortOrder, offset: int, limit: int
+    ) -> MemoryPage:
         self._check()
         pool = self.gone if what.deleted else self.live
         found = [row for row in pool.values() if matches(replace(what, deleted=False), row)]
         found.sort(key=lambda row: (row.created_at, row.id), reverse=sort != "oldest")
         if sort in ("agent", "category"):
             found.sort(key=lambda row: row.agent_id if sort == "agent" else row.category.value)
-        return Page(tuple(found[offset : offset + limit]), offset, len(found))
+        return MemoryPage(tuple(found[offset : offset + limit]), offset, len(found))
 
-    async def search(self, text: str, what: Criteria, *, limit: int) -> Hits:
+    async def search(self, text: str, what: BrowseFilter, *, limit: int) -> FoundMemories:
         if gate := self.search_gate.get(text):
             await gate.wait()
         words = text.lower().split()
@@ -166,7 +155,7 @@ class FakeDesk:
                     replace(row, dense=share * 0.8, sparse=share * 9.3, fused=round(share, 2))
                 )
         scored.sort(key=lambda row: -(row.fused or 0))
-        return Hits(tuple(scored[:limit]), self.degraded)
+        return FoundMemories(tuple(scored[:limit]), self.degraded)
 
     async def facets(self) -> Facets:
         self._check()
@@ -177,19 +166,19 @@ class FakeDesk:
             categories[row.category] = categories.get(row.category, 0) + 1
         return Facets(tuple(sorted(agents.items())), tuple(categories.items()))
 
-    async def history(self, memory_id: str) -> tuple[Revision, ...]:
+    async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
         row = self.live.get(memory_id) or self.gone[memory_id]
-        added = Revision(row.created_at, "import", "added", {}, {})
+        added = MemoryRevision(1, memory_id, row.created_at, "import", ChangeKind.ADDED, {}, {})
         return (*reversed(self.revisions.get(memory_id, [])), added)
 
     async def add(self, draft: Draft) -> str:
         memory_id = f"new-{len(self.live)}"
-        self.live[memory_id] = MemoryRow(
+        self.live[memory_id] = ListedMemory(
             memory_id, draft.agent_id, draft.category, draft.content, NOW, draft.tags
         )
         return memory_id
 
-    async def edit(self, memory_id: str, change: Change) -> MemoryRow:
+    async def edit(self, memory_id: str, change: Change) -> ListedMemory:
         old = self.live[memory_id]
         new = replace(
             old,
@@ -200,7 +189,7 @@ class FakeDesk:
         )
         self.live[memory_id] = new
         before, after = {"content": old.content}, {"content": new.content}
-        revision = Revision(NOW, "you", "edited", dict(before), dict(after))
+        revision = edit_of(memory_id, "you", dict(before), dict(after))
         self.revisions.setdefault(memory_id, []).append(revision)
         return new
 
@@ -230,21 +219,22 @@ class FakeDesk:
             (number, f'{{"type":"tool_use","name":"Bash","input":"git push","step":{number}}}')
             for number in range(max(first - context, 1), first + 5 + context)
         )
-        path = "/home/ada/.claude/projects/shop/3f2a91c0.jsonl"
-        return Excerpt(source.partition("#")[0], path, first, first + 4, lines)
+        execution_id = source.partition("#")[0]
+        ref = SourceRef(execution_id=execution_id, first_line=first, last_line=first + 4)
+        return Excerpt(ref, "/home/ada/.claude/projects/shop/3f2a91c0.jsonl", lines)
 
-    async def found_places(self) -> tuple[FoundPlace, ...]:
+    async def found_places(self) -> tuple[FoundTranscripts, ...]:
         return self.places
 
     async def run_import(
         self,
-        roots: Sequence[str],
+        roots: Sequence[Path],
         *,
-        progress: Callable[[ImportStep], None],
+        progress: Callable[[ImportProgress], None],
         cancel: threading.Event,
-    ) -> ImportOutcome:
-        self.imported.extend(roots)
-        step = ImportStep(
+    ) -> ImportReport:
+        self.imported.extend(map(str, roots))
+        step = ImportProgress(
             31,
             60,
             41_200_000,
@@ -259,13 +249,26 @@ class FakeDesk:
             await self.import_gate.wait()
         return self._outcome(cancelled=cancel.is_set())
 
-    async def load_sample(self) -> ImportOutcome:
+    async def load_sample(self) -> ImportReport:
         self.live = {row.id: row for row in rows(6)}
         return self._outcome(cancelled=False)
 
-    def _outcome(self, *, cancelled: bool) -> ImportOutcome:
-        calls = (("ok", 1204), ("failed", 61), ("denied_by_user", 4))
-        return ImportOutcome(60, 57, 231, 3, 0, calls, 38, 5, 0, self.skipped, cancelled)
+    def _outcome(self, *, cancelled: bool) -> ImportReport:
+        return ImportReport(
+            files=60,
+            executions=57,
+            memories_added=231,
+            memories_updated=3,
+            calls={
+                CallOutcome.OK: 1204,
+                CallOutcome.FAILED: 61,
+                CallOutcome.DENIED_BY_USER: 4,
+            },
+            recoveries=38,
+            redactions=5,
+            skipped=self.skipped,
+            cancelled=cancelled,
+        )
 
 
 class FakeHost:
@@ -297,10 +300,10 @@ class FakeHost:
     ) -> None:
         self.failed, self.waits, self.indexes = failed, waits, indexes
 
-    async def look(self) -> MemoryShelf | None:
+    async def look(self) -> MemoryReader | None:
         return self.desk if self.shows_early else None
 
-    async def open(self) -> MemoryDesk:
+    async def open(self) -> MemoryPort:
         if self.gate is not None:
             await self.gate.wait()
         if self.error is not None:

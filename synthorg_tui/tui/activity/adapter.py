@@ -1,23 +1,26 @@
-"""The engine behind the activity port."""
+"""The engine behind the activity port.
+
+It calls, and puts together what the engine has in several parts: who is connected, with what a
+person took from the agent; the memories of a call, with whether they are live.
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.activity.ports import Call, Heard, Kept, Seat
-from synthorg_tui.tui.digest.adapter import answer_of
-from synthorg_tui.tui.digest.ports import Answer
+from synthorg_tui.tui.activity.ports import ActivityEvent, ListedAgent, NamedMemory
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import CallRecord
     from synthorg_tui.engine import Engine
     from synthorg_tui.host.owner import ConnectedClient, Owner
+    from synthorg_tui.memory.retrieval.explanation import Explanation
 
 _CHANGED = "changed"
-_TOPICS: Final[dict[str, Literal["call", "seats", "changed"]]] = {
+_TOPICS: Final[dict[str, Literal["call", "agents", "changed"]]] = {
     "activity": "call",
-    "sessions": "seats",
+    "sessions": "agents",
     _CHANGED: "changed",
 }
 
@@ -28,55 +31,55 @@ class EngineActivity:
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
         self._owner: Owner | None = None
-        self._listeners: list[Callable[[Heard], None]] = []
-        engine.events.subscribe(self._tell)
+        self._listeners: list[Callable[[ActivityEvent], None]] = []
+        engine.events.subscribe(self._notify)
 
     def open(self, owner: "Owner") -> None:
         """Agents can connect from now on."""
         self._owner = owner
-        self._tell("sessions", None)
+        self._notify("sessions", None)
 
     @property
     def is_open(self) -> bool:
         """Whether agents can connect."""
         return self._owner is not None
 
-    async def seats(self) -> tuple[Seat, ...]:
-        """Who is connected, and who else is restricted."""
+    async def agents(self) -> tuple[ListedAgent, ...]:
+        """List who is connected, and who else is restricted."""
         if self._owner is None:
             return ()
-        clients = self._clients()
-        there = {each.session.identity.agent_id for each in clients if each.session}
-        others = [each for each in self._engine.gateway.restricted if each not in there]
-        return (*map(self._seat, clients), *map(self._absent, others))
+        clients = [client for client in self._owner.clients if client.session]
+        connected = {client.session.identity.agent_id for client in clients if client.session}
+        restricted = self._engine.gateway.restricted
+        away = [agent_id for agent_id in restricted if agent_id not in connected]
+        return (*map(self._connected, clients), *map(self._away, away))
 
-    async def calls(self, *, limit: int, agent: str = "", text: str = "") -> tuple[Call, ...]:
-        """Calls, newest first."""
-        gateway = self._engine.gateway
-        found = await gateway.calls(limit=limit, agent=agent or None, text=text or None)
-        return tuple(map(_call, found))
+    async def calls(
+        self, *, limit: int, agent: str = "", text: str = ""
+    ) -> "tuple[CallRecord, ...]":
+        """List calls, newest first."""
+        return await self._engine.gateway.calls(limit=limit, agent=agent or None, text=text or None)
 
-    async def answer(self, call: Call) -> Answer | None:
-        """Why a digest was as it was."""
+    async def answer(self, call: "CallRecord") -> "Explanation | None":
+        """Explain why a digest was as it was."""
         if not call.explanation:
             return None
         return await asyncio.to_thread(_answer, call)
 
-    async def memories(self, call: Call) -> tuple[Kept, ...]:
+    async def memories(self, call: "CallRecord") -> tuple[NamedMemory, ...]:
         """The memories a call names, as they are now."""
-        from synthorg_tui.tui.memories.reader import memory_row
-
-        desk, kept = self._engine.desk, list[Kept]()
+        desk, named = self._engine.desk, list[NamedMemory]()
         for memory_id in call.memory_ids:
             live = await desk.lookup(memory_id, limit=1)
             for entry in live or await desk.lookup(memory_id, deleted=True, limit=1):
-                kept.append(Kept(memory_row(entry), bool(live)))
-        return tuple(kept)
+                named.append(NamedMemory(entry, bool(live)))
+        return tuple(named)
 
-    async def undo(self, call: Call) -> str:
+    async def undo(self, call: "CallRecord") -> str:
         """Take back what a call wrote, or bring it back."""
+        from synthorg_tui.tui.activity.state import is_deletion
         from synthorg_tui.tui.base.formatting import memories
-        from synthorg_tui.tui.engine_adapter import ACTOR
+        from synthorg_tui.tui.ports import ACTOR
 
         # Only its own: whatever a reply says, no undo reaches another agent's memory.
         own = [each for each in await self.memories(call) if each.row.agent_id == call.agent_id]
@@ -84,7 +87,7 @@ class EngineActivity:
         gone = [each.row.id for each in own if not each.is_live]
         if not call.wrote or not own:
             raise DomainError("There is nothing of this call left to take back.")
-        if live and not call.deleted:
+        if live and not is_deletion(call):
             said = f"Took back {memories(await self._engine.desk.remove(live, actor=ACTOR))}"
             said += " · u brings back"
         elif gone:
@@ -95,12 +98,12 @@ class EngineActivity:
         return said
 
     async def set_paused(self, agent_id: str, paused: bool) -> None:
-        """Refuse everything to an agent, or no more."""
+        """Refuse everything to an agent, or nothing any more."""
         self._require_open()
         await self._engine.gateway.set_paused(agent_id, paused)
 
     async def set_read_only(self, agent_id: str, read_only: bool) -> None:
-        """Refuse writes to an agent, or no more."""
+        """Refuse writes to an agent, or no longer."""
         self._require_open()
         await self._engine.gateway.set_read_only(agent_id, read_only)
 
@@ -109,76 +112,47 @@ class EngineActivity:
         if self._owner is not None:
             await asyncio.gather(*(self._owner.disconnect(number) for number in numbers))
 
-    def listen(self, heard: Callable[[Heard], None]) -> None:
-        """Tell of everything from now on."""
-        self._listeners.append(heard)
+    def listen(self, listener: Callable[[ActivityEvent], None]) -> None:
+        """Call ``listener`` with everything from now on."""
+        self._listeners.append(listener)
 
-    def _tell(self, topic: str, data: object) -> None:
+    def _notify(self, topic: str, data: object) -> None:
         if topic not in _TOPICS:
             return
-        # Asked of the gateway: when somebody comes or goes, it knows before the clients are told.
+        # Asked of the gateway: when somebody comes or goes, it knows before the clients do.
         connected = len(self._engine.gateway.sessions) if self._owner is not None else 0
-        call = _call(data) if topic == "activity" else None  # type: ignore[arg-type]
-        heard = Heard(_TOPICS[topic], connected, call)
+        call: CallRecord | None = data if topic == "activity" else None  # type: ignore[assignment]
+        event = ActivityEvent(_TOPICS[topic], connected, call)
         for listener in self._listeners:
-            listener(heard)
+            listener(event)
 
     def _require_open(self) -> None:
         if self._owner is None:  # rights are read then: set now, they would be overwritten
             raise DomainError("Agents can't connect yet.", remedy="Try again in a moment.")
 
-    def _clients(self) -> "list[ConnectedClient]":
-        owner = self._owner
-        return [each for each in owner.clients if each.session] if owner is not None else []
-
-    def _seat(self, client: "ConnectedClient") -> Seat:
+    def _connected(self, client: "ConnectedClient") -> ListedAgent:
         assert client.session is not None
-        who = client.session.identity
-        rights = self._engine.gateway.rights(who.agent_id)
-        return Seat(
-            agent_id=who.agent_id,
+        identity = client.session.identity
+        rights = self._engine.gateway.rights(identity.agent_id)
+        return ListedAgent(
+            agent_id=identity.agent_id,
             number=client.number,
-            client=who.client,
-            project=who.project or "",
+            client=identity.client,
+            project=identity.project or "",
             since=client.since,
             calls=max(client.calls - 1, 0),  # saying who it is was one of them
             paused=rights.paused,
-            read_only=rights.read_only or who.read_only,
+            read_only=rights.read_only or identity.read_only,
         )
 
-    def _absent(self, agent_id: str) -> Seat:
+    def _away(self, agent_id: str) -> ListedAgent:
         rights = self._engine.gateway.rights(agent_id)
-        return Seat(agent_id, paused=rights.paused, read_only=rights.read_only)
+        return ListedAgent(agent_id, paused=rights.paused, read_only=rights.read_only)
 
 
-def _call(record: "CallRecord") -> Call:
-    from synthorg_tui.agents.tools import DELETE_ENTRY, WRITING
-
-    return Call(
-        number=record.number,
-        at=record.at,
-        agent_id=record.agent_id,
-        client=record.client,
-        project=record.project or "",
-        kind=record.kind.value,
-        name=record.name,
-        arguments=record.arguments,
-        reply=record.reply,
-        is_error=record.is_error,
-        tokens=record.tokens,
-        milliseconds=record.milliseconds,
-        memory_ids=record.memory_ids,
-        wrote=record.wrote,
-        waits=record.name in WRITING and not (record.wrote or record.is_error),
-        deleted=record.wrote and record.name == DELETE_ENTRY,
-        explanation=record.explanation,
-    )
-
-
-def _answer(call: Call) -> Answer:
+def _answer(call: "CallRecord") -> "Explanation":
     from pydantic import TypeAdapter
 
     from synthorg_tui.memory.retrieval.explanation import Explanation
 
-    explained = TypeAdapter(Explanation).validate_json(call.explanation)
-    return answer_of(explained, tokens=call.tokens)
+    return TypeAdapter(Explanation).validate_json(call.explanation)

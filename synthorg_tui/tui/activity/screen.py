@@ -1,177 +1,93 @@
-"""The log of calls.
+"""The Activity pane: what connected agents do, and what a person can do about it.
 
-Choosing one of the memories that a call names.
-The Activity pane as far as it only looks: who is there, the calls, one call and why.
-The Activity pane: what a person can do about agents, and with what they did.
+It pauses, restricts and disconnects agents, takes back what they wrote, and goes to it. What is
+held and listed is in ``state``, how it looks in ``lines``.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.activity import lines as drawn
-from synthorg_tui.tui.activity.lines import call_line, call_lines, can_undo, seat_line
-from synthorg_tui.tui.activity.ports import ActivityDesk, Call, Heard, Kept, Seat
-from synthorg_tui.tui.activity.state import LIMIT, Activity, arguments_of
-from synthorg_tui.tui.approvals.lines import sifter_line
+from synthorg_tui.tui.activity.ports import (
+    ActivityDesk,
+    ActivityEvent,
+    ListedAgent,
+    NamedMemory,
+)
+from synthorg_tui.tui.activity.state import (
+    LIMIT,
+    Activity,
+    can_undo,
+    own_memories,
+    skill_of,
+)
+from synthorg_tui.tui.activity.widgets import AgentList, CallDetail, CallList, MemoryDialog
 from synthorg_tui.tui.base.formatting import counted, memories
-from synthorg_tui.tui.base.lines import Line, line
-from synthorg_tui.tui.base.pane import ListPane
-from synthorg_tui.tui.digest.ports import Answer
+from synthorg_tui.tui.base.lines import Line, error_lines, line
+from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import Throttle, copy, run_job, toast
 from synthorg_tui.tui.memories.lines import memory_line
 from synthorg_tui.tui.panes import ACTIVITY, Panes
-from synthorg_tui.tui.ports import MemoryDesk, MemoryRow
+from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
-from synthorg_tui.tui.widgets.line_view import LineBar, LineView
-from synthorg_tui.tui.widgets.rows import FixedList
+from synthorg_tui.tui.widgets.line_view import LineBar
 
-
-class CallList(LineList):
-    """Calls, newest first; at the top the cursor stays on the newest, else on its call."""
-
-    def __init__(
-        self, activity: Activity, *, now: Callable[[], datetime], id: str | None = None
-    ) -> None:
-        super().__init__(id=id)
-        self._activity = activity
-        self._now = now
-        self._rows: tuple[Call, ...] = ()
-
-    def show(self, *, roomy: bool) -> None:
-        """Show what is listed now."""
-        height = 2 if roomy else 1
-        follow = self.call.number if self.call and self.cursor else None
-        shown, top = self.is_cursor_in_view, self._at(self.visible_rows[0])
-        was, same = self.visible_rows[0], height == self.row_height
-        self.row_height = height
-        self._rows = self._activity.rows
-        self.changed()
-        if (at := self._index(follow)) is not None:
-            self.cursor = at
-        if same and top is not None and (now := self._index(top.number)) is not None:
-            self.shift(now - was)
-        if shown:
-            self.reveal()
-
-    @property
-    def row_count(self) -> int:
-        """Calls listed."""
-        return len(self._rows)
-
-    @property
-    def call(self) -> Call | None:
-        """The one under the cursor."""
-        return self._at(self.cursor)
-
-    @property
-    def newer(self) -> int:
-        """How many calls are above the part in view."""
-        return self.visible_rows[0] if self._rows else 0
-
-    def row_lines(self, index: int, width: int) -> list[Line]:
-        """The call."""
-        call = self._rows[index]
-        if self.row_height == 1:
-            return [call_line(call, width - 1, self._now())]
-        return call_lines(call, width - 1, self._now())
-
-    def _at(self, index: int) -> Call | None:
-        return self._rows[index] if 0 <= index < len(self._rows) else None
-
-    def _index(self, number: int | None) -> int | None:
-        return next((at for at, each in enumerate(self._rows) if each.number == number), None)
-
-
-class MemoryDialog(ModalScreen[MemoryRow | None]):
-    """The memories, a line each; gives the chosen one."""
-
-    BINDINGS = bindings("choose")
-
-    def __init__(self, rows: Sequence[MemoryRow], *, now: Callable[[], datetime]) -> None:
-        super().__init__()
-        self._rows = rows
-        self._now = now
-
-    def compose(self) -> ComposeResult:
-        """The list."""
-        with Vertical(classes="dialog") as box:
-            box.border_title = "Which memory"
-            box.border_subtitle = "↵ chooses · esc leaves"
-            yield FixedList(id="named")
-
-    def on_mount(self) -> None:
-        """As many lines as memories, up to what fits."""
-        rows, now = self.query_one("#named", FixedList), self._now()
-        rows.styles.height = min(len(self._rows), 16)
-        rows.show(
-            lambda width: [
-                (row, memory_line(row, width, now=now, marked=False)) for row in self._rows
-            ]
-        )
-        rows.focus()
-
-    def on_line_list_chosen(self, event: LineList.Chosen) -> None:
-        """The memory under the cursor."""
-        value = event.list.value if isinstance(event.list, FixedList) else None
-        if isinstance(value, MemoryRow):
-            self.dismiss(value)
-
-    def action_close(self) -> None:
-        """None of them."""
-        self.dismiss(None)
-
+if TYPE_CHECKING:
+    from synthorg_tui.agents.models import CallRecord
 
 KEEP_UP_AFTER = 0.4
 """Seconds between two drawings while calls come; after a rest the first is shown at once."""
 _HINT = "words  -words  agent:  client:  kind:digest  tool:  is:error  is:write"
 
 
-class ActivityView(ListPane):
-    """Lists agents and calls as they come; the desk comes once it is open."""
+class ActivityScreen(Pane):
+    """Lists agents and calls as they come, and the call under the cursor."""
 
     CSS_PATH = "activity.tcss"
+    BINDINGS = bindings("activity")
+    HELP_CONTEXTS = ("activity", "list", "app")
 
-    def __init__(self, *, panes: Panes, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        *,
+        panes: Panes,
+        now: Callable[[], datetime],
+        show_memory: Callable[[ListedMemory], None],
+        show_skill: Callable[[str], None],
+    ) -> None:
         super().__init__(panes=panes, now=now)
         self.port: ActivityDesk | None = None
         self.activity = Activity()
         self.why = False
-        self._answers: dict[int, Answer | None] = {}
-        self._kept: dict[int, tuple[Kept, ...]] = {}
-        self._shown: int | None = None
-        self._awaits_layout = False
-        self._soon = Throttle(self, self._keep_up, KEEP_UP_AFTER)
+        self._show_memory = show_memory
+        self._show_skill = show_skill
+        self._throttle = Throttle(self, self._keep_up, KEEP_UP_AFTER)
 
     def compose(self) -> ComposeResult:
         """Header, agents and calls above or beside the call, footer."""
         yield TopBar(self.panes, ACTIVITY)
         with Horizontal(id="activity-body"):
             with Vertical(id="log-side"):
-                seats = FixedList(id="seats")
-                seats.border_title = "Agents"
-                yield seats
+                agents = AgentList(id="seats")
+                agents.border_title = "Agents"
+                yield agents
                 yield from self.filter_entry(_HINT)
                 yield LineBar(id="chips")
                 calls = CallList(self.activity, now=self.now, id="calls")
                 calls.border_title = "Calls"
                 yield calls
-            with Vertical(id="call-side"):
-                call = LineView(id="call")
-                call.border_title = "Call"
-                yield call
-                why = LineView(id="why")
-                why.border_title = "Why"
-                yield why
+            yield CallDetail(id="call-side")
         yield KeyBar("activity", "app")
 
     @property
@@ -180,9 +96,9 @@ class ActivityView(ListPane):
         return self.query_one("#calls", CallList)
 
     @property
-    def seat_list(self) -> FixedList:
+    def agent_list(self) -> AgentList:
         """The list of agents."""
-        return self.query_one("#seats", FixedList)
+        return self.query_one("#seats", AgentList)
 
     @property
     def main_list(self) -> LineList:
@@ -191,7 +107,7 @@ class ActivityView(ListPane):
 
     # Loading
 
-    def attach(self, desk: MemoryDesk) -> None:
+    def attach(self, desk: MemoryPort) -> None:
         """The engine is open: read the log, and hear of what comes."""
         self.desk, self.port = desk, desk.activity
         self._error = None
@@ -209,43 +125,42 @@ class ActivityView(ListPane):
         if self.port is None:
             return
         self.await_rows()
-        run_job(self, partial(self._load, self.port, self.activity.ask()), group="log")
+        run_job(self, partial(self._load, self.port, self.activity.latest.ask()), group="log")
 
     async def _load(self, port: ActivityDesk, generation: int) -> None:
         activity = self.activity
         try:
-            activity.seats = await port.seats()
+            activity.agents = await port.agents()
             calls = await port.calls(
                 limit=LIMIT, agent=activity.asked_agent, text=activity.asked_text
             )
         except DomainError as error:
-            if generation == activity.generation:
+            if generation == activity.latest.generation:
                 self.tell_error(error)
             return
         if activity.take(generation, calls):
             self._error = None
-            self._kept.clear()
             self.draw()
 
-    def hear(self, heard: Heard) -> None:
-        """Something happened; it is shown soon, together with what else comes."""
-        if heard.call is not None:
-            self.activity.add(heard.call)
-        if heard.topic == "changed":
-            self._kept.clear()
+    def hear(self, event: ActivityEvent) -> None:
+        """Show what happened soon, together with what else comes."""
+        if event.call is not None:
+            self.activity.add(event.call)
+        if event.topic == "changed":
+            self.activity.memories.clear()
         if self.is_current:
-            self._soon.ask()
+            self._throttle.ask()
 
     def _keep_up(self) -> None:
         port = self.port
 
-        async def look() -> None:
+        async def read() -> None:
             if port is not None:
-                self.activity.seats = await port.seats()
+                self.activity.agents = await port.agents()
                 self.activity.arrange()
                 self.draw()
 
-        run_job(self, look, group="seats")
+        run_job(self, read, group="agents")
 
     # Drawing
 
@@ -260,29 +175,15 @@ class ActivityView(ListPane):
         self.query_one("#log-side").display = not zoomed
         self.query_one("#call-side").display = bool(activity.rows)
         self.set_class(not activity.rows, "-bare")
-        self._draw_seats()
+        is_open = self.port is not None and self.port.is_open
+        self.agent_list.placeholder = drawn.no_agents(is_open, self._error is not None)
+        self.agent_list.show_agents(activity, now=self.now, most=3 if self.narrow else 8)
         self.log_list.placeholder = self._placeholder()
         self.log_list.show(roomy=not self.narrow)
         self._draw_caption()
-        sifter, chips = activity.sifter, self.query_one("#chips", LineBar)
-        chips.display = bool(sifter.chips or sifter.problem)
-        told = sifter_line(sifter, max(chips.size.width, 20))
-        chips.show(line(("! ", "bad"), (sifter.problem, "warn")) if sifter.problem else told)
+        self.draw_filter(activity.filter)
         self.query_one(TopBar).tell(line((self._status(), "muted")))
         self.draw_call()
-
-    def _draw_seats(self) -> None:
-        seats, before = self.seat_list, self.seat_list.value
-        seats.placeholder = drawn.no_seats(
-            self.port is not None and self.port.is_open, self._error is not None
-        )
-        seats.show(lambda width: list(drawn.seat_lines(self.activity, width, self.now())))
-        seats.styles.height = min(max(seats.row_count, 1), 3 if self.narrow else 8) + 2
-        key = _seat_key(before)
-        places = [at for at in range(seats.row_count) if _seat_key(seats.value_at(at)) == key]
-        seats.move_to(places[0] if places else seats.cursor)
-        there = sum(bool(each.number) for each in self.activity.seats)
-        seats.set_titles(bottom=f"{there:,} connected" if there else "")
 
     @on(LineList.Scrolled, "#calls")
     def _draw_caption(self) -> None:
@@ -292,15 +193,15 @@ class ActivityView(ListPane):
 
     def _status(self) -> str:
         if self.port is None:
-            return "not open" if self._error else "opening the store …"
+            return self.opening_status
         if not self.port.is_open:
             return "not listening yet"
-        wrote = sum(each.wrote for each in self.activity.held)
-        return counted(wrote, "write") if wrote else "listening"
+        writes = sum(call.wrote for call in self.activity.held)
+        return counted(writes, "write") if writes else "listening"
 
     def _placeholder(self) -> list[Line]:
         if self._error is not None:
-            return drawn.activity_error(self._error.message, self._error.remedy)
+            return error_lines(drawn.CANNOT_SHOW, self._error)
         if self.port is None or self.activity.loaded is None:
             return [line(("Reading the calls …", "muted"))] if self._slow else []
         return drawn.empty_log(self.activity)
@@ -310,41 +211,23 @@ class ActivityView(ListPane):
     @on(LineList.Moved, "#calls")
     def draw_call(self) -> None:
         """Draw the call under the cursor; what isn't in the log is read once the cursor rests."""
-        call, view = self.log_list.call, self.query_one("#call", LineView)
-        why, answer = self.query_one("#why", LineView), None
-        if call is not None:
-            answer = self._answers.get(call.number)
-        only = self.narrow or self.has_class("-zoomed")
-        why.display = answer is not None and (self.why or not only)
-        view.display = not (only and why.display)
-        is_new = self._shown != (call.number if call else None)
-        self._shown = call.number if call else None
-        kept = self._kept.get(call.number) if call else None
-        view.show(drawn.call_detail(call, kept, self.now()) if call else [], top=is_new)
-        view.set_titles(bottom="v says why" if answer is not None and only else "")
-        width = max(why.content_size.width - why.scrollbar_size_vertical, 20)
-        why.show(drawn.why_lines(answer, width) if answer is not None else [], top=is_new)
-        lacks_width = why.display and not why.content_size.width
-        if lacks_width and not self._awaits_layout:  # it is known after layout; asked for once only
+        call, detail = self.log_list.call, self.query_one(CallDetail)
+        has_room = not (self.narrow or self.has_class("-zoomed"))
+        if detail.show(call, self.activity, now=self.now(), has_room=has_room, wants_why=self.why):
             self.call_after_refresh(self.draw_call)
-        self._awaits_layout = lacks_width
-        if call is not None and self._is_lacking(call):
-            self.later(self._read)
+        if call is not None and self.activity.lacks(call):
+            self.later(self._read_call)
 
-    def _is_lacking(self, call: Call) -> bool:
-        lacks_why = bool(call.explanation) and call.number not in self._answers
-        return lacks_why or (call.wrote and call.number not in self._kept)
-
-    def _read(self) -> None:
-        call, port = self.log_list.call, self.port
-        if call is None or port is None or not self._is_lacking(call):
+    def _read_call(self) -> None:
+        activity, call, port = self.activity, self.log_list.call, self.port
+        if call is None or port is None or not activity.lacks(call):
             return
 
         async def read() -> None:
-            if call.explanation and call.number not in self._answers:
-                self._answers[call.number] = await port.answer(call)
+            if call.explanation and call.number not in activity.answers:
+                activity.answers[call.number] = await port.answer(call)
             if call.wrote:
-                self._kept[call.number] = await port.memories(call)
+                activity.memories[call.number] = await port.memories(call)
             self.draw_call()
 
         run_job(self, read, group="call")
@@ -371,77 +254,51 @@ class ActivityView(ListPane):
         self.draw()
         self.log_list.focus()
 
-
-def _seat_key(value: object) -> tuple[object, object]:
-    return (getattr(value, "agent_id", None), getattr(value, "number", None))
-
-
-class ActivityScreen(ActivityView):
-    """Pauses, restricts and disconnects agents; takes back what they wrote; goes to it."""
-
-    BINDINGS = bindings("activity")
-    HELP_CONTEXTS = ("activity", "list", "app")
-
-    def __init__(
-        self,
-        *,
-        panes: Panes,
-        now: Callable[[], datetime],
-        show_memory: Callable[[MemoryRow], None],
-        show_skill: Callable[[str], None],
-    ) -> None:
-        super().__init__(panes=panes, now=now)
-        self._show_memory = show_memory
-        self._show_skill = show_skill
-
     def _do(self, act: Callable[[], Awaitable[str]]) -> None:
-        """Run a change; tell what it did, then look at the agents again."""
+        """Run a change and say what it did, then read the agents again."""
 
         async def run() -> None:
             toast(self, await act())
-            self._kept.clear()
+            self.activity.memories.clear()
             self.reload()
 
         run_job(self, run, group="change", newest_only=False)
 
     # Agents
 
-    def _agent(self) -> tuple[Seat, ActivityDesk] | None:
+    def _agent(self) -> tuple[ListedAgent, ActivityDesk] | None:
         """The agent under the cursor: of the list in focus, or who made the call."""
-        port, call, seat = self.port, self.log_list.call, self.seat_list.value
+        port, call, agent = self.port, self.log_list.call, self.agent_list.value
         if port is None:
             toast(self, "The store is not open", severity="warning")
             return None
-        if isinstance(seat, Seat) and (self.focused is self.seat_list or call is None):
-            return seat, port
+        in_focus = self.focused is self.agent_list or call is None
+        if isinstance(agent, ListedAgent) and in_focus:
+            return agent, port
         if call is not None:
             return self.activity.restricted(call.agent_id), port
         toast(self, "There is no agent under the cursor", severity="warning")
         return None
 
     def action_pause(self) -> None:
-        """Refuse everything to the agent, or no more."""
-        if found := self._agent():
-            seat, port = found
+        """Refuse everything to the agent, or let it go on."""
+        if target := self._agent():
+            agent, port = target
 
             async def pause() -> str:
-                await port.set_paused(seat.agent_id, not seat.paused)
-                if seat.paused:
-                    return f"{seat.agent_id} goes on"
-                return f"{seat.agent_id} is paused: it is refused everything · p lets it go on"
+                await port.set_paused(agent.agent_id, not agent.paused)
+                return drawn.paused_line(agent)
 
             self._do(pause)
 
     def action_read_only(self) -> None:
-        """Refuse writes to the agent, or no more."""
-        if found := self._agent():
-            seat, port = found
+        """Refuse writes to the agent, or allow them again."""
+        if target := self._agent():
+            agent, port = target
 
             async def restrict() -> str:
-                await port.set_read_only(seat.agent_id, not seat.read_only)
-                if seat.read_only:
-                    return f"{seat.agent_id} may write again"
-                return f"{seat.agent_id} may only read · o lets it write again"
+                await port.set_read_only(agent.agent_id, not agent.read_only)
+                return drawn.read_only_line(agent)
 
             self._do(restrict)
 
@@ -449,23 +306,23 @@ class ActivityScreen(ActivityView):
         """End the connection, or all of the agent's, after asking."""
         from synthorg_tui.tui.base.dialogs import ConfirmDialog
 
-        found = self._agent()
-        if found is None:
+        target = self._agent()
+        if target is None:
             return
-        seat, port = found
-        seats = (seat,) if seat.number else self.activity.connections(seat.agent_id)
-        if not seats:
-            toast(self, f"{seat.agent_id} is not connected", severity="warning")
+        agent, port = target
+        ended = (agent,) if agent.number else self.activity.connections(agent.agent_id)
+        if not ended:
+            toast(self, f"{agent.agent_id} is not connected", severity="warning")
             return
 
         async def disconnect() -> str:
-            await port.disconnect([each.number for each in seats])
-            return f"Ended {counted(len(seats), 'connection')} of {seat.agent_id}"
+            await port.disconnect([connection.number for connection in ended])
+            return f"Ended {counted(len(ended), 'connection')} of {agent.agent_id}"
 
         self.app.push_screen(
             ConfirmDialog(
-                f"Disconnect {counted(len(seats), 'client')}?",
-                [seat_line(each, 60, self.now()) for each in seats],
+                f"Disconnect {counted(len(ended), 'client')}?",
+                [drawn.agent_line(connection, 60, self.now()) for connection in ended],
                 yes="Disconnect",
                 note="It may come back at once; p keeps it out.",
             ),
@@ -474,7 +331,7 @@ class ActivityScreen(ActivityView):
 
     # The call
 
-    def _call(self) -> tuple[Call, ActivityDesk] | None:
+    def _call(self) -> "tuple[CallRecord, ActivityDesk] | None":
         call, port = self.log_list.call, self.port
         if call is None or port is None:
             toast(self, "There is no call under the cursor", severity="warning")
@@ -483,29 +340,31 @@ class ActivityScreen(ActivityView):
 
     def action_undo(self) -> None:
         """Take back what the call wrote, after asking, or bring it back."""
-        found = self._call()
-        if found is None:
+        target = self._call()
+        if target is None:
             return
-        call, port = found
+        call, port = target
         if not call.wrote:
             toast(self, "This call wrote nothing", severity="warning")
             return
 
-        async def look() -> None:
-            kept = await port.memories(call)
-            if not can_undo(call, kept):
+        async def ask() -> None:
+            named = await port.memories(call)
+            if not can_undo(call, named):
                 toast(self, "There is nothing of this call left to take back", severity="warning")
-            elif any(each.is_live for each in kept):
-                self._ask_undo(call, port, kept)
+            elif any(memory.is_live for memory in named):
+                self._ask_undo(call, port, named)
             else:
                 self._do(lambda: port.undo(call))
 
-        run_job(self, look, group="undo")
+        run_job(self, ask, group="undo")
 
-    def _ask_undo(self, call: Call, port: ActivityDesk, kept: tuple[Kept, ...]) -> None:
+    def _ask_undo(
+        self, call: "CallRecord", port: ActivityDesk, named: tuple[NamedMemory, ...]
+    ) -> None:
         from synthorg_tui.tui.base.dialogs import ConfirmDialog
 
-        live = [each.row for each in kept if each.is_live and each.row.agent_id == call.agent_id]
+        live = [memory.row for memory in own_memories(call, named) if memory.is_live]
         self.app.push_screen(
             ConfirmDialog(
                 f"Take back {memories(len(live))} that {call.agent_id} wrote?",
@@ -518,43 +377,41 @@ class ActivityScreen(ActivityView):
 
     def action_memory(self) -> None:
         """Show a memory of the call in the Memories pane; of several, choose which."""
-        found = self._call()
-        if found is None:
+        target = self._call()
+        if target is None:
             return
-        call, port = found
+        call, port = target
 
-        def chosen(row: MemoryRow | None) -> None:
+        def show(row: ListedMemory | None) -> None:
             if row is not None:
                 self._show_memory(row)
 
-        async def look() -> None:
-            rows = [each.row for each in await port.memories(call) if each.is_live]
+        async def choose() -> None:
+            rows = [memory.row for memory in await port.memories(call) if memory.is_live]
             if not rows:
                 toast(self, "This call names no memory that is in the store", severity="warning")
             elif len(rows) == 1:
-                chosen(rows[0])
+                show(rows[0])
             else:
-                self.app.push_screen(MemoryDialog(rows, now=self.now), chosen)
+                self.app.push_screen(MemoryDialog(rows, now=self.now), show)
 
-        run_job(self, look, group="memory")
+        run_job(self, choose, group="memory")
 
     def action_skill(self) -> None:
         """Show the skill that was read in the Skills pane."""
-        if found := self._call():
-            call, _ = found
-            name = (arguments_of(call) or {}).get("name")
-            if "skill" in call.name and isinstance(name, str) and name:
+        if target := self._call():
+            if name := skill_of(target[0]):
                 self._show_skill(name)
             else:
                 toast(self, "This call read no skill", severity="warning")
 
     def action_copy(self) -> None:
-        """Copy exactly what the agent was told."""
-        if found := self._call():
-            call, _ = found
+        """Copy exactly what the agent read."""
+        if target := self._call():
+            call, _ = target
             copy(self, call.reply)
-            size = len(call.reply.encode("utf-8", "replace"))
-            toast(self, f"Copied {counted(size, 'byte')}: exactly what the agent read")
+            size = counted(drawn.reply_size(call), "byte")
+            toast(self, f"Copied {size}: exactly what the agent read")
 
     # Looks
 
@@ -569,20 +426,11 @@ class ActivityScreen(ActivityView):
         if self.log_list.call is not None:
             self.toggle_class("-zoomed")
             self.draw()
-            shown = "#call" if self.query_one("#call").display else "#why"
-            (self.query_one(shown) if self.has_class("-zoomed") else self.log_list).focus()
+            shown = self.query_one(CallDetail).shown
+            (shown if self.has_class("-zoomed") else self.log_list).focus()
 
     def action_only(self) -> None:
         """List only the calls of the agent under the cursor, or all again."""
-        from textual.widgets import Input
-
-        if found := self._agent():
-            wanted, entry = f"agent:{found[0].agent_id}", self.query_one("#query", Input)
+        if target := self._agent():
+            wanted, entry = f"agent:{target[0].agent_id}", self.query_one("#query", Input)
             entry.value = "" if entry.value == wanted else wanted
-
-    def action_reload(self) -> None:
-        """Read the log again, or try to open the store again."""
-        if self.port is None:
-            self.app.call_later(self.app.run_action, "reopen")
-        else:
-            self.reload()

@@ -1,13 +1,24 @@
-"""The inbox as lines: rows, headings, and what stands there when it is empty."""
+"""The inbox as lines: rows, headings, what stands there when it is empty, and what was decided.
+
+Lines are made of the engine's plain data, without Textual; a review in full is in
+``review_lines``.
+"""
+
+from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from synthorg_tui.tui.approvals.ports import ApprovalRow
-from synthorg_tui.tui.approvals.state import Inbox, InboxFilter
+from synthorg_tui.core.paths import short_path
+from synthorg_tui.tui.approvals.state import Inbox, RowMarks, agent_of
 from synthorg_tui.tui.base.formatting import ago, counted
-from synthorg_tui.tui.base.lines import Line, beside, line, one_line
+from synthorg_tui.tui.base.lines import Line, beside, keys_line, line, one_line
 from synthorg_tui.tui.memories.lines import bar
 
+if TYPE_CHECKING:
+    from synthorg_tui.curation.review import BulkOutcome, Decision, InboxEntry, SubjectKind
+
+CANNOT_SHOW = "The queue can't be shown"
 KINDS = {
     "lesson": ("▲", "lesson", "good"),
     "promotion": ("⇧", "promotion", "accent"),
@@ -21,60 +32,60 @@ KINDS = {
 """Glyph, word and role of each kind of item: the colour is never the only sign."""
 
 RISKS = {"low": "faint", "medium": "muted", "high": "warn", "critical": "bad"}
-_TITLE = 300
+_MAX_TITLE = 300
 
 
-def kind_mark(kind: str) -> tuple[str, str, str]:
-    """Glyph, word and role, also of a kind this list doesn't know."""
-    return KINDS.get(kind, ("?", kind, "muted"))
+def kind_mark(kind: SubjectKind) -> tuple[str, str, str]:
+    """Glyph, word and role of a kind of item."""
+    return KINDS[kind]
 
 
-def row_line(row: ApprovalRow, width: int, *, now: datetime, marked: bool, seen: bool) -> Line:
+def row_line(entry: InboxEntry, width: int, marks: RowMarks, *, now: datetime) -> Line:
     """An item on one line: mark, kind, title, flags, how often it was seen, age."""
-    right = _flags(row).extend(_recurrence(row)).add(ago(_when(row), now).rjust(4), "faint")
-    return beside(_head(row, marked=marked, seen=seen), right, width)
+    right = _flags(marks).extend(_recurrence(entry)).add(ago(_when(entry), now).rjust(4), "faint")
+    return beside(_head(entry, marks), right, width)
 
 
-def row_lines(
-    row: ApprovalRow, width: int, *, now: datetime, marked: bool, seen: bool
-) -> list[Line]:
+def row_lines(entry: InboxEntry, width: int, marks: RowMarks, *, now: datetime) -> list[Line]:
     """An item on two lines: title and age, then what it is and how sure it is."""
-    age = line((ago(_when(row), now).rjust(4), "faint"))
-    _, word, role = kind_mark(row.kind)
-    second = line(("    ", "text"), (word.ljust(10), role)).extend(_confidence(row))
-    second.extend(_recurrence(row)).add(one_line(row.agent_id), "muted")
-    second.add(f" · {row.scope}" if row.scope not in ("", "agent") else "", "faint")
-    first = beside(_head(row, marked=marked, seen=seen), age, width)
-    return [first, beside(second, _flags(row).extend(_risk(row)), width)]
+    age = line((ago(_when(entry), now).rjust(4), "faint"))
+    _, word, role = kind_mark(entry.kind)
+    second = line(("    ", "text"), (word.ljust(10), role)).extend(_confidence(entry))
+    second.extend(_recurrence(entry)).add(one_line(agent_of(entry)), "muted")
+    second.add(f" · {entry.scope}" if entry.scope not in ("", "agent") else "", "faint")
+    first = beside(_head(entry, marks), age, width)
+    return [first, beside(second, _flags(marks).extend(_risk(entry)), width)]
 
 
-def _head(row: ApprovalRow, *, marked: bool, seen: bool) -> Line:
-    glyph, _, role = kind_mark(row.kind)
-    made = line(("✓" if marked else " ", "accent"), ("◉ " if seen else "  ", "accent"))
-    return made.add(f"{glyph} ", role).add(one_line(row.title[:_TITLE]), "text")
+def _head(entry: InboxEntry, marks: RowMarks) -> Line:
+    glyph, _, role = kind_mark(entry.kind)
+    head = line(("✓" if marks.marked else " ", "accent"))
+    head.add("◉ " if marks.reviewed else "  ", "accent")
+    return head.add(f"{glyph} ", role).add(one_line(entry.item.title[:_MAX_TITLE]), "text")
 
 
-def _when(row: ApprovalRow) -> datetime:
-    return row.decided_at or row.created_at
+def _when(entry: InboxEntry) -> datetime:
+    return entry.item.decided_at or entry.item.created_at
 
 
-def _confidence(row: ApprovalRow) -> Line:
-    if row.confidence is None:
+def _confidence(entry: InboxEntry) -> Line:
+    if entry.confidence is None:
         return line(("".ljust(12), "text"))
-    return bar(row.confidence, 6).add(f" {row.confidence:.2f} ", "muted")
+    return bar(entry.confidence, 6).add(f" {entry.confidence:.2f} ", "muted")
 
 
-def _recurrence(row: ApprovalRow) -> Line:
-    seen = f"×{row.recurrence}" if row.recurrence > 1 else ""
-    return line((f"{seen:>3} ", "accent"))
+def _recurrence(entry: InboxEntry) -> Line:
+    runs = f"×{entry.recurrence}" if entry.recurrence > 1 else ""
+    return line((f"{runs:>3} ", "accent"))
 
 
-def _flags(row: ApprovalRow) -> Line:
-    return line((f"! {counted(row.flags, 'flag')} " if row.flags else "", "bad"))
+def _flags(marks: RowMarks) -> Line:
+    return line((f"! {counted(marks.flags, 'flag')} " if marks.flags else "", "bad"))
 
 
-def _risk(row: ApprovalRow) -> Line:
-    return line((row.risk if row.risk != "medium" else "", RISKS.get(row.risk, "muted")))
+def _risk(entry: InboxEntry) -> Line:
+    risk = entry.item.risk_level
+    return line((risk if risk != "medium" else "", RISKS[risk]))
 
 
 def heading_line(name: str, count: int, width: int) -> Line:
@@ -84,12 +95,29 @@ def heading_line(name: str, count: int, width: int) -> Line:
     return head.add("─" * max(width - head.width, 0), "track").fit(width)
 
 
-def sifter_line(sifter: InboxFilter, width: int) -> Line:
-    """The filter as chips."""
-    made = line(("filter ", "faint"))
-    for chip in sifter.chips:
-        made.add("▐", chip.role).add(chip.label, "strong").add("▌ ", chip.role)
-    return made.fit(width)
+def decision_line(done: str, decision: Decision) -> str:
+    """What a decision did, for a toast: ``done``, and which file it wrote or left alone."""
+    where = ""
+    if decision.left_alone:
+        where = f" · {decision.left_alone[0]} was changed meanwhile and stays"
+    elif decision.paths:
+        where = f" · {short_path(decision.paths[0])}"
+    return f"{done}{where} · u takes it back"
+
+
+def bulk_line(outcome: BulkOutcome) -> str:
+    """What approving several did, and why for each that was left, for a toast."""
+    parts = [f"Approved {counted(len(outcome.decisions), 'item')} · u takes back"]
+    parts += [f"{review.item.title}: it changed since you read it" for review in outcome.stale]
+    return " · ".join([*parts, *(reason for _, reason in outcome.refused)])
+
+
+def undo_line(decision: Decision | None) -> str:
+    """What an undo took back, for a toast."""
+    if decision is None:
+        return "There is no decision to take back"
+    many = decision.count > 1
+    return f"Undid {decision.title}" if many else f"Took back: {decision.title}"
 
 
 _EMPTY = {
@@ -117,20 +145,3 @@ def empty_inbox(inbox: Inbox) -> list[Line]:
         line(("None is kept before you approve it here.", "text")),
         keys_line(("1", "then"), ("i", "imports sessions"), ("v", "shows what was decided")),
     ]
-
-
-def inbox_error(message: str, remedy: str) -> list[Line]:
-    """What went wrong and what to do."""
-    made = [line(("✗ ", "bad"), ("The queue can't be shown", "strong")), Line()]
-    made.append(line((message, "text")))
-    if remedy:
-        made += [Line(), line(("→ ", "accent"), (remedy, "text"))]
-    return [*made, Line(), keys_line(("r", "tries again"))]
-
-
-def keys_line(*pairs: tuple[str, str]) -> Line:
-    """Keys with what they do."""
-    made = Line()
-    for key, does in pairs:
-        made.add(key, "accent").add(f" {does}   ", "muted")
-    return made

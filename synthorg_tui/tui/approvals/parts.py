@@ -1,18 +1,22 @@
 """Taking a part of a lesson: whose text for each field, and which steps."""
 
+from typing import TYPE_CHECKING
+
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from synthorg_tui.tui.actions import bindings
-from synthorg_tui.tui.approvals.ports import ReviewSheet, Wording
-from synthorg_tui.tui.approvals.review_lines import TITLES
-from synthorg_tui.tui.approvals.wording import Parts, part_lines
+from synthorg_tui.tui.approvals.review_lines import part_lines
+from synthorg_tui.tui.approvals.wording import TITLES, Parts, Reworded, Wording
 from synthorg_tui.tui.base.lines import text_lines
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineView
 from synthorg_tui.tui.widgets.rows import FixedList
+
+if TYPE_CHECKING:
+    from synthorg_tui.curation.review import InboxEntry
 
 
 class PartsScreen(ModalScreen[Wording | None]):
@@ -21,10 +25,10 @@ class PartsScreen(ModalScreen[Wording | None]):
     CSS_PATH = "approvals.tcss"
     BINDINGS = bindings("parts")
 
-    def __init__(self, sheet: ReviewSheet, wording: Wording) -> None:
+    def __init__(self, entry: "InboxEntry", wording: Wording) -> None:
         super().__init__()
-        self._sheet = sheet
-        self.parts = Parts.of(sheet, wording)
+        self._entry = entry
+        self.parts = Parts.of(entry, wording)
 
     def compose(self) -> ComposeResult:
         """The parts, and the text of the one under the cursor."""
@@ -55,7 +59,7 @@ class PartsScreen(ModalScreen[Wording | None]):
     def _draw_part(self) -> None:
         value, text = self._list.value, ""
         if isinstance(value, str):
-            text = next(each.text for each in self.parts.choices if each.name == value)
+            text = next(choice.text for choice in self.parts.choices if choice.name == value)
         elif isinstance(value, int):
             text = self.parts.steps[value][0]
         view = self.query_one("#part", LineView)
@@ -80,14 +84,14 @@ class PartsScreen(ModalScreen[Wording | None]):
 
     def action_reword(self) -> None:
         """Write a field yourself."""
-        from synthorg_tui.tui.approvals.dialogs import LessonForm
+        from synthorg_tui.tui.approvals.dialogs import RewordForm
 
-        def written(wording: Wording | None) -> None:
-            if wording is not None:
-                self.parts = Parts.of(self._sheet, wording)
+        def take(wording: Reworded | None) -> None:
+            if isinstance(wording, Wording):
+                self.parts = Parts.of(self._entry, wording)
                 self._draw()
 
-        self.app.push_screen(LessonForm(self.parts.wording), written)
+        self.app.push_screen(RewordForm(self.parts.wording), take)
 
     def action_save(self) -> None:
         """Take these parts over."""

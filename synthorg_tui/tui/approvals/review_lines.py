@@ -1,24 +1,42 @@
-"""A review as lines: evidence first, then what would be kept, what it replaces, and the rest."""
+"""A review as lines: evidence first, then what would be stored, what it replaces, and the rest.
+
+Made of the engine's ``Review`` as it comes, without Textual. Texts and who wrote them are worked
+out in ``wording``.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.core.redaction import marks_in
+from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.tui.approvals.lines import RISKS, kind_mark
-from synthorg_tui.tui.approvals.ports import (
+from synthorg_tui.tui.approvals.state import agent_of, both_sides
+from synthorg_tui.tui.approvals.wording import (
     FIELDS,
     STEPS,
-    ApprovalRow,
-    Note,
-    Occurrence,
-    ReviewSheet,
+    TITLES,
+    Parts,
     Reworded,
     Wording,
+    author_of,
+    lesson_of,
+    rewordable,
+    write_of,
 )
 from synthorg_tui.tui.base.formatting import ago, counted, moment
 from synthorg_tui.tui.base.lines import Line, line, one_line, text_lines
 from synthorg_tui.tui.memories.detail import diff_lines
 from synthorg_tui.tui.memories.lines import bar
+
+if TYPE_CHECKING:
+    from synthorg_tui.approvals.models import ApprovalEvent
+    from synthorg_tui.curation.models import Evidence
+    from synthorg_tui.curation.review import InboxEntry, Review, WritePayload
+    from synthorg_tui.memory.listing import ListedMemory
 
 AUTHORS = {
     "evidence": ("◆", "evidence", "good"),
@@ -27,13 +45,6 @@ AUTHORS = {
 }
 """Glyph, word and role of who wrote a field."""
 
-TITLES = {
-    "discovery": "Discovery",
-    "condition": "Condition",
-    "action": "Action",
-    "rationale": "Rationale",
-    STEPS: "Steps",
-}
 VERDICTS = {
     "full": ("↻ replaced", "accent"),
     "partial": ("∩ stays beside it", "muted"),
@@ -45,67 +56,67 @@ FLAGS = {"secret": "a secret", "injection": "an instruction to the agent", "hidd
 KEPT = "What would be kept"
 _LABEL = 11
 _MAX_DIFF = 800
+_MAX_REMOVED = 200
 
 
 def rule(title: str, note: str = "") -> Line:
     """A section's title with a line to the edge."""
-    made = line((title + " ", "title"), (f"{note} " if note else "", "faint"))
-    made.fill = "track"
-    return made
+    heading = line((title + " ", "title"), (f"{note} " if note else "", "faint"))
+    heading.fill = "track"
+    return heading
 
 
 def fact(label: str, value: str, role: str = "text") -> Line:
     """A labelled value; what it takes beyond the first row is indented."""
-    made = line((label.ljust(_LABEL), "muted"), (value, role))
-    made.hang = _LABEL
-    return made
+    row = line((label.ljust(_LABEL), "muted"), (value, role))
+    row.hang = _LABEL
+    return row
 
 
-def head_lines(row: ApprovalRow) -> list[Line]:
+def head_lines(entry: InboxEntry) -> list[Line]:
     """What it is, whose, how sure it is and how often it was seen."""
-    glyph, word, role = kind_mark(row.kind)
-    made = line((f"{glyph} {word}", role))
-    for text, text_role in ((row.agent_id, "strong"), (row.scope, "muted")):
-        made.add("  ", "text").add(one_line(text), text_role) if text else made
-    made.add(f"  {row.risk} risk", RISKS.get(row.risk, "muted"))
-    if row.confidence is None:
-        return [made]
-    sure = line(("confidence ", "muted")).extend(bar(row.confidence, 10))
-    sure.add(f" {row.confidence:.2f}", "text")
-    sure.add(f"  seen in {counted(row.recurrence, 'run')}" if row.recurrence else "", "accent")
-    return [made, sure]
+    glyph, word, role = kind_mark(entry.kind)
+    head = line((f"{glyph} {word}", role))
+    for text, text_role in ((agent_of(entry), "strong"), (entry.scope, "muted")):
+        head.add("  ", "text").add(one_line(text), text_role) if text else head
+    risk = entry.item.risk_level
+    head.add(f"  {risk} risk", RISKS[risk])
+    if entry.confidence is None:
+        return [head]
+    sure = line(("confidence ", "muted")).extend(bar(entry.confidence, 10))
+    sure.add(f" {entry.confidence:.2f}", "text")
+    sure.add(f"  seen in {counted(entry.recurrence, 'run')}" if entry.recurrence else "", "accent")
+    return [head, sure]
 
 
-def flag_lines(sheet: ReviewSheet) -> list[Line]:
+def flag_lines(review: Review) -> list[Line]:
     """What looks dangerous in it, each with where."""
-    made = []
-    for flag in sheet.flags:
-        told = line(("! ", "bad"), (FLAGS.get(flag.kind, flag.kind), "bad"), (" in ", "muted"))
-        told.add(one_line(flag.where), "text").add("  " + one_line(flag.says), "warn")
-        told.hang = 2
-        made.append(told)
-    return made
+    lines = []
+    for flag in review.flags:
+        row = line(("! ", "bad"), (FLAGS.get(flag.kind, flag.kind), "bad"), (" in ", "muted"))
+        row.add(one_line(flag.place), "text").add("  " + one_line(flag.found), "warn")
+        row.hang = 2
+        lines.append(row)
+    return lines
 
 
-def evidence_lines(
-    occurrences: Sequence[Occurrence], now: datetime, chosen: int = -1
-) -> list[Line]:
+def evidence_lines(evidence: Sequence[Evidence], now: datetime, chosen: int = -1) -> list[Line]:
     """Each time it happened: what failed, what it said, and what then worked."""
-    made: list[Line] = []
-    for at, each in enumerate(occurrences):
-        made += [Line()] if at else []
+    lines: list[Line] = []
+    for at, seen in enumerate(evidence):
+        lines += [Line()] if at else []
         mark = "▸" if at == chosen else " "
-        head = line((f"{mark}{at + 1} ", "accent"), (one_line(each.agent_id), "strong"))
-        head.add(f"  {ago(each.at, now)} ago" if each.at else "", "faint")
+        head = line((f"{mark}{at + 1} ", "accent"), (one_line(seen.agent_id), "strong"))
+        head.add(f"  {ago(seen.at, now)} ago" if seen.at else "", "faint")
         head.hang = 3
-        project = one_line(each.project).rstrip("/").rpartition("/")[2]
+        project = one_line(seen.project or "").rstrip("/").rpartition("/")[2]
         head.add(f"  {project}" if project else "", "muted")
-        made.append(head.add(f"  {short_source(each.source)}", "accent"))
-        made.extend(_evidence_text("✗", "bad", each.failed))
-        made.extend(_evidence_text(" ", "muted", each.error))
-        made.extend(_evidence_text("·", "faint", step)[0] for step in each.between if step.strip())
-        made.extend(_evidence_text("✓", "good", each.resolved_by))
-    return made
+        lines.append(head.add(f"  {short_source(seen.lines)}", "accent"))
+        lines.extend(_evidence_text("✗", "bad", seen.failed))
+        lines.extend(_evidence_text(" ", "muted", seen.error))
+        lines.extend(_evidence_text("·", "faint", step)[0] for step in seen.between if step.strip())
+        lines.extend(_evidence_text("✓", "good", seen.resolved_by))
+    return lines
 
 
 def short_source(source: str) -> str:
@@ -116,36 +127,36 @@ def short_source(source: str) -> str:
 
 
 def _evidence_text(mark: str, role: str, text: str) -> list[Line]:
-    made = []
+    lines = []
     shown = text_lines(text.strip("\n"), role if mark == " " else "text") if text.strip() else []
     for at, part in enumerate(shown[:12]):
         head = line((f"   {mark if at == 0 else ' '} ", role))
         head.hang = 5
-        made.append(head.extend(part))
+        lines.append(head.extend(part))
     if len(shown) > 12:
-        made.append(line((f"     … {len(shown) - 12:,} more lines", "faint")))
-    return made
+        lines.append(line((f"     … {len(shown) - 12:,} more lines", "faint")))
+    return lines
 
 
-def wording_lines(wording: Wording, sheet: ReviewSheet, *, draft: bool = False) -> list[Line]:
+def wording_lines(wording: Wording, entry: InboxEntry, *, draft: bool = False) -> list[Line]:
     """What it says, field by field with who wrote it; what a draft changed as removed and added."""
-    made: list[Line] = []
+    lines: list[Line] = []
+    lesson = lesson_of(entry)
+    before = Wording.of(lesson.proposal) if lesson else wording
     for name in (*FIELDS, STEPS):
         text = wording.text(name)
         if not text:
             continue
-        made += [Line()] if made else []
-        mark, word, role = AUTHORS.get(author_of(name, wording, sheet), ("?", "unknown", "muted"))
-        head = line((TITLES[name], "strong"), ("  ", "text"), (f"{mark} {word}", role))
-        made.append(head)
-        before = sheet.proposed.text(name) if sheet.proposed else text
-        if draft and before != text:
-            made.extend(_hung(each, 4) for each in diff_lines(before, text))
+        lines += [Line()] if lines else []
+        mark, word, role = AUTHORS.get(author_of(name, wording, entry), ("?", "unknown", "muted"))
+        lines.append(line((TITLES[name], "strong"), ("  ", "text"), (f"{mark} {word}", role)))
+        if draft and before.text(name) != text:
+            lines.extend(_hung(row, 4) for row in diff_lines(before.text(name), text))
         elif name == STEPS:
-            made.extend(_steps(wording.steps))
+            lines.extend(_steps(wording.steps))
         else:
-            made.extend(text_lines(text))
-    return made
+            lines.extend(text_lines(text))
+    return lines
 
 
 def _hung(source: Line, by: int) -> Line:
@@ -154,190 +165,246 @@ def _hung(source: Line, by: int) -> Line:
 
 
 def _steps(steps: Sequence[str]) -> list[Line]:
-    made = []
+    lines = []
     for number, step in enumerate(steps, start=1):
         first, *rest = text_lines(step)
         head = line((f"{number:>2}. ", "accent"))
         head.hang = 4
-        made.append(head.extend(first))
-        made.extend(line(("    ", "text")).extend(each) for each in rest)
-    return made
+        lines.append(head.extend(first))
+        lines.extend(line(("    ", "text")).extend(row) for row in rest)
+    return lines
 
 
-def author_of(name: str, wording: Wording, sheet: ReviewSheet) -> str:
-    """Who wrote a field of a wording: whose text it is, or else the person."""
-    text = wording.text(name)
-    if sheet.proposed is not None and text == sheet.proposed.text(name):
-        return sheet.author(name)
-    if sheet.grounded is not None and text == sheet.grounded.text(name):
-        return "evidence"
-    if name == STEPS and sheet.proposed and set(wording.steps) <= set(sheet.proposed.steps):
-        return sheet.author(name)
-    return "person"
+def part_lines(parts: Parts, width: int) -> list[tuple[object, Line]]:
+    """A line for each field with whose text is taken, and one for each step."""
+    lines: list[tuple[object, Line]] = []
+    for choice in parts.choices:
+        mark, word, role = AUTHORS.get(choice.author, ("?", choice.author, "muted"))
+        arrows = ("‹ ", " ›") if len(choice.texts) > 1 else ("  ", "  ")
+        row = line((TITLES[choice.name].ljust(11), "strong"), (arrows[0], "faint"))
+        row.add(f"{mark} {word}".ljust(10), role).add(arrows[1], "faint")
+        lines.append((choice.name, row.add(" " + one_line(choice.text), "text").fit(width)))
+    if parts.steps:
+        taken = sum(takes for _, takes in parts.steps)
+        head = line(("Steps ", "title"), (f"{taken} of {len(parts.steps)} kept", "muted"))
+        lines.append((None, head.fit(width)))
+    for at, (text, takes) in enumerate(parts.steps):
+        row = line(("✓ " if takes else "✗ ", "good" if takes else "faint"))
+        lines.append((at, row.add(one_line(text), "text" if takes else "faint").fit(width)))
+    return lines
 
 
 def unified_lines(diff: Sequence[str]) -> list[Line]:
     """The lines of a unified diff, coloured by their sign."""
-    made = []
+    lines = []
     for text in diff[:_MAX_DIFF]:
         sign = text[:1]
         role = {"+": "good", "-": "bad", "@": "accent"}.get(sign, "muted")
         if text.startswith(("+++", "---")):
             role = "faint"
         shown = text.rstrip("\r\n").replace("\t", "    ")
-        made.append(_hung(line((shown, role)), 1))
+        lines.append(_hung(line((shown, role)), 1))
     if len(diff) > _MAX_DIFF:
-        made.append(line((f"… {len(diff) - _MAX_DIFF:,} more lines", "faint")))
-    return made
+        lines.append(line((f"… {len(diff) - _MAX_DIFF:,} more lines", "faint")))
+    return lines
 
 
-def near_lines(sheet: ReviewSheet) -> list[Line]:
+def near_lines(review: Review) -> list[Line]:
     """Skills there already that say nearly the same, and what approving does to each."""
-    made = []
-    for each in sheet.neighbours:
-        word, role = VERDICTS.get(each.verdict, (each.verdict, "muted"))
-        told = bar(each.similarity, 6, "warn").add(f" {each.similarity:.2f} ", "muted")
-        made.append(told.add(one_line(each.name), "strong").add(f"  {word}" if word else "", role))
-        says = line(("   ", "text"), (one_line(each.says), "text"))
-        says.hang = 3
-        made.append(says)
-    return made
+    lines = []
+    for near in review.near:
+        word, role = VERDICTS.get(near.verdict, (near.verdict, "muted"))
+        row = bar(near.similarity, 6, "warn").add(f" {near.similarity:.2f} ", "muted")
+        lines.append(row.add(one_line(near.name), "strong").add(f"  {word}" if word else "", role))
+        lines.append(_hung(line(("   ", "text"), (one_line(near.discovery), "text")), 3))
+    return lines
 
 
-def about_lines(sheet: ReviewSheet, now: datetime) -> list[Line]:
+def about_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -> list[Line]:
     """Where it comes from, until when it waits, and every event of its trail."""
-    row = sheet.row
-    made = [fact("asked by", one_line(sheet.requested_by))] if sheet.requested_by else []
-    if sheet.note is not None and sheet.note.written_at is not None:
-        made.append(fact("written", moment(sheet.note.written_at, now)))
-    made.append(fact("since", moment(row.created_at, now)))
-    if row.expires_at is not None:
-        made.append(fact("expires", moment(row.expires_at, now).partition(" · ")[0]))
-    if row.snoozed_until is not None and row.snoozed_until > now:
-        made.append(fact("snoozed", moment(row.snoozed_until, now).partition(" · ")[0], "warn"))
-    if row.decided_by:
-        made.append(fact(row.status, one_line(f"by {row.decided_by}"), "strong"))
-    if row.reason:
-        made.append(fact("because", one_line(row.reason)))
-    if sheet.agents:
-        made.append(fact("copies to", one_line(", ".join(sheet.agents))))
-    made.append(fact("id", row.id, "faint"))
-    made.append(fact("shown", sheet.shown[:12], "faint"))
-    for event in sheet.trail:
-        told = fact(event.kind, one_line(event.actor), "muted")
-        told.add(f"  {ago(event.at, now)}", "faint")
-        made.append(told.add(f"  {one_line(event.reason)}" if event.reason else "", "text"))
-    return made
+    item, write = review.item, write_of(review.entry)
+    lines = [fact("asked by", one_line(item.requested_by))]
+    if write is not None and write.draft.created_at is not None:
+        lines.append(fact("written", moment(write.draft.created_at, now)))
+    lines.append(fact("since", moment(item.created_at, now)))
+    if item.expires_at is not None:
+        lines.append(fact("expires", moment(item.expires_at, now).partition(" · ")[0]))
+    if item.snoozed_until is not None and item.snoozed_until > now:
+        lines.append(fact("snoozed", moment(item.snoozed_until, now).partition(" · ")[0], "warn"))
+    if item.decided_by:
+        lines.append(fact(item.status, one_line(f"by {item.decided_by}"), "strong"))
+    if item.decision_reason:
+        lines.append(fact("because", one_line(item.decision_reason)))
+    if review.agents:
+        lines.append(fact("copies to", one_line(", ".join(review.agents))))
+    lines.append(fact("id", item.id, "faint"))
+    lines.append(fact("shown", review.shown[:12], "faint"))
+    for event in trail:
+        row = fact(event.kind, one_line(event.actor), "muted").add(
+            f"  {ago(event.at, now)}", "faint"
+        )
+        lines.append(row.add(f"  {one_line(event.reason)}" if event.reason else "", "text"))
+    return lines
 
 
-def ground_lines(sheet: ReviewSheet, now: datetime, chosen: int = -1) -> list[Line]:
+def ground_lines(review: Review, now: datetime, chosen: int = -1) -> list[Line]:
     """What a decision stands on: what it is, what looks dangerous, the evidence."""
-    made = head_lines(sheet.row)
-    if sheet.flags:
-        made += [Line(), rule("Look out"), *flag_lines(sheet)]
-    if sheet.occurrences:
-        made += [Line(), rule("Evidence")]
-        made += evidence_lines(sheet.occurrences, now, chosen)
-    return made
+    lines = head_lines(review.entry)
+    if review.flags:
+        lines += [Line(), rule("Look out"), *flag_lines(review)]
+    if review.entry.evidence:
+        lines += [Line(), rule("Evidence")]
+        lines += evidence_lines(review.entry.evidence, now, chosen)
+    return lines
 
 
-def around_lines(sheet: ReviewSheet, now: datetime) -> list[Line]:
+def around_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -> list[Line]:
     """What is there already, and where the item comes from."""
-    made: list[Line] = []
-    if sheet.neighbours:
-        made += [rule("Nearly the same"), *near_lines(sheet), Line()]
-    return [*made, rule("About"), *about_lines(sheet, now)]
+    lines: list[Line] = []
+    if review.near:
+        lines += [rule("Nearly the same"), *near_lines(review), Line()]
+    return [*lines, rule("About"), *about_lines(review, trail, now)]
 
 
 def whole_lines(
-    sheet: ReviewSheet, now: datetime, draft: Reworded | None = None, chosen: int = -1
+    review: Review,
+    trail: Sequence[ApprovalEvent],
+    now: datetime,
+    draft: Reworded | None = None,
+    chosen: int = -1,
 ) -> list[Line]:
     """All of a review in one column."""
     return [
-        *ground_lines(sheet, now, chosen),
+        *ground_lines(review, now, chosen),
         Line(),
-        *([rule(KEPT)] if sheet.rewordable is not None else []),
-        *kept_lines(sheet, draft),
+        *([rule(KEPT)] if rewordable(review.entry) is not None else []),
+        *kept_lines(review, draft),
         Line(),
-        *around_lines(sheet, now),
+        *around_lines(review, trail, now),
     ]
 
 
-def doubt_lines(sheet: ReviewSheet) -> list[Line]:
+def doubt_lines(review: Review) -> list[Line]:
     """Why an approval is asked for once more: what is flagged, and what says otherwise."""
-    made = flag_lines(sheet)
-    for each in sheet.neighbours:
-        if each.verdict == "conflict":
-            told = line(("↯ ", "bad"), (one_line(each.name), "strong"))
-            made.append(told.add(" says otherwise: ", "muted").add(one_line(each.says), "text"))
-    return made
+    lines = flag_lines(review)
+    for near in review.near:
+        if near.verdict == "conflict":
+            row = line(("↯ ", "bad"), (one_line(near.name), "strong"))
+            lines.append(
+                row.add(" says otherwise: ", "muted").add(one_line(near.discovery), "text")
+            )
+    return lines
 
 
-def changed_lines(before: ReviewSheet, after: ReviewSheet) -> list[Line]:
+def changed_lines(before: Review, after: Review) -> list[Line]:
     """What is not as it was shown: wording, file and what would go, as removed and added lines."""
     return diff_lines(_as_text(before), _as_text(after))
 
 
-def _as_text(sheet: ReviewSheet) -> str:
-    said = sheet.proposed
-    parts = [said.text(name) for name in (*FIELDS, STEPS)] if said else []
-    parts += [sheet.note.text] if sheet.note else []
-    return "\n".join([*parts, *sheet.diff, *sheet.replaces, *(flag.says for flag in sheet.flags)])
+def news_lines(stale: tuple[Review, Review] | None) -> list[Line]:
+    """What changed since a person read it, for the top of the review; nothing if it didn't."""
+    if stale is None:
+        return []
+    return [line(("Changed since you read it", "title")), *changed_lines(*stale), Line()]
 
 
-def kept_lines(sheet: ReviewSheet, draft: Reworded | None) -> list[Line]:
+def _as_text(review: Review) -> str:
+    wording = rewordable(review.entry)
+    if isinstance(wording, Wording):
+        parts = [wording.text(name) for name in (*FIELDS, STEPS)]
+    else:
+        parts = [wording] if wording is not None else []
+    removed = [_removed(memory, review) for memory in review.replaces]
+    return "\n".join([*parts, *review.diff, *removed, *(flag.found for flag in review.flags)])
+
+
+def _removed(memory: ListedMemory, review: Review) -> str:
+    """A memory that would be removed, and why where that is known."""
+    subject = review.entry.subject
+    reasons = subject.reasons if subject is not None and subject.type == "prune" else {}
+    first = memory.content.strip().partition("\n")[0][:_MAX_REMOVED].removeprefix("[DISCOVERY] ")
+    return f"{first} ({reasons[memory.id]})" if reasons.get(memory.id) else first
+
+
+def kept_lines(review: Review, draft: Reworded | None) -> list[Line]:
     """What approving would do: what would be said, what would go, the change of the file."""
     parts: list[list[Line]] = []
-    if sheet.description and sheet.rewordable is None:
-        parts.append(text_lines(sheet.description))
+    wording = draft or rewordable(review.entry)
+    if review.item.description and wording is None:
+        parts.append(text_lines(review.item.description))
     if draft is not None:
         parts.append([line(("✎ ", "accent"), ("Your wording; not approved yet", "strong"))])
-    if sheet.note is not None:
-        parts.append(note_lines(sheet.note, draft if isinstance(draft, str) else None))
-    wording = draft or sheet.proposed
+    if write := write_of(review.entry):
+        parts.append(write_lines(write, draft if isinstance(draft, str) else None))
     if isinstance(wording, Wording):
-        parts.append(wording_lines(wording, sheet, draft=draft is not None))
-    if sheet.replaces:
-        gone = [_hung(line(("- ", "bad"), (one_line(each), "text")), 2) for each in sheet.replaces]
-        parts.append([rule("Removes", counted(len(gone), "memory", "memories")), *gone])
-    if sheet.path:
-        parts.append(_file_lines(sheet))
-    elif sheet.row.kind == "delete":
-        parts.append([rule("In full"), *unified_lines(sheet.diff)])
-    return [each for part in parts for each in (*part, Line())][:-1]
+        parts.append(wording_lines(wording, review.entry, draft=draft is not None))
+    if review.replaces:
+        removed = [
+            line(("- ", "bad"), (one_line(_removed(memory, review)), "text"))
+            for memory in review.replaces
+        ]
+        title = rule("Removes", counted(len(removed), "memory", "memories"))
+        parts.append([title, *(_hung(row, 2) for row in removed)])
+    if review.path:
+        parts.append(_file_lines(review))
+    elif review.entry.kind == "delete":
+        parts.append([rule("In full"), *unified_lines(review.diff)])
+    return [row for part in parts for row in (*part, Line())][:-1]
 
 
-def note_lines(note: Note, draft: str | None = None) -> list[Line]:
-    """What an agent wants kept, to the letter, with what a draft changes and what goes with it."""
+def write_lines(write: WritePayload, draft: str | None = None) -> list[Line]:
+    """What an agent wants stored, to the letter; what a draft changes, and what goes with it."""
+    request = write.draft.request
     if draft is None:
-        made = text_lines(note.text)
+        lines = text_lines(request.content)
     else:
-        made = [_hung(each, 4) for each in diff_lines(note.text, draft)]
-    taken = ", ".join(f"{one_line(kind)} ×{times}" for kind, times in note.redactions)
-    made += [Line(), fact("as", f"{note.category}, {note.sensitivity}")]
-    made.append(fact("project", one_line(note.project) or "none"))
-    made.append(fact("through", one_line(note.source), "muted"))
-    if note.tags:
-        made.append(fact("tags", " ".join(f"#{one_line(tag)}" for tag in note.tags), "muted"))
-    made.append(fact("redacted", taken or "nothing", "warn" if taken else "muted"))
-    return made
+        lines = [_hung(row, 4) for row in diff_lines(request.content, draft)]
+    tags = request.metadata.tags
+    redactions = marks_in(request.content).items()
+    redacted = ", ".join(f"{one_line(kind)} ×{times}" for kind, times in redactions)
+    lines += [Line(), fact("as", f"{request.category}, {parse_tags(tags).sensitivity}")]
+    lines.append(fact("project", one_line(write.draft.project or "") or "none"))
+    lines.append(fact("through", one_line(request.metadata.source or ""), "muted"))
+    if tags:
+        lines.append(fact("tags", " ".join(f"#{one_line(tag)}" for tag in tags), "muted"))
+    lines.append(fact("redacted", redacted or "nothing", "warn" if redacted else "muted"))
+    return lines
 
 
-def _file_lines(sheet: ReviewSheet) -> list[Line]:
-    where = _hung(line(("", "text"), (one_line(short_path(sheet.path)), "accent")), 2)
-    if sheet.diff:
-        made = [rule("Change of the file"), where, *unified_lines(sheet.diff)]
-        return [*made, *_both_lines(sheet)] if sheet.ours else made
-    if not sheet.text:
+def _file_lines(review: Review) -> list[Line]:
+    where = _hung(line(("", "text"), (one_line(short_path(review.path)), "accent")), 2)
+    if review.diff:
+        change = [rule("Change of the file"), where, *unified_lines(review.diff)]
+        ours = both_sides(review)
+        return [*change, *_both_lines(review.text, ours)] if ours else change
+    if not review.text:
         return [rule("File"), where]
-    body = text_lines(sheet.text.rstrip("\n"), "muted")[:_MAX_DIFF]
-    return [rule("New file"), where, *body]
+    return [rule("New file"), where, *_file_text(review.text)]
 
 
-def _both_lines(sheet: ReviewSheet) -> list[Line]:
+def _both_lines(on_disk: str, ours: str) -> list[Line]:
     """Both versions of a file that both sides changed."""
-    made = []
-    for title, text in (("On disk", sheet.text), ("Ours", sheet.ours)):
-        body = text_lines(text.rstrip("\n"), "muted")[:_MAX_DIFF]
-        made += [Line(), rule(title), *body]
-    return made
+    lines = []
+    for title, text in (("On disk", on_disk), ("Ours", ours)):
+        lines += [Line(), rule(title), *_file_text(text)]
+    return lines
+
+
+def _file_text(text: str) -> list[Line]:
+    return text_lines(text.rstrip("\n"), "muted")[:_MAX_DIFF]
+
+
+def banner_line(review: Review | None, *, is_stale: bool, is_reworded: bool) -> Line:
+    """What a person must know before deciding; empty when that is nothing."""
+    if is_stale:
+        news = "It changed since you read it. Nothing was decided: read it again."
+        return line(("  ! ", "bad"), (news, "warn"))
+    if review is not None and review.problem:
+        return line(("  ! ", "bad"), (f"It can only be rejected: {review.problem}", "warn"))
+    if review is not None and both_sides(review):
+        both = "Both sides changed this file: approving takes the one on disk. Both are below."
+        return line(("  ↯ ", "bad"), (both, "warn"))
+    if not is_reworded:
+        return Line()
+    banner = line(("  ✎ ", "accent"), ("Your wording  ", "text"), ("a", "accent"))
+    return banner.add(" approves it  ", "muted").add("⌫", "accent").add(" drops it", "muted")

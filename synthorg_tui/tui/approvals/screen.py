@@ -1,13 +1,14 @@
-"""The list of the Approvals pane: items under their headings, with marks.
+"""The Approvals pane: what waits for a decision, and what a person does about it.
 
-The Approvals pane as far as it only looks: inbox, filter, and the item under the cursor.
-The Approvals pane: what can be done with the items that wait.
+It opens reviews, where single items are decided; here only what was reviewed is approved, many at
+once. What is listed and what may be acted on is in ``state``, how it looks in ``lines``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
@@ -17,48 +18,57 @@ from textual.widgets import Input
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.approvals.lines import (
+    CANNOT_SHOW,
+    bulk_line,
     empty_inbox,
     heading_line,
-    inbox_error,
     row_line,
     row_lines,
-    sifter_line,
+    undo_line,
 )
-from synthorg_tui.tui.approvals.ports import ApprovalRow, ApprovalsDesk, ReviewSheet
+from synthorg_tui.tui.approvals.ports import ApprovalsDesk
 from synthorg_tui.tui.approvals.review_lines import head_lines, whole_lines
 from synthorg_tui.tui.approvals.state import Inbox
 from synthorg_tui.tui.base.formatting import counted
-from synthorg_tui.tui.base.lines import Line, line
-from synthorg_tui.tui.base.pane import ListPane
+from synthorg_tui.tui.base.lines import Line, error_lines, line
+from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.panes import APPROVALS, Panes, Recount
-from synthorg_tui.tui.ports import MemoryDesk
+from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 
+if TYPE_CHECKING:
+    from synthorg_tui.approvals.models import ApprovalEvent
+    from synthorg_tui.curation.review import InboxEntry, Review
 
-class ApprovalList(LineList):
-    """What the inbox lists; with room, each item takes a second line."""
+
+class InboxList(LineList):
+    """What the inbox lists, under headings; with room, each item takes a second line."""
 
     def __init__(self, inbox: Inbox, *, now: Callable[[], datetime], id: str | None = None) -> None:
         super().__init__(id=id)
         self._inbox = inbox
         self._now = now
-        self._rows: list[ApprovalRow | tuple[str, int]] = []
+        self._rows: list[InboxEntry | tuple[str, int]] = []
 
     def show(self, *, roomy: bool) -> None:
         """Show the rows of the inbox; the cursor stays on its item, or where that one was."""
-        following = self.item.id if self.item else None
+        following = self.entry.item.id if self.entry else None
         self.row_height = 2 if roomy else 1
         self._rows = []
         for name, group in groupby(self._inbox.rows, key=self._inbox.group_of):
-            listed = list(group)
-            self._rows += [(name, len(listed))] if name else []
-            self._rows += listed
+            entries = list(group)
+            self._rows += [(name, len(entries))] if name else []
+            self._rows += entries
         self.changed()
-        found = [at for at, each in enumerate(self._rows) if _id(each) == following]
-        self.move_to(found[0] if found else self.cursor)
+        places = [
+            at
+            for at, row in enumerate(self._rows)
+            if not isinstance(row, tuple) and row.item.id == following
+        ]
+        self.move_to(places[0] if places else self.cursor)
 
     @property
     def row_count(self) -> int:
@@ -66,51 +76,48 @@ class ApprovalList(LineList):
         return len(self._rows)
 
     @property
-    def item(self) -> ApprovalRow | None:
+    def entry(self) -> "InboxEntry | None":
         """The one under the cursor."""
-        each = self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
-        return each if isinstance(each, ApprovalRow) else None
+        row = self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
+        return None if isinstance(row, tuple) else row
 
     def selectable(self, index: int) -> bool:
         """Headings are passed over."""
-        return 0 <= index < len(self._rows) and isinstance(self._rows[index], ApprovalRow)
+        return 0 <= index < len(self._rows) and not isinstance(self._rows[index], tuple)
 
     def row_lines(self, index: int, width: int) -> list[Line]:
         """The item, or the heading."""
-        each = self._rows[index]
-        if isinstance(each, tuple):
-            return [Line(), heading_line(each[0], each[1], width)][-self.row_height :]
-        draw = row_lines if self.row_height > 1 else _single
-        return draw(
-            each,
-            width - 1,
-            now=self._now(),
-            marked=each.id in self._inbox.marked,
-            seen=each.id in self._inbox.reviewed,
-        )
-
-
-def _single(row: ApprovalRow, width: int, *, now: datetime, marked: bool, seen: bool) -> list[Line]:
-    return [row_line(row, width, now=now, marked=marked, seen=seen)]
-
-
-def _id(each: object) -> str | None:
-    return each.id if isinstance(each, ApprovalRow) else None
+        row = self._rows[index]
+        if isinstance(row, tuple):
+            return [Line(), heading_line(row[0], row[1], width)][-self.row_height :]
+        marks = self._inbox.marks_of(row)
+        if self.row_height == 1:
+            return [row_line(row, width - 1, marks, now=self._now())]
+        return row_lines(row, width - 1, marks, now=self._now())
 
 
 _HINT = "words  -words  kind:lesson  agent:  scope:  risk:high  is:flagged"
 
 
-class ApprovalsView(ListPane):
-    """Lists what waits and shows the item under the cursor; the desk comes once it is open."""
+class ApprovalsScreen(Pane):
+    """Lists what waits and shows the item under the cursor; marks, approves, snoozes, undoes."""
 
     CSS_PATH = "approvals.tcss"
+    BINDINGS = bindings("approvals")
+    HELP_CONTEXTS = ("approvals", "list", "app")
 
-    def __init__(self, *, panes: Panes, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        *,
+        panes: Panes,
+        now: Callable[[], datetime],
+        monotonic: Callable[[], float],
+    ) -> None:
         super().__init__(panes=panes, now=now)
         self.approvals: ApprovalsDesk | None = None
         self.inbox = Inbox(now)
-        self._sheets: dict[str, ReviewSheet] = {}
+        self._monotonic = monotonic
+        self._reviews: dict[str, tuple[Review, tuple[ApprovalEvent, ...]]] = {}
 
     def compose(self) -> ComposeResult:
         """Header, filter, list above or beside the item, footer."""
@@ -119,16 +126,16 @@ class ApprovalsView(ListPane):
             with Vertical(id="waiting"):
                 yield from self.filter_entry(_HINT)
                 yield LineBar(id="chips")
-                yield ApprovalList(self.inbox, now=self.now, id="inbox")
+                yield InboxList(self.inbox, now=self.now, id="inbox")
             item = LineView(id="item")
             item.border_title = "Item"
             yield item
         yield KeyBar("approvals", "app")
 
     @property
-    def rows(self) -> ApprovalList:
+    def rows(self) -> InboxList:
         """The list of items."""
-        return self.query_one("#inbox", ApprovalList)
+        return self.query_one("#inbox", InboxList)
 
     @property
     def main_list(self) -> LineList:
@@ -137,7 +144,7 @@ class ApprovalsView(ListPane):
 
     # Loading
 
-    def attach(self, desk: MemoryDesk) -> None:
+    def attach(self, desk: MemoryPort) -> None:
         """The engine is open: read the queue."""
         self.desk, self.approvals = desk, desk.approvals
         self._error = None
@@ -153,18 +160,19 @@ class ApprovalsView(ListPane):
         """Read the queue again; the cursor stays on its item where it can."""
         if self.approvals is None:
             return
-        self._sheets.clear()
+        self._reviews.clear()
         self.await_rows()
-        run_job(self, partial(self._load, self.approvals, self.inbox.ask()), group="inbox")
+        run_job(self, partial(self._load, self.approvals, self.inbox.latest.ask()), group="inbox")
 
     async def _load(self, approvals: ApprovalsDesk, generation: int) -> None:
         try:
-            rows = await approvals.inbox(self.inbox.status)
+            entries = await approvals.inbox(self.inbox.status)
+            flags = await approvals.flag_counts(entries)
         except DomainError as error:
-            if generation == self.inbox.generation:
+            if generation == self.inbox.latest.generation:
                 self.tell_error(error)
             return
-        if self.inbox.take(generation, rows):
+        if self.inbox.take(generation, entries, flags):
             self._error = None
             self.draw()
             self.post_message(Recount())
@@ -175,34 +183,29 @@ class ApprovalsView(ListPane):
         """Draw everything from the state."""
         if not self.is_mounted:
             return
-        self.query_one("#approvals-body").styles.layout = (
-            "vertical" if self.narrow else "horizontal"
-        )
+        body = self.query_one("#approvals-body")
+        body.styles.layout = "vertical" if self.narrow else "horizontal"
         inbox, rows = self.inbox, self.rows
-        zoomed = self.has_class("-zoomed")
-        self.query_one("#waiting").display = not zoomed
+        self.query_one("#waiting").display = not self.has_class("-zoomed")
         self.query_one("#item").display = bool(inbox.rows)
         self.set_class(not inbox.rows, "-bare")
         rows.placeholder = self._placeholder()
         rows.border_title = "Inbox" if inbox.view == "waiting" else inbox.view.capitalize()
         rows.border_subtitle = inbox.caption
         rows.show(roomy=not self.narrow)
-        sifter, chips = inbox.sifter, self.query_one("#chips", LineBar)
-        chips.display = bool(sifter.chips or sifter.problem)
-        told = sifter_line(sifter, max(chips.size.width, 20))
-        chips.show(line(("! ", "bad"), (sifter.problem, "warn")) if sifter.problem else told)
+        self.draw_filter(inbox.filter)
         self.query_one(TopBar).tell(line((self._status(), "muted")))
         self._draw_item()
 
     def _status(self) -> str:
         if self.approvals is None:
-            return "not open" if self._error else "opening the store …"
-        seen = len(self.inbox.reviewed)
-        return f"◉ {counted(seen, 'item')} reviewed" if seen else ""
+            return self.opening_status
+        reviewed = len(self.inbox.reviewed)
+        return f"◉ {counted(reviewed, 'item')} reviewed" if reviewed else ""
 
     def _placeholder(self) -> list[Line]:
         if self._error is not None:
-            return inbox_error(self._error.message, self._error.remedy)
+            return error_lines(CANNOT_SHOW, self._error)
         if self.approvals is None or self.inbox.loaded is None:
             return [line(("Reading the queue …", "muted"))] if self._slow else []
         return empty_inbox(self.inbox)
@@ -210,38 +213,30 @@ class ApprovalsView(ListPane):
     # The item under the cursor
 
     @on(LineList.Moved, "#inbox")
-    def _follow_cursor(self) -> None:
-        self._draw_item()
-        row = self.rows.item
-        if row is not None and row.id not in self._sheets:
+    def _draw_item(self) -> None:
+        view, entry = self.query_one("#item", LineView), self.rows.entry
+        read = self._reviews.get(entry.item.id) if entry else None
+        if read is not None:
+            view.show(whole_lines(*read, self.now()))
+        else:
+            view.show(head_lines(entry) if entry else [])
+        view.border_subtitle = "↵ reviews" if entry else ""
+        if entry is not None and read is None:
             self.later(self._load_item)
 
     def _load_item(self) -> None:
-        row, approvals = self.rows.item, self.approvals
-        if row is None or approvals is None or row.id in self._sheets:
+        entry, approvals = self.rows.entry, self.approvals
+        if entry is None or approvals is None or entry.item.id in self._reviews:
             return
+        item_id = entry.item.id
 
         async def load() -> None:
-            self._sheets[row.id] = await approvals.review(row.id)
-            if self.rows.item is not None and self.rows.item.id == row.id:
+            review = await approvals.review(item_id)
+            self._reviews[item_id] = (review, await approvals.trail(item_id))
+            if self.rows.entry is not None and self.rows.entry.item.id == item_id:
                 self._draw_item()
 
         run_job(self, load, group="item")
-
-    def _draw_item(self) -> None:
-        view, row = self.query_one("#item", LineView), self.rows.item
-        sheet = self._sheets.get(row.id) if row else None
-        if sheet is not None:
-            view.show(whole_lines(sheet, self.now()))
-        else:
-            view.show(head_lines(row) if row else [])
-        view.border_subtitle = "↵ reviews" if row else ""
-        if row is not None and sheet is None:
-            self.later(self._load_item)
-
-    def item(self) -> ApprovalRow | None:
-        """The item under the cursor."""
-        return self.rows.item
 
     # Filter
 
@@ -262,23 +257,6 @@ class ApprovalsView(ListPane):
         self.draw()
         self.rows.focus()
 
-
-class ApprovalsScreen(ApprovalsView):
-    """Opens reviews; marks, approves what was reviewed, snoozes, takes back."""
-
-    BINDINGS = bindings("approvals")
-    HELP_CONTEXTS = ("approvals", "list", "app")
-
-    def __init__(
-        self,
-        *,
-        panes: Panes,
-        now: Callable[[], datetime],
-        monotonic: Callable[[], float],
-    ) -> None:
-        super().__init__(panes=panes, now=now)
-        self._monotonic = monotonic
-
     def _ready(self) -> ApprovalsDesk | None:
         if self.approvals is None:
             toast(self, "The store is not open", severity="warning")
@@ -287,30 +265,21 @@ class ApprovalsScreen(ApprovalsView):
     @on(LineList.Chosen, "#inbox")
     def action_review(self) -> None:
         """Open the item with everything a decision stands on."""
-        from synthorg_tui.tui.approvals.review import ReviewScreen
+        from synthorg_tui.tui.approvals.review import ReviewOpener, ReviewScreen
 
-        row, desk = self.rows.item, self.desk
-        if row is None or desk is None or self._ready() is None:
+        entry, desk = self.rows.entry, self.desk
+        if entry is None or desk is None or self._ready() is None:
             return
-        ids = [each.id for each in self.inbox.rows]
-        self.app.push_screen(
-            ReviewScreen(
-                desk,
-                ids,
-                at=ids.index(row.id),
-                panes=self.panes,
-                now=self.now,
-                monotonic=self._monotonic,
-                seen=self.inbox.saw,
-            )
-        )
+        ids = [listed.item.id for listed in self.inbox.rows]
+        opener = ReviewOpener(self.panes, self.now, self._monotonic, on_read=self.inbox.saw)
+        self.app.push_screen(ReviewScreen(desk, ids, opener, at=ids.index(entry.item.id)))
 
     # Marks
 
     def action_mark(self) -> None:
         """Mark or unmark the item, and go on."""
-        if row := self.rows.item:
-            self.inbox.toggle_mark(row.id)
+        if entry := self.rows.entry:
+            self.inbox.toggle_mark(entry.item.id)
             self.rows.action_down()
             self.draw()
 
@@ -326,54 +295,54 @@ class ApprovalsScreen(ApprovalsView):
         from synthorg_tui.tui.base.dialogs import ConfirmDialog
 
         approvals = self._ready()
-        rows, note = self.inbox.bulk()
+        entries, note = self.inbox.bulk()
         if approvals is None:
             return
-        if not rows:
-            told = note or "Nothing listed here was reviewed."
-            toast(self, f"{told} ↵ opens a review", severity="warning")
+        if not entries:
+            problem = note or "Nothing listed here was reviewed."
+            toast(self, f"{problem} ↵ opens a review", severity="warning")
             return
-        listed = [row_line(row, 60, now=self.now(), marked=False, seen=True) for row in rows]
+        listed = [
+            row_line(entry, 60, self.inbox.marks_of(entry)._replace(marked=False), now=self.now())
+            for entry in entries
+        ]
         self.app.push_screen(
             ConfirmDialog(
-                f"Approve {counted(len(rows), 'item')} as reviewed?",
+                f"Approve {counted(len(entries), 'item')} as reviewed?",
                 listed,
                 yes="Approve",
                 note=f"{note} u takes back one at a time.".strip(),
             ),
-            lambda yes: self._approve(approvals, rows) if yes else None,
+            lambda yes: self._approve(approvals, entries) if yes else None,
         )
 
-    def _approve(self, approvals: ApprovalsDesk, rows: tuple[ApprovalRow, ...]) -> None:
-        pairs = [(row.id, self.inbox.reviewed[row.id]) for row in rows]
+    def _approve(self, approvals: ApprovalsDesk, entries: "Sequence[InboxEntry]") -> None:
+        pairs = [(entry.item.id, self.inbox.reviewed[entry.item.id]) for entry in entries]
 
         async def approve() -> None:
-            done = await approvals.approve_many(pairs)
-            for item_id, _ in done.refused:
-                self.inbox.reviewed.pop(item_id, None)
-            told = f"Approved {counted(done.approved, 'item')} · u takes back"
-            refused = [reason for _, reason in done.refused]
-            toast(
-                self, " · ".join([told, *refused]), severity="warning" if refused else "information"
-            )
+            outcome = await approvals.approve_many(pairs)
+            self.inbox.forget(outcome)
+            left = outcome.stale or outcome.refused
+            toast(self, bulk_line(outcome), severity="warning" if left else "information")
             self.reload()
 
         run_job(self, approve, group="change", newest_only=False)
 
     def action_snooze(self) -> None:
-        """Put the item out of the way for a while."""
+        """Put the item out of the way for a while, or let a snoozed one wait again."""
         from synthorg_tui.tui.approvals.dialogs import SnoozeDialog
 
-        row, approvals = self.rows.item, self._ready()
-        if row is None or approvals is None:
+        entry, approvals = self.rows.entry, self._ready()
+        if entry is None or approvals is None:
             return
-        if row.status != "pending":
-            toast(self, f"It is {row.status}: nothing waits here", severity="warning")
+        item = entry.item
+        if item.status != "pending":
+            toast(self, f"It is {item.status}: nothing waits here", severity="warning")
             return
 
         def snooze(until: datetime | None) -> None:
             async def act() -> None:
-                await approvals.snooze(row.id, until)
+                await approvals.snooze(item.id, until)
                 toast(self, f"Snoozed until {until:%a %d %b %H:%M}" if until else "It waits again")
                 self.reload()
 
@@ -390,8 +359,7 @@ class ApprovalsScreen(ApprovalsView):
         if approvals := self._ready():
 
             async def undo() -> None:
-                said = await approvals.undo()
-                toast(self, said or "There is no decision to take back")
+                toast(self, undo_line(await approvals.undo()))
                 self.reload()
 
             run_job(self, undo, group="change", newest_only=False)
@@ -420,14 +388,7 @@ class ApprovalsScreen(ApprovalsView):
 
     def action_zoom(self) -> None:
         """Give the item the whole room, and back."""
-        if self.rows.item is not None:
+        if self.rows.entry is not None:
             self.toggle_class("-zoomed")
             self.draw()
             (self.query_one("#item") if self.has_class("-zoomed") else self.rows).focus()
-
-    def action_reload(self) -> None:
-        """Read the queue again, or try to open the store again."""
-        if self.approvals is None:
-            self.app.call_later(self.app.run_action, "reopen")
-        else:
-            self.reload()

@@ -1,29 +1,40 @@
-"""Keys that do nothing for a moment, so that one meant for another screen decides nothing.
+"""The state of the Approvals pane: what waits, what of it is listed, marked and reviewed.
 
-The state of the Approvals pane: what waits, what is listed of it, marked and reviewed.
+Everything here is plain data and pure functions, tested without a screen: no Textual, and of the
+engine only types. What an item says and how it is reworded is in ``wording``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
 
-from synthorg_tui.tui.approvals.ports import ApprovalRow, ReviewSheet, Status
-from synthorg_tui.tui.base.filters import Chip
+from synthorg_tui.tui.approvals.ports import Status
+from synthorg_tui.tui.approvals.wording import Reworded, rewordable
+from synthorg_tui.tui.base.filters import Query, parse_row_filter
+from synthorg_tui.tui.base.window import Latest
+
+if TYPE_CHECKING:
+    from synthorg_tui.approvals.models import ApprovalEvent
+    from synthorg_tui.curation.models import Evidence
+    from synthorg_tui.curation.review import BulkOutcome, InboxEntry, Review
 
 INERT_SECONDS = 0.5
 
 
 class InertGuard:
-    """Closed for ``INERT_SECONDS`` from each ``close``; ``clock`` counts seconds and never back."""
+    """Keeps keys from acting for a moment, so that one meant for another screen decides nothing.
+
+    Closed for ``INERT_SECONDS`` from each ``close``; ``clock`` counts seconds and never back.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._until = float("inf")
 
     def close(self) -> None:
-        """Something new is on the screen."""
+        """Start the moment: something new is on the screen."""
         self._until = self._clock() + INERT_SECONDS
 
     @property
@@ -32,63 +43,117 @@ class InertGuard:
         return self._clock() < self._until
 
 
+def agent_of(entry: InboxEntry) -> str:
+    """Name the agent whose item it is; a file on disk belongs to none."""
+    subject = entry.subject
+    return "" if subject is None or subject.type == "file_change" else subject.agent_id
+
+
+def both_sides(review: Review) -> str:
+    """Return our text of a file that both sides changed, or nothing."""
+    subject = review.entry.subject
+    if subject is None or subject.type != "file_change" or subject.change != "conflict":
+        return ""
+    return subject.ours
+
+
+def is_doubtful(review: Review) -> bool:
+    """Whether something in it asks for a decision of its own, never one among many."""
+    contradicts = any(near.verdict == "conflict" for near in review.near)
+    return bool(review.flags or both_sides(review) or review.problem or contradicts)
+
+
+class ReviewState:
+    """One item after another, and what a person makes of the one that is shown.
+
+    ``stale`` is the review as it was read and as it is now, when a decision on it was refused;
+    ``unparsed`` a text of an editor that doesn't do yet.
+    """
+
+    def __init__(self, item_ids: Sequence[str], at: int) -> None:
+        self._ids = tuple(item_ids)
+        self._at = at
+        self._evidence = 0
+        self.review: Review | None = None
+        self.trail: tuple[ApprovalEvent, ...] = ()
+        self.draft: Reworded | None = None
+        self.unparsed = ""
+        self.reasons: dict[str, str] = {}
+        self.stale: tuple[Review, Review] | None = None
+
+    @property
+    def item_id(self) -> str:
+        """The item that is shown, or to be read."""
+        return self._ids[self._at]
+
+    @property
+    def place(self) -> str:
+        """Which of several items it is."""
+        return f"{self._at + 1} of {len(self._ids)}" if len(self._ids) > 1 else ""
+
+    def step(self, by: int) -> str:
+        """Go to another item, which is to be read then; says why not when that can't be."""
+        at = self._at + by
+        if not 0 <= at < len(self._ids):
+            return "This is the last one" if by > 0 else "This is the first one"
+        if self.draft is not None:
+            return "Your wording is not approved: a approves, ⌫ drops it"
+        self._at, self._evidence, self.stale, self.review = at, 0, None, None
+        return ""
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """The chosen occurrence."""
+        seen = self.review.entry.evidence if self.review is not None else ()
+        return seen[self._evidence % len(seen)] if seen else None
+
+    @property
+    def chosen(self) -> int:
+        """Which occurrence is chosen, or -1 when there are not several."""
+        several = self.review is not None and len(self.review.entry.evidence) > 1
+        return self._evidence if several else -1
+
+    def next_evidence(self) -> None:
+        """Choose the next occurrence."""
+        if self.review is not None and self.review.entry.evidence:
+            self._evidence = (self._evidence + 1) % len(self.review.entry.evidence)
+
+    @property
+    def wording(self) -> Reworded | None:
+        """What the item says: the person's wording, or else the one proposed."""
+        return self.draft or (rewordable(self.review.entry) if self.review else None)
+
+    def take(self, wording: Reworded) -> None:
+        """Put a wording in place of the proposed one; the proposed one itself is no draft."""
+        is_same = self.review is not None and wording == rewordable(self.review.entry)
+        self.draft = None if is_same else wording
+
+    def drop(self) -> None:
+        """Go back to the proposed wording."""
+        self.draft, self.unparsed = None, ""
+
+
+class RowMarks(NamedTuple):
+    """What a list shows of an item beside what it is: its marks, and flags in its texts."""
+
+    marked: bool = False
+    reviewed: bool = False
+    flags: int = 0
+
+
 VIEWS = ("waiting", "snoozed", "approved", "rejected")
 SORTS = ("newest", "oldest", "confidence", "recurrence", "risk")
 GROUPS = ("", "kind", "agent", "scope")
 RISKS = ("critical", "high", "medium", "low")
-OPERATORS = ("kind:", "agent:", "scope:", "risk:", "is:")
-_IS = ("flagged", "reviewed", "marked")
-
-
-@dataclass(frozen=True, slots=True)
-class InboxFilter:
-    """A filter text, read: words, operators with their values, and what made no sense."""
-
-    words: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    operators: tuple[tuple[str, str], ...] = ()
-    problem: str = ""
-
-    @property
-    def chips(self) -> tuple[Chip, ...]:
-        """What it says, part by part."""
-        return (
-            *(Chip(name, f"{name}:{value}") for name, value in self.operators),
-            *(Chip("word", word, "match") for word in self.words),
-            *(Chip("without", f"without {word}", "warn") for word in self.without),
-        )
-
-
-def read_filter(
-    text: str, known: Sequence[str] = OPERATORS, states: Sequence[str] = _IS
-) -> InboxFilter:
-    """Read what a person typed; what makes no sense is left out and told.
-
-    ``known`` are the operators, ``states`` what ``is:`` takes.
-    """
-    words: list[str] = []
-    without: list[str] = []
-    operators: list[tuple[str, str]] = []
-    problem = ""
-    for token in text.lower().split():
-        name, colon, value = token.partition(":")
-        if colon and name + colon in known:
-            if value and (name != "is" or value in states):
-                operators.append((name, value))
-            else:
-                takes = f"one of {', '.join(states)}" if name == "is" else "a word"
-                problem = f"{token} says nothing; {name}: takes {takes}"
-        elif token.startswith("-"):
-            without.extend([token[1:]] if len(token) > 1 else [])
-        else:
-            words.append(token)
-    return InboxFilter(tuple(words), tuple(without), tuple(operators), problem)
+"""Levels of risk, the worst first."""
+_OPERATORS = ("kind", "agent", "scope", "risk")
+_STATES = ("flagged", "reviewed", "marked")
 
 
 class Inbox:
     """The items of a view, which of them the filter lists, and what was marked and reviewed.
 
-    Marks and reviews of rows that the filter hides stay, and are never acted on.
+    RowMarks and reviews of rows that the filter hides stay, and are never acted on.
     """
 
     def __init__(self, now: Callable[[], datetime]) -> None:
@@ -97,12 +162,13 @@ class Inbox:
         self.sort = SORTS[0]
         self.group = GROUPS[0]
         self.filter_text = ""
-        self.loaded: tuple[ApprovalRow, ...] | None = None
-        self.rows: tuple[ApprovalRow, ...] = ()
+        self.loaded: tuple[InboxEntry, ...] | None = None
+        self.rows: tuple[InboxEntry, ...] = ()
         self.marked: frozenset[str] = frozenset()
         self.reviewed: dict[str, str] = {}
+        self._flags: Mapping[str, int] = {}
         self._doubtful: frozenset[str] = frozenset()
-        self.generation = 0
+        self.latest = Latest()
 
     @property
     def status(self) -> Status:
@@ -112,106 +178,122 @@ class Inbox:
         return "rejected" if self.view == "rejected" else "pending"
 
     @property
-    def sifter(self) -> InboxFilter:
+    def filter(self) -> Query:
         """The filter, read."""
-        return read_filter(self.filter_text)
+        return parse_row_filter(self.filter_text, *_OPERATORS, states=_STATES)
 
-    def ask(self) -> int:
-        """A new question: answers to older ones no longer count."""
-        self.generation += 1
-        return self.generation
+    def take(
+        self, generation: int, entries: Iterable[InboxEntry], flags: Mapping[str, int]
+    ) -> bool:
+        """Take an answer; ``False`` when a newer question was asked meanwhile.
 
-    def take(self, generation: int, rows: Iterable[ApprovalRow]) -> bool:
-        """Take an answer; ``False`` when a newer question was asked meanwhile."""
-        if generation != self.generation:
+        ``flags`` counts what looks dangerous in the texts of each item, by its id.
+        """
+        if not self.latest.answer(generation):
             return False
-        self.loaded = tuple(row for row in rows if self._in_view(row))
-        there = {row.id for row in self.loaded}
+        self.loaded = tuple(entry for entry in entries if self._in_view(entry))
+        self._flags = flags
+        ids = {entry.item.id for entry in self.loaded}
         if self.view == VIEWS[0]:
-            self.marked &= there
-            self.reviewed = {key: shown for key, shown in self.reviewed.items() if key in there}
+            self.marked &= ids
+            self.reviewed = {key: shown for key, shown in self.reviewed.items() if key in ids}
         self.arrange()
         return True
 
-    def _in_view(self, row: ApprovalRow) -> bool:
+    def _in_view(self, entry: InboxEntry) -> bool:
         if self.status != "pending":
             return True
-        snoozed = row.snoozed_until is not None and row.snoozed_until > self._now()
-        return snoozed == (self.view == "snoozed")
+        until = entry.item.snoozed_until
+        return (until is not None and until > self._now()) == (self.view == "snoozed")
 
     def arrange(self) -> None:
         """List again after filter, order or grouping changed."""
-        sifter = self.sifter
-        found = [row for row in self.loaded or () if self._passes(row, sifter)]
-        found.sort(key=lambda row: row.created_at, reverse=self.sort != "oldest")
+        wanted = self.filter
+        rows = [entry for entry in self.loaded or () if self._passes(entry, wanted)]
+        rows.sort(key=lambda entry: entry.item.created_at, reverse=self.sort != "oldest")
         if self.sort == "confidence":
-            found.sort(key=lambda row: -(row.confidence or 0.0))
+            rows.sort(key=lambda entry: -(entry.confidence or 0.0))
         elif self.sort == "recurrence":
-            found.sort(key=lambda row: -row.recurrence)
+            rows.sort(key=lambda entry: -entry.recurrence)
         elif self.sort == "risk":
-            found.sort(key=lambda row: RISKS.index(row.risk) if row.risk in RISKS else len(RISKS))
+            rows.sort(key=lambda entry: RISKS.index(entry.item.risk_level))
         if self.group:
-            found.sort(key=lambda row: self.group_of(row).lower())
-        self.rows = tuple(found)
+            rows.sort(key=lambda entry: self.group_of(entry).lower())
+        self.rows = tuple(rows)
 
-    def _passes(self, row: ApprovalRow, sifter: InboxFilter) -> bool:
-        said = f"{row.title} {row.agent_id} {row.kind} {row.scope}".lower()
-        return (
-            all(word in said for word in sifter.words)
-            and not any(word in said for word in sifter.without)
-            and all(self._has(row, name, value) for name, value in sifter.operators)
+    def _passes(self, entry: InboxEntry, wanted: Query) -> bool:
+        text = f"{entry.item.title} {agent_of(entry)} {entry.kind} {entry.scope}".lower()
+        return wanted.has_words(text) and all(
+            self._has(entry, name, value) for name, value in wanted.values
         )
 
-    def _has(self, row: ApprovalRow, name: str, value: str) -> bool:
+    def _has(self, entry: InboxEntry, name: str, value: str) -> bool:
         if name == "is":
+            marks = self.marks_of(entry)
             return {
-                "flagged": row.flags > 0,
-                "reviewed": row.id in self.reviewed,
-                "marked": row.id in self.marked,
+                "flagged": marks.flags > 0,
+                "reviewed": marks.reviewed,
+                "marked": marks.marked,
             }[value]
-        fields = {"kind": row.kind, "agent": row.agent_id, "scope": row.scope, "risk": row.risk}
+        fields: dict[str, str] = {
+            "kind": entry.kind,
+            "agent": agent_of(entry),
+            "scope": entry.scope,
+            "risk": entry.item.risk_level,
+        }
         return fields[name].lower().startswith(value)
 
-    def group_of(self, row: ApprovalRow) -> str:
-        """The heading a row stands under; empty when rows are not grouped."""
+    def group_of(self, entry: InboxEntry) -> str:
+        """The heading an item stands under; empty when they are not grouped."""
         if self.group == "agent":
-            return row.agent_id or "no agent"
+            return agent_of(entry) or "no agent"
         if self.group == "scope":
-            return row.scope or "no scope"
-        return row.kind if self.group else ""
+            return entry.scope or "no scope"
+        return entry.kind if self.group else ""
+
+    def marks_of(self, entry: InboxEntry) -> RowMarks:
+        """What the list shows of an item beside what it is."""
+        key = entry.item.id
+        return RowMarks(key in self.marked, key in self.reviewed, self._flags.get(key, 0))
 
     # What is acted on
 
     def toggle_mark(self, item_id: str) -> None:
-        """Mark an item, or not when it was."""
+        """Mark an item, or unmark it."""
         self.marked ^= {item_id}
 
     def toggle_all(self) -> None:
         """Mark all that are listed; when all are marked, none of them."""
-        listed = frozenset(row.id for row in self.rows)
+        listed = frozenset(entry.item.id for entry in self.rows)
         self.marked = self.marked - listed if listed <= self.marked else self.marked | listed
 
-    def saw(self, sheet: ReviewSheet) -> None:
-        """An item was shown in full, as it stood then."""
-        self.reviewed[sheet.row.id] = sheet.shown
-        doubted = {sheet.row.id}
-        self._doubtful = self._doubtful | doubted if sheet.is_doubtful else self._doubtful - doubted
+    def saw(self, review: Review) -> None:
+        """Note that an item was shown in full, as it stood then."""
+        key = review.item.id
+        self.reviewed[key] = review.shown
+        self._doubtful = self._doubtful | {key} if is_doubtful(review) else self._doubtful - {key}
 
-    def bulk(self) -> tuple[tuple[ApprovalRow, ...], str]:
+    def forget(self, outcome: BulkOutcome) -> None:
+        """Let what could not be approved be reviewed again."""
+        left = {review.item.id for review in outcome.stale}
+        for item_id in left | {item_id for item_id, _ in outcome.refused}:
+            self.reviewed.pop(item_id, None)
+
+    def bulk(self) -> tuple[tuple[InboxEntry, ...], str]:
         """What approving in bulk touches, and a note on what it leaves alone.
 
         Only listed rows that were shown in full and raised no doubt; of those the marked ones,
         when some are marked.
         """
-        listed = tuple(row for row in self.rows if row.status == "pending")
-        wanted = tuple(row for row in listed if row.id in self.marked)
+        listed = tuple(entry for entry in self.rows if entry.item.status == "pending")
+        wanted = tuple(entry for entry in listed if entry.item.id in self.marked)
         hidden = len(self.marked) - len(wanted)
-        seen = tuple(row for row in wanted or listed if row.id in self.reviewed)
-        chosen = tuple(row for row in seen if row.id not in self._doubtful)
+        reviewed = tuple(entry for entry in wanted or listed if entry.item.id in self.reviewed)
+        chosen = tuple(entry for entry in reviewed if entry.item.id not in self._doubtful)
         notes = []
-        if doubted := len(seen) - len(chosen):
+        if doubted := len(reviewed) - len(chosen):
             notes.append(f"{doubted:,} flagged or contradicted")
-        if unread := len(wanted) - len(seen) if wanted else 0:
+        if unread := len(wanted) - len(reviewed) if wanted else 0:
             notes.append(f"{unread:,} marked but not reviewed")
         if hidden > 0:
             notes.append(f"{hidden:,} marked but hidden by the filter")
@@ -224,8 +306,6 @@ class Inbox:
         setattr(self, name, value)
         return value
 
-    # What is told
-
     @property
     def caption(self) -> str:
         """Honest totals, order and grouping, for the frame of the list."""
@@ -234,14 +314,14 @@ class Inbox:
             return ""
         count = f"{total:,}" if len(self.rows) == total else f"{len(self.rows):,} of {total:,}"
         marked = len(self.marked)
-        hidden = marked - len([row for row in self.rows if row.id in self.marked])
-        told = f"✓ {marked:,} marked" + (f", {hidden:,} hidden" if hidden else "") if marked else ""
+        hidden = marked - sum(entry.item.id in self.marked for entry in self.rows)
+        marks = f"✓ {marked:,} marked" + (f", {hidden:,} hidden" if hidden else "")
         by = f"by {self.group}" if self.group else ""
-        return " · ".join(part for part in (told, count, self.sort, by) if part)
+        return " · ".join(part for part in (marks if marked else "", count, self.sort, by) if part)
 
 
 def snooze_choices(now: datetime) -> tuple[tuple[str, datetime], ...]:
-    """Until when an item may be out of the way, nearest first, in the time zone of ``now``."""
+    """Times until which an item may be snoozed, nearest first, in the time zone of ``now``."""
     morning = now.replace(hour=9, minute=0, second=0, microsecond=0)
     choices = (
         ("in 4 hours", now + timedelta(hours=4)),
@@ -250,4 +330,4 @@ def snooze_choices(now: datetime) -> tuple[tuple[str, datetime], ...]:
         ("next Monday", morning + timedelta(days=7 - now.weekday())),
         ("in a month", morning + timedelta(days=30)),
     )
-    return tuple(sorted(choices, key=lambda each: each[1]))
+    return tuple(sorted(choices, key=lambda choice: choice[1]))

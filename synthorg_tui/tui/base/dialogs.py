@@ -34,7 +34,7 @@ class ConfirmDialog(ModalScreen[bool]):
 
     def compose(self) -> ComposeResult:
         """Question, what is touched, and two buttons."""
-        listed = [Line([("  ", "text"), *each.spans]) for each in self._touched[:_MAX_LISTED]]
+        listed = [Line([("  ", "text"), *row.spans]) for row in self._touched[:_MAX_LISTED]]
         if len(self._touched) > _MAX_LISTED:
             listed.append(line((f"    and {len(self._touched) - _MAX_LISTED:,} more", "muted")))
         if self._note:
@@ -135,13 +135,13 @@ class HelpScreen(ModalScreen[None]):
             yield LineView(self._lines(), id="help-text")
 
     def _lines(self) -> list[Line]:
-        made: list[Line] = []
+        lines: list[Line] = []
         for context in self._contexts:
-            made.append(line((CONTEXTS[context], "title")))
+            lines.append(line((CONTEXTS[context], "title")))
             for action in of(context):
                 key = action.key(keymap_of(self.app))
                 keys = line((f"  {key:<6}", "accent"), (f"{action.label:<11}", "strong"))
                 keys.hang = keys.width
-                made.append(keys.add(action.help, "muted"))
-            made.append(Line())
-        return made
+                lines.append(keys.add(action.help, "muted"))
+            lines.append(Line())
+        return lines

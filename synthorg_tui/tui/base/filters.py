@@ -1,14 +1,20 @@
-"""The filter language: words, ``-words`` and operators, read into criteria and chips."""
+"""The filter language: words, ``-words`` and operators, read into criteria and chips.
+
+One grammar; a pane brings the table of its operators. What a filter is applied to, the store or
+rows at hand, isn't known here.
+"""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeAlias
 
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.tui.ports import Criteria, MemoryRow
+from synthorg_tui.memory.listing import BrowseFilter, ListedMemory
+from synthorg_tui.tui.base.lines import Line, line
 
-OPERATORS = ("agent:", "cat:", "tag:", "since:")
 _TOKEN = re.compile(r'(-?)((?:[a-z]+:)?)(?:"([^"]*)"?|(\S+))|(-)')
 _AGE = re.compile(r"(\d{1,5})([hdwmy])")
 _UNITS = {"h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 24 * 365}
@@ -26,9 +32,14 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A parsed filter. ``problems`` explain parts that were left out of the criteria."""
+    """A parsed filter. ``problems`` explain parts that were left out.
 
-    criteria: Criteria = field(default_factory=Criteria)
+    ``criteria`` are what the store lists by; ``values`` are operators with their values for rows
+    at hand, which a pane compares itself.
+    """
+
+    criteria: BrowseFilter = field(default_factory=BrowseFilter)
+    values: tuple[tuple[str, str], ...] = ()
     chips: tuple[Chip, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -37,34 +48,82 @@ class Query:
         """The plain words, for a search."""
         return " ".join(self.criteria.words)
 
+    def has_words(self, text: str) -> bool:
+        """Whether a text in lower case has all of the words and none of those excluded."""
+        what = self.criteria
+        return all(word.lower() in text for word in what.words) and not any(
+            word.lower() in text for word in what.without
+        )
+
+
+Operator: TypeAlias = Callable[[Query, str], Query]
+"""Puts the value of an operator into a query, or adds what is wrong with it."""
+
 
 def parse_query(text: str, *, now: datetime, agents: Iterable[str] = ()) -> Query:
-    """Read what a person typed; nothing typed is an error, at most a part is left out."""
-    query = Query()
+    """Read the filter or search of the Memories pane; ``agents`` are those there are."""
     known = tuple(agents)
+    operators: Mapping[str, Operator] = {
+        "agent:": lambda query, value: _with_agent(query, value, known),
+        "cat:": _with_category,
+        "tag:": _with_tag,
+        "since:": lambda query, value: _with_since(query, value, now),
+    }
+    return read_query(text, operators)
+
+
+def read_query(text: str, operators: Mapping[str, Operator]) -> Query:
+    """Read what a person typed, by a table of operators.
+
+    Nothing typed is an error: at most a part is left out of the criteria and explained. Words
+    stand alone or in quotes, a dash before one excludes it, an operator takes the word or the
+    quotes that follow its colon. What looks like an operator and is none in the table is a word.
+    """
+    query = Query()
     for match in _TOKEN.finditer(text.strip()):
         dash, operator, quoted, word, lone_dash = match.groups()
         value = quoted if quoted is not None else (word or "")
         if lone_dash:
             continue
-        if not operator and word in OPERATORS:
+        if not operator and word in operators:
             operator, value = word, ""
-        if operator and operator not in OPERATORS:
+        if operator and operator not in operators:
             operator, value = "", operator + value
-        query = _with_token(query, dash == "-", operator, value, now, known)
+        if not operator:
+            query = _with_word(query, value, without=bool(dash))
+        elif dash:
+            query = _problem(query, f"-{operator} is not possible; - works on words only")
+        else:
+            query = operators[operator](query, value)
     return query
 
 
-def matches(what: Criteria, row: MemoryRow) -> bool:
+def parse_row_filter(text: str, *names: str, states: Sequence[str]) -> Query:
+    """Read a filter of rows at hand, in lower case, for operators with these names.
+
+    ``is:`` is one more, which takes one of ``states``.
+    """
+    operators: dict[str, Operator] = {f"{name}:": partial(_with_value, name) for name in names}
+    operators["is:"] = partial(_with_value, "is", choices=states)
+    return read_query(text.lower(), operators)
+
+
+def filter_line(query: Query, width: int, *, title: str = "filter ") -> Line:
+    """The parts of a filter as chips."""
+    shown = line((title, "faint"))
+    for chip in query.chips:
+        shown.add("▐", chip.role).add(chip.label, "strong").add("▌ ", chip.role)
+    return shown.fit(width)
+
+
+def matches(what: BrowseFilter, row: ListedMemory) -> bool:
     """Whether the criteria list the row; deletion is not looked at."""
-    content = row.content.lower()
     return (
         (not what.agents or row.agent_id in what.agents)
         and (not what.categories or row.category in what.categories)
         and set(what.tags) <= set(row.tags)
         and (what.since is None or row.created_at >= what.since)
-        and all(word.lower() in content for word in what.words)
-        and not any(word.lower() in content for word in what.without)
+        and Query(what).has_words(row.content.lower())
     )
 
 
@@ -77,31 +136,25 @@ def toggle_operator(text: str, operator: str, value: str) -> str:
     return f"{spelled} {rest}".strip()
 
 
-def _with_token(
-    query: Query, without: bool, operator: str, value: str, now: datetime, agents: tuple[str, ...]
-) -> Query:
-    if operator:
-        if without:
-            return _problem(query, f"-{operator} is not possible; - works on words only")
-        return _with_operator(query, operator, value, now, agents)
-    if not value:
+def _with_word(query: Query, word: str, *, without: bool) -> Query:
+    if not word:
         return query
     what = query.criteria
     if without:
-        what = replace(what, without=(*what.without, value))
-        return _extended(query, what, Chip("without", f"without {value}", "warn"))
-    return _extended(query, replace(what, words=(*what.words, value)), Chip("word", value, "match"))
+        what = replace(what, without=(*what.without, word))
+        return _extended(query, what, Chip("without", f"without {word}", "warn"))
+    return _extended(query, replace(what, words=(*what.words, word)), Chip("word", word, "match"))
 
 
-def _with_operator(
-    query: Query, operator: str, value: str, now: datetime, agents: tuple[str, ...]
-) -> Query:
-    if operator == "agent:":
-        return _with_agent(query, value, agents)
-    if operator == "cat:":
-        return _with_category(query, value)
-    if operator == "since:":
-        return _with_since(query, value, now)
+def _with_value(name: str, query: Query, value: str, choices: Sequence[str] = ()) -> Query:
+    if not value or (choices and value not in choices):
+        takes = f"one of {', '.join(choices)}" if choices else "a word"
+        return _problem(query, f"{name}:{value} says nothing; {name}: takes {takes}")
+    chips = (*query.chips, Chip(name, f"{name}:{value}"))
+    return replace(query, values=(*query.values, (name, value)), chips=chips)
+
+
+def _with_tag(query: Query, value: str) -> Query:
     if not value:
         return _problem(query, "tag: needs a tag, as in tag:git")
     what = replace(query.criteria, tags=(*query.criteria.tags, value))
@@ -109,13 +162,13 @@ def _with_operator(
 
 
 def _with_category(query: Query, value: str) -> Query:
-    found = [c for c in MemoryCategory if value and c.value.startswith(value.lower())]
+    named = [c for c in MemoryCategory if c.value.startswith(value.lower())]
     if not value:
         return _problem(query, f"cat: needs one of {_CATEGORY_NAMES}")
-    if not found:
+    if not named:
         return _problem(query, f"cat:{value} is none of {_CATEGORY_NAMES}")
-    what = replace(query.criteria, categories=(*query.criteria.categories, *found))
-    return _extended(query, what, *(Chip("cat", c.value, f"cat-{c.value}") for c in found))
+    what = replace(query.criteria, categories=(*query.criteria.categories, *named))
+    return _extended(query, what, *(Chip("cat", c.value, f"cat-{c.value}") for c in named))
 
 
 def _with_since(query: Query, value: str, now: datetime) -> Query:
@@ -130,15 +183,15 @@ def _with_since(query: Query, value: str, now: datetime) -> Query:
 
 def _with_agent(query: Query, value: str, agents: tuple[str, ...]) -> Query:
     exact = [agent for agent in agents if agent.lower() == value.lower()]
-    found = exact or [agent for agent in agents if value and value.lower() in agent.lower()]
+    named = exact or [agent for agent in agents if value and value.lower() in agent.lower()]
     if not value:
         such = f" such as {agents[0]}" if agents else ""
         return _problem(query, f"agent: needs an agent{such}, or a part of its name")
-    if agents and not found:
+    if agents and not named:
         return _problem(query, f"agent:{value} is none of {', '.join(agents)}")
-    found = found or [value]
-    what = replace(query.criteria, agents=tuple(dict.fromkeys((*query.criteria.agents, *found))))
-    return _extended(query, what, *(Chip("agent", f"@{agent}") for agent in found))
+    named = named or [value]
+    what = replace(query.criteria, agents=tuple(dict.fromkeys((*query.criteria.agents, *named))))
+    return _extended(query, what, *(Chip("agent", f"@{agent}") for agent in named))
 
 
 def read_since(value: str, now: datetime) -> datetime | None:
@@ -158,7 +211,7 @@ def read_since(value: str, now: datetime) -> datetime | None:
     return day if day.tzinfo else day.replace(tzinfo=now.tzinfo)
 
 
-def _extended(query: Query, what: Criteria, *chips: Chip) -> Query:
+def _extended(query: Query, what: BrowseFilter, *chips: Chip) -> Query:
     return replace(query, criteria=what, chips=(*query.chips, *chips))
 
 

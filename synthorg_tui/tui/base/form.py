@@ -12,11 +12,12 @@ from textual.widgets import Input, TextArea
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.text import has_hidden, safe_text
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.saving import Saving
 from synthorg_tui.tui.memories.lines import GLYPHS
-from synthorg_tui.tui.ports import Change, MemoryRow
+from synthorg_tui.tui.ports import Change
 from synthorg_tui.tui.widgets.line_view import LineBar
 
 _CATEGORIES = tuple(MemoryCategory)
@@ -31,7 +32,7 @@ class Written:
     content: str | None
     tags: tuple[str, ...]
 
-    def change(self, row: MemoryRow) -> Change:
+    def change(self, row: ListedMemory) -> Change:
         """What it changes of a memory."""
         category = self.category if self.category is not row.category else None
         return Change(self.content, category, self.tags if self.tags != row.tags else None)
@@ -59,13 +60,13 @@ class CategoryPicker(LineBar, can_focus=True):
         self._draw()
 
     def _draw(self) -> None:
-        made = Line()
+        categories = Line()
         for category in _CATEGORIES:
             on = category is self.chosen
-            made.add("▸" if on and self.has_focus else " ", "accent")
-            made.add(f"{GLYPHS[category]} ", f"cat-{category.value}" if on else "faint")
-            made.add(category.value, "strong" if on else "faint").add("  ", "text")
-        self.show(made)
+            categories.add("▸" if on and self.has_focus else " ", "accent")
+            categories.add(f"{GLYPHS[category]} ", f"cat-{category.value}" if on else "faint")
+            categories.add(category.value, "strong" if on else "faint").add("  ", "text")
+        self.show(categories)
 
     def _step(self, by: int) -> None:
         at = (_CATEGORIES.index(self.chosen) + by) % len(_CATEGORIES)
@@ -91,7 +92,7 @@ class MemoryForm(ModalScreen[str | None]):
 
     def __init__(
         self,
-        row: MemoryRow | None,
+        row: ListedMemory | None,
         agents: Sequence[str],
         save: Callable[[Written], Awaitable[str]],
     ) -> None:
@@ -182,8 +183,8 @@ class MemoryForm(ModalScreen[str | None]):
             return
         if self.changed and not self._warned:
             self._warned = True
-            told = "Not saved. esc again gives it up, ^s saves."
-            self._tell(line(("! ", "warn"), (told, "text")))
+            warning = "Not saved. esc again gives it up, ^s saves."
+            self._tell(line(("! ", "warn"), (warning, "text")))
             return
         self.dismiss(None)
 

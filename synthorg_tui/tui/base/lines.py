@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from rich.cells import cell_len, set_cell_size
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 
 ROLES = (
@@ -85,10 +86,10 @@ class Line:
 
 def line(*spans: tuple[str, str]) -> Line:
     """A line of (text, role) spans."""
-    made = Line()
+    styled = Line()
     for text, role in spans:
-        made.add(text, role)
-    return made
+        styled.add(text, role)
+    return styled
 
 
 def text_lines(text: str, role: str = "text") -> list[Line]:
@@ -107,6 +108,25 @@ def beside(left: Line, right: Line, width: int) -> Line:
     if right.width + 1 >= width:
         return left.fit(width)
     return Line([*left.fit(width - right.width - 1).spans, (" ", "text"), *right.spans])
+
+
+def keys_line(*pairs: tuple[str, str]) -> Line:
+    """Keys, each with what it does."""
+    shown = Line()
+    for key, does in pairs:
+        shown.add(key, "accent").add(f" {does}   ", "muted")
+    return shown
+
+
+def error_lines(title: str, error: DomainError, keys: Line | None = None) -> list[Line]:
+    """What went wrong and what to do about it, in place of what ``title`` says is missing.
+
+    ``keys`` are those that help; without them it is ``r``, which tries again.
+    """
+    lines = [line(("✗ ", "bad"), (title, "strong")), Line(), line((error.message, "text"))]
+    if error.remedy:
+        lines += [Line(), line(("→ ", "accent"), (error.remedy, "text"))]
+    return [*lines, Line(), keys or keys_line(("r", "tries again"))]
 
 
 _WORDS = re.compile(r" +|[^ ]+")

@@ -60,8 +60,8 @@ class Saving:
             self._screen.set_focus(self._focused)
         remedy = error.remedy.rstrip(".")
         again = f"{remedy}, then {self._key} again." if remedy else f"{self._key} tries again."
-        told = safe_text(f"{error.message} {again}")
-        self._bar.show_whole(line(("! ", "bad"), (told, "warn")))
+        message = safe_text(f"{error.message} {again}")
+        self._bar.show_whole(line(("! ", "bad"), (message, "warn")))
 
     def _enable(self, on: bool) -> None:
         for widget in self._screen.query(Widget):

@@ -1,11 +1,14 @@
-"""A window on a long listing, and marks that only ever act on rows in view."""
+"""What lists need to stay honest: the newest answer only, a window, marks on rows in view.
+
+Shared by the states of all panes, which are tested without a screen: no Textual here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
-from synthorg_tui.tui.ports import MemoryRow
+from synthorg_tui.memory.listing import ListedMemory
 
 WINDOW = 300
 """Most rows held at a time."""
@@ -14,15 +17,44 @@ MARGIN = 60
 """Rows kept loaded beyond what is on screen, so that scrolling finds them there."""
 
 
+class Latest:
+    """Numbers the questions of a state, so that it takes the answer to the newest one only.
+
+    A pane asks anew with each key, and answers come in any order. ``ask`` gives the number that
+    the answer is then taken with.
+    """
+
+    def __init__(self) -> None:
+        self.generation = 0
+        self.answered = 0
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the newest question has no answer yet."""
+        return self.answered != self.generation
+
+    def ask(self) -> int:
+        """Ask a new question: answers to older ones are dropped."""
+        self.generation += 1
+        return self.generation
+
+    def answer(self, generation: int) -> bool:
+        """Count a question as answered; ``False`` when a newer one was asked meanwhile."""
+        if generation != self.generation:
+            return False
+        self.answered = generation
+        return True
+
+
 @dataclass(frozen=True, slots=True)
 class RowWindow:
     """Rows from ``offset`` on, of ``total`` in the listing."""
 
-    rows: tuple[MemoryRow, ...] = ()
+    rows: tuple[ListedMemory, ...] = ()
     offset: int = 0
     total: int = 0
 
-    def get(self, index: int) -> MemoryRow | None:
+    def get(self, index: int) -> ListedMemory | None:
         """The row at a position of the listing, when it is loaded."""
         at = index - self.offset
         return self.rows[at] if 0 <= at < len(self.rows) else None
@@ -58,7 +90,7 @@ class RowWindow:
 class Marks:
     """Marked rows. Those the filter hides stay marked and are never acted on."""
 
-    rows: dict[str, MemoryRow] = field(default_factory=dict)
+    rows: dict[str, ListedMemory] = field(default_factory=dict)
 
     def __contains__(self, memory_id: object) -> bool:
         return memory_id in self.rows
@@ -66,14 +98,14 @@ class Marks:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def toggled(self, row: MemoryRow) -> Marks:
+    def toggled(self, row: ListedMemory) -> Marks:
         """With the row marked, or not when it was."""
         rows = dict(self.rows)
         if rows.pop(row.id, None) is None:
             rows[row.id] = row
         return replace(self, rows=rows)
 
-    def including(self, rows: Iterable[MemoryRow]) -> Marks:
+    def including(self, rows: Iterable[ListedMemory]) -> Marks:
         """With the rows marked too."""
         return replace(self, rows={**self.rows, **{row.id: row for row in rows}})
 
@@ -82,6 +114,6 @@ class Marks:
         gone = set(memory_ids)
         return replace(self, rows={key: row for key, row in self.rows.items() if key not in gone})
 
-    def in_view(self, shown: Callable[[MemoryRow], bool]) -> tuple[MemoryRow, ...]:
+    def in_view(self, shown: Callable[[ListedMemory], bool]) -> tuple[ListedMemory, ...]:
         """The marked rows that the present view lists."""
         return tuple(row for row in self.rows.values() if shown(row))

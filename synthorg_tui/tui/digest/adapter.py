@@ -1,38 +1,19 @@
-"""The engine behind the digest port."""
+"""The engine behind the port of the Digest pane: each method is one call of the engine.
 
-from collections.abc import Sequence
+The app imports this module before its first paint, so what loads the engine is imported inside.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
-
-from synthorg_tui.tui.digest.ports import (
-    Answer,
-    Ask,
-    SavedScenario,
-    ScenarioRun,
-    Settings,
-    Value,
-    Weighed,
-)
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
-    from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation
-    from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome
-
-_FIELDS = (
-    "strategy",
-    "fusion_strategy",
-    "relevance_weight",
-    "min_relevance",
-    "max_memories",
-    "diversity_penalty_enabled",
-    "diversity_lambda",
-    "non_inferable_only",
-    "include_shared",
-)
+    from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome, Value
+    from synthorg_tui.memory.strategies.service import Injection
 
 
 class EngineDigests:
-    """The digest port over an open engine."""
+    """What an agent would be given, asked of an open engine."""
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
@@ -45,120 +26,46 @@ class EngineDigests:
         """The injection strategies there are."""
         from synthorg_tui.memory.enums import InjectionStrategy
 
-        return tuple(each.value for each in InjectionStrategy)
+        return tuple(strategy.value for strategy in InjectionStrategy)
 
-    def settings(self) -> Settings:
+    def settings(self) -> "Mapping[str, Value]":
         """The configured values of what may be changed."""
-        from synthorg_tui.memory.scenarios import sensitivity_words
+        from synthorg_tui.memory.scenarios import DIGEST_V1, SENSITIVITIES, sensitivity_words
+        from synthorg_tui.tui.digest.options import OPTIONS
 
         memory = self._engine.settings.memory
-        fields = tuple((name, _plain(getattr(memory.retrieval, name))) for name in _FIELDS)
-        levels = sensitivity_words(memory.v1.allow_sensitivities)
-        return (*fields, ("digest_v1", memory.v1.enabled), ("sensitivities", levels))
+        others: dict[str, Value] = {
+            DIGEST_V1: memory.v1.enabled,
+            SENSITIVITIES: sensitivity_words(memory.v1.allow_sensitivities),
+        }
+        names = ("strategy", *(option.name for option in OPTIONS if option.name not in others))
+        return {name: _plain(getattr(memory.retrieval, name)) for name in names} | others
 
-    async def digest(self, ask: Ask) -> Answer:
+    async def digest(self, question: "Question") -> "Injection":
         """What the agent would be given, and why."""
         memory = self._engine.settings.memory
-        request = _question(ask).request(memory.retrieval, memory.v1)
-        service = self._engine.injection
-        injection = await service.prepare(request)
-        return answer_of(
-            injection.explanation,
-            tokens=service.estimator.estimate_tokens(injection.text),
-            tools=tuple(tool.name for tool in injection.tools),
-        )
+        return await self._engine.injection.prepare(question.request(memory.retrieval, memory.v1))
 
-    async def scenarios(self) -> tuple[SavedScenario, ...]:
+    def count_tokens(self, text: str) -> int:
+        """The length of a text as the configured model counts it."""
+        return self._engine.injection.estimator.estimate_tokens(text)
+
+    async def scenarios(self) -> "tuple[Scenario, ...]":
         """The saved scenarios by name."""
-        return tuple(map(_saved, await self._engine.scenarios.list()))
+        return await self._engine.scenarios.list()
 
-    async def save_scenario(self, name: str, ask: Ask) -> SavedScenario:
-        """Keep a question with what it includes now."""
-        return _saved(await self._engine.scenarios.save(name, _question(ask)))
+    async def save_scenario(self, name: str, question: "Question") -> "Scenario":
+        """Save a question with what it includes now."""
+        return await self._engine.scenarios.save(name, question)
 
     async def delete_scenario(self, name: str) -> bool:
-        """Forget a scenario."""
+        """Delete a scenario."""
         return await self._engine.scenarios.delete(name)
 
-    async def run_scenarios(self, names: Sequence[str] = ()) -> tuple[ScenarioRun, ...]:
+    async def run_scenarios(self, names: Sequence[str] = ()) -> "tuple[ScenarioOutcome, ...]":
         """Ask the named scenarios again, or all."""
-        return tuple(map(_run, await self._engine.scenarios.run(names)))
+        return await self._engine.scenarios.run(names)
 
 
-def _plain(value: object) -> Value:
+def _plain(value: object) -> "Value":
     return value if isinstance(value, (bool, int, float)) else str(value)
-
-
-def _question(ask: Ask) -> "Question":
-    from synthorg_tui.memory.scenarios import Question
-
-    return Question(
-        agent_id=ask.agent_id,
-        query=ask.query,
-        token_budget=ask.token_budget,
-        overrides=dict(ask.overrides),
-        pinned=ask.pinned,
-        excluded=ask.excluded,
-    )
-
-
-def answer_of(explained: "Explanation", *, tokens: int, tools: tuple[str, ...] = ()) -> Answer:
-    """An explanation as the screens show it; ``tokens`` is the length of the whole text."""
-    return Answer(
-        text=explained.text,
-        strategy=explained.strategy,
-        token_budget=explained.token_budget,
-        tokens_used=explained.tokens_used,
-        candidates=tuple(map(_weighed, explained.candidates)),
-        stages=tuple((stage.name, stage.milliseconds) for stage in explained.stages),
-        degraded=explained.degraded,
-        tools=tools,
-        text_tokens=tokens,
-    )
-
-
-def _weighed(candidate: "Candidate") -> Weighed:
-    from synthorg_tui.tui.memories.reader import memory_row
-
-    return Weighed(
-        row=memory_row(candidate.entry),
-        verdict=candidate.verdict.value,
-        is_in=candidate.verdict.is_in,
-        reason=candidate.reason,
-        is_shared=candidate.is_shared,
-        dense=candidate.dense,
-        sparse=candidate.sparse,
-        relevance=candidate.relevance,
-        recency=candidate.recency,
-        boost=candidate.boost,
-        combined=candidate.combined,
-        rank=candidate.rank,
-        similarity=candidate.similarity,
-        similar_to=candidate.similar_to,
-        tokens=candidate.tokens,
-    )
-
-
-def _saved(scenario: "Scenario") -> SavedScenario:
-    asked = scenario.question
-    ask = Ask(
-        asked.agent_id,
-        asked.query,
-        asked.token_budget,
-        tuple(sorted(asked.overrides.items())),
-        asked.pinned,
-        asked.excluded,
-    )
-    return SavedScenario(scenario.name, ask, scenario.expected)
-
-
-def _run(outcome: "ScenarioOutcome") -> ScenarioRun:
-    return ScenarioRun(
-        outcome.scenario.name,
-        outcome.included,
-        outcome.added,
-        outcome.removed,
-        outcome.is_reordered,
-        outcome.error,
-        tuple((each, outcome.about(each)) for each in (*outcome.added, *outcome.removed)),
-    )

@@ -1,6 +1,7 @@
-"""Saved questions: ask all of them again and see what changed."""
+"""The screen of saved questions: ask all of them again and see what changed."""
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,16 +13,20 @@ from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.base.lines import line
-from synthorg_tui.tui.digest.ports import DigestDesk, SavedScenario, ScenarioRun
-from synthorg_tui.tui.digest.state import run_lines, runs_caption, scenario_lines
+from synthorg_tui.tui.base.pane import NARROW
+from synthorg_tui.tui.digest.ports import DigestDesk
+from synthorg_tui.tui.digest.scenario_lines import runs_caption, scenario_detail, scenario_lines
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.widgets.bars import KeyBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineView
 from synthorg_tui.tui.widgets.rows import FixedList
 
+if TYPE_CHECKING:
+    from synthorg_tui.memory.scenarios import Scenario, ScenarioOutcome
 
-class ScenariosScreen(Screen[SavedScenario | None]):
+
+class ScenariosScreen(Screen["Scenario | None"]):
     """The scenarios with how each went; gives the one to open in the pane."""
 
     CSS_PATH = "digest.tcss"
@@ -31,8 +36,8 @@ class ScenariosScreen(Screen[SavedScenario | None]):
     def __init__(self, digests: DigestDesk) -> None:
         super().__init__()
         self._digests = digests
-        self._saved: tuple[SavedScenario, ...] = ()
-        self._runs: dict[str, ScenarioRun] = {}
+        self._saved: tuple[Scenario, ...] = ()
+        self._runs: dict[str, ScenarioOutcome] = {}
 
     def compose(self) -> ComposeResult:
         """The list, the one under the cursor, the keys."""
@@ -52,7 +57,7 @@ class ScenariosScreen(Screen[SavedScenario | None]):
 
     def on_resize(self) -> None:
         """One above the other when narrow."""
-        narrow = self.app.size.width < 100
+        narrow = self.app.size.width < NARROW
         body = self.query_one("#scenarios-body")
         body.styles.layout = "vertical" if narrow else "horizontal"
 
@@ -61,9 +66,9 @@ class ScenariosScreen(Screen[SavedScenario | None]):
         return self.query_one("#scenarios", FixedList)
 
     @property
-    def _under_cursor(self) -> SavedScenario | None:
-        value = self._list.value
-        return value if isinstance(value, SavedScenario) else None
+    def _under_cursor(self) -> "Scenario | None":
+        name = self._list.value
+        return next((scenario for scenario in self._saved if scenario.name == name), None)
 
     async def _load(self) -> None:
         try:
@@ -87,8 +92,8 @@ class ScenariosScreen(Screen[SavedScenario | None]):
 
     @on(LineList.Moved, "#scenarios")
     def _draw_one(self) -> None:
-        each = self._under_cursor
-        shown = run_lines(each, self._runs.get(each.name)) if each else []
+        scenario = self._under_cursor
+        shown = scenario_detail(scenario, self._runs.get(scenario.name)) if scenario else []
         self.query_one("#scenario", LineView).show(shown)
 
     @on(LineList.Chosen, "#scenarios")
@@ -104,45 +109,45 @@ class ScenariosScreen(Screen[SavedScenario | None]):
 
     async def _run(self) -> None:
         runs = await self._digests.run_scenarios()
-        self._runs = {run.name: run for run in runs}
+        self._runs = {run.scenario.name: run for run in runs}
         self._draw()
         toast(self, f"Asked {counted(len(runs), 'scenario')}: {runs_caption(self._runs)}")
 
     def action_accept(self) -> None:
         """Take what the scenario gives now as what is expected."""
-        each = self._under_cursor
-        if each is not None:
-            run_job(self, partial(self._accept, each), group="change", newest_only=False)
+        scenario = self._under_cursor
+        if scenario is not None:
+            run_job(self, partial(self._accept, scenario), group="change", newest_only=False)
 
-    async def _accept(self, scenario: SavedScenario) -> None:
-        await self._digests.save_scenario(scenario.name, scenario.ask)
+    async def _accept(self, scenario: "Scenario") -> None:
+        await self._digests.save_scenario(scenario.name, scenario.question)
         for run in await self._digests.run_scenarios([scenario.name]):
-            self._runs[run.name] = run
+            self._runs[run.scenario.name] = run
         await self._load()
         toast(self, f"{scenario.name} expects what it gives now")
 
     def action_delete(self) -> None:
-        """Forget a scenario, after asking."""
-        each = self._under_cursor
-        if each is None:
+        """Delete a scenario, after asking."""
+        scenario = self._under_cursor
+        if scenario is None:
             return
         self.app.push_screen(
             ConfirmDialog(
                 "Delete this scenario?",
-                scenario_lines((each,), {}, 60)[0][1:],
+                scenario_lines((scenario,), {}, 60)[0][1:],
                 yes="Delete",
                 note="The memories stay.",
             ),
-            lambda yes: self._forget(each.name) if yes else None,
+            lambda yes: self._delete(scenario.name) if yes else None,
         )
 
-    def _forget(self, name: str) -> None:
-        async def forget() -> None:
+    def _delete(self, name: str) -> None:
+        async def delete() -> None:
             await self._digests.delete_scenario(name)
             self._runs.pop(name, None)
             await self._load()
 
-        run_job(self, forget, group="change", newest_only=False)
+        run_job(self, delete, group="change", newest_only=False)
 
     def action_close(self) -> None:
         """Back to the digest."""

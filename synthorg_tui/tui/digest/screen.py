@@ -1,62 +1,232 @@
-"""The Digest pane: what can be done with what an agent would be given.
+"""The Digest pane: asks what an agent would be given, shows the answer, and lets a person turn it.
 
-Choosing the agent a digest is for.
+The screen asks, gives up and passes on. What is asked and which answer is the newest belongs to
+``state``, how anything looks to ``lines`` and ``notices``, and what has room to ``widgets``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.actions import bindings, is_text
-from synthorg_tui.tui.base.formatting import counted, memories
-from synthorg_tui.tui.base.lines import Line, beside, line, one_line
-from synthorg_tui.tui.digest.ports import DigestDesk, SavedScenario, Weighed
-from synthorg_tui.tui.digest.state import read_budget
-from synthorg_tui.tui.digest.view import DigestView
-from synthorg_tui.tui.jobs import copy, toast
+from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.base.formatting import counted
+from synthorg_tui.tui.base.lines import Line, line
+from synthorg_tui.tui.base.pane import Pane
+from synthorg_tui.tui.digest import notices
+from synthorg_tui.tui.digest.ports import DigestDesk
+from synthorg_tui.tui.digest.state import Digest, Pacing
+from synthorg_tui.tui.digest.widgets import CandidateList, DigestBody, OptionsList, QuestionBlock
+from synthorg_tui.tui.jobs import copy, run_job, toast
 from synthorg_tui.tui.panes import Panes
-from synthorg_tui.tui.ports import Change, MemoryRow
+from synthorg_tui.tui.ports import Change, MemoryPort
+from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
-from synthorg_tui.tui.widgets.rows import FixedList
+
+if TYPE_CHECKING:
+    from synthorg_tui.memory.retrieval.explanation import Candidate
+    from synthorg_tui.memory.scenarios import Scenario
 
 
-class DigestScreen(DigestView):
-    """Chooses agent, task, budget and options; pins, excludes, edits, copies, saves."""
+class DigestScreen(Pane):
+    """Asks as an agent with a task, a budget and options; pins, excludes, edits, copies, saves."""
 
+    AUTO_FOCUS = "#candidates"  # a key that comes early is no text of the task
     BINDINGS = bindings("digest")
+    CSS_PATH = "digest.tcss"
     HELP_CONTEXTS = ("digest", "knobs", "list", "app")
 
     def __init__(
         self,
         *,
         panes: Panes,
-        show_memory: Callable[[MemoryRow], None],
+        now: Callable[[], datetime],
+        show_memory: Callable[[ListedMemory], None],
     ) -> None:
-        super().__init__(panes=panes)
+        super().__init__(panes=panes, now=now)
+        self.digests: DigestDesk | None = None
+        self.digest = Digest()
+        self.pacing = Pacing()
+        self.agents: tuple[tuple[str, int], ...] | None = None
+        self.diffing = False
         self._show_memory = show_memory
+
+    def compose(self) -> ComposeResult:
+        """The question, candidates and why beside the text, keys."""
+        yield TopBar(self.panes, "Digest")
+        yield QuestionBlock(id="question-block")
+        yield DigestBody(id="digest-body")
+        yield KeyBar("digest", "app")
+
+    @property
+    def body(self) -> DigestBody:
+        """Options, candidates and text."""
+        return self.query_one(DigestBody)
+
+    @property
+    def candidates(self) -> CandidateList:
+        """The list of candidates."""
+        return self.body.candidates
+
+    @property
+    def main_list(self) -> LineList:
+        """The candidates."""
+        return self.candidates
+
+    # Asking
+
+    def attach(self, desk: MemoryPort) -> None:
+        """Take over the open store: read agents and options, then ask."""
+        self.desk, self.digests = desk, desk.digests
+        self._error = None
+        self.reload()
+
+    def tell_error(self, error: DomainError) -> None:
+        """Show cause and remedy in place of the candidates."""
+        self._error = error
+        self.draw()
+
+    def reload(self) -> None:
+        """Read agents and options again, and ask again."""
+        if self.digests is not None:
+            run_job(self, partial(self._load, self.digests), group="agents")
+
+    async def _load(self, digests: DigestDesk) -> None:
+        try:
+            agents = await digests.agents()
+            self.digest.options.configure(digests.settings(), digests.strategies())
+        except DomainError as error:
+            self.tell_error(error)
+            return
+        self.agents = agents
+        if not self.digest.agent_id and agents:
+            self.digest.agent_id = max(agents, key=lambda agent: agent[1])[0]
+        self.ask()
+
+    def ask_soon(self) -> None:
+        """Cancel the question under way and ask the new one.
+
+        That is at once as long as answers are quick, so that the last of many keys isn't waited
+        for; where they are not, it is when the keys rest.
+        """
+        self.workers.cancel_group(self, "digest")
+        delay = self.pacing.delay(monotonic())
+        if delay:
+            self.digest.turn()
+            self._stop_waiting()
+            self._timer = self.set_timer(delay, self.ask)
+        else:
+            self.ask()
+        self.draw()
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+
+    def ask(self) -> None:
+        """Ask what the agent would be given."""
+        self._stop_waiting()
+        generation, digests = self.digest.turn(), self.digests
+        self._slow = False
+        if digests is None or not self.digest.is_complete:
+            self._error = None
+            self.draw()
+            return
+        self.pacing.asked(monotonic())
+        self.set_timer(self.LOADING_AFTER, partial(self._show_asking, generation))
+        run_job(self, partial(self._fetch, digests, generation), group="digest")
+
+    async def _fetch(self, digests: DigestDesk, generation: int) -> None:
+        question = self.digest.question
+        if question is None:
+            return
+        try:
+            injection = await digests.digest(question)
+        except DomainError as error:
+            if self.digest.fail(generation):
+                self.pacing.answered(monotonic())
+                self.tell_error(error)
+            return
+        tokens = digests.count_tokens(injection.explanation.text)
+        if self.digest.take(generation, injection, tokens):
+            self.pacing.answered(monotonic())
+            self._error = None
+            self.draw()
+
+    def _show_asking(self, generation: int) -> None:
+        """Say that it takes a while, unless it is over or something newer is under way."""
+        if self.digest.waiting and generation == self.digest.latest.generation:
+            self._show_loading()
+
+    @on(Input.Changed, "#task")
+    def _typed(self, event: Input.Changed) -> None:
+        self.digest.query = event.value
+        self.ask_soon()
+
+    @on(Input.Submitted, "#task")
+    def _task_entered(self) -> None:
+        self.candidates.focus()
+
+    @on(OptionsList.Turned, "#options")
+    def _turned(self, event: OptionsList.Turned) -> None:
+        name = self.body.options.value_at(event.index)
+        if isinstance(name, str):
+            if event.by:
+                self.digest.options.turn(name, event.by)
+            else:
+                self.digest.options.reset(name)
+            self.ask_soon()
+
+    # Drawing
+
+    def draw(self) -> None:
+        """Draw everything from the state."""
+        if not self.is_mounted:
+            return
+        has_failed = self._error is not None
+        self.query_one(QuestionBlock).show(self.digest, has_failed=has_failed)
+        self.query_one(TopBar).tell(line((self._status(), "muted")))
+        self.body.show(
+            self.digest,
+            diffing=self.diffing,
+            placeholder=self._placeholder(),
+            has_failed=has_failed,
+        )
+
+    def _status(self) -> str:
+        if self.digests is None:
+            return self.opening_status
+        return notices.status(self.digest, len(self.agents or ()), is_slow=self._slow)
+
+    def _placeholder(self) -> list[Line]:
+        if self._error is not None:
+            return notices.failure_lines(self._error)
+        if self.digests is None or self.agents is None:
+            return [line(("Opening the store …", "muted"))] if self._slow else []
+        if self.digest.waiting:
+            return [line(("Asking …", "muted"))] if self._slow else []
+        return notices.empty_lines(self.digest, len(self.agents))
+
+    # The question
 
     def _ready(self) -> DigestDesk | None:
         if self.digests is None:
             toast(self, "The store is not open", severity="warning")
         return self.digests
 
-    def _settled(self) -> bool:
+    def _is_answered(self) -> bool:
         """Whether the answer shown is the answer to the question shown; says so when not."""
         if self.digest.answer is None or self.digest.waiting:
             toast(self, "There is no answer to this question yet", severity="warning")
             return False
         return True
-
-    # The question
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While something is being typed, the keys that open an entry are text."""
-        return not is_text(action, self.focused) and super().check_action(action, parameters)
 
     def action_task(self) -> None:
         """Write what the agent is about to do."""
@@ -66,6 +236,8 @@ class DigestScreen(DigestView):
 
     def action_agent(self) -> None:
         """Choose whose memories."""
+        from synthorg_tui.tui.digest.dialogs import AgentDialog
+
         if self._ready() is None:
             return
         if self.agents is None:
@@ -81,21 +253,13 @@ class DigestScreen(DigestView):
 
     def action_budget(self) -> None:
         """Set how many tokens the memories may take."""
-        from synthorg_tui.tui.base.dialogs import PromptDialog
+        from synthorg_tui.tui.digest.dialogs import budget_dialog
 
-        hint = "such as 800 or 2k"
-
-        async def take(text: str) -> str:
-            budget = read_budget(text)
-            if budget is None:
-                raise DomainError(f"{text} is no number of tokens.", remedy=f"Write one {hint}.")
+        def take(budget: int) -> None:
             self.digest.budget = budget
             self.ask_soon()
-            return text
 
-        self.app.push_screen(
-            PromptDialog("Token budget", str(self.digest.budget), hint=hint, save=take)
-        )
+        self.app.push_screen(budget_dialog(self.digest.budget, take))
 
     def action_more(self) -> None:
         """Raise the budget."""
@@ -109,12 +273,12 @@ class DigestScreen(DigestView):
 
     def action_options(self) -> None:
         """Show or hide the options."""
-        self.toggle_class("-knobs")
+        self.body.toggle_options()
         self.draw()
-        (self.query_one("#knobs") if self.has_class("-knobs") else self.candidates).focus()
+        self.body.focus_part()
 
     def action_reset(self) -> None:
-        """Options as configured, nothing pinned, nothing excluded."""
+        """Set the options as configured, pin nothing, exclude nothing."""
         if self.digest.is_changed:
             self.digest.reset()
             self.ask_soon()
@@ -122,38 +286,38 @@ class DigestScreen(DigestView):
 
     # Candidates
 
-    def _candidate(self) -> Weighed | None:
-        each = self.candidates.candidate
-        if each is None:
+    def _candidate(self) -> "Candidate | None":
+        candidate = self.candidates.candidate
+        if candidate is None:
             toast(self, "There is no candidate under the cursor", severity="warning")
-        return each
+        return candidate
 
     def action_pin(self) -> None:
         """Put the memory in whatever its score, or let it go again."""
-        if each := self._candidate():
-            self.digest.toggle_pin(each.row.id)
+        if candidate := self._candidate():
+            self.digest.toggle_pin(candidate.entry.id)
             self.ask_soon()
 
     def action_exclude(self) -> None:
         """Keep the memory out, or let it in again."""
-        if each := self._candidate():
-            self.digest.toggle_exclude(each.row.id)
+        if candidate := self._candidate():
+            self.digest.toggle_exclude(candidate.entry.id)
             self.ask_soon()
 
     @on(LineList.Chosen, "#candidates")
     def action_memory(self) -> None:
         """Show the memory in the Memories pane."""
-        if each := self._candidate():
-            self._show_memory(each.row)
+        if candidate := self._candidate():
+            self._show_memory(candidate.entry)
 
     def action_edit(self) -> None:
         """Edit the memory in a form; the text is compared with the one before."""
         from synthorg_tui.tui.base.form import MemoryForm, Written
 
-        each, desk = self._candidate(), self.desk
-        if each is None or desk is None:
+        candidate, desk = self._candidate(), self.desk
+        if candidate is None or desk is None:
             return
-        row = each.row
+        row = candidate.entry
 
         async def edit(written: Written) -> str:
             change = written.change(row)
@@ -162,9 +326,9 @@ class DigestScreen(DigestView):
             await desk.edit(row.id, change)
             return "Saved · d shows what it changes"
 
-        def saved(said: str | None) -> None:
-            if said:
-                toast(self, said)
+        def saved(message: str | None) -> None:
+            if message:
+                toast(self, message)
                 self.ask()
 
         self.app.push_screen(MemoryForm(row, (), edit), saved)
@@ -178,7 +342,7 @@ class DigestScreen(DigestView):
 
     def action_compare(self) -> None:
         """Show later changes against the present text."""
-        if self._settled():
+        if self._is_answered():
             self.digest.compare_from_here()
             self.draw()
             toast(self, "Changes are shown from here on")
@@ -186,7 +350,7 @@ class DigestScreen(DigestView):
     def action_copy(self) -> None:
         """Copy exactly what the agent would read."""
         answer = self.digest.answer
-        if self._settled() and answer is not None:
+        if self._is_answered() and answer is not None:
             copy(self, answer.text)
             size = len(answer.text.encode("utf-8", "replace"))
             toast(self, f"Copied {counted(size, 'byte')}: exactly what the agent reads")
@@ -194,27 +358,15 @@ class DigestScreen(DigestView):
     # Scenarios
 
     def action_save(self) -> None:
-        """Keep the question as a scenario, with what it includes now."""
-        from synthorg_tui.tui.base.dialogs import PromptDialog
+        """Save the question as a scenario, with what it includes now."""
+        from synthorg_tui.tui.digest.dialogs import scenario_dialog
 
-        ask, digests = self.digest.ask, self._ready()
-        if ask is None or digests is None or not self._settled():
-            return
-
-        async def save(name: str) -> str:
-            saved = await digests.save_scenario(name, ask)
-            expected = counted(len(saved.expected), "memory", "memories")
-            return f"Saved {name}: {expected} expected · S runs all"
-
-        self.app.push_screen(
-            PromptDialog(
-                "Save as scenario",
-                " ".join(ask.query.split()[:5]),
-                hint="the same name replaces",
-                save=save,
-            ),
-            lambda said: toast(self, said) if said else None,
-        )
+        digests, question = self._ready(), self.digest.question
+        if digests is not None and question is not None and self._is_answered():
+            self.app.push_screen(
+                scenario_dialog(digests, question),
+                lambda message: toast(self, message) if message else None,
+            )
 
     def action_scenarios(self) -> None:
         """List the scenarios, and ask all of them again."""
@@ -224,10 +376,10 @@ class DigestScreen(DigestView):
         if digests is None:
             return
 
-        def chosen(scenario: SavedScenario | None) -> None:
+        def chosen(scenario: "Scenario | None") -> None:
             if scenario is not None:
                 self.digest.load(scenario)
-                self.show_question()
+                self.query_one(QuestionBlock).put(self.digest.query)
                 self.ask()
 
         self.app.push_screen(ScenariosScreen(digests), chosen)
@@ -236,10 +388,7 @@ class DigestScreen(DigestView):
 
     def action_zoom(self) -> None:
         """Give the list or the text the whole room, and back."""
-        zoomed = self.has_class("-zoom-text") or self.has_class("-zoom-list")
-        text = self.query_one("#digest-text")
-        self.set_class(not zoomed and self.focused is text, "-zoom-text")
-        self.set_class(not zoomed and self.focused is not text, "-zoom-list")
+        self.body.toggle_zoom()
         self.draw()
 
     def action_reload(self) -> None:
@@ -251,58 +400,7 @@ class DigestScreen(DigestView):
 
     def action_back(self) -> None:
         """Close the options, the zoom, then the changes."""
-        if self.has_class("-knobs"):
-            self.remove_class("-knobs")
-        elif self.has_class("-zoom-text") or self.has_class("-zoom-list"):
-            self.remove_class("-zoom-text", "-zoom-list")
-        else:
+        if not self.body.close_one():
             self.diffing = False
         self.draw()
         self.candidates.focus()
-
-
-class AgentDialog(ModalScreen[str | None]):
-    """All agents by name with how much each remembers; gives the chosen one."""
-
-    BINDINGS = bindings("choose")
-
-    def __init__(self, agents: Sequence[tuple[str, int]], chosen: str) -> None:
-        super().__init__()
-        self._agents = agents
-        self._chosen = chosen
-
-    def compose(self) -> ComposeResult:
-        """The list."""
-        with Vertical(classes="dialog", id="agents-box") as box:
-            box.border_title = "As which agent"
-            box.border_subtitle = "↵ chooses · esc leaves"
-            yield FixedList(id="agents")
-
-    def on_mount(self) -> None:
-        """The cursor starts at the agent in use."""
-        agents = self.query_one("#agents", FixedList)
-        agents.placeholder = [line(("No agent has memories yet.", "muted"))]
-        agents.styles.height = min(max(len(self._agents), 1), 16)
-        agents.show(self._lines)
-        ids = [agent_id for agent_id, _ in self._agents]
-        if self._chosen in ids:
-            agents.move_to(ids.index(self._chosen))
-        agents.focus()
-
-    def _lines(self, width: int) -> list[tuple[object, Line]]:
-        made: list[tuple[object, Line]] = []
-        for agent_id, count in self._agents:
-            left = line(("▸ " if agent_id == self._chosen else "  ", "accent"))
-            left.add(one_line(agent_id), "text")
-            made.append((agent_id, beside(left, line((memories(count), "muted")), width)))
-        return made
-
-    def on_line_list_chosen(self, event: LineList.Chosen) -> None:
-        """The agent under the cursor."""
-        value = event.list.value if isinstance(event.list, FixedList) else None
-        if isinstance(value, str):
-            self.dismiss(value)
-
-    def action_close(self) -> None:
-        """No other agent."""
-        self.dismiss(None)

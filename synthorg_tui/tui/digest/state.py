@@ -1,15 +1,21 @@
-"""When to ask after a key: at once, or where answers take long, when the keys rest.
+"""The question of the Digest pane, its newest answer, and when to ask after a key.
 
-The state of the Digest pane: the question, the newest answer, and what it is compared with.
-Saved questions as lines, with what changed since they were saved.
+Everything here is tested without a screen and without an engine: no Textual, and the engine's
+types are loaded by the first question that is asked.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from __future__ import annotations
 
-from synthorg_tui.tui.base.lines import Line, beside, line, one_line
-from synthorg_tui.tui.digest.knobs import Knobs
-from synthorg_tui.tui.digest.ports import Answer, Ask, SavedScenario, ScenarioRun
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from synthorg_tui.tui.base.window import Latest
+from synthorg_tui.tui.digest.options import Options
+
+if TYPE_CHECKING:
+    from synthorg_tui.memory.retrieval.explanation import Explanation
+    from synthorg_tui.memory.scenarios import Question, Scenario
+    from synthorg_tui.memory.strategies.service import Injection
 
 QUICK = 0.5
 """Seconds an answer may take for the next key to be asked at once."""
@@ -18,9 +24,10 @@ REST = 0.2
 
 
 class Pacing:
-    """Goes by how long the last question took, which each key that comes meanwhile cuts short.
+    """When to ask after a key: at once, or where answers take long, once the keys rest.
 
-    Times are seconds on any clock that doesn't jump.
+    It goes by how long the last question took, which a key that comes meanwhile cuts short. Times
+    are seconds on any clock that doesn't jump.
     """
 
     def __init__(self) -> None:
@@ -45,8 +52,8 @@ class Pacing:
 
 
 FIRST_BUDGET = 1000
-MOST_BUDGET = 1_000_000
-_STEPS = ((200, 20), (1000, 100), (5000, 500), (MOST_BUDGET, 5000))
+MAX_BUDGET = 1_000_000
+_STEPS = ((200, 20), (1000, 100), (5000, 500), (MAX_BUDGET, 5000))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,61 +66,75 @@ class Before:
 
 
 class Digest:
-    """A question under way and its answers; only the answer to the newest question counts."""
+    """A question under way and its answers; only the answer to the newest question is taken.
+
+    ``tools`` are the names of the tools an agent gets, ``text_tokens`` is the length of the whole
+    text, what stands around the memories included.
+    """
 
     def __init__(self) -> None:
         self.agent_id = ""
         self.query = ""
         self.budget = FIRST_BUDGET
-        self.knobs = Knobs()
+        self.options = Options()
         self.pinned: tuple[str, ...] = ()
         self.excluded: tuple[str, ...] = ()
-        self.answer: Answer | None = None
+        self.latest = Latest()
+        self.answer: Explanation | None = None
+        self.tools: tuple[str, ...] = ()
+        self.text_tokens = 0
         self.before: Before | None = None
-        self.generation = 0
-        self.answered = 0
 
     @property
-    def ask(self) -> Ask | None:
+    def is_complete(self) -> bool:
+        """Whether there is a question: somebody, and something to do."""
+        return bool(self.agent_id and self.query.strip())
+
+    @property
+    def question(self) -> Question | None:
         """The question, when it is complete."""
-        if not self.agent_id or not self.query.strip():
+        if not self.is_complete:
             return None
-        return Ask(
-            self.agent_id,
-            self.query.strip(),
-            self.budget,
-            self.knobs.overrides,
-            self.pinned,
-            self.excluded,
+        from synthorg_tui.memory.scenarios import Question
+
+        return Question(
+            agent_id=self.agent_id,
+            query=self.query.strip(),
+            token_budget=self.budget,
+            overrides=self.options.overrides,
+            pinned=self.pinned,
+            excluded=self.excluded,
         )
 
     @property
     def waiting(self) -> bool:
         """Whether the newest question has no answer yet."""
-        return self.answered != self.generation
+        return self.latest.waiting
 
     def turn(self) -> int:
-        """A new question: answers to older ones no longer count."""
-        self.generation += 1
-        if self.ask is None:
-            self.answer, self.answered = None, self.generation
-        return self.generation
+        """Begin a new question: answers to older ones are dropped."""
+        generation = self.latest.ask()
+        if not self.is_complete:
+            self.fail(generation)
+        return generation
 
-    def take(self, generation: int, ask: Ask, answer: Answer) -> bool:
+    def take(self, generation: int, injection: Injection, text_tokens: int) -> bool:
         """Take an answer; ``False`` when a newer question was asked meanwhile."""
-        if generation != self.generation:
+        if not self.latest.answer(generation):
             return False
-        self.answered = generation
-        self.answer = answer
-        if self.before is None or (self.before.agent_id, self.before.query) != _subject(ask):
-            self.before = Before(*_subject(ask), answer.text)
+        answer = self.answer = injection.explanation
+        self.tools = tuple(tool.name for tool in injection.tools)
+        self.text_tokens = text_tokens
+        subject = (answer.agent_id, answer.query)
+        if self.before is None or (self.before.agent_id, self.before.query) != subject:
+            self.before = Before(*subject, answer.text)
         return True
 
     def fail(self, generation: int) -> bool:
-        """The newest question had an error for an answer."""
-        if generation != self.generation:
+        """Take it that the newest question has no answer; ``False`` as with ``take``."""
+        if not self.latest.answer(generation):
             return False
-        self.answered, self.answer = generation, None
+        self.answer = None
         return True
 
     def compare_from_here(self) -> None:
@@ -143,25 +164,25 @@ class Digest:
     def step_budget(self, by: int) -> None:
         """More or less budget, in steps that suit its size."""
         size = self.budget if by > 0 else self.budget - 1
-        step = next(step for until, step in _STEPS if size < until or until == MOST_BUDGET)
-        self.budget = min(max(self.budget + by * step, 0), MOST_BUDGET)
+        step = next(step for until, step in _STEPS if size < until or until == MAX_BUDGET)
+        self.budget = min(max(self.budget + by * step, 0), MAX_BUDGET)
 
     def reset(self) -> None:
         """Settings as configured, nothing pinned, nothing excluded."""
-        self.knobs.reset()
+        self.options.reset()
         self.pinned = self.excluded = ()
 
     @property
     def is_changed(self) -> bool:
         """Whether there is something to reset."""
-        return bool(self.knobs.count_changed or self.pinned or self.excluded)
+        return bool(self.options.count_changed or self.pinned or self.excluded)
 
-    def load(self, scenario: SavedScenario) -> None:
+    def load(self, scenario: Scenario) -> None:
         """Ask what a scenario asks."""
-        ask = scenario.ask
-        self.agent_id, self.query, self.budget = ask.agent_id, ask.query, ask.token_budget
-        self.knobs.load(dict(ask.overrides))
-        self.pinned, self.excluded = ask.pinned, ask.excluded
+        asked = scenario.question
+        self.agent_id, self.query, self.budget = asked.agent_id, asked.query, asked.token_budget
+        self.options.load(asked.overrides)
+        self.pinned, self.excluded = asked.pinned, asked.excluded
 
 
 def read_budget(text: str) -> int | None:
@@ -172,77 +193,12 @@ def read_budget(text: str) -> int | None:
         number = float(plain.removesuffix("k")) * scale
     except ValueError:
         return None
-    return int(number) if 0 <= number <= MOST_BUDGET else None
-
-
-def _subject(ask: Ask) -> tuple[str, str]:
-    return ask.agent_id, ask.query
+    return int(number) if 0 <= number <= MAX_BUDGET else None
 
 
 def _without(ids: tuple[str, ...], memory_id: str) -> tuple[str, ...]:
-    return tuple(each for each in ids if each != memory_id)
+    return tuple(other for other in ids if other != memory_id)
 
 
 def _toggled(ids: tuple[str, ...], memory_id: str) -> tuple[str, ...]:
     return _without(ids, memory_id) if memory_id in ids else (*ids, memory_id)
-
-
-def scenario_lines(
-    saved: tuple[SavedScenario, ...], runs: Mapping[str, ScenarioRun], width: int
-) -> list[tuple[object, Line]]:
-    """A line for each scenario: how it went, its name, the question, the agent."""
-    made: list[tuple[object, Line]] = []
-    for each in saved:
-        left = _mark(runs.get(each.name)).add(one_line(each.name), "strong")
-        left.add(f"  {one_line(each.ask.query)}", "muted")
-        right = line((one_line(each.ask.agent_id), "muted"))
-        right.add(f"{each.ask.token_budget:>7,}t", "faint")
-        right.add(f"{len(each.expected):>4} in", "faint")
-        made.append((each, beside(left, right, width)))
-    return made
-
-
-def _mark(run: ScenarioRun | None) -> Line:
-    if run is None:
-        return line(("· not run   ", "faint"))
-    if run.error:
-        return line(("✗ failed    ", "bad"))
-    if run.is_changed:
-        return line(("≠ changed   ", "warn"))
-    return line(("✓ the same  ", "good"))
-
-
-def run_lines(scenario: SavedScenario, run: ScenarioRun | None) -> list[Line]:
-    """One scenario in full: what it asks, and what came and went."""
-    ask = scenario.ask
-    made = [line((one_line(scenario.name), "title")), line((one_line(ask.query), "text")), Line()]
-    made.append(line(("agent      ", "muted"), (one_line(ask.agent_id), "text")))
-    made.append(line(("budget     ", "muted"), (f"{ask.token_budget:,} tokens", "text")))
-    for name, value in ask.overrides:
-        made.append(line(("option     ", "muted"), (f"{name} = {value}", "text")))
-    for label, ids in (("pinned", ask.pinned), ("excluded", ask.excluded)):
-        made.extend(line((label.ljust(11), "muted"), (memory_id, "faint")) for memory_id in ids)
-    made.append(Line())
-    if run is None:
-        return [*made, line(("r", "accent"), (" asks all of them again", "muted"))]
-    if run.error:
-        return [*made, line(("✗ ", "bad"), (run.error, "text"))]
-    if not run.is_changed:
-        return [*made, line(("✓ ", "good"), ("The same memories in the same order.", "text"))]
-    notes = dict(run.notes)
-    for sign, role, ids in (("-", "bad", run.removed), ("+", "good", run.added)):
-        for memory_id in ids:
-            change = line((f"{sign} ", role), (one_line(notes.get(memory_id, memory_id)), role))
-            change.hang = 2
-            made.append(change)
-    if run.is_reordered:
-        made.append(line(("≠ ", "warn"), ("The same memories in another order.", "text")))
-    return [*made, Line(), line(("a", "accent"), (" takes this as the new expectation", "muted"))]
-
-
-def runs_caption(runs: Mapping[str, ScenarioRun]) -> str:
-    """How many changed of those that ran."""
-    if not runs:
-        return ""
-    changed = sum(run.is_changed for run in runs.values())
-    return f"{changed} of {len(runs)} changed" if changed else "all the same"

@@ -1,19 +1,84 @@
-"""The lists of the Digest pane: candidates with the cut between them, and options to turn."""
+"""The parts of the Digest pane: the question, the candidates, the options, what the agent reads.
+
+Each shows what it is given and says what a person did; what that means is the screen's.
+"""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from textual import on
+from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.reactive import Reactive
 from textual.widgets import Input
 
+from synthorg_tui.core.text import safe_text
 from synthorg_tui.tui.actions import bindings
-from synthorg_tui.tui.base.lines import Line
-from synthorg_tui.tui.digest.lines import cut_line, weighed_line, weighed_lines
-from synthorg_tui.tui.digest.ports import Answer, Weighed
+from synthorg_tui.tui.base.lines import Line, line
+from synthorg_tui.tui.base.pane import NARROW
+from synthorg_tui.tui.digest.lines import (
+    budget_line,
+    candidate_line,
+    candidate_lines,
+    cut_line,
+    stage_line,
+    tally,
+    why_lines,
+)
+from synthorg_tui.tui.digest.notices import TEXT_TITLE, agent_text, banner_lines, question_line
+from synthorg_tui.tui.digest.options import option_lines
+from synthorg_tui.tui.digest.state import Digest
 from synthorg_tui.tui.widgets.line_list import LineList
+from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 from synthorg_tui.tui.widgets.rows import FixedList
+
+if TYPE_CHECKING:
+    from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation
+
+
+class TaskInput(Input):
+    """An entry of one line; what is typed into it moves nothing else, so no layout follows."""
+
+    virtual_size = Reactive(Size(0, 0))
+
+
+class QuestionBlock(Vertical):
+    """The agent and the task, the budget with what it is used for, and warnings."""
+
+    def compose(self) -> ComposeResult:
+        """Agent and options, the entry of the task, the budget, the warnings."""
+        yield LineBar(id="asking")
+        with Horizontal(id="task-row"):
+            yield LineBar([line((" / task ", "accent"))], id="task-prompt")
+            yield TaskInput(
+                id="task",
+                compact=True,
+                select_on_focus=False,
+                placeholder="what the agent is about to do, in your words",
+            )
+        yield LineBar(id="budget")
+        yield LineBar(id="digest-banner")
+
+    def show(self, digest: Digest, *, has_failed: bool) -> None:
+        """Show the question and how its answer uses the budget; after an error no warning."""
+        self.query_one("#asking", LineBar).show(question_line(digest))
+        budget, answer = self.query_one("#budget", LineBar), digest.answer
+        budget.display = answer is not None
+        if answer is not None:
+            budget.show(budget_line(answer, max(self.app.size.width - 2, 20)))
+        banner = self.query_one("#digest-banner", LineBar)
+        warnings = [] if has_failed else banner_lines(digest)
+        banner.display = bool(warnings)
+        banner.styles.height = max(len(warnings), 1)
+        banner.show(*warnings)
+
+    def put(self, task: str) -> None:
+        """Put a task into the entry as if it had been there all along, as from a scenario."""
+        entry = self.query_one("#task", Input)
+        with entry.prevent(Input.Changed):
+            entry.value = safe_text(task)
 
 
 class CandidateList(LineList):
@@ -21,25 +86,28 @@ class CandidateList(LineList):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._answer: Answer | None = None
+        self._answer: Explanation | None = None
         self._look: tuple[bool, list[Line]] = (False, [])
-        self._rows: list[Weighed | None] = []
+        self._rows: list[Candidate | None] = []
 
-    def show(self, answer: Answer | None, *, roomy: bool, follow: bool) -> None:
-        """Show an answer; the cursor starts at the top, or follows its memory when told to."""
+    def show(self, answer: "Explanation | None", *, roomy: bool, follow: bool) -> None:
+        """Show an answer; with ``follow`` the cursor stays on its memory, else it goes to the top.
+
+        ``roomy`` gives each candidate two lines. The same answer isn't drawn again.
+        """
         look = (roomy, [] if self._rows else self.placeholder)
         if follow and answer is self._answer and look == self._look:
             return
         self._look = look
-        following = self.candidate.row.id if self.candidate and follow else None
+        following = self.candidate.entry.id if self.candidate and follow else None
         self._answer = answer
         self.row_height = 2 if roomy else 1
         self._rows = []
         if answer is not None and answer.candidates:
             self._rows = [*answer.included, None, *answer.left_out]
         self.changed()
-        found = [at for at, each in enumerate(self._rows) if each and each.row.id == following]
-        self.move_to(found[0] if found else 0)
+        ids = [candidate.entry.id if candidate else "" for candidate in self._rows]
+        self.move_to(ids.index(following) if following in ids else 0)
 
     @property
     def row_count(self) -> int:
@@ -47,7 +115,7 @@ class CandidateList(LineList):
         return len(self._rows)
 
     @property
-    def candidate(self) -> Weighed | None:
+    def candidate(self) -> "Candidate | None":
         """The one under the cursor."""
         return self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
 
@@ -57,21 +125,19 @@ class CandidateList(LineList):
 
     def row_lines(self, index: int, width: int) -> list[Line]:
         """The candidate, or the cut."""
-        each = self._rows[index]
-        if each is None:
+        candidate = self._rows[index]
+        if candidate is None:
             return [cut_line(self._answer, width) if self._answer else Line(), Line()]
-        roomy = self.row_height > 1
-        return weighed_lines(each, width - 1) if roomy else [weighed_line(each, width - 1)]
+        if self.row_height > 1:
+            return candidate_lines(candidate, width - 1)
+        return [candidate_line(candidate, width - 1)]
 
 
-class TaskInput(Input):
-    """An entry of one line; what is typed into it moves nothing else, so no layout follows."""
+class OptionsList(FixedList):
+    """Options to turn with left and right; posts ``Turned``.
 
-    virtual_size = Reactive(Size(0, 0))
-
-
-class KnobList(FixedList):
-    """Options to turn with left and right; ``Turned`` tells which and how far."""
+    In keymaps its keys are those of the context ``knobs``, which people have stored.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("knobs")
 
@@ -96,3 +162,137 @@ class KnobList(FixedList):
     def action_configured(self) -> None:
         """As configured."""
         self._turn(0)
+
+
+class AgentText(LineView):
+    """What the agent reads, exactly, or how that changed; made again for another answer only."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.border_title = TEXT_TITLE
+        self._shown: tuple[object, object, bool] = (None, None, False)
+
+    def show_answer(self, digest: Digest, *, diffing: bool) -> None:
+        """Show the newest answer; ``diffing`` shows its changes, scrolled to where it was."""
+        shown = (digest.answer, digest.before, diffing)
+        if all(old is new for old, new in zip(self._shown, shown, strict=True)):
+            return
+        self._shown = shown
+        top, bottom, lines = agent_text(digest, diffing=diffing)
+        self.set_titles(top=top, bottom=bottom)
+        self.show(lines, top=digest.answer is None)
+
+
+class DigestBody(Horizontal):
+    """The options, the candidates with why, and the text, as far as there is room for them.
+
+    Its classes are what a person opened: ``-options``, ``-zoom-list``, ``-zoom-text``.
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._digest = Digest()
+        self._subject = ("", "")
+
+    def compose(self) -> ComposeResult:
+        """Options, candidates above why, the text."""
+        options = OptionsList(id="options")
+        options.border_title = "Options"
+        options.border_subtitle = "← → turn · ⌫ back"
+        yield options
+        with Horizontal(id="digest-main"):
+            with Vertical(id="weighing"):
+                candidates = CandidateList(id="candidates")
+                candidates.border_title = "Candidates"
+                yield candidates
+                why = LineView(id="why")
+                why.border_title = "Why"
+                yield why
+            yield AgentText(id="digest-text")
+
+    @property
+    def candidates(self) -> CandidateList:
+        """The list of candidates."""
+        return self.query_one("#candidates", CandidateList)
+
+    @property
+    def options(self) -> OptionsList:
+        """The list of options."""
+        return self.query_one("#options", OptionsList)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether there is no room for candidates and text side by side."""
+        return self.app.size.width < NARROW
+
+    def show(
+        self, digest: Digest, *, diffing: bool, placeholder: list[Line], has_failed: bool
+    ) -> None:
+        """Show the newest answer, or the placeholder where there are no candidates.
+
+        The cursor stays on its memory for as long as agent and task are the same.
+        """
+        self._digest = digest
+        self._arrange()
+        self._show_candidates(placeholder, has_failed=has_failed)
+        self.query_one(AgentText).show_answer(digest, diffing=diffing)
+        if self.has_class("-options"):
+            self.options.show(lambda width: option_lines(digest.options, width))
+
+    def _arrange(self) -> None:
+        narrow, options_open = self.narrow, self.has_class("-options")
+        has_answer = self._digest.answer is not None
+        self.query_one("#digest-main").styles.layout = "vertical" if narrow else "horizontal"
+        self.options.display = options_open
+        zoomed = self.has_class("-zoom-text") or (narrow and options_open)
+        self.query_one("#weighing").display = not zoomed
+        self.query_one("#digest-text").display = has_answer and not self.has_class("-zoom-list")
+        self.query_one("#why").can_focus = not narrow
+        self.query_one("#why").display = has_answer
+
+    def _show_candidates(self, placeholder: list[Line], *, has_failed: bool) -> None:
+        rows, digest = self.candidates, self._digest
+        rows.placeholder = placeholder
+        subject = (digest.agent_id, digest.query.strip())
+        rows.show(
+            None if has_failed else digest.answer,
+            roomy=not self.narrow,
+            follow=subject == self._subject or digest.waiting,
+        )
+        if not digest.waiting:
+            self._subject = subject
+        rows.set_titles(bottom=tally(digest.answer) if digest.answer else "")
+        self._show_why()
+
+    @on(LineList.Moved, "#candidates")
+    def _show_why(self) -> None:
+        candidate, answer = self.candidates.candidate, self._digest.answer
+        lines: list[Line] = []
+        if candidate is not None and answer is not None:
+            lines = why_lines(candidate, answer.candidates, full=not self.narrow)
+            if not self.narrow:
+                lines += [Line(), stage_line(answer)]
+        self.query_one("#why", LineView).show(lines)
+
+    def toggle_options(self) -> None:
+        """Open the options or close them."""
+        self.toggle_class("-options")
+
+    def focus_part(self) -> None:
+        """Give the keys to the options while they are open, else to the candidates."""
+        (self.options if self.has_class("-options") else self.candidates).focus()
+
+    def toggle_zoom(self) -> None:
+        """Give the text the whole room when it has the keys, else the list; or take it back."""
+        zoomed = self.has_class("-zoom-text") or self.has_class("-zoom-list")
+        on_text = self.query_one("#digest-text").has_focus
+        self.set_class(not zoomed and on_text, "-zoom-text")
+        self.set_class(not zoomed and not on_text, "-zoom-list")
+
+    def close_one(self) -> bool:
+        """Close the options, else the zoom; ``False`` when neither was open."""
+        for classes in (("-options",), ("-zoom-text", "-zoom-list")):
+            if any(map(self.has_class, classes)):
+                self.remove_class(*classes)
+                return True
+        return False

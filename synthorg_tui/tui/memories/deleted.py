@@ -8,13 +8,14 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import BrowseFilter, ListedMemory
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.base.lines import line, one_line
 from synthorg_tui.tui.base.window import WINDOW, RowWindow
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.memories.lines import memory_line
-from synthorg_tui.tui.ports import Criteria, MemoryDesk, MemoryRow
+from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.rows import MemoryList
@@ -26,7 +27,7 @@ class DeletedScreen(Screen[bool]):
     BINDINGS = bindings("deleted")
     HELP_CONTEXTS = ("deleted", "list", "app")
 
-    def __init__(self, desk: MemoryDesk, now: Callable[[], datetime]) -> None:
+    def __init__(self, desk: MemoryPort, now: Callable[[], datetime]) -> None:
         super().__init__()
         self._desk = desk
         self._now = now
@@ -51,14 +52,14 @@ class DeletedScreen(Screen[bool]):
     async def _load(self) -> None:
         rows = self.query_one(MemoryList)
         try:
-            what = Criteria(deleted=True)
-            page = await self._desk.page(what, sort="newest", offset=0, limit=WINDOW)
+            what = BrowseFilter(deleted=True)
+            page = await self._desk.browse(what, sort="newest", offset=0, limit=WINDOW)
         except DomainError as error:
             rows.placeholder = [line(("✗ ", "bad"), (error.message, "text"))]
             rows.changed()
             return
-        shown = len(page.rows)
-        window = RowWindow(page.rows, 0, shown)
+        shown = len(page.entries)
+        window = RowWindow(page.entries, 0, shown)
         rows.border_subtitle = (
             f"{shown:,} of {page.total:,}" if shown < page.total else f"{shown:,}"
         )
@@ -86,9 +87,9 @@ class DeletedScreen(Screen[bool]):
         if row is not None:
             run_job(self, partial(self._ask, row), group="change", newest_only=False)
 
-    async def _ask(self, row: MemoryRow) -> None:
-        """A skill that was made of it goes, too: that is told first."""
-        told = await self._desk.erasing([row.id])
+    async def _ask(self, row: ListedMemory) -> None:
+        """Say first what else is erased: a skill that was made of it goes, too."""
+        effects = await self._desk.erasing([row.id])
 
         def answered(yes: bool | None) -> None:
             if yes:
@@ -99,7 +100,7 @@ class DeletedScreen(Screen[bool]):
                 "Erase this memory for good?",
                 [
                     memory_line(row, 60, now=self._now(), marked=False),
-                    *(line((one_line(each), "warn")) for each in told),
+                    *(line((one_line(effect), "warn")) for effect in effects),
                 ],
                 yes="Erase",
                 note="Content, vectors and history go; an import won't bring it back.",

@@ -1,16 +1,21 @@
-"""One memory in full: content, what is known about it, its scores and every change.
+"""One memory in full, and transcript lines: as in the file, or read out.
 
-A transcript's record read out: what was said and done, without the bookkeeping around it.
+A record of a transcript is read out as its texts under their names, without the bookkeeping
+around them. Whatever it holds is hostile text: it only ever becomes lines.
 """
 
 import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
+from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
 from synthorg_tui.tui.base.formatting import ago, moment
 from synthorg_tui.tui.base.lines import Line, line, one_line, text_lines
 from synthorg_tui.tui.memories.lines import bar, category_mark
-from synthorg_tui.tui.ports import Excerpt, MemoryRow, Revision
+
+if TYPE_CHECKING:  # they need pydantic, which the first rows don't wait for
+    from synthorg_tui.executions.store import Excerpt
 
 _LABEL = 11
 _KIND_MARKS = {"added": "+", "edited": "~", "deleted": "×", "restored": "↺", "purged": "∅"}
@@ -18,48 +23,48 @@ _MAX_CONTENT_LINES = 2000
 
 
 def detail_lines(
-    row: MemoryRow, history: Sequence[Revision] | None, *, now: datetime
+    row: ListedMemory, history: Sequence[MemoryRevision] | None, *, now: datetime
 ) -> list[Line]:
     """The detail pane, top to bottom; ``history`` is ``None`` while it is on its way."""
     glyph, role = category_mark(row.category)
     head = line((f"{glyph} {row.category.value}", role), ("  ", "text"))
-    made = [head.add(one_line(row.agent_id), "strong"), Line()]
+    lines = [head.add(one_line(row.agent_id), "strong"), Line()]
     content = text_lines(row.content.strip("\n"))
-    made.extend(content[:_MAX_CONTENT_LINES])
+    lines.extend(content[:_MAX_CONTENT_LINES])
     if len(content) > _MAX_CONTENT_LINES:
-        made.append(line((f"… {len(content) - _MAX_CONTENT_LINES:,} more lines", "faint")))
-    made += [Line(), _rule("About"), *_facts(row, now)]
+        lines.append(line((f"… {len(content) - _MAX_CONTENT_LINES:,} more lines", "faint")))
+    lines += [Line(), _rule("About"), *_facts(row, now)]
     if row.fused is not None:
-        made += [Line(), _rule("Scores"), *_scores(row)]
-    made += [Line(), _rule("History"), *_history(history, now)]
-    return made
+        lines += [Line(), _rule("Scores"), *_scores(row)]
+    lines += [Line(), _rule("History"), *_history(history, now)]
+    return lines
 
 
 def _rule(title: str) -> Line:
     return Line([(title + " ", "title")], fill="track")
 
 
-def _facts(row: MemoryRow, now: datetime) -> list[Line]:
-    made = [_fact("created", moment(row.created_at, now))]
+def _facts(row: ListedMemory, now: datetime) -> list[Line]:
+    lines = [_fact("created", moment(row.created_at, now))]
     if row.updated_at is not None and row.updated_at != row.created_at:
-        made.append(_fact("updated", moment(row.updated_at, now)))
+        lines.append(_fact("updated", moment(row.updated_at, now)))
     if row.expires_at is not None:
-        made.append(
+        lines.append(
             _fact("expires", row.expires_at.astimezone(now.tzinfo).strftime("%Y-%m-%d %H:%M"))
         )
     if row.tags:
         tags = " ".join(f"#{one_line(tag)}" for tag in row.tags)
-        made.append(_fact("tags", tags, "accent"))
+        lines.append(_fact("tags", tags, "accent"))
     confidence = line(("confidence".ljust(_LABEL), "muted")).extend(bar(row.confidence, 8))
-    made.append(confidence.add(f" {row.confidence:.2f}", "muted"))
+    lines.append(confidence.add(f" {row.confidence:.2f}", "muted"))
     if row.namespace != "default":
-        made.append(_fact("namespace", row.namespace))
-    made.append(_fact("id", row.id, "faint"))
+        lines.append(_fact("namespace", row.namespace))
+    lines.append(_fact("id", row.id, "faint"))
     if row.source:
-        made.append(_fact("source", row.source, "accent"))
+        lines.append(_fact("source", row.source, "accent"))
         if "#L" in row.source:
-            made.append(_fact("", "p shows these lines", "faint"))
-    return made
+            lines.append(_fact("", "p shows these lines", "faint"))
+    return lines
 
 
 def _fact(label: str, value: str, role: str = "text") -> Line:
@@ -68,8 +73,8 @@ def _fact(label: str, value: str, role: str = "text") -> Line:
     return fact
 
 
-def _scores(row: MemoryRow) -> list[Line]:
-    made = []
+def _scores(row: ListedMemory) -> list[Line]:
+    lines = []
     for label, score, role in (
         ("fused", row.fused, "accent"),
         ("dense", row.dense, "good"),
@@ -77,40 +82,40 @@ def _scores(row: MemoryRow) -> list[Line]:
     ):
         fact = line((label.ljust(_LABEL), "muted"))
         if score is None:
-            made.append(fact.add("not found by this index", "faint"))
+            lines.append(fact.add("not found by this index", "faint"))
         elif label == "sparse":
-            made.append(fact.add(f"{score:.2f} BM25", role))
+            lines.append(fact.add(f"{score:.2f} BM25", role))
         else:
-            made.append(fact.extend(bar(score, 16, role)).add(f" {score:.2f}", "muted"))
-    return made
+            lines.append(fact.extend(bar(score, 16, role)).add(f" {score:.2f}", "muted"))
+    return lines
 
 
-def _history(history: Sequence[Revision] | None, now: datetime) -> list[Line]:
+def _history(history: Sequence[MemoryRevision] | None, now: datetime) -> list[Line]:
     if history is None:
         return [line(("…", "faint"))]
-    made: list[Line] = []
+    lines: list[Line] = []
     for revision in history:
         mark = _KIND_MARKS.get(revision.kind, "·")
         head = line((f"{mark} {revision.kind}", "strong"), (f" by {revision.actor}", "muted"))
-        made.append(head.add(f"  {ago(revision.at, now)}", "faint"))
+        lines.append(head.add(f"  {ago(revision.at, now)}", "faint"))
         if revision.kind == "edited":
-            made.extend(change_lines(revision))
-    return made or [line(("no changes recorded", "faint"))]
+            lines.extend(change_lines(revision))
+    return lines or [line(("no changes recorded", "faint"))]
 
 
-def change_lines(revision: Revision) -> list[Line]:
+def change_lines(revision: MemoryRevision) -> list[Line]:
     """What an edit changed, field by field; a text as removed and added lines."""
-    made: list[Line] = []
+    lines: list[Line] = []
     for name in sorted({*revision.before, *revision.after}):
         old, new = revision.before.get(name), revision.after.get(name)
         if old == new:
             continue
         if isinstance(old, str) and isinstance(new, str) and name == "content":
-            made.extend(diff_lines(old, new))
+            lines.extend(diff_lines(old, new))
         else:
-            made.append(line((f"  {name} ", "muted"), (_shown(old), "bad"), (" → ", "muted")))
-            made[-1].add(_shown(new), "good")
-    return made
+            lines.append(line((f"  {name} ", "muted"), (_shown(old), "bad"), (" → ", "muted")))
+            lines[-1].add(_shown(new), "good")
+    return lines
 
 
 def diff_lines(old: str, new: str) -> list[Line]:
@@ -118,15 +123,15 @@ def diff_lines(old: str, new: str) -> list[Line]:
     import difflib
 
     before, after = old.splitlines(), new.splitlines()
-    made: list[Line] = []
+    lines: list[Line] = []
     for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(a=before, b=after).get_opcodes():
         if tag == "equal":
             continue
-        made.extend(line((f"  - {part}", "bad")) for part in before[i1:i2])
-        made.extend(line((f"  + {part}", "good")) for part in after[j1:j2])
-    for each in made:
-        each.hang = 4
-    return made
+        lines.extend(line((f"  - {part}", "bad")) for part in before[i1:i2])
+        lines.extend(line((f"  + {part}", "good")) for part in after[j1:j2])
+    for changed in lines:
+        changed.hang = 4
+    return lines
 
 
 def _shown(value: object) -> str:
@@ -135,22 +140,22 @@ def _shown(value: object) -> str:
     return one_line(str(value)) if value not in (None, "") else "none"
 
 
-def excerpt_lines(excerpt: Excerpt, *, raw: bool = True) -> list[Line]:
+def excerpt_lines(excerpt: "Excerpt", *, raw: bool = True) -> list[Line]:
     """Transcript lines with their numbers; those referred to carry a bar at the left.
 
     They are as in the file, or else read out where they are records.
     """
     width = len(str(excerpt.lines[-1][0])) if excerpt.lines else 1
-    made: list[Line] = []
+    lines: list[Line] = []
     for number, text in excerpt.lines:
-        named = excerpt.first_line <= number <= excerpt.last_line
-        told = text if raw else "\n".join(read_out(text) or [text])
-        for at, part in enumerate(text_lines(told, "text" if named else "faint")):
+        named = excerpt.ref.first_line <= number <= excerpt.ref.last_line
+        shown = text if raw else "\n".join(read_out(text) or [text])
+        for at, part in enumerate(text_lines(shown, "text" if named else "faint")):
             label = str(number).rjust(width) if at == 0 else " " * width
             head = line(("▌" if named else " ", "accent"), (f"{label}  ", "muted"))
             head.hang = width + 3
-            made.append(head.extend(part))
-    return made
+            lines.append(head.extend(part))
+    return lines
 
 
 _NAMES = ("type", "role", "name", "subtype", "status")
@@ -196,31 +201,31 @@ def read_out(record: str) -> list[str] | None:
     A text that occurs twice is given once. The lines hold whatever the record did.
     """
     try:
-        found = json.loads(record)
-        if not isinstance(found, dict):
+        fields = json.loads(record)
+        if not isinstance(fields, dict):
             return None
-        leaves = dict.fromkeys(_leaves("", found))
+        leaves = dict.fromkeys(_leaves("", fields))
     except (ValueError, RecursionError):
         return None
     heading = " · ".join(dict.fromkeys(value for name, value in leaves if name in _NAMES))
-    made, seen = [heading] if heading else [], set[str]()
+    lines, seen = [heading] if heading else [], set[str]()
     for name, value in leaves:
         if name in _NAMES or value in seen:
             continue
         seen.add(value)
         first, *rest = value.rstrip("\n").split("\n")
-        made += [f"{name}  {first}", *(f"  {line}" for line in rest)]
-    return made or None
+        lines += [f"{name}  {first}", *(f"  {further}" for further in rest)]
+    return lines or None
 
 
 def _leaves(name: str, value: object) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
-        for key, each in value.items():
+        for key, part in value.items():
             if key not in _BOOKKEEPING:
-                yield from _leaves(key, each)
+                yield from _leaves(key, part)
     elif isinstance(value, list):
-        for each in value:
-            yield from _leaves(name, each)
+        for part in value:
+            yield from _leaves(name, part)
     elif isinstance(value, str) and value.startswith("{"):
         yield from _leaves(name, _object(value) or f" {value}")
     elif value not in (None, False, ""):
@@ -229,7 +234,7 @@ def _leaves(name: str, value: object) -> Iterator[tuple[str, str]]:
 
 def _object(text: str) -> dict[str, object] | None:
     try:
-        found = json.loads(text)
+        fields = json.loads(text)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return fields if isinstance(fields, dict) else None

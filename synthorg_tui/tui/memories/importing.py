@@ -4,21 +4,27 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.message import Message
 from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.ingest.discovery import FoundTranscripts
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.memories.lines import place_line, progress_lines, report_lines
-from synthorg_tui.tui.ports import FoundPlace, ImportOutcome, ImportStep, MemoryDesk
+from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 from synthorg_tui.tui.widgets.rows import FixedList
+
+if TYPE_CHECKING:
+    from synthorg_tui.ingest.service import ImportProgress, ImportReport
 
 
 class ImportScreen(Screen[bool]):
@@ -31,19 +37,19 @@ class ImportScreen(Screen[bool]):
     class Stepped(Message):
         """The import got further; posted from whatever thread it runs in."""
 
-        step: ImportStep
+        step: "ImportProgress"
 
         def can_replace(self, message: Message) -> bool:
             """Only the newest step is worth drawing."""
             return isinstance(message, ImportScreen.Stepped)
 
-    def __init__(self, desk: MemoryDesk, *, run_job: bool = False, sample: bool = False) -> None:
+    def __init__(self, desk: MemoryPort, *, run_job: bool = False, sample: bool = False) -> None:
         super().__init__()
         self._desk = desk
         self._start = run_job
         self._sample = sample
-        self._places: tuple[FoundPlace, ...] = ()
-        self._chosen: set[str] = set()
+        self._places: tuple[FoundTranscripts, ...] = ()
+        self._chosen: set[Path] = set()
         self._cancel = threading.Event()
         self._ran = False
         self.importing = False
@@ -91,7 +97,7 @@ class ImportScreen(Screen[bool]):
             self.action_start()
 
     def _draw_places(self) -> None:
-        def made(width: int) -> list[tuple[object, Line]]:
+        def draw(width: int) -> list[tuple[object, Line]]:
             return [
                 (place, place_line(place, width, chosen=place.root in self._chosen))
                 for place in self._places
@@ -99,7 +105,7 @@ class ImportScreen(Screen[bool]):
 
         places = self.query_one(FixedList)
         places.styles.height = max(len(self._places), 5) + 2
-        places.show(made)
+        places.show(draw)
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -120,7 +126,7 @@ class ImportScreen(Screen[bool]):
     def action_mark(self) -> None:
         """Choose the place under the cursor, or leave it out."""
         place = self.query_one(FixedList).value
-        if isinstance(place, FoundPlace):
+        if isinstance(place, FoundTranscripts):
             self._chosen ^= {place.root}
             self._draw_places()
 
@@ -138,7 +144,7 @@ class ImportScreen(Screen[bool]):
             return
         self._begin(roots)
 
-    def _begin(self, roots: Sequence[str]) -> None:
+    def _begin(self, roots: Sequence[Path]) -> None:
         self.importing = True
         self._ran = True
         self._cancel.clear()
@@ -150,7 +156,7 @@ class ImportScreen(Screen[bool]):
         self.query_one("#progress", LineBar).show(line(("Reading …", "muted")))
         run_job(self, partial(self._run, roots), group="import", newest_only=False)
 
-    async def _run(self, roots: Sequence[str]) -> None:
+    async def _run(self, roots: Sequence[Path]) -> None:
         try:
             if self._sample:
                 outcome = await self._desk.load_sample()
@@ -170,7 +176,7 @@ class ImportScreen(Screen[bool]):
             self.importing = False
             self.refresh_bindings()
 
-    def _stepped(self, step: ImportStep) -> None:
+    def _stepped(self, step: "ImportProgress") -> None:
         self.post_message(self.Stepped(step))
 
     def on_import_screen_stepped(self, message: Stepped) -> None:
@@ -179,7 +185,7 @@ class ImportScreen(Screen[bool]):
         if self.importing:
             bar.show(*progress_lines(message.step, bar.size.width))
 
-    def _tell_report(self, outcome: ImportOutcome) -> None:
+    def _tell_report(self, outcome: "ImportReport") -> None:
         self.remove_class("-running")
         self.add_class("-done")
         report = self.query_one("#report", LineView)

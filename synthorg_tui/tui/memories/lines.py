@@ -1,17 +1,26 @@
-"""Memories as lines of a list.
+"""What the Memories pane and its import screen show, as lines: memories, groups, chips, reports.
 
-The import screen: found places, progress, and the final report.
+One memory in full is in ``detail``. Lines know no widget; what enters them is made safe there.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.ingest.discovery import FoundTranscripts
+from synthorg_tui.memory.listing import BrowseFilter, Facets, ListedMemory
+from synthorg_tui.tui.base.filters import Chip, Query, filter_line
 from synthorg_tui.tui.base.formatting import ago, counted, duration, memories, size
-from synthorg_tui.tui.base.lines import Line, beside, line, one_line
-from synthorg_tui.tui.ports import Facets, FoundPlace, ImportOutcome, ImportStep, MemoryRow
+from synthorg_tui.tui.base.lines import Line, beside, error_lines, keys_line, line, one_line
+from synthorg_tui.tui.memories.state import Listing
+
+if TYPE_CHECKING:  # they need pydantic, which the first rows don't wait for
+    from synthorg_tui.ingest.service import ImportProgress, ImportReport
 
 GLYPHS = {
     MemoryCategory.WORKING: "◌",
@@ -40,7 +49,7 @@ def bar(share: float, width: int, role: str = "accent") -> Line:
     return line(("━" * full + "╸" * half, role), ("─" * (width - full - half), "track"))
 
 
-def memory_line(row: MemoryRow, width: int, *, now: datetime, marked: bool) -> Line:
+def memory_line(row: ListedMemory, width: int, *, now: datetime, marked: bool) -> Line:
     """One row: mark, category glyph, first line of the content and what follows, agent, age.
 
     Rows that look the same share a line, which is not to be changed.
@@ -64,18 +73,18 @@ def _memory_line(
     return beside(left, right.add(age.rjust(5), "faint"), width)
 
 
-def score_line(row: MemoryRow, width: int, *, best_sparse: float) -> Line:
+def score_line(row: ListedMemory, width: int, *, best_sparse: float) -> Line:
     """The row's scores as bars; the keyword score is drawn against the best of the result."""
     size, gap = (8, "   ") if width >= 76 else (4, "  ") if width >= 58 else (3, " ")
-    made = line(("    ", "text"))
+    scores = line(("    ", "text"))
     for name, score, share, role in (
         ("fused", row.fused, row.fused or 0.0, "accent"),
         ("dense", row.dense, row.dense or 0.0, "good"),
         ("sparse", row.sparse, (row.sparse or 0.0) / (best_sparse or 1.0), "warn"),
     ):
-        made.add(f"{name} ", "faint").extend(bar(share, size, role))
-        made.add(f" {_number(score)}{gap}", "muted" if score is not None else "faint")
-    return made.fit(width)
+        scores.add(f"{name} ", "faint").extend(bar(share, size, role))
+        scores.add(f" {_number(score)}{gap}", "muted" if score is not None else "faint")
+    return scores.fit(width)
 
 
 def _number(score: float | None) -> str:
@@ -90,45 +99,103 @@ def waiting_line(width: int) -> Line:
 
 
 def facet_lines(
-    facets: Facets, width: int, *, agents: tuple[str, ...], categories: tuple[MemoryCategory, ...]
+    facets: Facets, width: int, *, chosen: BrowseFilter
 ) -> list[tuple[tuple[str, str] | None, Line]]:
     """The left pane: lines with the operator and value they toggle, ``None`` for a heading."""
-    made: list[tuple[tuple[str, str] | None, Line]] = []
-    made.append((None, line(("Categories", "title")).fit(width)))
+    groups: list[tuple[tuple[str, str] | None, Line]] = []
+    groups.append((None, line(("Categories", "title")).fit(width)))
     counts = dict(facets.categories)
     for category in MemoryCategory:
-        left = _choice(category in categories)
+        left = _choice(category in chosen.categories)
         glyph, role = category_mark(category)
         left.add(glyph + " ", role).add(category.value, "text" if counts.get(category) else "faint")
         count = line((f"{counts.get(category, 0):,}", "muted"))
-        made.append((("cat:", category.value), beside(left, count, width)))
-    made.append((None, line(("", "text")).fit(width)))
-    made.append((None, line(("Agents", "title")).fit(width)))
+        groups.append((("cat:", category.value), beside(left, count, width)))
+    groups.append((None, line(("", "text")).fit(width)))
+    groups.append((None, line(("Agents", "title")).fit(width)))
     for agent, number in facets.agents:
-        left = _choice(agent in agents).add(one_line(agent), "text")
-        made.append((("agent:", agent), beside(left, line((f"{number:,}", "muted")), width)))
+        left = _choice(agent in chosen.agents).add(one_line(agent), "text")
+        groups.append((("agent:", agent), beside(left, line((f"{number:,}", "muted")), width)))
     if not facets.agents:
-        made.append((None, line(("  none yet", "faint")).fit(width)))
-    return made
+        groups.append((None, line(("  none yet", "faint")).fit(width)))
+    return groups
 
 
 def _choice(chosen: bool) -> Line:
     return line(("▸ " if chosen else "  ", "accent"))
 
 
+def chip_line(query: Query, width: int, *, search: bool) -> Line:
+    """The parts of a filter or a search as chips; the words of a search are one."""
+    if search and query.text:
+        rest = (chip for chip in query.chips if chip.kind != "word")
+        query = replace(query, chips=(Chip("word", query.text, "match"), *rest))
+    return filter_line(query, width, title="search " if search else "filter ")
+
+
+def empty_lines(listing: Listing) -> list[Line]:
+    """Why the list has no rows, and the next step."""
+    if listing.searching:
+        subject = listing.query.text or listing.search_text
+        return _notice(
+            "Nothing relevant",
+            f"No memory is about “{subject}”.",
+            ("esc", "goes back"),
+            ("s", "asks again"),
+        )
+    if listing.filter_text.strip():
+        hidden = f"{memories(listing.facets.total)} hidden by the filter."
+        return _notice("No memory matches", hidden, ("esc", "clears it"), ("/", "changes it"))
+    return _notice(
+        "No memories yet",
+        "They come from the sessions of your coding agents.",
+        ("i", "imports sessions"),
+        ("a", "writes one"),
+    )
+
+
+def _notice(title: str, reason: str, *keys: tuple[str, str]) -> list[Line]:
+    return [line((title, "title")), Line(), line((reason, "text")), _keys(*keys)]
+
+
+def _keys(*pairs: tuple[str, str]) -> Line:
+    """Keys with what they do, and nothing after the last: placeholders are centred."""
+    keys = keys_line(*pairs)
+    last, role = keys.spans[-1]
+    keys.spans[-1] = (last.rstrip(), role)
+    return keys
+
+
+def loading_lines(owner: str = "") -> list[Line]:
+    """The list while the store is being read, or while ``owner`` has it, who may leave it."""
+    if not owner:
+        return [line(("Reading the store …", "muted"))]
+    return [
+        line((owner, "text")),
+        Line(),
+        line(("Waiting a few seconds for it to end …", "muted")),
+    ]
+
+
+def listing_error(error: DomainError) -> list[Line]:
+    """Cause and remedy in place of the list."""
+    keys = _keys(("r", "tries again"), ("q", "quits"))
+    return error_lines("The memories can't be shown", error, keys)
+
+
 _MAX_SKIPPED = 200
 
 
-def place_line(place: FoundPlace, width: int, *, chosen: bool) -> Line:
+def place_line(place: FoundTranscripts, width: int, *, chosen: bool) -> Line:
     """One found place with how much is there."""
     box = ("■ ", "accent") if chosen else ("□ ", "muted")
-    left = line(("  ", "text"), box, (place.reader, "strong"), ("  ", "text"))
-    left.add(one_line(short_path(place.root)), "muted")
+    left = line(("  ", "text"), box, (place.reader.replace("_", "-"), "strong"), ("  ", "text"))
+    left.add(one_line(short_path(str(place.root))), "muted")
     right = line((f"{counted(place.files, 'file')}  {size(place.bytes).rjust(8)} ", "text"))
     return beside(left, right, width)
 
 
-def progress_lines(step: ImportStep, width: int) -> list[Line]:
+def progress_lines(step: "ImportProgress", width: int) -> list[Line]:
     """Bar, counts, rate and estimate of a running import."""
     share = step.bytes_done / step.bytes_total if step.bytes_total else 0.0
     size_bar = max(width - 8, 8)
@@ -145,12 +212,12 @@ def progress_lines(step: ImportStep, width: int) -> list[Line]:
     ]
 
 
-def report_lines(report: ImportOutcome) -> list[Line]:
+def report_lines(report: "ImportReport") -> list[Line]:
     """What an import did, and every file it left out with the reason."""
     state = (
         ("Stopped. What was imported is kept.", "warn") if report.cancelled else ("Done.", "good")
     )
-    made = [line(state), Line()]
+    lines = [line(state), Line()]
     for label, value in (
         ("memories added", report.memories_added),
         ("memories updated", report.memories_updated),
@@ -158,29 +225,33 @@ def report_lines(report: ImportOutcome) -> list[Line]:
         ("files read", report.files),
         ("sessions", report.executions),
         ("recoveries", report.recoveries),
-        ("lessons proposed", report.lessons),
+        ("lessons proposed", report.lessons_proposed),
         ("secrets redacted", report.redactions),
         ("malformed lines", report.malformed_lines),
     ):
         role = "warn" if label == "malformed lines" and value else "text" if value else "faint"
-        made.append(line((f"{value:>9,}  ", role), (label, "muted")))
-    if report.lessons:
-        made += [Line(), line(("4", "accent"), (" reviews what was learnt", "muted"))]
-    calls = [f"{count:,} {name.replace('_', ' ')}" for name, count in report.calls if count]
+        lines.append(line((f"{value:>9,}  ", role), (label, "muted")))
+    if report.lessons_proposed:
+        lines += [Line(), line(("4", "accent"), (" reviews what was learnt", "muted"))]
+    calls = [
+        f"{count:,} {outcome.value.replace('_', ' ')}"
+        for outcome, count in report.calls.items()
+        if count
+    ]
     if calls:
-        made += [Line(), line(("Tool calls  ", "title"), (", ".join(calls), "text"))]
-    made += [Line(), *_skipped(report.skipped)]
-    return made
+        lines += [Line(), line(("Tool calls  ", "title"), (", ".join(calls), "text"))]
+    lines += [Line(), *_skipped(report.skipped)]
+    return lines
 
 
 def _skipped(skipped: Sequence[tuple[str, str]]) -> list[Line]:
     if not skipped:
         return [line(("Nothing was left out.", "muted"))]
-    made = [line((f"Left out: {counted(len(skipped), 'file')}", "title"))]
+    lines = [line((f"Left out: {counted(len(skipped), 'file')}", "title"))]
     for path, reason in skipped[:_MAX_SKIPPED]:
-        told = line((f"  {one_line(short_path(path))}", "text"), (f"  {one_line(reason)}", "warn"))
-        told.hang = 4
-        made.append(told)
+        skip = line((f"  {one_line(short_path(path))}", "text"), (f"  {one_line(reason)}", "warn"))
+        skip.hang = 4
+        lines.append(skip)
     if len(skipped) > _MAX_SKIPPED:
-        made.append(line((f"  and {len(skipped) - _MAX_SKIPPED:,} more", "faint")))
-    return made
+        lines.append(line((f"  and {len(skipped) - _MAX_SKIPPED:,} more", "faint")))
+    return lines

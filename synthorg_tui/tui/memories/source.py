@@ -9,7 +9,7 @@ from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.lines import line, one_line
 from synthorg_tui.tui.jobs import copy, run_job, toast
 from synthorg_tui.tui.memories.detail import excerpt_lines
-from synthorg_tui.tui.ports import MemoryDesk
+from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 
@@ -23,7 +23,7 @@ class SourceScreen(Screen[None]):
     BINDINGS = bindings("source")
     HELP_CONTEXTS = ("source", "view", "app")
 
-    def __init__(self, desk: MemoryDesk, source: str) -> None:
+    def __init__(self, desk: MemoryPort, source: str) -> None:
         super().__init__()
         self._desk = desk
         self._source = source
@@ -56,13 +56,14 @@ class SourceScreen(Screen[None]):
             view.show([line(("These lines are not kept in the store.", "warn"))])
             where.show(line((" " + one_line(source), "muted")))
             return
-        span = f"lines {excerpt.first_line}–{excerpt.last_line}"
+        first, last = excerpt.ref.first_line, excerpt.ref.last_line
+        span = f"lines {first}–{last}"
         path = one_line(short_path(excerpt.path))
         where.show(line((f" {span} ", "title"), (f" {path}", "muted")))
-        named = [text for n, text in excerpt.lines if excerpt.first_line <= n <= excerpt.last_line]
+        named = [text for number, text in excerpt.lines if first <= number <= last]
         self._referenced = "\n".join(named)
         shown = excerpt_lines(excerpt, raw=self._raw)
-        marks = [at for at, each in enumerate(shown) if each.plain.startswith("▌")]
+        marks = [at for at, row in enumerate(shown) if row.plain.startswith("▌")]
         self._first = marks[0] if marks else 0
         view.show(shown)
         view.call_after_refresh(view.reveal, self._first)

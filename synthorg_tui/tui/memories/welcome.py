@@ -10,7 +10,7 @@ from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.formatting import counted, size
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.jobs import run_job
-from synthorg_tui.tui.ports import MemoryDesk
+from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar
@@ -25,7 +25,7 @@ class WelcomeScreen(Screen[Beginning]):
     BINDINGS = bindings("welcome")
     HELP_CONTEXTS = ("welcome", "list", "app")
 
-    def __init__(self, desk: MemoryDesk) -> None:
+    def __init__(self, desk: MemoryPort) -> None:
         super().__init__()
         self._desk = desk
         self._found = "looking …"
@@ -72,7 +72,7 @@ class WelcomeScreen(Screen[Beginning]):
             ("empty", "e", "Start empty", "import or write memories later"),
         )
 
-        def made(width: int) -> list[tuple[object, Line]]:
+        def draw(width: int) -> list[tuple[object, Line]]:
             shown: list[tuple[object, Line]] = []
             for value, key, title, note in choices:
                 choice = line(
@@ -81,7 +81,7 @@ class WelcomeScreen(Screen[Beginning]):
                 shown.append((value, choice.add(note, "muted").fit(width)))
             return shown
 
-        self.query_one(FixedList).show(made)
+        self.query_one(FixedList).show(draw)
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
         """Enter takes the choice under the cursor."""

@@ -1,55 +1,31 @@
-"""The engine behind the skills port."""
+"""The engine behind the port of the Skills pane: each method is one call of the engine."""
 
 import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from synthorg_tui.tui.approvals.adapter import occurrence, person, told, undone
-from synthorg_tui.tui.skills.ports import Problem, Root, Shelf, Skill, SkillRow, Version
+from synthorg_tui.tui.approvals.adapter import person
 
 if TYPE_CHECKING:
-    from synthorg_tui.curation.overview import SkillOverviewRow
-    from synthorg_tui.curation.registry import SkillVersion
+    from synthorg_tui.curation.overview import SkillDetail, SkillOverviewState
     from synthorg_tui.engine import Engine
-
-_EVENTS: Final = {
-    "written": "written",
-    "accepted": "accepted from disk",
-    "set_aside": "set aside on disk",
-    "removed": "removed",
-    "not_written": "in force, not on disk",
-}
 
 
 class EngineSkills:
-    """The skills port over an open engine."""
+    """The skills of an open engine; decisions are those of the person at the screen."""
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
         self._watching: asyncio.Task[None] | None = None
 
-    async def shelf(self) -> Shelf:
-        """The roots as they are now."""
-        state = await self._engine.skills.overview()
-        rows = tuple(map(_row, state.rows))
-        roots = [
-            Root(str(each.root.path), each.root.scope.value, each.problem) for each in state.roots
-        ]
-        known = {root.path for root in roots}
-        former = dict.fromkeys(row.root for row in rows if row.root not in known)
-        return Shelf((*roots, *(Root(path, "former") for path in former)), rows)
+    async def overview(self) -> "SkillOverviewState":
+        """Read the roots again."""
+        return await self._engine.skills.overview()
 
-    async def skill(self, path: str) -> Skill:
+    async def skill(self, path: str) -> "SkillDetail":
         """One skill in full."""
-        found = await self._engine.skills.skill(path)
-        return Skill(
-            _row(found.row),
-            found.text,
-            memory_ids=found.memory_ids,
-            versions=tuple(map(_version, found.versions)),
-            taught_by=tuple(map(occurrence, found.evidence)),
-        )
+        return await self._engine.skills.skill(path)
 
     async def sync(self) -> int:
         """Put what changed on disk up for review."""
@@ -61,9 +37,10 @@ class EngineSkills:
 
     async def restore(self, path: str) -> str:
         """Write our own version back."""
-        return told(
-            "Wrote our version back", await self._engine.reviews.restore_file(path, person())
-        )
+        from synthorg_tui.tui.approvals.lines import decision_line
+
+        decision = await self._engine.reviews.restore_file(path, person())
+        return decision_line("Wrote our version back", decision)
 
     async def retire(self, path: str) -> str:
         """Take a skill out of use."""
@@ -72,10 +49,13 @@ class EngineSkills:
 
     async def undo(self) -> str | None:
         """Take back the last decision."""
-        return undone(await self._engine.reviews.undo(person()))
+        from synthorg_tui.tui.approvals.lines import undo_line
+
+        decision = await self._engine.reviews.undo(person())
+        return undo_line(decision) if decision else None
 
     def watch(self, changed: Callable[[int], None]) -> None:
-        """Tell of every change in the roots."""
+        """Call ``changed`` at every change in the roots."""
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch(changed))
 
@@ -92,26 +72,3 @@ class EngineSkills:
                 if report.added or report.withdrawn or not is_first:
                     changed(len(report.added))
                 is_first = False
-
-
-def _row(row: "SkillOverviewRow") -> SkillRow:
-    return SkillRow(
-        path=row.path,
-        name=row.name,
-        root=row.root,
-        state=row.state.value,
-        description=row.description,
-        problems=tuple(
-            Problem(each.line, each.severity.value == "error", each.message, each.remedy)
-            for each in row.findings
-        ),
-        shadowed_by=row.shadowed_by,
-        waiting=row.waiting,
-        applied=row.applied,
-        applied_at=row.applied_at,
-    )
-
-
-def _version(version: "SkillVersion") -> Version:
-    event = _EVENTS.get(version.event.value, version.event.value)
-    return Version(version.at, f"v{version.version} {event} by {version.actor}", version.text)

@@ -1,164 +1,202 @@
-"""The Skills pane as lines: the shelf, a source with its problems, what is known, changes."""
+"""The Skills pane as lines: the list by root, a source with its problems, what is known, changes.
+
+Pure functions of the engine's overview; no Textual.
+"""
+
+from __future__ import annotations
 
 import difflib
-from datetime import datetime
+from typing import TYPE_CHECKING
 
+from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.paths import short_path
-from synthorg_tui.tui.approvals.lines import keys_line
 from synthorg_tui.tui.approvals.review_lines import evidence_lines, fact, rule, unified_lines
 from synthorg_tui.tui.base.formatting import ago, counted, moment
-from synthorg_tui.tui.base.lines import Line, beside, line, one_line, text_lines
-from synthorg_tui.tui.skills.ports import Problem, Root, Skill, SkillRow
-from synthorg_tui.tui.skills.state import Skills, texts
+from synthorg_tui.tui.base.lines import (
+    Line,
+    beside,
+    error_lines,
+    keys_line,
+    line,
+    one_line,
+    text_lines,
+)
+from synthorg_tui.tui.skills.state import SkillGroup, Skills, texts
 
-STATES = {
-    "valid": ("✓", "valid", "good"),
-    "warnings": ("!", "warnings", "warn"),
-    "invalid": ("✗", "invalid", "bad"),
-    "changed": ("≠", "changed on disk", "accent"),
-    "found": ("·", "found, not reviewed", "muted"),
-    "new": ("+", "not in memory", "accent"),
-    "shadowed": ("◌", "shadowed", "faint"),
-    "gone": ("∅", "gone from disk", "warn"),
-    "retired": ("†", "retired", "faint"),
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from synthorg_tui.core.errors import DomainError
+    from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow
+    from synthorg_tui.skills.document import Finding
+
+STATES: dict[SkillState, tuple[str, str, str]] = {
+    SkillState.VALID: ("✓", "valid", "good"),
+    SkillState.WARNINGS: ("!", "warnings", "warn"),
+    SkillState.INVALID: ("✗", "invalid", "bad"),
+    SkillState.CHANGED: ("≠", "changed on disk", "accent"),
+    SkillState.FOUND: ("·", "found, not reviewed", "muted"),
+    SkillState.NEW: ("+", "not in memory", "accent"),
+    SkillState.SHADOWED: ("◌", "shadowed", "faint"),
+    SkillState.GONE: ("∅", "gone from disk", "warn"),
+    SkillState.RETIRED: ("†", "retired", "faint"),
 }
 """Glyph, word and role of each state: the colour is never the only sign."""
 
 _MAX_LINES = 2000
 
 
-def state_mark(state: str) -> tuple[str, str, str]:
-    """Glyph, word and role, also of a state this list doesn't know."""
-    return STATES.get(state, ("?", state, "muted"))
-
-
-def shelf_lines(skills: Skills, width: int) -> list[tuple[object, Line]]:
+def group_lines(skills: Skills, width: int) -> list[tuple[object, Line]]:
     """A heading for each root and a line for each of its skills, with the path as its value."""
-    made: list[tuple[object, Line]] = []
-    for root, rows in skills.groups:
-        made += [(None, Line().fit(width))] if made else []
-        made.append((None, root_line(root, len(rows), width)))
-        if root.problem:
-            problem = line(("  ! ", "bad"), (one_line(root.problem), "warn"))
-            made.append((None, problem.fit(width)))
-        made += [(row.path, skill_line(row, width)) for row in rows]
-    return made
+    lines: list[tuple[object, Line]] = []
+    for group in skills.groups:
+        lines += [(None, Line().fit(width))] if lines else []
+        lines.append((None, root_line(group, width)))
+        if group.problem:
+            problem = line(("  ! ", "bad"), (one_line(group.problem), "warn"))
+            lines.append((None, problem.fit(width)))
+        lines += [(row.path, skill_line(row, width)) for row in group.rows]
+    return lines
 
 
-def root_line(root: Root, count: int, width: int) -> Line:
+def root_line(group: SkillGroup, width: int) -> Line:
     """A root: whose it is, and where; of a long path the end is shown."""
-    head = line((f"{root.scope} ", "title"))
-    room = max(width - head.width - len(f" {count:,}") - 1, 8)
-    path = one_line(short_path(root.path))
+    count = f"{len(group.rows):,}"
+    head = line((f"{group.scope} ", "title"))
+    room = max(width - head.width - len(count) - 2, 8)
+    path = one_line(short_path(group.path))
     head.add(path if len(path) <= room else "…" + path[1 - room :], "muted")
-    return beside(head, line((f"{count:,}", "muted")), width)
+    return beside(head, line((count, "muted")), width)
 
 
-def skill_line(row: SkillRow, width: int) -> Line:
+def skill_line(row: SkillOverviewRow, width: int) -> Line:
     """A skill on one line: state, name, what it is for, how often it was applied."""
-    glyph, word, role = state_mark(row.state)
-    told = "valid" if row.state == "valid" else word
+    glyph, word, role = STATES[row.state]
     left = line((f"{glyph} ", role), (one_line(row.name), "faint" if role == "faint" else "text"))
     right = line((f"{row.applied:,}× " if row.applied else "", "muted"))
-    right.add("" if told == "valid" else told, role)
+    right.add("" if row.state is SkillState.VALID else word, role)
     return beside(left, right, width)
 
 
-def source_lines(skill: Skill) -> tuple[list[Line], list[int]]:
-    """The file with line numbers, problems under their lines; and where the problems stand."""
-    at: dict[int, list[Problem]] = {}
-    for problem in skill.row.problems:
-        at.setdefault(problem.line, []).append(problem)
-    made: list[Line] = []
+def source_lines(skill: SkillDetail) -> tuple[list[Line], list[int]]:
+    """The file with line numbers, findings under their lines; and where the findings stand."""
+    by_line: dict[int, list[Finding]] = {}
+    for finding in skill.row.findings:
+        by_line.setdefault(finding.line, []).append(finding)
+    lines: list[Line] = []
     places: list[int] = []
     shown = text_lines(skill.text.rstrip("\n"))[:_MAX_LINES]
     digits = max(len(str(len(shown))), 2)
+
+    def add(findings: list[Finding]) -> None:
+        for finding in findings:
+            places.append(len(lines))
+            lines.extend(_finding_lines(finding, digits))
+
     for number, body in enumerate(shown, start=1):
-        bad = number in at
-        head = line(("▌" if bad else " ", "bad"), (f"{number:>{digits}} ", "faint"))
+        head = line(("▌" if number in by_line else " ", "bad"), (f"{number:>{digits}} ", "faint"))
         head.hang = digits + 2
-        made.append(head.extend(body))
-        for problem in at.pop(number, ()):
-            places.append(len(made))
-            made.extend(_problem(problem, digits))
-    for problem in (each for problems in at.values() for each in problems):
-        places.append(len(made))
-        made.extend(_problem(problem, digits))
-    return made, places
+        lines.append(head.extend(body))
+        add(by_line.pop(number, []))
+    for findings in by_line.values():
+        add(findings)
+    return lines, places
 
 
-def _problem(problem: Problem, digits: int) -> list[Line]:
-    mark, role = ("✗", "bad") if problem.is_error else ("!", "warn")
-    told = line(
-        ("▌" + " " * (digits + 1), role), (f"{mark} ", role), (one_line(problem.says), role)
-    )
-    told.hang = digits + 4
-    if not problem.remedy:
-        return [told]
-    remedy = line(
-        ("▌" + " " * (digits + 1), role), ("→ ", "accent"), (one_line(problem.remedy), "text")
-    )
-    remedy.hang = digits + 4
-    return [told, remedy]
+def _finding_lines(finding: Finding, digits: int) -> list[Line]:
+    mark, role = ("✗", "bad") if finding.is_error else ("!", "warn")
+    indent = "▌" + " " * (digits + 1)
+    lines = [line((indent, role), (f"{mark} ", role), (one_line(finding.message), role))]
+    if finding.remedy:
+        lines.append(line((indent, role), ("→ ", "accent"), (one_line(finding.remedy), "text")))
+    for shown in lines:
+        shown.hang = digits + 4
+    return lines
 
 
-def known_lines(skill: Skill, now: datetime) -> list[Line]:
+def known_lines(skill: SkillDetail, now: datetime) -> list[Line]:
     """State, use, what taught it, and every version."""
-    row = skill.row
-    glyph, word, role = state_mark(row.state)
-    head = line((f"{glyph} {word}", role), ("  ", "text"), (one_line(row.name), "strong"))
+    glyph, word, role = STATES[skill.row.state]
+    head = line((f"{glyph} {word}", role), ("  ", "text"), (one_line(skill.row.name), "strong"))
     head.hang = 2
-    made = [head]
-    if row.problems:
-        errors = sum(each.is_error for each in row.problems)
-        told = counted(len(row.problems), "problem")
-        made.append(fact("problems", f"{told}, {errors} of them errors" if errors else told))
+    lines = [head, *_facts(skill, now)]
+    if skill.evidence:
+        lines += [Line(), rule("Taught by")]
+        lines += evidence_lines(skill.evidence, now)
+    if skill.versions:
+        lines += [Line(), rule("Versions")]
+    for number, version in zip(range(len(skill.versions), 0, -1), skill.versions, strict=True):
+        entry = line((f"{number:>3} ", "accent"), (one_line(version.title), "text"))
+        lines.append(entry.add(f"  {ago(version.at, now)}", "faint"))
+    return lines
+
+
+def _facts(skill: SkillDetail, now: datetime) -> list[Line]:
+    row = skill.row
+    lines = []
+    if row.findings:
+        errors = sum(finding.is_error for finding in row.findings)
+        problems = counted(len(row.findings), "problem")
+        lines.append(fact("problems", problems + (f", {errors} of them errors" if errors else "")))
     if row.shadowed_by:
-        made.append(fact("wins", one_line(row.shadowed_by), "warn"))
+        lines.append(fact("wins", one_line(row.shadowed_by), "warn"))
     if row.waiting:
-        made.append(fact("waits", "a reviews what changed on disk", "accent"))
-    if row.state == "found":
-        made.append(fact("found", "it was here before us: a reviews it, agents don't get it yet"))
-    made.append(fact("file", one_line(short_path(row.path)), "accent"))
+        lines.append(fact("waits", "a reviews what changed on disk", "accent"))
+    if row.state is SkillState.FOUND:
+        lines.append(fact("found", "it was here before us: a reviews it, agents don't get it yet"))
+    lines.append(fact("file", one_line(short_path(row.path)), "accent"))
     used = f"{row.applied:,}×" if row.applied else "never yet"
     last = f", last {moment(row.applied_at, now)}" if row.applied_at else ""
-    made.append(fact("applied", used + last))
+    lines.append(fact("applied", used + last))
     if skill.memory_ids:
-        made.append(fact("memory", one_line(" ".join(skill.memory_ids)), "faint"))
-    if skill.taught_by:
-        made += [Line(), rule("Taught by")]
-        made += evidence_lines(skill.taught_by, now)
-    if skill.versions:
-        made += [Line(), rule("Versions")]
-    for number, version in zip(range(len(skill.versions), 0, -1), skill.versions, strict=True):
-        entry = line((f"{number:>3} ", "accent"), (one_line(version.by), "text"))
-        made.append(entry.add(f"  {ago(version.at, now)}", "faint"))
-    return made
+        lines.append(fact("memory", one_line(" ".join(skill.memory_ids)), "faint"))
+    return lines
 
 
-def change_lines(skill: Skill, change: int) -> tuple[list[Line], str]:
+def change_lines(skill: SkillDetail, change: int) -> tuple[list[Line], str]:
     """What a text of the skill changed of the one before, and a caption."""
     known = texts(skill)
     if len(known) < 2:
         return [line(("There is one version only: nothing to compare.", "muted"))], ""
     newer, older = known[change], known[change + 1]
     diff = difflib.unified_diff(
-        older.text.splitlines(), newer.text.splitlines(), older.by, newer.by, lineterm="", n=3
+        older.text.splitlines(),
+        newer.text.splitlines(),
+        older.title,
+        newer.title,
+        lineterm="",
+        n=3,
     )
     return unified_lines(tuple(diff)), f"change {len(known) - 1 - change} of {len(known) - 1}"
 
 
-def empty_shelf(skills: Skills) -> list[Line]:
+def check_message(name: str, row: SkillOverviewRow | None) -> str:
+    """How a file is now that it was read again; without a row it is no longer there."""
+    if row is None:
+        return f"{name} is gone from disk"
+    if row.findings:
+        return f"{name} has {counted(len(row.findings), 'problem')}: n goes from one to the next"
+    return f"{name} is valid"
+
+
+def nothing_waits(row: SkillOverviewRow) -> str:
+    """Why there is nothing to review of a skill."""
+    differ = row.state in (SkillState.CHANGED, SkillState.NEW, SkillState.GONE)
+    why = "what is on disk was decided before" if differ else "disk and memory agree"
+    return f"Nothing about {row.name} waits: {why}"
+
+
+def empty_lines(skills: Skills) -> list[Line]:
     """Why nothing is listed, and the next step."""
-    if skills.shelf is not None and skills.shelf.rows:
-        told = f"{counted(len(skills.shelf.rows), 'skill')} hidden by the filter."
+    if skills.rows:
+        hidden = f"{counted(len(skills.rows), 'skill')} hidden by the filter."
         return [
             line(("No skill matches", "title")),
             Line(),
-            line((told, "text")),
+            line((hidden, "text")),
             keys_line(("esc", "clears it"), ("/", "changes it")),
         ]
-    roots = len(skills.shelf.roots) if skills.shelf else 0
+    roots = len(skills.overview.roots) if skills.overview else 0
     return [
         line(("No skills yet", "title")),
         Line(),
@@ -168,10 +206,6 @@ def empty_shelf(skills: Skills) -> list[Line]:
     ]
 
 
-def shelf_error(message: str, remedy: str) -> list[Line]:
+def failure_lines(error: DomainError) -> list[Line]:
     """What went wrong and what to do."""
-    made = [line(("✗ ", "bad"), ("The skills can't be shown", "strong")), Line()]
-    made.append(line((message, "text")))
-    if remedy:
-        made += [Line(), line(("→ ", "accent"), (remedy, "text"))]
-    return [*made, Line(), keys_line(("r", "tries again"))]
+    return error_lines("The skills can't be shown", error)

@@ -1,97 +1,33 @@
-"""What the Skills pane asks of the engine, in plain data: no engine type crosses this line."""
+"""The port of the Skills pane: what it asks of the engine.
+
+Skills, findings and versions are the engine's own plain data. Only the protocol belongs here; it
+loads nothing of the engine.
+"""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from synthorg_tui.tui.approvals.ports import Occurrence
-
-
-@dataclass(frozen=True, slots=True)
-class Root:
-    """A folder that holds skills; ``scope`` is project, user or own: the first one wins.
-
-    Or it is former, no longer looked at. ``problem`` says why not all of it was read.
-    """
-
-    path: str
-    scope: str
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something wrong with a file: 1-based line, whether it makes it unusable, what to do."""
-
-    line: int
-    is_error: bool
-    says: str
-    remedy: str
-
-
-@dataclass(frozen=True, slots=True)
-class SkillRow:
-    """A skill as listed, by the path of its file.
-
-    ``state`` is valid, warnings, invalid, changed (on disk), found (here before us, not
-    reviewed), new (not in memory), shadowed, gone (from disk), or retired. ``waiting`` is the
-    item that would take over what is on disk.
-    """
-
-    path: str
-    name: str
-    root: str
-    state: str
-    description: str = ""
-    problems: tuple[Problem, ...] = ()
-    shadowed_by: str = ""
-    waiting: str = ""
-    applied: int = 0
-    applied_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A text the skill had, and since when."""
-
-    at: datetime
-    by: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Skill:
-    """A skill in full. ``versions`` are newest first; ``taught_by`` is what it was learnt from."""
-
-    row: SkillRow
-    text: str
-    memory_ids: tuple[str, ...] = ()
-    versions: tuple[Version, ...] = ()
-    taught_by: tuple[Occurrence, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Shelf:
-    """All roots in order of precedence, and all skills."""
-
-    roots: tuple[Root, ...] = ()
-    rows: tuple[SkillRow, ...] = ()
+if TYPE_CHECKING:
+    from synthorg_tui.curation.overview import SkillDetail, SkillOverviewState
 
 
 class SkillsDesk(Protocol):
-    """The skills on disk and in memory, for a person. Failures are ``DomainError``."""
+    """The skills on disk and in memory, for a person. Failures are ``DomainError``.
 
-    async def shelf(self) -> Shelf:
+    The program has one implementation; it is a protocol so that the pane is tested without a store
+    and without folders of skills. What a change did is said in a line.
+    """
+
+    async def overview(self) -> "SkillOverviewState":
         """Read the roots again."""
         ...
 
-    async def skill(self, path: str) -> Skill:
+    async def skill(self, path: str) -> "SkillDetail":
         """One skill in full."""
         ...
 
     async def sync(self) -> int:
-        """Put what changed on disk up for review; how many items that made."""
+        """Put what changed on disk up for review; how many items that adds."""
         ...
 
     async def offer(self, path: str) -> str:
@@ -99,7 +35,7 @@ class SkillsDesk(Protocol):
         ...
 
     async def restore(self, path: str) -> str:
-        """Write our own version of the file back; what was done, in a line."""
+        """Write our own version of the file back."""
         ...
 
     async def retire(self, path: str) -> str:
@@ -111,8 +47,8 @@ class SkillsDesk(Protocol):
         ...
 
     def watch(self, changed: Callable[[int], None]) -> None:
-        """Tell of every change in the roots, with how many items it made, until the store closes.
+        """Call ``changed`` at every change in the roots, with how many items it added.
 
-        Does nothing when it is watching already or the settings don't want it.
+        Does nothing when it is watching already or the settings don't want it; ends with the store.
         """
         ...

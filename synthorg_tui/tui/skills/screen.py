@@ -1,96 +1,104 @@
-"""The Skills pane as far as it only looks: the shelf, a source, and what is known of it.
+"""The Skills pane: the skills on disk and in memory, and what can be done with them.
 
-The Skills pane: what can be done with the skills on disk.
+The screen reads, asks and passes on. What is listed and compared belongs to ``state``, how it looks
+to ``lines``; one skill in full is drawn by ``widgets``.
 """
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
+from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.editor import EditorError, edit_file
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.base.lines import Line, line
-from synthorg_tui.tui.base.pane import ListPane
+from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.panes import Panes, Recount
-from synthorg_tui.tui.ports import MemoryDesk
+from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.skills import lines as drawn
-from synthorg_tui.tui.skills.lines import skill_line
-from synthorg_tui.tui.skills.ports import Skill, SkillRow, SkillsDesk
-from synthorg_tui.tui.skills.state import Skills
+from synthorg_tui.tui.skills.ports import SkillsDesk
+from synthorg_tui.tui.skills.state import WITHOUT_FILE, Part, Skills
+from synthorg_tui.tui.skills.widgets import SkillView
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
-from synthorg_tui.tui.widgets.line_view import LineView
 from synthorg_tui.tui.widgets.rows import FixedList
 
-SHOWN = ("source", "known", "changes")
-"""What the detail may show; with room, what is known stands below the source all the time."""
+if TYPE_CHECKING:
+    from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow
 
 
-class SkillsView(ListPane):
-    """Lists skills by root and shows the one under the cursor; the desk comes once it is open."""
+class SkillsScreen(Pane):
+    """Lists skills by root; edits, checks, accepts, restores, retires and compares them."""
 
+    BINDINGS = bindings("skills")
     CSS_PATH = "skills.tcss"
+    HELP_CONTEXTS = ("skills", "list", "app")
 
-    def __init__(self, *, panes: Panes, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        *,
+        panes: Panes,
+        now: Callable[[], datetime],
+        monotonic: Callable[[], float],
+    ) -> None:
         super().__init__(panes=panes, now=now)
         self.port: SkillsDesk | None = None
         self.skills = Skills()
-        self.shown = SHOWN[0]
-        self.places: list[int] = []
-        self._loaded: dict[str, Skill] = {}
-        self._sought = ""
+        self._monotonic = monotonic
+        self._loaded: dict[str, SkillDetail] = {}
 
     def compose(self) -> ComposeResult:
-        """Header, shelf above or beside the skill, footer."""
+        """Header, the list above or beside the skill, footer."""
         yield TopBar(self.panes, "Skills")
         with Horizontal(id="skills-body"):
-            with Vertical(id="shelf-side"):
+            with Vertical(id="list-side"):
                 yield from self.filter_entry("words  -words, in name, description and state")
-                shelf = FixedList(id="shelf")
-                shelf.border_title = "Skills"
-                yield shelf
-            with Vertical(id="skill-side"):
-                yield LineView(id="source")
-                known = LineView(id="known")
-                known.border_title = "Known"
-                yield known
+                listed = FixedList(id="skill-list")
+                listed.border_title = "Skills"
+                yield listed
+            yield SkillView(now=self.now, id="skill-side")
         yield KeyBar("skills", "app")
 
     @property
     def listed(self) -> FixedList:
         """The list of skills."""
-        return self.query_one("#shelf", FixedList)
+        return self.query_one("#skill-list", FixedList)
 
     @property
-    def row(self) -> SkillRow | None:
+    def main_list(self) -> LineList:
+        """The list of skills."""
+        return self.listed
+
+    @property
+    def view(self) -> SkillView:
+        """The skill under the cursor as it is drawn."""
+        return self.query_one(SkillView)
+
+    @property
+    def row(self) -> "SkillOverviewRow | None":
         """The skill under the cursor."""
-        value = self.listed.value
-        return self.skills.row(value) if isinstance(value, str) else None
+        return self.skills.row(self.listed.value)
 
     @property
-    def skill(self) -> Skill | None:
+    def skill(self) -> "SkillDetail | None":
         """The skill under the cursor in full, once it is read."""
         row = self.row
         return self._loaded.get(row.path) if row else None
 
-    @property
-    def main_list(self) -> LineList:
-        """The shelf."""
-        return self.listed
-
     # Loading
 
-    def attach(self, desk: MemoryDesk) -> None:
-        """The engine is open: read the roots."""
+    def attach(self, desk: MemoryPort) -> None:
+        """Take over the open store: read the roots."""
         self.desk, self.port = desk, desk.skills
         self._error = None
         self.reload()
@@ -98,7 +106,7 @@ class SkillsView(ListPane):
     def tell_error(self, error: DomainError) -> None:
         """Show cause and remedy in place of the list."""
         self._error = error
-        self.skills.shelf = None
+        self.skills.overview = None
         self.draw()
 
     def reload(self, *, sync: bool = True) -> None:
@@ -106,20 +114,20 @@ class SkillsView(ListPane):
         if self.port is None:
             return
         self.await_rows()
-        run_job(self, partial(self.load, self.port, sync=sync), group="shelf")
+        run_job(self, partial(self.load, self.port, sync=sync), group="overview")
 
     async def load(self, port: SkillsDesk, *, sync: bool) -> None:
         """Read the roots; the cursor stays on its skill where it can."""
-        generation = self.skills.ask()
+        generation = self.skills.latest.ask()
         try:
             if sync:
                 await port.sync()
-            shelf = await port.shelf()
+            overview = await port.overview()
         except DomainError as error:
-            if generation == self.skills.generation:
+            if self.skills.latest.answer(generation):
                 self.tell_error(error)
             return
-        if self.skills.take(generation, shelf):
+        if self.skills.take(generation, overview):
             self._loaded.clear()
             self._error = None
             self.draw()
@@ -131,15 +139,13 @@ class SkillsView(ListPane):
         """Draw everything from the state."""
         if not self.is_mounted:
             return
-        narrow = self.narrow
-        self.query_one("#skills-body").styles.layout = "vertical" if narrow else "horizontal"
-        zoomed = self.has_class("-zoomed")
-        self.query_one("#shelf-side").display = not zoomed
-        self.query_one("#skill-side").display = bool(self.skills.groups)
-        self.set_class(not self.skills.groups, "-bare")
-        only = narrow or zoomed
-        self.query_one("#source").display = not only or self.shown != "known"
-        self.query_one("#known").display = not only or self.shown == "known"
+        zoomed, is_bare = self.has_class("-zoomed"), not self.skills.groups
+        body = self.query_one("#skills-body")
+        body.styles.layout = "vertical" if self.narrow else "horizontal"
+        self.query_one("#list-side").display = not zoomed
+        self.view.display = not is_bare
+        self.set_class(is_bare, "-bare")
+        self.view.lay_out(self.skills.shown, only_one=self.narrow or zoomed)
         self.listed.placeholder = self._placeholder()
         self.listed.border_subtitle = self.skills.caption
         self._draw_list()
@@ -147,66 +153,40 @@ class SkillsView(ListPane):
         self.draw_skill()
 
     def _draw_list(self) -> None:
-        shelf, path = self.listed, self._sought_path() or self.listed.value
-        shelf.show(lambda width: drawn.shelf_lines(self.skills, width))
-        found = [at for at in range(shelf.row_count) if path and shelf.value_at(at) == path]
-        shelf.move_to(found[0] if found else shelf.cursor)
+        listed, path = self.listed, self.skills.sought_path() or self.listed.value
+        listed.show(lambda width: drawn.group_lines(self.skills, width))
+        paths = [listed.value_at(at) for at in range(listed.row_count)]
+        listed.move_to(paths.index(path) if path and path in paths else listed.cursor)
 
     def show_skill(self, name: str) -> None:
         """Put the cursor on a skill, once the roots are read."""
-        self._sought = name
+        self.skills.sought = name
         if self.is_mounted:
             self.query_one("#query", Input).value = ""
         self.reload(sync=False)
 
-    def _sought_path(self) -> str | None:
-        """The skill to go to; our own, which agents read, rather than one of the same name."""
-        if not self._sought or self.skills.shelf is None:
-            return None
-        found = [row for row in self.skills.shelf.rows if row.name == self._sought]
-        self._sought = ""
-        found.sort(key=lambda row: row.state in ("shadowed", "gone", "retired"))
-        return found[0].path if found else None
-
     def _status(self) -> str:
         if self.port is None:
-            return "not open" if self._error else "opening the store …"
-        return counted(len(self.skills.shelf.rows), "skill") if self.skills.shelf else ""
+            return self.opening_status
+        return counted(len(self.skills.rows), "skill") if self.skills.overview else ""
 
     def _placeholder(self) -> list[Line]:
         if self._error is not None:
-            return drawn.shelf_error(self._error.message, self._error.remedy)
-        if self.port is None or self.skills.shelf is None:
+            return drawn.failure_lines(self._error)
+        if self.port is None or self.skills.overview is None:
             return [line(("Reading the skills …", "muted"))] if self._slow else []
-        return drawn.empty_shelf(self.skills)
+        return drawn.empty_lines(self.skills)
 
-    @on(LineList.Moved, "#shelf")
+    @on(LineList.Moved, "#skill-list")
     def _follow_cursor(self) -> None:
         self.skills.change = 0
         self.draw_skill()
 
-    def draw_skill(self, *, top: bool = True) -> None:
+    def draw_skill(self) -> None:
         """Draw the skill under the cursor; it is read once the cursor rests."""
-        row, skill = self.row, self.skill
-        source, known = self.query_one("#source", LineView), self.query_one("#known", LineView)
-        source.border_title = "Source"
-        source.border_subtitle = ""
-        if row is not None and skill is None:
+        if self.row is not None and self.skill is None:
             self.later(self._read)
-        if skill is None:
-            source.show([])
-            known.show([])
-            return
-        if self.shown == "changes":
-            lines, source.border_subtitle = drawn.change_lines(skill, self.skills.change)
-            source.border_title = "Changes"
-        else:
-            lines, self.places = drawn.source_lines(skill)
-            problems = len(skill.row.problems)
-            source.border_subtitle = f"{counted(problems, 'problem')} · n next" if problems else ""
-        source.show(lines, top=top)
-        known.border_subtitle = "p transcript" if skill.taught_by else ""
-        known.show(drawn.known_lines(skill, self.now()), top=top)
+        self.view.show(self.skill, self.skills)
 
     def _read(self) -> None:
         row, port = self.row, self.port
@@ -232,33 +212,16 @@ class SkillsView(ListPane):
         self.remove_class("-entering")
         if self.has_class("-zoomed"):
             self.remove_class("-zoomed")
-        elif self.shown != SHOWN[0]:
-            self.shown = SHOWN[0]
+        elif self.skills.shown is not Part.SOURCE:
+            self.skills.shown = Part.SOURCE
         elif entering or self.focused is self.listed:
             self.query_one("#query", Input).value = ""
         self.draw()
         self.listed.focus()
 
+    # What the acts share
 
-class SkillsScreen(SkillsView):
-    """Edits, checks, accepts, restores, retires and compares skills."""
-
-    BINDINGS = bindings("skills")
-    HELP_CONTEXTS = ("skills", "list", "app")
-
-    def __init__(
-        self,
-        *,
-        panes: Panes,
-        now: Callable[[], datetime],
-        monotonic: Callable[[], float],
-    ) -> None:
-        super().__init__(panes=panes, now=now)
-        self._monotonic = monotonic
-        self._problem = -1
-        self._taught = -1
-
-    def _chosen(self) -> tuple[SkillRow, SkillsDesk] | None:
+    def _chosen(self) -> "tuple[SkillOverviewRow, SkillsDesk] | None":
         row, port = self.row, self.port
         if row is None or port is None:
             toast(self, "There is no skill under the cursor", severity="warning")
@@ -266,7 +229,7 @@ class SkillsScreen(SkillsView):
         return row, port
 
     def _do(self, act: Callable[[], Awaitable[str]]) -> None:
-        """Run a change; tell what it did, then read the roots again."""
+        """Run a change; show what it did, then read the roots again."""
 
         async def run() -> None:
             toast(self, await act())
@@ -278,69 +241,59 @@ class SkillsScreen(SkillsView):
 
     def action_edit(self) -> None:
         """Edit the file in $EDITOR; what changed is put up for review."""
-        found = self._chosen()
-        if found is not None and found[0].state in ("gone", "retired"):
-            toast(self, f"{found[0].name} has no file; w writes ours back", severity="warning")
-        elif found is not None:
-            try:
-                edit_file(self.app, Path(found[0].path))
-            except EditorError as error:
-                toast(self, str(error), severity="error")
-            self.reload()
+        chosen = self._chosen()
+        if chosen is None:
+            return
+        row, _ = chosen
+        if row.state in WITHOUT_FILE:
+            toast(self, f"{row.name} has no file; w writes ours back", severity="warning")
+            return
+        try:
+            edit_file(self.app, Path(row.path))
+        except EditorError as error:
+            toast(self, str(error), severity="error")
+        self.reload()
 
     def action_check(self) -> None:
         """Read the file again and go to its first problem."""
-        found = self._chosen()
-        if found is None:
+        chosen = self._chosen()
+        if chosen is None:
             return
-        row, port = found
+        row, port = chosen
 
         async def check() -> None:
             await self.load(port, sync=True)
-            now = self.skills.row(row.path)
-            count = len(now.problems) if now else 0
-            if now is None:
-                toast(self, f"{row.name} is gone from disk", severity="warning")
-            elif count:
-                toast(
-                    self, f"{row.name} has {counted(count, 'problem')}: n goes from one to the next"
-                )
-            else:
-                toast(self, f"{row.name} is valid")
+            checked = self.skills.row(row.path)
+            message = drawn.check_message(row.name, checked)
+            toast(self, message, severity="information" if checked else "warning")
 
-        run_job(self, check, group="shelf")
+        run_job(self, check, group="overview")
 
     def action_problem(self) -> None:
         """Go to the next problem of the source."""
-        view = self.query_one("#source", LineView)
-        if self.shown != "source":
-            self.shown = SHOWN[0]
+        if self.skills.shown is not Part.SOURCE:
+            self.skills.shown = Part.SOURCE
             self.draw()
-        if self.places:
-            self._problem = (self._problem + 1) % len(self.places)
-            view.reveal(self.places[self._problem])
-        else:
+        if not self.view.next_problem():
             toast(self, "No problem was found in it")
 
     # Disk and memory
 
     def action_accept(self) -> None:
         """Review what changed on disk; approving takes it over into memory."""
-        found = self._chosen()
-        if found is None:
+        chosen = self._chosen()
+        if chosen is None:
             return
-        row, port = found
+        row, port = chosen
         if row.waiting:
             self._review(row.waiting)
-        elif row.state == "found":
+        elif row.state is SkillState.FOUND:
             run_job(self, partial(self._offer, port, row), group="change", newest_only=False)
         else:
-            agree = row.state not in ("changed", "new", "gone")
-            why = "disk and memory agree" if agree else "what is on disk was decided before"
-            toast(self, f"Nothing about {row.name} waits: {why}")
+            toast(self, drawn.nothing_waits(row))
 
-    async def _offer(self, port: SkillsDesk, row: SkillRow) -> None:
-        """Nobody was asked about what was here before us: ask now."""
+    async def _offer(self, port: SkillsDesk, row: "SkillOverviewRow") -> None:
+        """Ask about what was here before us; nobody was asked until now."""
         if item_id := await port.offer(row.path):
             self._review(item_id)
         else:
@@ -348,25 +301,17 @@ class SkillsScreen(SkillsView):
             self.reload()
 
     def _review(self, item_id: str) -> None:
-        from synthorg_tui.tui.approvals.review import ReviewScreen
+        from synthorg_tui.tui.approvals.review import ReviewOpener, ReviewScreen
 
         if self.desk is None:
             return
-        self.app.push_screen(
-            ReviewScreen(
-                self.desk,
-                [item_id],
-                panes=self.panes,
-                pane="Skills",
-                now=self.now,
-                monotonic=self._monotonic,
-            )
-        )
+        opener = ReviewOpener(self.panes, self.now, self._monotonic, pane="Skills")
+        self.app.push_screen(ReviewScreen(self.desk, [item_id], opener))
 
     def action_restore(self) -> None:
         """Write our version back over the one on disk, after asking."""
         row = self.row
-        if row is not None and row.state == "valid":
+        if row is not None and row.state is SkillState.VALID:
             toast(self, f"Nothing to write back: {row.name} is on disk as we know it")
             return
         self._ask(
@@ -390,16 +335,16 @@ class SkillsScreen(SkillsView):
         question: str,
         yes: str,
         note: str,
-        act: Callable[[SkillsDesk, SkillRow], Awaitable[str]],
+        act: "Callable[[SkillsDesk, SkillOverviewRow], Awaitable[str]]",
     ) -> None:
         from synthorg_tui.tui.base.dialogs import ConfirmDialog
 
-        found = self._chosen()
-        if found is None:
+        chosen = self._chosen()
+        if chosen is None:
             return
-        row, port = found
+        row, port = chosen
         self.app.push_screen(
-            ConfirmDialog(question, [skill_line(row, 60)], yes=yes, note=note),
+            ConfirmDialog(question, [drawn.skill_line(row, 60)], yes=yes, note=note),
             lambda sure: self._do(partial(act, port, row)) if sure else None,
         )
 
@@ -416,18 +361,18 @@ class SkillsScreen(SkillsView):
         """Show the transcript lines that taught it."""
         from synthorg_tui.tui.memories.source import SourceScreen
 
-        skill, desk = self.skill, self.desk
-        if skill is None or desk is None or not skill.taught_by:
+        evidence = self.view.next_evidence(self.skill)
+        if evidence is None or self.desk is None:
             toast(self, "No transcript stands behind this skill", severity="warning")
-            return
-        self._taught = (self._taught + 1) % len(skill.taught_by)
-        self.app.push_screen(SourceScreen(desk, skill.taught_by[self._taught].source))
+        else:
+            self.app.push_screen(SourceScreen(self.desk, evidence.lines))
 
     # Looks
 
     def action_changes(self) -> None:
         """Show what the last version changed, or the source again."""
-        self.shown = SHOWN[0] if self.shown == "changes" else "changes"
+        comparing = self.skills.shown is Part.CHANGES
+        self.skills.shown = Part.SOURCE if comparing else Part.CHANGES
         self.draw()
 
     def action_older(self) -> None:
@@ -440,23 +385,25 @@ class SkillsScreen(SkillsView):
 
     def _compare(self, by: int) -> None:
         if self.skill is not None:
-            self.shown = "changes"
             self.skills.turn_change(self.skill, by)
             self.draw()
 
     def action_view(self) -> None:
         """Source, what is known, changes: the next of them."""
-        self.shown = SHOWN[(SHOWN.index(self.shown) + 1) % len(SHOWN)]
+        self.skills.shown = self.skills.shown.following
         self.draw()
 
-    @on(LineList.Chosen, "#shelf")
+    @on(LineList.Chosen, "#skill-list")
     def action_zoom(self) -> None:
         """Give the skill the whole room, and back."""
-        if self.row is not None:
-            self.toggle_class("-zoomed")
-            self.draw()
-            shown = "#known" if self.shown == "known" else "#source"
-            (self.query_one(shown) if self.has_class("-zoomed") else self.listed).focus()
+        if self.row is None:
+            return
+        self.toggle_class("-zoomed")
+        self.draw()
+        if self.has_class("-zoomed"):
+            self.view.focus_part(self.skills.shown)
+        else:
+            self.listed.focus()
 
     def action_reload(self) -> None:
         """Read the roots again, or try to open the store again."""

@@ -1,72 +1,146 @@
-"""The state of the Skills pane: the shelf, what is listed of it, and what is compared."""
+"""The state of the Skills pane: what is listed by root, and which texts of a skill are compared.
 
-from collections.abc import Sequence
+Pure functions of the engine's overview, tested without a screen: no Textual, and nothing of the
+engine is loaded before there is something to show.
+"""
 
-from synthorg_tui.tui.skills.ports import Root, Shelf, Skill, SkillRow, Version
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from synthorg_tui.core.enums import SkillState
+from synthorg_tui.tui.base.window import Latest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow, SkillOverviewState
+
+WITHOUT_FILE = (SkillState.GONE, SkillState.RETIRED)
+"""States of a skill that is in memory, or was, and not on disk."""
+
+
+class Part(StrEnum):
+    """What the pane shows of a skill; with room, what is known stands below the source too."""
+
+    SOURCE = "source"
+    KNOWN = "known"
+    CHANGES = "changes"
+
+    @property
+    def following(self) -> Part:
+        """The next one; after the last comes the first."""
+        parts = list(Part)
+        return parts[(parts.index(self) + 1) % len(parts)]
+
+
+class SkillGroup(NamedTuple):
+    """A root with its skills that are listed; ``problem`` says why not all of it was read.
+
+    ``scope`` is whose the root is, or former when it is no longer looked at.
+    """
+
+    path: str
+    scope: str
+    problem: str
+    rows: tuple[SkillOverviewRow, ...]
+
+
+class SkillText(NamedTuple):
+    """A text that a skill has or had; ``title`` is how it came to be."""
+
+    title: str
+    text: str
 
 
 class Skills:
-    """The skills by root, those the filter lists, and which change of a skill is shown."""
+    """The skills by root, those the filter lists, and which change of a skill is shown.
+
+    ``sought`` is the name of a skill to go to once the roots are read.
+    """
 
     def __init__(self) -> None:
-        self.shelf: Shelf | None = None
+        self.overview: SkillOverviewState | None = None
+        self.latest = Latest()
         self.filter_text = ""
+        self.sought = ""
+        self.shown = Part.SOURCE
         self.change = 0
-        self.generation = 0
 
-    def ask(self) -> int:
-        """A new question: answers to older ones no longer count."""
-        self.generation += 1
-        return self.generation
-
-    def take(self, generation: int, shelf: Shelf) -> bool:
+    def take(self, generation: int, overview: SkillOverviewState) -> bool:
         """Take an answer; ``False`` when a newer question was asked meanwhile."""
-        if generation == self.generation:
-            self.shelf = shelf
-        return generation == self.generation
+        is_newest = self.latest.answer(generation)
+        if is_newest:
+            self.overview = overview
+        return is_newest
 
     @property
-    def groups(self) -> tuple[tuple[Root, tuple[SkillRow, ...]], ...]:
-        """Each root with its skills that the filter lists; one without any only if not all read."""
-        shelf = self.shelf or Shelf()
-        made = []
-        for root in shelf.roots:
-            rows = tuple(each for each in shelf.rows if each.root == root.path and self.lists(each))
-            made += [(root, rows)] if rows or root.problem else []
-        return tuple(made)
+    def rows(self) -> tuple[SkillOverviewRow, ...]:
+        """All skills, listed or not."""
+        return self.overview.rows if self.overview else ()
 
-    def lists(self, row: SkillRow) -> bool:
+    @property
+    def groups(self) -> tuple[SkillGroup, ...]:
+        """Each root with its skills that the filter lists; one without any only if not all read."""
+        roots = self.overview.roots if self.overview else ()
+        heads = {str(state.root.path): (state.root.scope.value, state.problem) for state in roots}
+        for row in self.rows:
+            heads.setdefault(row.root, ("former", ""))
+        groups = []
+        for path, (scope, problem) in heads.items():
+            rows = tuple(row for row in self.rows if row.root == path and self.lists(row))
+            if rows or problem:
+                groups.append(SkillGroup(path, scope, problem, rows))
+        return tuple(groups)
+
+    def lists(self, row: SkillOverviewRow) -> bool:
         """Whether the filter lists the skill: all words in its name, description or state."""
-        said = f"{row.name} {row.description} {row.state}".lower()
+        text = f"{row.name} {row.description} {row.state}".lower()
         words = self.filter_text.lower().split()
         return all(
-            word[1:] not in said if word.startswith("-") and len(word) > 1 else word in said
+            word[1:] not in text if word.startswith("-") and len(word) > 1 else word in text
             for word in words
         )
 
-    def row(self, path: str) -> SkillRow | None:
+    def row(self, path: object) -> SkillOverviewRow | None:
         """A skill by path."""
-        return next((row for row in (self.shelf or Shelf()).rows if row.path == path), None)
+        return next((row for row in self.rows if row.path == path), None)
+
+    def path_of(self, name: str) -> str | None:
+        """The file of a skill: the one agents read rather than another of the same name."""
+        unread = (SkillState.SHADOWED, *WITHOUT_FILE)
+        named = sorted(
+            (row for row in self.rows if row.name == name), key=lambda row: row.state in unread
+        )
+        return named[0].path if named else None
+
+    def sought_path(self) -> str | None:
+        """The file of the skill that is sought, once: then nothing is sought any more."""
+        if not self.sought or self.overview is None:
+            return None
+        name, self.sought = self.sought, ""
+        return self.path_of(name)
 
     @property
     def caption(self) -> str:
         """Honest totals, for the frame of the list."""
-        total = len(self.shelf.rows) if self.shelf else 0
-        listed = sum(len(rows) for _, rows in self.groups)
+        total = len(self.rows)
+        listed = sum(len(group.rows) for group in self.groups)
         if not total:
             return ""
         return f"{total:,}" if listed == total else f"{listed:,} of {total:,}"
 
-    def turn_change(self, skill: Skill, by: int) -> None:
-        """The change before or after, where there is one."""
-        most = max(len(texts(skill)) - 2, 0)
-        self.change = min(max(self.change + by, 0), most)
+    def turn_change(self, skill: SkillDetail, by: int) -> None:
+        """Show the change before or after, where there is one."""
+        last = max(len(texts(skill)) - 2, 0)
+        self.shown = Part.CHANGES
+        self.change = min(max(self.change + by, 0), last)
 
 
-def texts(skill: Skill) -> Sequence[Version]:
+def texts(skill: SkillDetail) -> Sequence[SkillText]:
     """All texts of a skill, newest first: the one on disk comes first when it is another."""
-    if skill.row.state == "gone" or not skill.versions:
-        return skill.versions
-    if skill.versions[0].text == skill.text:
-        return skill.versions
-    return (Version(skill.versions[0].at, "on disk, not in memory", skill.text), *skill.versions)
+    stored = [SkillText(version.title, version.text) for version in skill.versions]
+    if skill.row.state is SkillState.GONE or not stored or stored[0].text == skill.text:
+        return stored
+    return [SkillText("on disk, not in memory", skill.text), *stored]

@@ -31,7 +31,7 @@ class KeyBar(LineBar):
         if isinstance(self.screen.focused, Input):
             return ENTRY
         can = self.screen.check_action
-        offered = [each for each in self._offered if can(each.method, ()) is not False]
+        offered = [action for action in self._offered if can(action.method, ()) is not False]
         while len(offered) > 1 and sum(map(self._width, offered)) > self.size.width > 0:
             del offered[-2]
         return tuple(offered)
@@ -51,11 +51,11 @@ class KeyBar(LineBar):
         self._draw()
 
     def _draw(self) -> None:
-        made = Line()
+        keys = Line()
         for action in self.actions:
-            made.add(f" {self._key(action)} ", "accent" if self._awake else "faint")
-            made.add(action.label + " ", "muted" if self._awake else "faint")
-        self.show(made)
+            keys.add(f" {self._key(action)} ", "accent" if self._awake else "faint")
+            keys.add(action.label + " ", "muted" if self._awake else "faint")
+        self.show(keys)
 
     def _key(self, action: Action) -> str:
         return action.key(keymap_of(self.app))
@@ -124,13 +124,13 @@ class TopBar(LineBar):
         return left
 
     def _counts(self, title: str) -> list[str]:
-        """What is to be told of a pane: items that wait, agents connected and what they wrote."""
+        """What a title shows behind it: items that wait, agents connected and what they wrote."""
         connected, wrote = self._panes.agents
-        told: dict[str, tuple[tuple[str, int], ...]] = {
+        counts: dict[str, tuple[tuple[str, int], ...]] = {
             APPROVALS: (("●", self._panes.waiting),),
             ACTIVITY: (("◉", connected), ("+", wrote)),
         }
-        return [f"{glyph}{count:,}" for glyph, count in told.get(title, ()) if count]
+        return [f"{glyph}{count:,}" for glyph, count in counts.get(title, ()) if count]
 
 
 def _first_parts(status: Line, width: int) -> Line:

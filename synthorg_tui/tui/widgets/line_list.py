@@ -115,9 +115,9 @@ class LineList(StyledScroll):
     def _redraw_changed(self, width: int) -> None:
         before, self._made = self._made, {}
         first, last = self.visible_rows
-        made = {at: self._lines(at, width) for at in range(first, min(last + 1, self.row_count))}
-        changed = [at for at in range(first, last + 1) if before.get(at) != made.get(at)]
-        for _, run in groupby(enumerate(changed), lambda each: each[1] - each[0]):
+        now = {at: self._lines(at, width) for at in range(first, min(last + 1, self.row_count))}
+        changed = [at for at in range(first, last + 1) if before.get(at) != now.get(at)]
+        for _, run in groupby(enumerate(changed), lambda place: place[1] - place[0]):
             rows = [index for _, index in run]
             self.refresh_lines(rows[0] * self.row_height, len(rows) * self.row_height)
 
@@ -215,7 +215,7 @@ class LineList(StyledScroll):
         return self._made[index]
 
     def _placeholder_line(self, y: int, width: int) -> Line:
-        rows = [row for each in self.placeholder for row in wrap(each, max(width - 2, 1))]
+        rows = [row for shown in self.placeholder for row in wrap(shown, max(width - 2, 1))]
         top = max((self.size.height - len(rows)) // 3, 0)
         shown = rows[y - top] if 0 <= y - top < len(rows) else Line()
         indent = max((width - shown.width) // 2, 1)

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.lines import Line, wrap
-from synthorg_tui.tui.themes import ink_styles
+from synthorg_tui.tui.themes import role_styles
 
 _BASE = ""
 """Stands among the roles for the widget's own style."""
@@ -22,11 +22,11 @@ _BASE = ""
 class StyledWidget(Widget):
     """A widget that turns lines into strips with the styles of the theme in use."""
 
-    _inks: dict[str, Style] | None = None
+    _role_styles: dict[str, Style] | None = None
 
     def notify_style_update(self) -> None:
         """Forget the styles: the theme or the look of the widget changed."""
-        self._inks = None
+        self._role_styles = None
         super().notify_style_update()
 
     def set_titles(self, *, top: str | None = None, bottom: str | None = None) -> None:
@@ -44,19 +44,19 @@ class StyledWidget(Widget):
 
     def strip(self, line: Line, width: int, background: Style | None = None) -> Strip:
         """The line in exactly ``width`` cells; ``background`` goes over the widget's own."""
-        inks = self._inks or self._styles()
+        styles = self._role_styles or self._styles()
         if background:
-            segments = [Segment(text, inks[role] + background) for text, role in line.spans]
-            return Strip(segments).adjust_cell_length(width, inks[_BASE] + background)
-        segments = [Segment(text, inks[role]) for text, role in line.spans]
-        return Strip(segments).adjust_cell_length(width, inks[_BASE])
+            segments = [Segment(text, styles[role] + background) for text, role in line.spans]
+            return Strip(segments).adjust_cell_length(width, styles[_BASE] + background)
+        segments = [Segment(text, styles[role]) for text, role in line.spans]
+        return Strip(segments).adjust_cell_length(width, styles[_BASE])
 
     def _styles(self) -> dict[str, Style]:
         """Each role over the widget's own style, which is dear to ask for."""
         base = self.rich_style
-        inks = ink_styles(self.app.theme_variables, self.background_colors[1])
-        self._inks = {_BASE: base, **{role: base + ink for role, ink in inks.items()}}
-        return self._inks
+        styles = role_styles(self.app.theme_variables, self.background_colors[1])
+        self._role_styles = {_BASE: base, **{role: base + style for role, style in styles.items()}}
+        return self._role_styles
 
 
 class StyledScroll(StyledWidget, ScrollView, can_focus=True):

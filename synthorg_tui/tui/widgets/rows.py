@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from datetime import datetime
 
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.base.lines import Line
 from synthorg_tui.tui.base.window import Marks, RowWindow
 from synthorg_tui.tui.memories.lines import memory_line, score_line, waiting_line
-from synthorg_tui.tui.ports import MemoryRow
 from synthorg_tui.tui.widgets.line_list import LineList
 
 
@@ -26,7 +26,7 @@ class MemoryList(LineList):
         return self.window.total
 
     @property
-    def row(self) -> MemoryRow | None:
+    def row(self) -> ListedMemory | None:
         """The memory under the cursor, when it is loaded."""
         return self.window.get(self.cursor)
 

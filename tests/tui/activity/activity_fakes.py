@@ -6,20 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from synthorg_tui.agents.models import CallKind, CallRecord
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation, Stage, Verdict
 from synthorg_tui.tui.activity import screen as activity_view
-from synthorg_tui.tui.activity.ports import Call, Heard, Kept, Seat
-from synthorg_tui.tui.base import pane as list_pane
-from synthorg_tui.tui.digest.ports import Answer, Weighed
-from synthorg_tui.tui.memories import screen as renewing
-from synthorg_tui.tui.ports import MemoryRow
+from synthorg_tui.tui.activity.ports import ActivityEvent, ListedAgent, NamedMemory
 from synthorg_tui.tui.widgets import bars
 from tests.tui.approvals.approvals_fakes import NOW
 
 # Nothing waits for others in these tests.
-list_pane.DEBOUNCE = list_pane.LOADING_AFTER = activity_view.KEEP_UP_AFTER = 0.001
-renewing.KEEP_UP_AFTER = bars.COUNTED_AGAIN_AFTER = 0.001
+activity_view.KEEP_UP_AFTER = 0.001
+bars.COUNTED_AGAIN_AFTER = 0.001
 
 SHOP = "/home/ada/shop"
 DIGEST = (
@@ -29,10 +28,10 @@ DIGEST = (
     "</entry>\n"
     "</memory-digest>"
 )
-SEATS = (
-    Seat("claude-code", 1, "Claude Code 2.1.4", SHOP, NOW - timedelta(minutes=42), 17),
-    Seat("codex", 2, "codex 0.48", SHOP, NOW - timedelta(minutes=3), 4),
-    Seat("reviewer", paused=True),
+AGENTS = (
+    ListedAgent("claude-code", 1, "Claude Code 2.1.4", SHOP, NOW - timedelta(minutes=42), 17),
+    ListedAgent("codex", 2, "codex 0.48", SHOP, NOW - timedelta(minutes=3), 4),
+    ListedAgent("reviewer", paused=True),
 )
 _FOUND = "[procedural] (relevance: 0.83) Pushing a branch with no upstream fails."
 _GIVEN = ("mem-00001",)
@@ -64,17 +63,17 @@ _KINDS = (
 )
 
 
-def call_of(number: int, *, at: int = 0) -> Call:
+def call_of(number: int, *, at: int = 0) -> CallRecord:
     """A call; its number decides of what kind and by whom it is."""
     kind, name, arguments, reply, ids = _KINDS[number % len(_KINDS)]
     wrote = name.endswith(("_write", "_entry"))
-    return Call(
+    return CallRecord(
         number=number,
         at=NOW - timedelta(seconds=at * 47),
         agent_id=("claude-code", "codex")[number % 2],
         client=("Claude Code 2.1.4", "codex 0.48")[number % 2],
         project=SHOP,
-        kind=kind,
+        kind=CallKind(kind),
         name=name,
         arguments=json.dumps(arguments),
         reply=reply,
@@ -83,12 +82,11 @@ def call_of(number: int, *, at: int = 0) -> Call:
         milliseconds=3.4 + number % 7,
         memory_ids=ids,
         wrote=wrote,
-        deleted=name.endswith("_entry"),
         explanation="{}" if kind == "digest" else "",
     )
 
 
-def calls(count: int) -> list[Call]:
+def calls(count: int) -> list[CallRecord]:
     """Different calls, newest first."""
     return [call_of(number, at=count - number) for number in range(count, 0, -1)]
 
@@ -96,9 +94,9 @@ def calls(count: int) -> list[Call]:
 class FakeActivity:
     """Calls in a list; undoing moves the memories of a call between live and deleted."""
 
-    def __init__(self, made: Sequence[Call] = (), seats: Sequence[Seat] = ()) -> None:
+    def __init__(self, made: Sequence[CallRecord] = (), agents: Sequence[ListedAgent] = ()) -> None:
         self.made = list(made)
-        self.there = list(seats)
+        self.there = list(agents)
         self.is_open = True
         self.error: DomainError | None = None
         self.gate: asyncio.Event | None = None
@@ -106,12 +104,12 @@ class FakeActivity:
         self.ended: list[int] = []
         self.gone = {"mem-00005"}
         self.erased: set[str] = set()
-        self.listeners: list[Callable[[Heard], None]] = []
+        self.listeners: list[Callable[[ActivityEvent], None]] = []
 
-    async def seats(self) -> tuple[Seat, ...]:
+    async def agents(self) -> tuple[ListedAgent, ...]:
         return tuple(self.there)
 
-    async def calls(self, *, limit: int, agent: str = "", text: str = "") -> tuple[Call, ...]:
+    async def calls(self, *, limit: int, agent: str = "", text: str = "") -> tuple[CallRecord, ...]:
         if self.error is not None:
             raise self.error
         self.asked.append((agent, text))
@@ -125,13 +123,12 @@ class FakeActivity:
         ]
         return tuple(found[:limit])
 
-    async def answer(self, call: Call) -> Answer | None:
+    async def answer(self, call: CallRecord) -> Explanation | None:
         if not call.explanation:
             return None
-        given = Weighed(
+        given = Candidate(
             _row("mem-00001", call.agent_id),
-            "included",
-            True,
+            Verdict.INCLUDED,
             "relevant: 0.81, the best of 12",
             dense=0.74,
             sparse=8.1,
@@ -143,24 +140,31 @@ class FakeActivity:
         )
         other = replace(
             given,
-            row=_row("mem-00002", call.agent_id),
-            verdict="too_similar",
-            is_in=False,
+            entry=_row("mem-00002", call.agent_id),
+            verdict=Verdict.TOO_SIMILAR,
             reason="says nearly the same as one that is in",
             combined=0.64,
             rank=2,
         )
-        stages = (("retrieve", 2.1), ("pack", 0.3))
-        return Answer(DIGEST, "context", 1500, 58, (given, other), stages, text_tokens=66)
+        return Explanation(
+            strategy="context",
+            agent_id=call.agent_id,
+            query="push the branch",
+            token_budget=1500,
+            tokens_used=58,
+            text=DIGEST,
+            candidates=(given, other),
+            stages=(Stage("retrieve", 2.1), Stage("pack", 0.3)),
+        )
 
-    async def memories(self, call: Call) -> tuple[Kept, ...]:
+    async def memories(self, call: CallRecord) -> tuple[NamedMemory, ...]:
         return tuple(
-            Kept(_row(each, call.agent_id), each not in self.gone)
+            NamedMemory(_row(each, call.agent_id), each not in self.gone)
             for each in call.memory_ids
             if each not in self.erased
         )
 
-    async def undo(self, call: Call) -> str:
+    async def undo(self, call: CallRecord) -> str:
         ids = set(call.memory_ids)
         if ids <= self.gone:
             self.gone -= ids
@@ -184,18 +188,18 @@ class FakeActivity:
         self.ended.extend(numbers)
         self.there = [each for each in self.there if each.number not in numbers]
 
-    def listen(self, heard: Callable[[Heard], None]) -> None:
-        self.listeners.append(heard)
+    def listen(self, listener: Callable[[ActivityEvent], None]) -> None:
+        self.listeners.append(listener)
 
-    def tell(self, heard: Heard) -> None:
+    def tell(self, event: ActivityEvent) -> None:
         """Tell whoever listens, as the engine does after a call."""
-        if heard.call is not None:
-            self.made.insert(0, heard.call)
+        if event.call is not None:
+            self.made.insert(0, event.call)
         for listener in self.listeners:
-            listener(heard)
+            listener(event)
 
 
-def _row(memory_id: str, agent_id: str) -> MemoryRow:
+def _row(memory_id: str, agent_id: str) -> ListedMemory:
     said = "Pushing a branch with no upstream fails; `git push -u origin HEAD` sets it."
     at = NOW - timedelta(hours=2)
-    return MemoryRow(memory_id, agent_id, MemoryCategory.PROCEDURAL, said, at)
+    return ListedMemory(memory_id, agent_id, MemoryCategory.PROCEDURAL, said, at)

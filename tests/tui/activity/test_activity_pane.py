@@ -8,13 +8,14 @@ import pytest
 from textual.pilot import Pilot
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.activity.ports import Heard
-from synthorg_tui.tui.activity.screen import ActivityScreen, MemoryDialog
+from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.tui.activity.ports import ActivityEvent
+from synthorg_tui.tui.activity.screen import ActivityScreen
+from synthorg_tui.tui.activity.widgets import MemoryDialog
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.memories.screen import MemoriesScreen
-from synthorg_tui.tui.ports import MemoryRow
 from synthorg_tui.tui.skills.screen import SkillsScreen
-from tests.tui.activity.activity_fakes import DIGEST, SEATS, FakeActivity, call_of, calls
+from tests.tui.activity.activity_fakes import AGENTS, DIGEST, FakeActivity, call_of, calls
 from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
 from tests.tui.tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text
@@ -24,11 +25,11 @@ WIDE = (120, 40)
 
 def desk_with(count: int = 12) -> FakeDesk:
     desk = FakeDesk(rows(12))
-    desk.activity = FakeActivity(calls(count), SEATS)
+    desk.activity = FakeActivity(calls(count), AGENTS)
     return desk
 
 
-def fresh(at: int) -> MemoryRow:
+def fresh(at: int) -> ListedMemory:
     """A memory that an agent has just written."""
     row = replace(rows(1)[0], id=f"new-{at}", content=f"Fresh lesson {at}")
     return replace(row, created_at=NOW - timedelta(seconds=at))
@@ -65,7 +66,7 @@ async def test_a_call_appears_as_it_happens() -> None:
     app = fake_app(desk)
     async with app.run_test(size=WIDE) as pilot:
         screen = await open_pane(pilot)
-        desk.activity.tell(Heard("call", 2, call_of(13)))
+        desk.activity.tell(ActivityEvent("call", 2, call_of(13)))
         await settle(pilot)
         assert screen.log_list.call == call_of(13)
         assert "search_memory" in screen_text(app)
@@ -81,7 +82,7 @@ async def test_the_cursor_stays_on_its_call_while_others_come() -> None:
         await settle(pilot)
         before, top = screen.log_list.call, screen.log_list.scroll_offset.y
         for number in (61, 62, 63):
-            desk.activity.tell(Heard("call", 2, call_of(number)))
+            desk.activity.tell(ActivityEvent("call", 2, call_of(number)))
         await settle(pilot)
         assert screen.log_list.call == before
         assert screen.log_list.scroll_offset.y == top + 3
@@ -137,7 +138,7 @@ async def test_an_agent_that_is_away_is_let_go_on_from_the_list_of_agents() -> N
     app = fake_app(desk)
     async with app.run_test(size=WIDE) as pilot:
         screen = await open_pane(pilot)
-        screen.seat_list.focus()
+        screen.agent_list.focus()
         await pilot.press("G", "p")
         await settle(pilot)
         assert not desk.activity.there[-1].paused
@@ -148,7 +149,7 @@ async def test_disconnecting_asks_first() -> None:
     app = fake_app(desk)
     async with app.run_test(size=WIDE) as pilot:
         screen = await open_pane(pilot)
-        screen.seat_list.focus()
+        screen.agent_list.focus()
         await pilot.press("X")
         await settle(pilot)
         assert isinstance(app.screen, ConfirmDialog)
@@ -251,7 +252,7 @@ async def test_of_several_memories_one_is_chosen() -> None:
     app = fake_app(desk)
     async with app.run_test(size=WIDE) as pilot:
         two = ("mem-00001", "mem-00002")
-        desk.activity.made[0] = replace(call_of(12), memory_ids=two)
+        desk.activity.made[0] = call_of(12)._replace(memory_ids=two)
         await open_pane(pilot, at="digest")
         await pilot.press("m")
         await settle(pilot)
@@ -279,8 +280,8 @@ async def test_the_header_counts_agents_and_writes_until_somebody_looks() -> Non
     app = fake_app(desk)
     async with app.run_test(size=WIDE) as pilot:
         await settle(pilot)
-        desk.activity.tell(Heard("call", 2, call_of(14)))
-        desk.activity.tell(Heard("call", 2, call_of(15)))
+        desk.activity.tell(ActivityEvent("call", 2, call_of(14)))
+        desk.activity.tell(ActivityEvent("call", 2, call_of(15)))
         await settle(pilot)
         assert "5 Activity ◉2 +1" in screen_text(app)
         await open_pane(pilot)
@@ -295,7 +296,7 @@ async def test_before_agents_can_connect_that_is_told_and_then_no_more() -> None
         await open_pane(pilot)
         assert "Agents can connect in a moment" in screen_text(app)
         desk.activity.is_open = True
-        desk.activity.tell(Heard("seats", 0))
+        desk.activity.tell(ActivityEvent("agents", 0))
         await settle(pilot)
         assert "No agent is connected." in screen_text(app)
         assert "No agent has called yet" in screen_text(app)
@@ -326,7 +327,7 @@ async def test_what_an_agent_says_is_shown_as_safe_text() -> None:
     desk = desk_with(1)
     hostile = "\x1b[2J[@click=app.quit]x[/y]\u202e"
     one = call_of(1)
-    desk.activity.made = [replace(one, reply=hostile, name=hostile, arguments=hostile)]
+    desk.activity.made = [one._replace(reply=hostile, name=hostile, arguments=hostile)]
     app = fake_app(desk)
     async with app.run_test(size=WIDE) as pilot:
         await open_pane(pilot)
@@ -348,7 +349,7 @@ async def test_the_memories_pane_shows_what_was_written_with_cursor_and_scroll_k
         before, top = screen.rows.row, screen.rows.scroll_offset.y
         assert top > 0
         desk.live = {f"new-{at}": fresh(at) for at in range(3)} | desk.live
-        desk.activity.tell(Heard("changed", 1))
+        desk.activity.tell(ActivityEvent("changed", 1))
         await settle(pilot)
         assert screen.rows.row == before
         assert screen.rows.scroll_offset.y == top + 3
@@ -361,7 +362,7 @@ async def test_at_the_top_of_the_memories_what_was_written_is_seen() -> None:
     async with app.run_test() as pilot:
         await settle(pilot)
         desk.live = {"new-0": fresh(0)} | desk.live
-        desk.activity.tell(Heard("changed", 1))
+        desk.activity.tell(ActivityEvent("changed", 1))
         await settle(pilot)
         assert "Fresh lesson 0" in screen_text(app)
         assert isinstance(app.screen, MemoriesScreen)
@@ -374,7 +375,7 @@ async def test_what_is_written_while_another_pane_is_open_is_there_on_return() -
     async with app.run_test() as pilot:
         await open_pane(pilot)
         desk.live = {"new-0": fresh(0)} | desk.live
-        desk.activity.tell(Heard("changed", 1))
+        desk.activity.tell(ActivityEvent("changed", 1))
         await settle(pilot)
         await pilot.press("1")
         await settle(pilot)

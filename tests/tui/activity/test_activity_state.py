@@ -7,19 +7,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synthorg_tui.agents.models import CallKind, CallRecord
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.tui.activity.lines import call_detail, call_line, call_lines, can_undo, seat_line
-from synthorg_tui.tui.activity.ports import Call, Kept, Seat
-from synthorg_tui.tui.activity.state import LIMIT, Activity, passes, subject
+from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.tui.activity.lines import (
+    agent_line,
+    call_detail,
+    call_line,
+    call_lines,
+    call_mark,
+    paused_line,
+    read_only_line,
+)
+from synthorg_tui.tui.activity.ports import ListedAgent, NamedMemory
+from synthorg_tui.tui.activity.state import LIMIT, Activity, can_undo, passes, skill_of, subject
 from synthorg_tui.tui.base.lines import plain
-from synthorg_tui.tui.ports import MemoryRow
-from tests.tui.activity.activity_fakes import SEATS, call_of, calls
+from tests.tui.activity.activity_fakes import AGENTS, call_of, calls
 from tests.tui.approvals.approvals_fakes import NOW
 
 
-def log_of(made: list[Call]) -> Activity:
+def log_of(made: list[CallRecord]) -> Activity:
     activity = Activity()
-    assert activity.take(activity.ask(), tuple(made))
+    assert activity.take(activity.latest.ask(), tuple(made))
     return activity
 
 
@@ -41,7 +50,7 @@ def test_calls_that_come_out_of_order_or_twice_are_listed_once_by_number() -> No
 
 def test_what_came_while_the_record_was_read_stays() -> None:
     activity = log_of(calls(3))
-    generation = activity.ask()
+    generation = activity.latest.ask()
     activity.add(call_of(4))
     assert activity.take(generation, tuple(calls(3)))
     assert [each.number for each in activity.held] == [4, 3, 2, 1]
@@ -49,7 +58,7 @@ def test_what_came_while_the_record_was_read_stays() -> None:
 
 def test_an_answer_to_an_older_question_is_dropped() -> None:
     activity = Activity()
-    older, newer = activity.ask(), activity.ask()
+    older, newer = activity.latest.ask(), activity.latest.ask()
     assert not activity.take(older, tuple(calls(3)))
     assert activity.take(newer, tuple(calls(2)))
     assert activity.caption == "2"
@@ -81,7 +90,7 @@ def test_the_filter_lists(text: str, numbers: list[int]) -> None:
 def test_a_filter_that_makes_no_sense_is_told() -> None:
     activity = Activity()
     activity.filter_text = "is:odd"
-    assert "is: takes one of error, write, read" in activity.sifter.problem
+    assert "is: takes one of error, write, read" in activity.filter.problems[0]
 
 
 @pytest.mark.parametrize(
@@ -101,10 +110,10 @@ def test_the_record_is_asked_for_what_it_can_tell(text: str, agent: str, word: s
 
 def test_connections_of_an_agent_and_what_was_taken_from_it() -> None:
     activity = Activity()
-    activity.seats = (*SEATS, replace(SEATS[0], number=9))
+    activity.agents = (*AGENTS, replace(AGENTS[0], number=9))
     assert [each.number for each in activity.connections("claude-code")] == [1, 9]
     assert activity.restricted("reviewer").paused
-    assert activity.restricted("nobody") == Seat("nobody")
+    assert activity.restricted("nobody") == ListedAgent("nobody")
 
 
 @pytest.mark.parametrize(
@@ -118,12 +127,42 @@ def test_connections_of_an_agent_and_what_was_taken_from_it() -> None:
     ],
 )
 def test_a_call_is_summed_up_in_the_agents_words(arguments: str, said: str) -> None:
-    assert subject(replace(call_of(1), arguments=arguments)) == said
+    assert subject(call_of(1)._replace(arguments=arguments)) == said
 
 
-def kept(agent_id: str, *, is_live: bool) -> Kept:
-    row = MemoryRow("mem-1", agent_id, MemoryCategory.SEMANTIC, "x", NOW)
-    return Kept(row, is_live)
+@pytest.mark.parametrize(
+    ("name", "wrote", "is_error", "word"),
+    [
+        ("archival_memory_write", True, False, "wrote"),
+        ("archival_memory_write", False, False, "waits"),
+        ("archival_memory_write", False, True, "refused"),
+        ("synthorg_memory_delete_entry", True, False, "deleted"),
+        ("synthorg_memory_delete_entry", False, False, "waits"),
+        ("search_memory", False, False, "read"),
+    ],
+)
+def test_a_call_says_what_came_of_it(name: str, wrote: bool, is_error: bool, word: str) -> None:
+    call = call_of(1)._replace(name=name, wrote=wrote, is_error=is_error, kind=CallKind.TOOL)
+    assert call_mark(call)[1] == word
+
+
+def test_only_a_call_for_a_skill_names_one() -> None:
+    assert skill_of(call_of(3)) == "set-upstream-first-push"
+    assert skill_of(call_of(3)._replace(arguments="[1]")) == ""
+    assert skill_of(call_of(1)._replace(arguments='{"name": "x"}')) == ""
+
+
+def test_what_restricting_an_agent_did_is_said_with_the_way_back() -> None:
+    ada = ListedAgent("ada")
+    assert "p lets it go on" in paused_line(ada)
+    assert paused_line(replace(ada, paused=True)) == "ada goes on"
+    assert "o lets it write again" in read_only_line(ada)
+    assert read_only_line(replace(ada, read_only=True)) == "ada may write again"
+
+
+def kept(agent_id: str, *, is_live: bool) -> NamedMemory:
+    row = ListedMemory("mem-1", agent_id, MemoryCategory.SEMANTIC, "x", NOW)
+    return NamedMemory(row, is_live)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +183,7 @@ def test_only_what_the_agent_itself_wrote_can_be_taken_back(
 
 
 def test_the_detail_holds_exactly_what_was_read_and_its_size() -> None:
-    call = replace(call_of(1), reply="täxt\nof two lines")
+    call = call_of(1)._replace(reply="täxt\nof two lines")
     shown = plain(call_detail(call, None, NOW))
     assert "täxt\nof two lines" in shown
     assert "18 bytes" in shown
@@ -153,10 +192,12 @@ def test_the_detail_holds_exactly_what_was_read_and_its_size() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.text(), st.integers(20, 130), st.integers(0, 5))
 def test_lines_of_any_call_fit_the_width(text: str, width: int, number: int) -> None:
-    call = replace(call_of(number), agent_id=text, name=text, client=text, reply=text)
-    call = replace(call, arguments=json.dumps({text: text, "query": text}))
+    call = call_of(number)._replace(agent_id=text, name=text, client=text, reply=text)
+    call = call._replace(arguments=json.dumps({text: text, "query": text}))
     shown = [call_line(call, width, NOW), *call_lines(call, width, NOW)]
     assert all(each.width <= width for each in shown)
-    assert seat_line(Seat(text, 1, text, text, NOW, 3, True, True), width, NOW).width <= width
-    assert passes(call, log_of([call]).sifter)
+    assert (
+        agent_line(ListedAgent(text, 1, text, text, NOW, 3, True, True), width, NOW).width <= width
+    )
+    assert passes(call, log_of([call]).filter)
     assert call_detail(call, (kept(text, is_live=True),), NOW)

@@ -1,30 +1,56 @@
-"""A queue in memory: what the Approvals pane is tested against."""
+"""A queue in memory: what the Approvals pane is tested against.
 
+It holds the engine's own objects. Some are made without validation, where a test needs a text
+that the engine would never let through.
+"""
+
+import asyncio
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui import app as app_module
-from synthorg_tui.tui.approvals.ports import (
-    ApprovalRow,
-    Bulk,
+from synthorg_tui.approvals.models import (
+    ApprovalEvent,
+    ApprovalEventKind,
+    ApprovalItem,
+    ApprovalStatus,
     Flag,
-    Neighbour,
-    Note,
-    Occurrence,
-    ReviewSheet,
-    Reworded,
-    StaleReview,
-    Status,
-    TrailEvent,
-    Wording,
+    FlagKind,
+    RiskLevel,
 )
-from synthorg_tui.tui.base import pane as list_pane
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.curation.models import (
+    Author,
+    Evidence,
+    FileChangeKind,
+    FileChangePayload,
+    Lesson,
+    LessonKind,
+    ProceduralMemoryProposal,
+    PrunePayload,
+)
+from synthorg_tui.curation.review import (
+    BulkOutcome,
+    Decision,
+    DecisionKind,
+    InboxEntry,
+    NearSkill,
+    Review,
+    ReviewChangedError,
+    Subject,
+    SubjectKind,
+    WritePayload,
+)
+from synthorg_tui.memory.extensions import MemoryDraft
+from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
+from synthorg_tui.tui import app as app_module
+from synthorg_tui.tui.approvals.ports import Status
+from synthorg_tui.tui.approvals.wording import Wording
 
-list_pane.DEBOUNCE = list_pane.LOADING_AFTER = 0.001
 app_module.COUNT_AFTER = 0.001
 
 NOW = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
@@ -40,27 +66,28 @@ PROPOSED = replace(
     discovery="Set the upstream with the first push of a new branch",
     rationale="A new branch has no upstream, so a bare push has nowhere to go.",
 )
-OCCURRENCES = (
-    Occurrence(
-        "claude-code:3f2a91c0#L10-L14",
-        "claude-code",
-        "git push",
-        "fatal: The current branch feature/cart has no upstream branch.\n"
+EVIDENCE = (
+    Evidence(
+        execution="claude-code:3f2a91c0",
+        lines="claude-code:3f2a91c0#L10-L14",
+        agent_id="claude-code",
+        failed="git push",
+        error="fatal: The current branch feature/cart has no upstream branch.\n"
         "To push the current branch and set the remote as upstream, use",
-        "git push -u origin HEAD",
-        ("git branch -vv",),
-        NOW - timedelta(days=3),
-        "/home/ada/work/shop",
+        resolved_by="git push -u origin HEAD",
+        between=("git branch -vv",),
+        at=NOW - timedelta(days=3),
+        project="/home/ada/work/shop",
     ),
-    Occurrence(
-        "codex:7be0442d#L31-L40",
-        "codex",
-        "git push",
-        "fatal: The current branch fix/tax has no upstream branch.",
-        "git push --set-upstream origin fix/tax",
-        (),
-        NOW - timedelta(days=1),
-        "shop",
+    Evidence(
+        execution="codex:7be0442d",
+        lines="codex:7be0442d#L31-L40",
+        agent_id="codex",
+        failed="git push",
+        error="fatal: The current branch fix/tax has no upstream branch.",
+        resolved_by="git push --set-upstream origin fix/tax",
+        at=NOW - timedelta(days=1),
+        project="shop",
     ),
 )
 DIFF: tuple[str, ...] = (
@@ -73,186 +100,278 @@ DIFF: tuple[str, ...] = (
     '+description: "Use when git push fails on a branch that has no upstream."',
     " ---",
 )
+PATH = "/home/ada/.local/share/synthorg-tui/skills/set-upstream-first-push/SKILL.md"
+WRITE_SHOWN = "3cdd2e02fd66"
+"""The start of the hash of what an agent wants stored: all that a picture shows of it."""
+LESSONS = (SubjectKind.LESSON, SubjectKind.PROMOTION, SubjectKind.CONFLICT)
 _TITLES = (
     ("lesson", "Set the upstream with the first push of a new branch", "claude-code", "agent"),
     ("lesson", "Arm the timer before the mock clock is moved", "claude-code", "agent"),
     ("promotion", "Rebuild the index after every migration", "", "org"),
-    ("file_change", "set-upstream-first-push was edited on disk", "codex", "agent"),
+    ("file_change", "set-upstream-first-push was edited on disk", "", ""),
     ("prune", "7 lessons nobody used for 90 days", "", ""),
     ("conflict", "Two ways to reset the staging database", "codex", "org"),
 )
 
 
-def approval_rows(count: int) -> list[ApprovalRow]:
+def proposal_of(wording: Wording) -> ProceduralMemoryProposal:
+    """A proposal that says so, whether the engine would take it or not."""
+    return ProceduralMemoryProposal.model_construct(
+        discovery=wording.discovery,
+        condition=wording.condition,
+        action=wording.action,
+        rationale=wording.rationale,
+        execution_steps=wording.steps,
+        confidence=0.9,
+    )
+
+
+def lesson_of(
+    proposed: Wording = PROPOSED,
+    grounded: Wording = GROUNDED,
+    agent_id: str = "claude-code",
+    authors: Mapping[str, Author] | None = None,
+) -> Lesson:
+    """A lesson; the model worded discovery and rationale of it."""
+    by_model = {"discovery": Author.MODEL, "rationale": Author.MODEL}
+    return Lesson.model_construct(
+        key="push",
+        kind=LessonKind.FAILURE,
+        agent_id=agent_id,
+        task_id="task",
+        proposal=proposal_of(proposed),
+        grounded=proposal_of(grounded),
+        authors=dict(by_model if authors is None else authors),
+        evidence=EVIDENCE,
+    )
+
+
+def _subject(kind: SubjectKind, agent_id: str) -> Subject:
+    if kind in LESSONS:
+        return lesson_of(agent_id=agent_id)
+    if kind is SubjectKind.FILE_CHANGE:
+        return FileChangePayload(change=FileChangeKind.EDITED, name="set-upstream", path=PATH)
+    return PrunePayload.model_construct(agent_id=agent_id, memory_ids=("x",))
+
+
+def with_item(entry: InboxEntry, **changes: Any) -> InboxEntry:
+    """The entry with fields of its item changed, unchecked."""
+    return replace(entry, item=entry.item.model_copy(update=changes))
+
+
+def worded(entry: InboxEntry, wording: Wording) -> InboxEntry:
+    """The entry with another wording proposed."""
+    assert isinstance(entry.subject, Lesson)
+    lesson = entry.subject.model_copy(update={"proposal": proposal_of(wording)})
+    return replace(entry, subject=lesson)
+
+
+def approval_rows(count: int) -> list[InboxEntry]:
     """Different items, newest first."""
-    made = []
+    entries = []
     for at in range(count):
-        kind, title, agent, scope = _TITLES[at % len(_TITLES)]
-        has_lesson = kind in ("lesson", "promotion", "conflict")
-        made.append(
-            ApprovalRow(
-                f"{kind}-{at:04d}",
+        name, title, agent_id, scope = _TITLES[at % len(_TITLES)]
+        kind = SubjectKind(name)
+        has_lesson = kind in LESSONS
+        risk = RiskLevel.MEDIUM if has_lesson else RiskLevel.LOW
+        item = ApprovalItem(
+            id=f"{name}-{at:04d}",
+            action_type="test",
+            title=title + ("" if at < len(_TITLES) else f" (case {at})"),
+            description=title,
+            requested_by="LessonCapture",
+            risk_level=RiskLevel.HIGH if kind is SubjectKind.CONFLICT else risk,
+            created_at=NOW - timedelta(hours=2 + at * 7),
+            expires_at=NOW + timedelta(days=80),
+        )
+        entries.append(
+            InboxEntry(
+                item,
                 kind,
-                title + ("" if at < len(_TITLES) else f" (case {at})"),
-                NOW - timedelta(hours=2 + at * 7),
-                risk="high" if kind == "conflict" else "medium" if has_lesson else "low",
-                agent_id=agent,
+                _subject(kind, agent_id),
                 scope=scope,
                 confidence=round(0.92 - (at % 9) * 0.06, 2) if has_lesson else None,
                 recurrence=2 - at % 2 if has_lesson else 0,
-                flags=1 if at % 6 == 5 else 0,
-                expires_at=NOW + timedelta(days=80),
+                evidence=EVIDENCE if has_lesson else (),
             )
         )
-    return made
+    return entries
 
 
-def written(text: str, **said: Any) -> tuple[ApprovalRow, Note]:
-    """A memory that an agent wants kept, and its row."""
-    row = ApprovalRow(
-        "write-0000",
-        "write",
-        " ".join(text.split())[:120],
-        NOW - timedelta(minutes=4),
-        risk="low",
-        agent_id="claude-code",
+def row_flags(entries: Sequence[InboxEntry]) -> dict[str, int]:
+    """Every sixth of ``approval_rows`` has a flag."""
+    return {entry.item.id: int(int(entry.item.id.rpartition("-")[2]) % 6 == 5) for entry in entries}
+
+
+def written(
+    text: str,
+    *,
+    category: Any = MemoryCategory.SEMANTIC,
+    source: str = "agent:claude-code 2.1",
+    project: str = "/home/ada/work/shop",
+    tags: tuple[str, ...] = ("origin:agent",),
+) -> InboxEntry:
+    """A memory that an agent wants stored."""
+    at = NOW - timedelta(minutes=4)
+    request = MemoryStoreRequest.model_construct(
+        category=category,
+        content=text,
+        metadata=MemoryMetadata.model_construct(source=source, tags=tags),
+    )
+    draft = MemoryDraft.model_construct(request=request, project=project, created_at=at)
+    title = " ".join(text.split())[:120]
+    item = ApprovalItem.model_construct(
+        id="write-0000",
+        action_type="agents:write",
+        title=title,
+        description=title,
+        requested_by="agent claude-code",
+        risk_level=RiskLevel.LOW,
+        created_at=at,
         expires_at=NOW + timedelta(days=90),
     )
-    given = {
-        "category": "semantic",
-        "source": "agent:claude-code 2.1",
-        "project": "/home/ada/work/shop",
-        "tags": ("origin:agent",),
-        "written_at": NOW - timedelta(minutes=4),
-        **said,
-    }
-    return row, Note(text, **given)
+    payload = WritePayload.model_construct(agent_id="claude-code", draft=draft)
+    return InboxEntry(item, SubjectKind.WRITE, payload)
+
+
+def memory_of(content: str, memory_id: str = "mem") -> ListedMemory:
+    """A memory that an approval would remove."""
+    return ListedMemory(memory_id, "ada", MemoryCategory.SEMANTIC, content, NOW)
 
 
 class FakeApprovals:
     """Items in a dict; ``rewrite`` and ``touch_file`` change them behind a review's back."""
 
     def __init__(
-        self, rows: Sequence[ApprovalRow] = (), notes: Mapping[str, Note] | None = None
+        self, rows: Sequence[InboxEntry] = (), flags: Mapping[str, int] | None = None
     ) -> None:
-        self.rows = {row.id: row for row in rows}
-        self.notes = dict(notes or {})
-        self.proposed = dict.fromkeys(self.rows, PROPOSED)
+        self.rows = {entry.item.id: entry for entry in rows}
+        self.flags = row_flags(rows) if flags is None else dict(flags)
         self.files = dict.fromkeys(self.rows, DIFF)
-        self.decided: list[tuple[str, str, Reworded | None]] = []
+        self.decided: list[tuple[str, str, object]] = []
         self.error: DomainError | None = None
+        self.gate: asyncio.Event | None = None
         self.counted = 0
         self.changed: Callable[[], None] = lambda: None
 
+    def status(self, item_id: str) -> str:
+        return self.rows[item_id].item.status
+
     def rewrite(self, item_id: str, discovery: str) -> None:
-        self.proposed[item_id] = replace(self.proposed[item_id], discovery=discovery)
+        entry = self.rows[item_id]
+        assert isinstance(entry.subject, Lesson)
+        wording = replace(Wording.of(entry.subject.proposal), discovery=discovery)
+        self.rows[item_id] = worded(entry, wording)
 
     def touch_file(self, item_id: str, text: str) -> None:
         self.files[item_id] = (*DIFF, f"+{text}")
 
     def _shown(self, item_id: str) -> str:
-        note = self.notes.get(item_id)
-        said = repr((self.proposed[item_id], self.files[item_id])) + (repr(note) if note else "")
-        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+        subject = self.rows[item_id].subject
+        wording = Wording.of(subject.proposal) if isinstance(subject, Lesson) else PROPOSED
+        text = repr((wording, self.files[item_id]))
+        if isinstance(subject, WritePayload):
+            digest = hashlib.sha256(repr(subject).encode("utf-8", "surrogatepass")).hexdigest()
+            return WRITE_SHOWN + digest
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     async def pending(self) -> int:
         self.counted += 1
+        items = [entry.item for entry in self.rows.values()]
         return sum(
-            row.status == "pending" and not (row.snoozed_until and row.snoozed_until > NOW)
-            for row in self.rows.values()
+            item.status is ApprovalStatus.PENDING
+            and not (item.snoozed_until and item.snoozed_until > NOW)
+            for item in items
         )
 
-    async def inbox(self, status: Status = "pending") -> tuple[ApprovalRow, ...]:
+    async def inbox(self, status: Status = "pending") -> tuple[InboxEntry, ...]:
         if self.error is not None:
             raise self.error
-        return tuple(row for row in self.rows.values() if row.status == status)
+        return tuple(entry for entry in self.rows.values() if entry.item.status == status)
 
-    async def review(self, item_id: str) -> ReviewSheet:
+    async def flag_counts(self, entries: Sequence[InboxEntry]) -> Mapping[str, int]:
+        return self.flags
+
+    async def review(self, item_id: str) -> Review:
         if item_id not in self.rows:
             raise DomainError(f"There is no item {item_id}.")
         return self.sheet(item_id)
 
-    def sheet(self, item_id: str) -> ReviewSheet:
-        row = self.rows[item_id]
-        is_lesson = row.kind in ("lesson", "promotion", "conflict")
-        note = self.notes.get(item_id)
-        flag = Flag(
-            "injection", "content" if note else "rationale", "ignore all previous instructions"
-        )
-        near = Neighbour(
-            "push-with-upstream",
-            "Push with -u the first time",
-            0.87,
-            "conflict" if row.kind == "conflict" else "full",
-        )
-        authors = (("discovery", "model"), ("rationale", "model"))
-        asked_by = f"agent {row.agent_id}" if note else "LessonCapture"
-        has_file = row.kind not in ("prune", "write", "delete")
-        return ReviewSheet(
-            row,
+    async def trail(self, item_id: str) -> tuple[ApprovalEvent, ...]:
+        item = self.rows[item_id].item
+        added = ApprovalEventKind.ADDED
+        return (ApprovalEvent(1, item_id, item.created_at, added, item.requested_by, "", ""),)
+
+    def sheet(self, item_id: str) -> Review:
+        """An item with everything a decision stands on."""
+        entry = self.rows[item_id]
+        is_write = entry.kind is SubjectKind.WRITE
+        place = "content" if is_write else "rationale"
+        flag = Flag(FlagKind.INJECTION, place, "ignore all previous instructions")
+        verdict = "conflict" if entry.kind is SubjectKind.CONFLICT else "full"
+        says = "Push with -u the first time"
+        near = NearSkill("near", "push-with-upstream", says, 0.87, verdict)
+        has_file = entry.kind in (*LESSONS, SubjectKind.FILE_CHANGE)
+        unused = [memory_of(f"Lesson {at} that nobody used", f"mem-{at}") for at in range(7)]
+        return Review(
+            entry,
             self._shown(item_id),
-            proposed=self.proposed[item_id] if is_lesson else None,
-            grounded=GROUNDED if is_lesson else None,
-            authors=authors,
-            occurrences=OCCURRENCES if is_lesson else (),
-            flags=(flag,) * row.flags,
-            neighbours=(near,) if is_lesson else (),
-            path="/home/ada/.local/share/synthorg-tui/skills/set-upstream-first-push/SKILL.md"
-            if has_file
-            else "",
+            path=PATH if has_file else "",
             diff=self.files[item_id] if has_file else (),
-            replaces=tuple(f"Lesson {at} that nobody used" for at in range(7))
-            if row.kind == "prune"
-            else (),
-            note=note,
-            description=row.title,
-            requested_by=asked_by,
-            trail=(TrailEvent(row.created_at, "added", asked_by),),
+            flags=(flag,) * self.flags.get(item_id, 0),
+            near=(near,) if entry.kind in LESSONS else (),
+            replaces=tuple(unused) if entry.kind is SubjectKind.PRUNE else (),
         )
 
-    def _check(self, item_id: str, shown: str) -> ApprovalRow:
+    def _decide(
+        self, item_id: str, shown: str, status: ApprovalStatus, what: object = None
+    ) -> Decision:
         if shown != self._shown(item_id):
-            raise StaleReview(self.sheet(item_id))
-        row = self.rows[item_id]
-        assert row.status == "pending"
-        return row
-
-    def _decide(self, row: ApprovalRow, status: str, what: Reworded | None) -> None:
-        reason = what if isinstance(what, str) and status == "rejected" else ""
-        self.rows[row.id] = replace(
-            row, status=status, decided_at=NOW, decided_by="person (tui)", reason=reason
+            raise ReviewChangedError(self.sheet(item_id))
+        entry = self.rows[item_id]
+        assert entry.item.status is ApprovalStatus.PENDING
+        reason = what if status is ApprovalStatus.REJECTED else None
+        self.rows[item_id] = with_item(
+            entry, status=status, decided_at=NOW, decided_by="person (tui)", decision_reason=reason
         )
-        self.decided.append((row.id, status, what))
+        self.decided.append((item_id, status.value, what))
+        return Decision(len(self.decided), DecisionKind(status.value), entry.item.title, NOW)
 
-    async def approve(self, item_id: str, shown: str, edited: Reworded | None = None) -> str:
-        self._decide(self._check(item_id, shown), "approved", edited)
-        return "Approved · SKILL.md written · u takes it back"
+    async def approve(
+        self,
+        item_id: str,
+        shown: str,
+        edited: ProceduralMemoryProposal | str | None = None,
+        authors: Mapping[str, Author] | None = None,
+    ) -> Decision:
+        if self.gate is not None:
+            await self.gate.wait()
+        return self._decide(item_id, shown, ApprovalStatus.APPROVED, edited)
 
-    async def approve_many(self, reviewed: Sequence[tuple[str, str]]) -> Bulk:
-        refused = []
+    async def approve_many(self, reviewed: Sequence[tuple[str, str]]) -> BulkOutcome:
+        decisions, stale = [], []
         for item_id, shown in reviewed:
             try:
-                await self.approve(item_id, shown)
-            except StaleReview as stale:
-                refused.append((item_id, f"{stale.sheet.row.title}: {stale.message}"))
-        return Bulk(len(reviewed) - len(refused), tuple(refused))
+                decisions.append(await self.approve(item_id, shown))
+            except ReviewChangedError as changed:
+                stale.append(changed.review)
+        return BulkOutcome(tuple(decisions), tuple(stale))
 
-    async def reject(self, item_id: str, shown: str, reason: str) -> str:
-        self._decide(self._check(item_id, shown), "rejected", reason)
-        return "Rejected · it is not proposed again"
+    async def reject(self, item_id: str, shown: str, reason: str) -> Decision:
+        return self._decide(item_id, shown, ApprovalStatus.REJECTED, reason)
 
     async def snooze(self, item_id: str, until: datetime | None) -> None:
-        self.rows[item_id] = replace(self.rows[item_id], snoozed_until=until)
+        self.rows[item_id] = with_item(self.rows[item_id], snoozed_until=until)
 
     def listen(self, changed: Callable[[], None]) -> None:
         self.changed = changed
 
-    async def undo(self) -> str | None:
+    async def undo(self) -> Decision | None:
         if not self.decided:
             return None
         item_id, _, _ = self.decided.pop()
-        row = self.rows[item_id]
-        self.rows[item_id] = replace(
-            row, status="pending", decided_at=None, decided_by="", reason=""
+        entry = self.rows[item_id]
+        self.rows[item_id] = with_item(
+            entry, status=ApprovalStatus.PENDING, decided_at=None, decided_by=None
         )
-        return f"Took back: {row.title}"
+        return Decision(9, DecisionKind.UNDONE, entry.item.title, NOW)

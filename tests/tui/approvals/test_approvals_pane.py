@@ -125,7 +125,7 @@ class TestInbox:
             await pilot.press("t", "g")
             await settle(pilot)
             assert "conflict 2" in screen_text(app)
-            assert pane(app).rows.item == pane(app).inbox.rows[0]
+            assert pane(app).rows.entry == pane(app).inbox.rows[0]
 
     async def test_views_show_what_waits_is_snoozed_or_was_decided(self) -> None:
         desk = desk_with(3)
@@ -141,7 +141,7 @@ class TestInbox:
             assert len(pane(app).inbox.rows) == 2
             await pilot.press("v")
             await settle(pilot)
-            assert [row.snoozed_until is not None for row in pane(app).inbox.rows] == [True]
+            assert [row.item.snoozed_until is not None for row in pane(app).inbox.rows] == [True]
             await pilot.press("s")
             await settle(pilot)
             assert "●3" in screen_text(app)
@@ -169,7 +169,7 @@ class TestInbox:
             await pilot.press("G")
             await settle(pilot)
             assert "2,000 · newest" in screen_text(app)
-            assert pane(app).rows.item == pane(app).inbox.rows[-1]
+            assert pane(app).rows.entry == pane(app).inbox.rows[-1]
 
 
 class TestBulk:
@@ -264,7 +264,7 @@ async def test_undo_takes_back_the_last_decision() -> None:
         await pilot.press("u")
         await settle(pilot)
         assert "●2" in screen_text(app)
-        assert desk.approvals.rows["lesson-0000"].status == "pending"
+        assert desk.approvals.status("lesson-0000") == "pending"
         await pilot.press("u")
         await settle(pilot)
         assert "There is no decision to take back" in toasts(app)
@@ -277,7 +277,7 @@ async def test_snoozing_offers_times_ahead() -> None:
         await open_pane(pilot)
         await pilot.press("s", "G", "enter")
         await settle(pilot)
-        until = desk.approvals.rows["lesson-0000"].snoozed_until
+        until = desk.approvals.rows["lesson-0000"].item.snoozed_until
         assert until is not None
         assert until > NOW
         assert "Nothing waits for you" in screen_text(app)

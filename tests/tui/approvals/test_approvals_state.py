@@ -1,5 +1,6 @@
 """What the Approvals pane lists, shows and acts on, without a screen."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -7,23 +8,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthorg_tui.curation.models import MAX_STEPS, ProceduralMemoryProposal
-from synthorg_tui.tui.approvals.lines import KINDS, kind_mark, row_line, row_lines
-from synthorg_tui.tui.approvals.ports import (
-    FIELDS,
-    LIMITS,
-    STEPS,
-    Flag,
-    Neighbour,
-    ReviewSheet,
-    Wording,
+from synthorg_tui.approvals.models import Flag, FlagKind, RiskLevel
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.curation.models import (
+    MAX_STEPS,
+    Author,
+    FileChangeKind,
+    FileChangePayload,
+    ProceduralMemoryProposal,
+)
+from synthorg_tui.curation.review import (
+    BulkOutcome,
+    Decision,
+    DecisionKind,
+    InboxEntry,
+    NearSkill,
+    Review,
+    SubjectKind,
+)
+from synthorg_tui.tui.approvals.lines import (
+    KINDS,
+    bulk_line,
+    decision_line,
+    kind_mark,
+    row_line,
+    row_lines,
+    undo_line,
 )
 from synthorg_tui.tui.approvals.review_lines import (
     AUTHORS,
-    author_of,
     changed_lines,
     ground_lines,
     kept_lines,
+    part_lines,
     unified_lines,
     whole_lines,
     wording_lines,
@@ -35,13 +52,21 @@ from synthorg_tui.tui.approvals.state import (
     SORTS,
     Inbox,
     InertGuard,
-    read_filter,
+    ReviewState,
+    RowMarks,
+    agent_of,
     snooze_choices,
 )
 from synthorg_tui.tui.approvals.wording import (
+    FIELDS,
+    STEPS,
     Parts,
+    Wording,
+    approvable,
+    author_of,
+    entries_of,
     from_document,
-    part_lines,
+    from_entries,
     problems,
     steps_of,
     steps_text,
@@ -55,6 +80,11 @@ from tests.tui.approvals.approvals_fakes import (
     PROPOSED,
     FakeApprovals,
     approval_rows,
+    lesson_of,
+    memory_of,
+    row_flags,
+    with_item,
+    worded,
 )
 
 TEXTS = st.text(min_size=1, max_size=120).filter(str.strip)
@@ -63,22 +93,35 @@ WORDINGS = st.builds(Wording, TEXTS, TEXTS, TEXTS, TEXTS, st.lists(TEXTS, max_si
 
 def inbox(count: int = 12) -> Inbox:
     made = Inbox(lambda: NOW)
-    made.take(made.ask(), approval_rows(count))
+    take(made, approval_rows(count))
     return made
 
 
-def sheet(at: int = 0) -> ReviewSheet:
+def take(inbox: Inbox, entries: Sequence[InboxEntry]) -> bool:
+    return inbox.take(inbox.latest.ask(), entries, row_flags(entries))
+
+
+def sheet(at: int = 0) -> Review:
     queue = FakeApprovals(approval_rows(6))
     return queue.sheet(list(queue.rows)[at])
+
+
+def both_changed() -> Review:
+    row = approval_rows(4)[3]
+    change = FileChangePayload(
+        change=FileChangeKind.CONFLICT, name="x", path="/x", ours="of our own\n"
+    )
+    text = "of the disk\n"
+    return Review(replace(row, subject=change), "x", path="/x", text=text, diff=DIFF)
 
 
 class TestInbox:
     def test_only_the_answer_to_the_newest_question_counts(self) -> None:
         made = Inbox(lambda: NOW)
-        old, new = made.ask(), made.ask()
-        assert not made.take(old, approval_rows(3))
+        old, new = made.latest.ask(), made.latest.ask()
+        assert not made.take(old, approval_rows(3), {})
         assert made.loaded is None
-        assert made.take(new, approval_rows(2))
+        assert made.take(new, approval_rows(2), {})
         assert len(made.rows) == 2
 
     @pytest.mark.parametrize("sort", SORTS)
@@ -87,7 +130,8 @@ class TestInbox:
         made = inbox()
         made.sort, made.group = sort, group
         made.arrange()
-        assert sorted(row.id for row in made.rows) == sorted(row.id for row in approval_rows(12))
+        assert {row.item.id for row in made.rows} == {row.item.id for row in approval_rows(12)}
+        assert len(made.rows) == 12
         headings = [made.group_of(row) for row in made.rows]
         assert headings == sorted(headings, key=str.lower)
 
@@ -98,23 +142,24 @@ class TestInbox:
             made.sort = sort
             made.arrange()
             firsts[sort] = made.rows[0]
-        assert firsts["newest"].created_at > firsts["oldest"].created_at
+        assert firsts["newest"].item.created_at > firsts["oldest"].item.created_at
         assert firsts["confidence"].confidence == max(row.confidence or 0 for row in made.rows)
         assert firsts["recurrence"].recurrence == 2
-        assert firsts["risk"].risk == "high"
-        assert RISKS[0] == "critical"
+        assert firsts["risk"].item.risk_level is RiskLevel.HIGH
+        assert RISKS[0] == RiskLevel.CRITICAL
+        assert set(RISKS) == set(RiskLevel)
 
     def test_snoozed_items_are_out_of_the_way_until_their_time(self) -> None:
         now = [NOW]
         made = Inbox(lambda: now[0])
-        rows = [replace(approval_rows(1)[0], snoozed_until=NOW + timedelta(hours=1))]
-        made.take(made.ask(), rows)
+        rows = [with_item(approval_rows(1)[0], snoozed_until=NOW + timedelta(hours=1))]
+        take(made, rows)
         assert not made.rows
         made.view = "snoozed"
-        made.take(made.ask(), rows)
+        take(made, rows)
         assert len(made.rows) == 1
         made.view, now[0] = "waiting", NOW + timedelta(hours=1)
-        made.take(made.ask(), rows)
+        take(made, rows)
         assert len(made.rows) == 1
 
     def test_the_filter_takes_words_operators_and_what_is_flagged(self) -> None:
@@ -131,7 +176,7 @@ class TestInbox:
             made.filter_text = text
             made.arrange()
             assert len(made.rows) == count, text
-        assert "is:nonsense says nothing" in read_filter("is:nonsense").problem
+        assert "is:nonsense says nothing" in made.filter.problems[0]
 
     @given(st.text(max_size=40))
     def test_nothing_typed_is_an_error(self, text: str) -> None:
@@ -144,10 +189,10 @@ class TestInbox:
         made = inbox()
         assert made.bulk()[0] == ()
         for row in made.rows[:3]:
-            made.saw(ReviewSheet(row, f"hash of {row.id}"))
+            made.saw(Review(row, f"hash of {row.item.id}"))
         assert made.bulk()[0] == made.rows[:3]
-        made.toggle_mark(made.rows[0].id)
-        made.toggle_mark(made.rows[5].id)
+        made.toggle_mark(made.rows[0].item.id)
+        made.toggle_mark(made.rows[5].item.id)
         assert made.bulk() == (made.rows[:1], "1 marked but not reviewed stay.")
         made.filter_text = "kind:promotion"
         made.arrange()
@@ -158,9 +203,8 @@ class TestInbox:
     @pytest.mark.parametrize(
         "doubt",
         [
-            {"flags": (Flag("secret", "action", "a key"),)},
-            {"neighbours": (Neighbour("other", "says", 0.9, "conflict"),)},
-            {"ours": "our text"},
+            {"flags": (Flag(FlagKind.SECRET, "action", "a key"),)},
+            {"near": (NearSkill("other", "other", "says", 0.9, "conflict"),)},
             {"problem": "it can't be read"},
         ],
         ids=lambda doubt: next(iter(doubt)),
@@ -170,18 +214,38 @@ class TestInbox:
     ) -> None:
         made = inbox(2)
         first, second = made.rows
-        made.saw(ReviewSheet(first, "x"))
-        made.saw(replace(ReviewSheet(second, "x"), **doubt))  # type: ignore[arg-type]
+        made.saw(Review(first, "x"))
+        made.saw(replace(Review(second, "x"), **doubt))  # type: ignore[arg-type]
         assert made.bulk() == ((first,), "1 flagged or contradicted stay.")
-        made.saw(ReviewSheet(second, "y"))
+        made.saw(Review(second, "y"))
         assert made.bulk()[0] == (first, second)
+
+    def test_a_file_that_both_sides_changed_is_never_approved_among_others(self) -> None:
+        made = inbox(4)
+        made.saw(both_changed())
+        assert made.bulk() == ((), "1 flagged or contradicted stay.")
+
+    def test_what_could_not_be_approved_has_to_be_reviewed_again(self) -> None:
+        made = inbox(3)
+        reviews = [Review(row, "x") for row in made.rows]
+        for review in reviews:
+            made.saw(review)
+        decision = Decision(1, DecisionKind.APPROVED, "first", NOW)
+        refused = ((reviews[2].item.id, "The store is full."),)
+        outcome = BulkOutcome((decision,), (reviews[1],), refused)
+        made.forget(outcome)
+        assert list(made.reviewed) == [reviews[0].item.id]
+        changed = f"{reviews[1].item.title}: it changed since you read it"
+        assert bulk_line(outcome) == (
+            f"Approved 1 item · u takes back · {changed} · The store is full."
+        )
 
     def test_what_is_gone_is_no_longer_marked_or_reviewed(self) -> None:
         made = inbox(3)
         for row in made.rows:
-            made.toggle_mark(row.id)
-            made.saw(ReviewSheet(row, "x"))
-        made.take(made.ask(), made.rows[:1])
+            made.toggle_mark(row.item.id)
+            made.saw(Review(row, "x"))
+        take(made, made.rows[:1])
         assert len(made.marked) == len(made.reviewed) == 1
 
     def test_snooze_times_are_ahead_and_nearest_first(self) -> None:
@@ -196,20 +260,76 @@ class TestRows:
     @given(st.integers(30, 150), st.integers(0, 5))
     def test_a_row_fits_its_width(self, width: int, at: int) -> None:
         row = approval_rows(6)[at]
-        assert row_line(row, width, now=NOW, marked=True, seen=True).width <= width
-        for each in row_lines(row, width, now=NOW, marked=False, seen=True):
+        assert row_line(row, width, RowMarks(True, True, 2), now=NOW).width <= width
+        for each in row_lines(row, width, RowMarks(False, True, 2), now=NOW):
             assert each.width <= width
 
     def test_each_kind_has_a_glyph_and_a_word_of_its_own(self) -> None:
         assert len({glyph for glyph, _, _ in KINDS.values()}) == len(KINDS)
         assert len({word for _, word, _ in KINDS.values()}) == len(KINDS)
-        assert kind_mark("new")[1] == "new"
+        assert all(kind_mark(kind) for kind in SubjectKind)
+
+    def test_an_item_names_its_agent_but_a_file_on_disk_has_none(self) -> None:
+        agents = [agent_of(row) for row in approval_rows(6)]
+        assert agents == ["claude-code", "claude-code", "", "", "", "codex"]
+        assert agent_of(replace(approval_rows(1)[0], subject=None)) == ""
+
+    def test_what_a_decision_did_is_said_in_a_line(self) -> None:
+        made = Decision(1, DecisionKind.APPROVED, "Push", NOW, paths=("/srv/SKILL.md",))
+        assert decision_line("Approved", made) == "Approved · /srv/SKILL.md · u takes it back"
+        left = replace(made, left_alone=("/srv/other",))
+        said = "Approved · /srv/other was changed meanwhile and stays · u takes it back"
+        assert decision_line("Approved", left) == said
+        assert undo_line(made) == "Took back: Push"
+        assert undo_line(replace(made, count=3)) == "Undid Push"
+
+
+class TestReviewState:
+    def test_items_are_gone_through_to_either_end(self) -> None:
+        state = ReviewState(["a", "b"], 0)
+        assert (state.item_id, state.place) == ("a", "1 of 2")
+        assert "first one" in state.step(-1)
+        assert state.step(1) == ""
+        assert (state.item_id, state.place) == ("b", "2 of 2")
+        assert "last one" in state.step(1)
+        assert ReviewState(["a"], 0).place == ""
+
+    def test_another_item_is_read_anew_but_no_wording_is_left_behind(self) -> None:
+        state = ReviewState(["a", "b"], 0)
+        state.review = sheet()
+        state.take("mine")
+        assert "not approved" in state.step(1)
+        assert state.item_id == "a"
+        state.drop()
+        assert state.step(1) == ""
+        assert state.review is None
+
+    def test_occurrences_are_chosen_in_turn(self) -> None:
+        state = ReviewState(["a"], 0)
+        state.next_evidence()
+        assert (state.evidence, state.chosen) == (None, -1)
+        state.review = sheet()
+        first, second = state.review.entry.evidence
+        assert (state.evidence, state.chosen) == (first, 0)
+        state.next_evidence()
+        assert (state.evidence, state.chosen) == (second, 1)
+        state.next_evidence()
+        assert state.evidence == first
+
+    def test_the_proposed_wording_is_no_draft(self) -> None:
+        state = ReviewState(["a"], 0)
+        state.review = sheet()
+        assert state.wording == PROPOSED
+        state.take(GROUNDED)
+        assert state.wording == state.draft == GROUNDED
+        state.take(PROPOSED)
+        assert state.draft is None
 
 
 class TestReview:
     def test_all_evidence_is_shown_with_what_failed_and_what_worked(self) -> None:
         shown = plain(ground_lines(sheet(), NOW))
-        for each in sheet().occurrences:
+        for each in sheet().entry.evidence:
             for part in (each.failed, each.resolved_by, each.error.split("\n")[0]):
                 assert part in shown
 
@@ -218,12 +338,12 @@ class TestReview:
         assert shown.index("an instruction to the agent") < shown.index("Evidence")
 
     def test_every_field_names_its_author(self) -> None:
-        shown = plain(wording_lines(PROPOSED, sheet()))
+        shown = plain(wording_lines(PROPOSED, sheet().entry))
         assert shown.count("◇ model") == 2
         assert shown.count("◆ evidence") == 3
 
     def test_the_author_of_a_reworded_field_is_whose_text_it_is(self) -> None:
-        said = sheet()
+        said = sheet().entry
         mine = replace(PROPOSED, action="Do it", discovery=GROUNDED.discovery, steps=())
         authors = {name: author_of(name, mine, said) for name in (*FIELDS, STEPS)}
         assert authors["action"] == "person"
@@ -246,35 +366,36 @@ class TestReview:
     def test_what_changed_since_it_was_shown_is_told_for_wording_file_and_memories(self) -> None:
         before = sheet()
         for after in (
-            replace(before, proposed=replace(PROPOSED, action="rm -rf /")),
+            replace(before, entry=worded(before.entry, replace(PROPOSED, action="rm -rf /"))),
             replace(before, diff=(*DIFF, "+one more")),
-            replace(before, replaces=("Another lesson",)),
+            replace(before, replaces=(memory_of("Another lesson"),)),
         ):
             assert any(each.plain.startswith("  + ") for each in changed_lines(before, after))
         assert not changed_lines(before, before)
 
     def test_both_versions_of_a_file_that_both_sides_changed_are_shown(self) -> None:
-        both = replace(sheet(3), text="of the disk\n", ours="of our own\n")
-        shown = plain(kept_lines(both, None))
+        shown = plain(kept_lines(both_changed(), None))
         assert "of the disk" in shown
         assert "of our own" in shown
 
     @given(st.integers(20, 140), WORDINGS)
     def test_a_review_of_anything_fits_any_width(self, width: int, said: Wording) -> None:
-        lines: list[Line] = whole_lines(replace(sheet(), proposed=said), NOW, PROPOSED, 0)
+        lines: list[Line] = whole_lines(
+            replace(sheet(), entry=worded(sheet().entry, said)), (), NOW, PROPOSED, 0
+        )
         assert all(row.width <= width for each in lines for row in wrap(each, width))
 
     def test_a_file_is_named_as_seen_from_home(self, monkeypatch: pytest.MonkeyPatch) -> None:
         where = sheet().path
-        assert where in plain(whole_lines(sheet(), NOW))
+        assert where in plain(whole_lines(sheet(), (), NOW))
         monkeypatch.setenv("HOME", "/home/ada")
-        shown = plain(whole_lines(sheet(), NOW))
+        shown = plain(whole_lines(sheet(), (), NOW))
         assert where not in shown
         assert where.replace("/home/ada", "~") in shown
 
     @pytest.mark.parametrize("width", [20, 79, 120])
     def test_the_rule_of_a_section_reaches_the_edge(self, width: int) -> None:
-        rules = [each for each in whole_lines(sheet(), NOW) if each.fill]
+        rules = [each for each in whole_lines(sheet(), (), NOW) if each.fill]
         assert len(rules) == 5
         assert all(wrap(each, width)[0].width == width for each in rules)
 
@@ -305,11 +426,36 @@ class TestWording:
         wording = replace(PROPOSED, action="[STEPS]\n# not a comment\n\\[x]")
         assert from_document(to_document(wording), PROPOSED).action == wording.action
 
-    def test_limits_are_those_of_the_proposal(self) -> None:
-        schema = ProceduralMemoryProposal.model_json_schema()["properties"]
-        for name in FIELDS:
-            assert schema[name]["maxLength"] == LIMITS[name]
-        assert LIMITS[STEPS] == MAX_STEPS
+    @pytest.mark.parametrize("name", [*FIELDS, STEPS])
+    def test_what_fits_is_what_the_engine_takes(self, name: str) -> None:
+        if name == STEPS:
+            fits, over = ("x",) * MAX_STEPS, ("x",) * (MAX_STEPS + 1)
+            wordings = [replace(PROPOSED, steps=steps) for steps in (fits, over)]
+        else:
+            schema = ProceduralMemoryProposal.model_json_schema()["properties"]
+            most = schema[name]["maxLength"]
+            texts = ("x" * most, "x" * (most + 1))
+            wordings = [replace(PROPOSED, **{name: text}) for text in texts]
+        assert problems(wordings[0]) == ()
+        assert approvable(lesson_of(), wordings[0])
+        assert problems(wordings[1])
+        with pytest.raises(DomainError, match=name):
+            approvable(lesson_of(), wordings[1])
+
+    def test_an_approvable_wording_names_who_wrote_what_the_person_did_not(self) -> None:
+        mine = replace(PROPOSED, action="Mine", discovery=GROUNDED.discovery, steps=())
+        proposal, authors = approvable(lesson_of(authors={STEPS: Author.MODEL}), mine)
+        assert Wording.of(proposal) == mine
+        assert authors == {
+            "discovery": Author.EVIDENCE,
+            "condition": Author.EVIDENCE,
+            STEPS: Author.MODEL,
+        }
+
+    @given(WORDINGS)
+    def test_entries_left_alone_give_exactly_the_wording_back(self, wording: Wording) -> None:
+        assert from_entries(entries_of(wording), wording) == wording
+        assert from_entries(entries_of(wording.action), wording.action) == wording.action
 
     @pytest.mark.parametrize(("length", "fits"), [(600, True), (601, False)])
     def test_what_keeps_it_from_being_approved_is_told(self, length: int, fits: bool) -> None:
@@ -320,7 +466,7 @@ class TestWording:
 
 class TestParts:
     def test_each_field_offers_the_texts_there_are(self) -> None:
-        parts = Parts.of(sheet(), PROPOSED)
+        parts = Parts.of(sheet().entry, PROPOSED)
         offered = {each.name: [author for author, _ in each.texts] for each in parts.choices}
         assert offered["discovery"] == ["evidence", "model"]
         assert offered["action"] == ["evidence"]
@@ -328,20 +474,20 @@ class TestParts:
         assert parts.turned("discovery", 1).wording.discovery == GROUNDED.discovery
 
     def test_a_text_of_yours_is_offered_too(self) -> None:
-        parts = Parts.of(sheet(), replace(PROPOSED, action="Mine"))
+        parts = Parts.of(sheet().entry, replace(PROPOSED, action="Mine"))
         action = next(each for each in parts.choices if each.name == "action")
         assert [author for author, _ in action.texts] == ["evidence", "person"]
         assert action.text == "Mine"
 
     def test_a_dropped_step_can_be_kept_again(self) -> None:
-        parts = Parts.of(sheet(), PROPOSED).toggled(0)
+        parts = Parts.of(sheet().entry, PROPOSED).toggled(0)
         assert parts.wording.steps == PROPOSED.steps[1:]
-        again = Parts.of(sheet(), parts.wording).toggled(0)
+        again = Parts.of(sheet().entry, parts.wording).toggled(0)
         assert again.wording == PROPOSED
 
     @given(st.integers(20, 120))
     def test_a_line_fits_its_width(self, width: int) -> None:
-        for _, each in part_lines(Parts.of(sheet(), PROPOSED), width):
+        for _, each in part_lines(Parts.of(sheet().entry, PROPOSED), width):
             assert each.width == width
 
 

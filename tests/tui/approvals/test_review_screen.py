@@ -1,19 +1,23 @@
 """A review: keys inert at first, the decision bound to what is shown, rewording before approval."""
 
+import asyncio
+
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.curation.models import ProceduralMemoryProposal
+from synthorg_tui.curation.review import Review
 from synthorg_tui.tui.actions import of
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.approvals import review as approvals_review
-from synthorg_tui.tui.approvals.dialogs import LessonForm
+from synthorg_tui.tui.approvals.dialogs import RewordForm
 from synthorg_tui.tui.approvals.parts import PartsScreen
-from synthorg_tui.tui.approvals.ports import ReviewSheet, Wording
 from synthorg_tui.tui.approvals.review import ReviewScreen
 from synthorg_tui.tui.approvals.screen import ApprovalsScreen
-from synthorg_tui.tui.base.dialogs import ConfirmDialog, PromptDialog
+from synthorg_tui.tui.approvals.wording import Wording
+from synthorg_tui.tui.base.dialogs import ConfirmDialog, HelpScreen, PromptDialog
 from synthorg_tui.tui.memories.source import SourceScreen
 from tests.tui.approvals.approvals_fakes import PROPOSED, FakeApprovals, approval_rows
 from tests.tui.tui_fakes import FakeDesk, Seconds, fake_app, rows
@@ -62,15 +66,15 @@ class TestInert:
         app = fake_app(desk, seconds=seconds)
         async with app.run_test() as pilot:
             screen = await open_review(pilot)
-            shown = screen.sheet
+            shown = screen.shown.review
             assert shown is not None
             for key in INERT:
                 await pilot.press(*key.split(","))
                 await settle(pilot)
                 assert app.screen is screen, key
-            assert screen.sheet is shown
+            assert screen.shown.review is shown
             assert not desk.approvals.decided
-            assert screen.draft is None
+            assert screen.shown.draft is None
 
     @pytest.mark.parametrize(("after", "decided"), [(0.499, False), (0.5, True)])
     async def test_keys_work_from_half_a_second_on(self, after: float, decided: bool) -> None:
@@ -120,8 +124,8 @@ class TestInert:
             seconds.at += 1
             await pilot.press("n", "a")
             await settle(pilot)
-            assert screen.sheet is not None
-            assert screen.sheet.row.id == "lesson-0001"
+            assert screen.shown.review is not None
+            assert screen.shown.review.item.id == "lesson-0001"
             assert not desk.approvals.decided
 
 
@@ -177,8 +181,8 @@ class TestBound:
         app = fake_app(desk)
         async with app.run_test() as pilot:
             screen = await open_review(pilot)
-            shown = screen.sheet
-            assert isinstance(shown, ReviewSheet)
+            shown = screen.shown.review
+            assert isinstance(shown, Review)
             await desk.approvals.reject(LESSON, shown.shown, "elsewhere")
             await pilot.press("r")
             await settle(pilot)
@@ -198,9 +202,28 @@ class TestDecisions:
             await settle(pilot)
             assert desk.approvals.decided == [(LESSON, "approved", None)]
             assert isinstance(app.screen, ApprovalsScreen)
-            assert app.screen.rows.item is not None
-            assert app.screen.rows.item.id == "lesson-0001"
+            assert app.screen.rows.entry is not None
+            assert app.screen.rows.entry.item.id == "lesson-0001"
             assert "●5" in screen_text(app)
+
+    async def test_help_that_lies_over_the_review_stays_when_the_decision_is_done(self) -> None:
+        desk = desk_with()
+        desk.approvals.gate = asyncio.Event()
+        app = fake_app(desk)
+        async with app.run_test() as pilot:
+            screen = await open_review(pilot)
+            await pilot.press("a", "question_mark")
+            await settle(pilot, held=1)
+            assert isinstance(app.screen, HelpScreen)
+            desk.approvals.gate.set()
+            await settle(pilot)
+            assert [each[0] for each in desk.approvals.decided] == [LESSON]
+            assert isinstance(app.screen, HelpScreen)
+            await pilot.press("escape")
+            await settle(pilot)
+            assert screen.is_active
+            assert screen.shown.review is not None
+            assert screen.shown.review.item.status == "approved"
 
     async def test_what_is_flagged_asks_once_more_and_no_has_the_focus(self) -> None:
         desk = desk_with()
@@ -243,7 +266,7 @@ class TestDecisions:
             await open_review(pilot)
             await pilot.press("s", "enter")
             await settle(pilot)
-            assert desk.approvals.rows[LESSON].snoozed_until is not None
+            assert desk.approvals.rows[LESSON].item.snoozed_until is not None
             assert "●5" in screen_text(app)
 
     async def test_undo_brings_the_item_back(self) -> None:
@@ -255,7 +278,7 @@ class TestDecisions:
             await settle(pilot)
             await pilot.press("u")
             await settle(pilot)
-            assert desk.approvals.rows[LESSON].status == "pending"
+            assert desk.approvals.status(LESSON) == "pending"
 
     async def test_an_item_that_is_gone_is_told(self) -> None:
         desk = desk_with()
@@ -309,7 +332,7 @@ class TestDecisions:
             assert "too vague" in screen_text(app)
             await pilot.press("enter")
             await settle(pilot)
-            assert desk.approvals.rows[LESSON].status == "rejected"
+            assert desk.approvals.status(LESSON) == "rejected"
 
 
 class TestRewording:
@@ -320,19 +343,19 @@ class TestRewording:
             screen = await open_review(pilot)
             await pilot.press("e")
             await settle(pilot)
-            assert isinstance(app.screen, LessonForm)
+            assert isinstance(app.screen, RewordForm)
             await pilot.press("N", "o", "w", "space", "ctrl+s")
             await settle(pilot)
             assert not desk.approvals.decided
             assert "+ Now Set the upstream" in screen_text(app)
             assert "✎ you" in screen_text(app)
-            assert screen.draft is not None
+            assert screen.shown.draft is not None
             await pilot.press("a")
             await settle(pilot)
             edited = desk.approvals.decided[0][2]
-            assert isinstance(edited, Wording)
+            assert isinstance(edited, ProceduralMemoryProposal)
             assert edited.discovery == f"Now {PROPOSED.discovery}"
-            assert edited.steps == PROPOSED.steps
+            assert edited.execution_steps == PROPOSED.steps
 
     async def test_an_empty_field_is_refused_and_a_changed_form_is_not_left_by_accident(
         self,
@@ -352,7 +375,7 @@ class TestRewording:
             await pilot.press("escape")
             await settle(pilot)
             assert app.screen is screen
-            assert screen.draft is None
+            assert screen.shown.draft is None
 
     async def test_reworded_in_the_editor(self, monkeypatch: pytest.MonkeyPatch) -> None:
         desk = desk_with()
@@ -369,12 +392,12 @@ class TestRewording:
             await pilot.press("E")
             await settle(pilot)
             assert "Condition is empty" in toasts(app)
-            assert screen.draft is None
+            assert screen.shown.draft is None
             texts[0] = "[DISCOVERY]\nPush with -u\n[CONDITION]\nc\n[ACTION]\na\n[RATIONALE]\nr"
             await pilot.press("E")
             await settle(pilot)
             assert texts[1] == "[DISCOVERY]\nOnly this"
-            assert screen.draft == Wording("Push with -u", "c", "a", "r")
+            assert screen.shown.draft == Wording("Push with -u", "c", "a", "r")
 
     async def test_parts_take_the_evidence_of_a_field_and_drop_a_step(self) -> None:
         desk = desk_with()
@@ -389,10 +412,10 @@ class TestRewording:
             await pilot.press("a")
             await settle(pilot)
             edited = desk.approvals.decided[0][2]
-            assert isinstance(edited, Wording)
+            assert isinstance(edited, ProceduralMemoryProposal)
             assert edited.discovery.startswith("`git push` fails")
             assert edited.rationale == PROPOSED.rationale
-            assert edited.steps == PROPOSED.steps[:1]
+            assert edited.execution_steps == PROPOSED.steps[:1]
 
     async def test_a_wording_is_dropped_or_left_only_on_purpose(self) -> None:
         app = fake_app(desk_with())
@@ -403,10 +426,10 @@ class TestRewording:
             await pilot.press("n", "escape")
             await settle(pilot)
             assert app.screen is screen
-            assert screen.draft is not None
+            assert screen.shown.draft is not None
             await pilot.press("backspace")
             await settle(pilot)
-            assert screen.draft is None
+            assert screen.shown.draft is None
 
     async def test_only_lessons_can_be_reworded(self) -> None:
         app = fake_app(desk_with())

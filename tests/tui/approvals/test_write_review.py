@@ -1,15 +1,18 @@
 """The review of what an agent wants kept: exactly its text, and the same keys as for a lesson."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
+from synthorg_tui.curation.models import PrunePayload
+from synthorg_tui.curation.review import Review, SubjectKind
 from synthorg_tui.tui.approvals import review as approvals_review
-from synthorg_tui.tui.approvals.dialogs import NoteForm
+from synthorg_tui.tui.approvals.dialogs import RewordForm
 from synthorg_tui.tui.approvals.review import ReviewScreen
-from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows, written
+from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows, memory_of, written
 from tests.tui.test_text_safety import EVIL, assert_inert
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text
@@ -18,10 +21,9 @@ PORT = "Staging's database listens on port 6543."
 WIDE = (120, 40)
 
 
-def desk_with(text: str = PORT, **said: object) -> FakeDesk:
-    row, note = written(text, **said)
+def desk_with(text: str = PORT, **fields: Any) -> FakeDesk:
     desk = FakeDesk(rows(6))
-    desk.approvals = FakeApprovals([row, *approval_rows(2)], {row.id: note})
+    desk.approvals = FakeApprovals([written(text, **fields), *approval_rows(2)])
     return desk
 
 
@@ -38,7 +40,7 @@ async def open_review(pilot: Pilot[None]) -> ReviewScreen:
 
 @pytest.mark.parametrize("size", [(80, 40), WIDE])
 async def test_who_wants_what_kept_where_when_and_what_was_taken_out(size: tuple[int, int]) -> None:
-    app = fake_app(desk_with(f"{PORT}\nIts password is [REDACTED:x].", redactions=(("x", 1),)))
+    app = fake_app(desk_with(f"{PORT}\nIts password is [REDACTED:x]."))
     async with app.run_test(size=size) as pilot:
         await open_review(pilot)
         shown = screen_text(app)
@@ -102,11 +104,11 @@ async def test_an_empty_text_is_not_taken_over_and_leaving_asks_once() -> None:
         for key in ("ctrl+s", "escape"):
             await pilot.press(key)
             await settle(pilot)
-            assert isinstance(app.screen, NoteForm), key
+            assert isinstance(app.screen, RewordForm), key
         await pilot.press("escape")
         await settle(pilot)
         assert app.screen is screen
-        assert screen.draft is None
+        assert screen.shown.draft is None
 
 
 @pytest.mark.parametrize(("typed", "draft"), [(None, None), ("Now safe.", "Now safe.")])
@@ -125,7 +127,7 @@ async def test_in_the_editor_a_text_left_alone_stays_exactly_as_it_was(
         screen = await open_review(pilot)
         await pilot.press("E")
         await settle(pilot)
-        assert screen.draft == draft
+        assert screen.shown.draft == draft
     assert "\x1b" not in seen[0]
     assert "\u202e" not in seen[0]
 
@@ -145,8 +147,7 @@ async def test_changed_behind_the_review_it_is_refused_and_the_change_shown() ->
     app = fake_app(desk)
     async with app.run_test(size=WIDE) as pilot:
         await open_review(pilot)
-        note = desk.approvals.notes["write-0000"]
-        desk.approvals.notes["write-0000"] = replace(note, text="Drop the staging database.")
+        desk.approvals.rows["write-0000"] = written("Drop the staging database.")
         await pilot.press("a")
         await settle(pilot)
         shown = screen_text(app)
@@ -156,14 +157,16 @@ async def test_changed_behind_the_review_it_is_refused_and_the_change_shown() ->
 
 
 async def test_a_deletion_shows_the_memory_in_full() -> None:
-    row, _ = written("Delete: Staging")
-    row = replace(row, id="delete-0000", kind="delete")
+    reasons = {"mem-1": "wrong"}
+    payload = PrunePayload(agent_id="claude-code", memory_ids=("mem-1",), reasons=reasons)
+    row = replace(written("Delete: Staging"), kind=SubjectKind.DELETE, subject=payload)
     desk = FakeDesk(rows(6))
 
     class Deleting(FakeApprovals):
-        def sheet(self, item_id: str) -> object:  # type: ignore[override]
+        def sheet(self, item_id: str) -> Review:
             lines = (f"-{PORT}", "-It runs on the second machine.")
-            return replace(super().sheet(item_id), diff=lines, replaces=(f"{PORT} (wrong)",))
+            removed = (memory_of(PORT, "mem-1"),)
+            return replace(super().sheet(item_id), diff=lines, replaces=removed)
 
     desk.approvals = Deleting([row])
     app = fake_app(desk)
@@ -177,7 +180,7 @@ async def test_a_deletion_shows_the_memory_in_full() -> None:
 @pytest.mark.parametrize("keys", [(), ("e",), ("a",)], ids=str)
 async def test_hostile_text_is_safe_text_everywhere(keys: tuple[str, ...]) -> None:
     evil = {"category": EVIL, "source": EVIL, "project": EVIL, "tags": (EVIL,)}
-    desk = desk_with(EVIL, sensitivity=EVIL, redactions=((EVIL, 1),), **evil)
+    desk = desk_with(f"{EVIL} [REDACTED:{EVIL}]", **evil)
     app = fake_app(desk)
     async with app.run_test(size=WIDE) as pilot:
         await open_review(pilot)

@@ -12,7 +12,7 @@ from synthorg_tui.tui.memories.importing import ImportScreen
 from synthorg_tui.tui.memories.welcome import WelcomeScreen
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.rows import FixedList
-from tests.tui.activity.activity_fakes import SEATS, FakeActivity, calls
+from tests.tui.activity.activity_fakes import AGENTS, FakeActivity, calls
 from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows
 from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
@@ -25,7 +25,7 @@ def full_desk() -> FakeDesk:
     """More of everything than a screen has rows for."""
     desk = FakeDesk(rows(200))
     desk.gone = {row.id: row for row in rows(300)[200:]}
-    desk.activity = FakeActivity(calls(80), SEATS)
+    desk.activity = FakeActivity(calls(80), AGENTS)
     desk.skills = FakeSkills(skill_rows(60))
     desk.approvals = FakeApprovals(approval_rows(60))
     return desk
@@ -62,7 +62,7 @@ LISTS = [
     ("#facets", keys(), WIDE, 1),
     ("#candidates", ask, WIDE, 2),
     ("#candidates", ask, NARROW, 1),
-    ("#shelf", keys("3"), WIDE, 1),
+    ("#skill-list", keys("3"), WIDE, 1),
     ("#inbox", keys("4"), WIDE, 2),
     ("#inbox", keys("4"), NARROW, 1),
     ("#calls", keys("5"), WIDE, 2),

@@ -9,14 +9,15 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.scenarios import Question, Scenario
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.dialogs import HelpScreen, PromptDialog
 from synthorg_tui.tui.base.form import CategoryPicker, MemoryForm
-from synthorg_tui.tui.digest.ports import Ask, SavedScenario
 from synthorg_tui.tui.digest.screen import DigestScreen
 from synthorg_tui.tui.memories import screen as memories
 from synthorg_tui.tui.memories.screen import MemoriesScreen
-from synthorg_tui.tui.ports import Change, Draft, MemoryRow
+from synthorg_tui.tui.ports import Change, Draft
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text
 
@@ -44,7 +45,7 @@ class RefusingDesk(FakeDesk):
         await self._answer()
         return await super().add(draft)
 
-    async def edit(self, memory_id: str, change: Change) -> MemoryRow:
+    async def edit(self, memory_id: str, change: Change) -> ListedMemory:
         await self._answer()
         return await super().edit(memory_id, change)
 
@@ -281,10 +282,10 @@ class TestPrompts:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         desk = FakeDesk(rows(40))
-        save: Callable[[str, Ask], Awaitable[SavedScenario]] = desk.digests.save_scenario
+        save: Callable[[str, Question], Awaitable[Scenario]] = desk.digests.save_scenario
         refusals = [FULL]
 
-        async def refuse_once(name: str, asked: Ask) -> SavedScenario:
+        async def refuse_once(name: str, asked: Question) -> Scenario:
             if refusals:
                 raise refusals.pop()
             return await save(name, asked)

@@ -6,12 +6,14 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.base.form import MemoryForm
+from synthorg_tui.tui.digest.dialogs import AgentDialog
 from synthorg_tui.tui.digest.scenarios import ScenariosScreen
-from synthorg_tui.tui.digest.screen import AgentDialog, DigestScreen
-from synthorg_tui.tui.digest.widgets import KnobList
+from synthorg_tui.tui.digest.screen import DigestScreen
+from synthorg_tui.tui.digest.widgets import OptionsList
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text, until
@@ -114,12 +116,12 @@ async def test_a_pinned_memory_is_in_and_the_cursor_stays_on_it() -> None:
         await pilot.press("G")
         chosen = screen.candidates.candidate
         assert chosen is not None
-        assert not chosen.is_in
+        assert not chosen.verdict.is_in
         await pilot.press("p")
         await settle(pilot)
         now = screen.candidates.candidate
         assert now is not None
-        assert (now.row.id, now.verdict) == (chosen.row.id, "pinned")
+        assert (now.entry.id, now.verdict) == (chosen.entry.id, Verdict.PINNED)
         assert "★ pinned" in screen_text(app)
         await pilot.press("p")
         await settle(pilot)
@@ -137,7 +139,7 @@ async def test_an_excluded_memory_is_out_and_the_change_is_shown() -> None:
         answer, before = screen.digest.answer, screen.digest.before
         assert answer is not None
         assert before is not None
-        assert first.row.id not in [each.row.id for each in answer.included]
+        assert first.entry.id not in [each.entry.id for each in answer.included]
         assert "Changes in what the agent reads" in screen_text(app)
         assert "- [procedural] Pushing a branch" in screen_text(app)
         await pilot.press("D")
@@ -166,7 +168,7 @@ async def test_enter_shows_the_memory_in_the_memories_pane() -> None:
         await settle(pilot)
         memories = app.screen
         assert isinstance(memories, MemoriesScreen)
-        assert memories.rows.row == each.row
+        assert memories.rows.row == each.entry
         await pilot.press("2")
         await settle(pilot)
         assert pane(app).candidates.candidate == each
@@ -186,7 +188,7 @@ async def test_showing_a_memory_clears_the_filter_that_hides_it() -> None:
         memories = app.screen
         assert isinstance(memories, MemoriesScreen)
         assert each is not None
-        assert memories.rows.row == each.row
+        assert memories.rows.row == each.entry
         assert memories.listing.window.total == 40
 
 
@@ -214,7 +216,7 @@ async def test_the_budget_moves_the_cut() -> None:
         answer = screen.digest.answer
         assert answer is not None
         assert answer.token_budget == 60
-        assert any(each.verdict == "over_budget" for each in answer.candidates)
+        assert any(each.verdict is Verdict.OVER_BUDGET for each in answer.candidates)
         assert "didn't fit" in screen_text(app)
         await pilot.press("plus")
         await settle(pilot)
@@ -236,7 +238,7 @@ async def test_options_answer_as_they_turn_and_can_be_put_back() -> None:
         screen = await ask(pilot)
         asked = desk_of(app).digests.asked
         await pilot.press("o")
-        assert isinstance(app.focused, KnobList)
+        assert isinstance(app.focused, OptionsList)
         await pilot.press("j", "right")
         await settle(pilot)
         assert dict(asked[-1].overrides) == {
@@ -247,15 +249,15 @@ async def test_options_answer_as_they_turn_and_can_be_put_back() -> None:
         assert "•linear" in screen_text(app)
         await pilot.press("backspace")
         await settle(pilot)
-        assert asked[-1].overrides == ()
+        assert asked[-1].overrides == {}
         await pilot.press("k", "right", "escape")
         await settle(pilot)
         assert screen.digest.answer is not None
-        assert screen.digest.answer.tools
+        assert screen.digest.tools
         assert "It gets tools instead" in screen_text(app)
         await pilot.press("R")
         await settle(pilot)
-        assert asked[-1].overrides == ()
+        assert asked[-1].overrides == {}
 
 
 async def test_another_agent_is_chosen_from_a_list() -> None:
@@ -292,7 +294,7 @@ async def test_a_scenario_is_saved_run_accepted_opened_and_deleted() -> None:
         await pilot.press("s", "enter")
         await settle(pilot)
         assert list(desk.digests.saved) == ["git push of a branch"]
-        desk.live.pop(first.row.id)
+        desk.live.pop(first.entry.id)
         await pilot.press("S", "r")
         await settle(pilot)
         assert isinstance(app.screen, ScenariosScreen)

@@ -6,65 +6,67 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.core.text import estimate_tokens
+from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation, Verdict
+from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome
 from synthorg_tui.tui.base.lines import plain
-from synthorg_tui.tui.digest.knobs import KNOBS, Knobs, knob_lines, knobs_summary
 from synthorg_tui.tui.digest.lines import (
     VERDICTS,
-    banner_lines,
     budget_line,
+    candidate_line,
+    candidate_lines,
     change_caption,
     changed_text,
     ruled_text,
-    verdict_mark,
-    weighed_line,
-    weighed_lines,
     why_lines,
 )
-from synthorg_tui.tui.digest.ports import Answer, Ask, SavedScenario, ScenarioRun, Weighed
-from synthorg_tui.tui.digest.state import Digest, read_budget, run_lines, runs_caption
-from tests.tui.digest.digest_fakes import CONFIGURED, FakeDigests
+from synthorg_tui.tui.digest.notices import banner_lines
+from synthorg_tui.tui.digest.options import OPTIONS, Options, option_lines, options_summary
+from synthorg_tui.tui.digest.scenario_lines import runs_caption, scenario_detail
+from synthorg_tui.tui.digest.state import Digest, read_budget
+from tests.tui.digest.digest_fakes import CONFIGURED, FakeDigests, injection, question
 from tests.tui.tui_fakes import rows
 
 STRATEGIES = ("context", "tool_based")
-ROW = rows(1)[0]
+ENTRIES = rows(4)
 
 
 def digest(query: str = "git push") -> Digest:
     made = Digest()
     made.agent_id, made.query = "codex", query
-    made.knobs.configure(CONFIGURED, STRATEGIES)
+    made.options.configure(CONFIGURED, STRATEGIES)
     return made
 
 
-def answer(budget: int = 1000) -> Answer:
+def answer(budget: int = 1000, *, query: str = "git push branch") -> Explanation:
     live = rows(40)
-    return FakeDigests(lambda: live).answer(Ask("codex", "git push branch", budget))
+    return FakeDigests(lambda: live).answer(question(query, budget))
+
+
+def take(made: Digest, generation: int, explanation: Explanation) -> bool:
+    return made.take(generation, injection(explanation), estimate_tokens(explanation.text))
 
 
 class TestQuestion:
     def test_it_is_complete_with_an_agent_and_a_task(self) -> None:
-        assert digest().ask == Ask("codex", "git push", 1000)
-        assert digest("  ").ask is None
+        assert digest().question == question("git push")
+        assert digest("  ").question is None
+        assert not digest("  ").is_complete
 
     def test_only_the_answer_to_the_newest_question_counts(self) -> None:
         made = digest()
-        asked = made.ask
-        assert asked is not None
         old, new = made.turn(), made.turn()
-        assert not made.take(old, asked, answer())
+        assert not take(made, old, answer())
         assert made.waiting
-        assert made.take(new, asked, answer())
+        assert take(made, new, answer())
         assert not made.waiting
 
     def test_changes_are_shown_against_the_first_answer_to_the_same_task(self) -> None:
         made = digest()
-        asked = made.ask
-        assert asked is not None
-        made.take(made.turn(), asked, answer())
+        take(made, made.turn(), answer())
         assert not made.text_changed
-        made.take(made.turn(), asked, answer(60))
+        take(made, made.turn(), answer(60))
         assert made.text_changed
-        made.take(made.turn(), replace(asked, query="other"), answer(60))
+        take(made, made.turn(), answer(60, query="git push"))
         assert not made.text_changed
 
     def test_a_memory_is_pinned_or_excluded_never_both(self) -> None:
@@ -98,67 +100,74 @@ class TestQuestion:
 
     def test_a_scenario_brings_its_whole_question(self) -> None:
         made = digest()
-        ask = Ask("reviewer", "tests", 50, (("max_memories", 3),), ("a",), ("b",))
-        made.load(SavedScenario("s", ask, ()))
-        assert made.ask == ask
+        asked = Question(
+            agent_id="reviewer",
+            query="tests",
+            token_budget=50,
+            overrides={"max_memories": 3},
+            pinned=("a",),
+            excluded=("b",),
+        )
+        made.load(Scenario("s", asked, ()))
+        assert made.question == asked
 
 
-class TestKnobs:
+class TestOptions:
     def test_turned_back_an_option_no_longer_counts_as_changed(self) -> None:
-        knobs = digest().knobs
-        knobs.turn("min_relevance", 1)
-        assert dict(knobs.overrides) == {"min_relevance": 0.35}
-        knobs.turn("min_relevance", -1)
-        assert not knobs.overrides
+        options = digest().options
+        options.turn("min_relevance", 1)
+        assert options.overrides == {"min_relevance": 0.35}
+        options.turn("min_relevance", -1)
+        assert not options.overrides
 
     def test_relevance_and_recency_make_one_whole(self) -> None:
-        knobs = digest().knobs
-        knobs.turn("relevance_weight", 2)
-        assert dict(knobs.overrides) == {"relevance_weight": 0.8, "recency_weight": 0.2}
+        options = digest().options
+        options.turn("relevance_weight", 2)
+        assert options.overrides == {"relevance_weight": 0.8, "recency_weight": 0.2}
 
     def test_lambda_is_not_asked_for_while_diversity_is_off(self) -> None:
-        knobs = digest().knobs
-        knobs.turn("diversity_lambda", 1)
-        assert "diversity_lambda" not in dict(knobs.overrides)
-        knobs.turn("diversity_penalty_enabled", 1)
-        assert dict(knobs.overrides)["diversity_lambda"] == 0.75
+        options = digest().options
+        options.turn("diversity_lambda", 1)
+        assert "diversity_lambda" not in options.overrides
+        options.turn("diversity_penalty_enabled", 1)
+        assert options.overrides["diversity_lambda"] == 0.75
 
     def test_numbers_stop_at_their_ends_and_choices_go_round(self) -> None:
-        for knob in KNOBS:
-            value = dict(CONFIGURED)[knob.name]
-            if knob.choices:
-                assert knob.turned(value, len(knob.choices)) == value
+        for option in OPTIONS:
+            value = CONFIGURED[option.name]
+            if option.choices:
+                assert option.turned(value, len(option.choices)) == value
             else:
-                assert knob.turned(value, 10_000) == knob.high
-                assert knob.turned(value, -10_000) == knob.low
+                assert option.turned(value, 10_000) == option.high
+                assert option.turned(value, -10_000) == option.low
 
     def test_a_single_strategy_is_no_choice(self) -> None:
-        knobs = Knobs()
-        knobs.configure(CONFIGURED, ("context",))
-        assert "strategy" not in [knob.name for knob in knobs.shown]
+        options = Options()
+        options.configure(CONFIGURED, ("context",))
+        assert "strategy" not in [option.name for option in options.shown]
 
     def test_every_option_is_listed_with_its_value_and_changed_ones_are_marked(self) -> None:
-        knobs = digest().knobs
-        knobs.turn("include_shared", 1)
-        shown = [line.plain for _, line in knob_lines(knobs, 34)]
+        options = digest().options
+        options.turn("include_shared", 1)
+        shown = [line.plain for _, line in option_lines(options, 34)]
         assert len(shown) == len(CONFIGURED)
         assert [text for text in shown if text.startswith("•")] == [
             text for text in shown if "Shared" in text
         ]
-        assert "1 more changed" in knobs_summary(knobs).plain
+        assert "1 more changed" in options_summary(options).plain
 
 
 class TestLines:
     def test_each_verdict_has_a_glyph_and_a_word_of_its_own(self) -> None:
         assert len({glyph for glyph, _, _ in VERDICTS.values()}) == len(VERDICTS)
         assert len({word for _, word, _ in VERDICTS.values()}) == len(VERDICTS)
-        assert verdict_mark("new_one")[1] == "new one"
+        assert set(VERDICTS) == set(Verdict)
 
     @given(st.integers(30, 160), st.sampled_from(sorted(VERDICTS)), st.floats(0, 1))
-    def test_a_row_fits_its_width(self, width: int, verdict: str, score: float) -> None:
-        each = Weighed(ROW, verdict, False, "why", combined=score, tokens=12_345)
-        assert weighed_line(each, width).width <= width
-        assert weighed_lines(each, width)[0].width <= width
+    def test_a_row_fits_its_width(self, width: int, verdict: Verdict, score: float) -> None:
+        each = Candidate(ENTRIES[0], verdict, "why", combined=score, tokens=12_345)
+        assert candidate_line(each, width).width <= width
+        assert candidate_lines(each, width)[0].width <= width
 
     @given(st.integers(0, 600), st.integers(60, 160))
     def test_the_budget_bar_fits_and_is_honest(self, budget: int, width: int) -> None:
@@ -190,22 +199,21 @@ class TestLines:
         assert change_caption("a", "a") == "no change"
 
     def test_why_tells_the_reason_and_every_number(self) -> None:
-        other = Weighed(rows(2)[1], "included", True, "Fits.")
-        each = Weighed(
-            ROW,
-            "too_similar",
-            False,
+        other = Candidate(ENTRIES[1], Verdict.INCLUDED, "Fits.")
+        each = Candidate(
+            ENTRIES[0],
+            Verdict.TOO_SIMILAR,
             "Says the same as another.",
             dense=0.71,
             combined=0.8,
             similarity=0.93,
-            similar_to=other.row.id,
+            similar_to=other.entry.id,
             rank=4,
         )
         shown = plain(why_lines(each, (other, each), full=True))
         for part in ("too similar", "Says the same", "0.71", "not found by this index", "0.93"):
             assert part in shown
-        assert other.row.content[:30] in shown
+        assert other.entry.content[:30] in shown
 
     def test_what_is_not_as_it_should_be_is_told(self) -> None:
         made = digest()
@@ -217,22 +225,32 @@ class TestLines:
 
 
 class TestScenarios:
-    SAVED = SavedScenario("push", Ask("codex", "git push", 100), ("a", "b"))
+    SAVED = Scenario("push", question("git push", 100), ("mem-00000", "mem-00001"))
+
+    def outcome(self, *candidates: tuple[int, Verdict, str]) -> ScenarioOutcome:
+        return ScenarioOutcome(
+            self.SAVED,
+            tuple(Candidate(ENTRIES[at], verdict, reason) for at, verdict, reason in candidates),
+        )
 
     def test_what_came_and_went_is_told_with_the_reason(self) -> None:
-        notes = (("c", "New one (place 1)"), ("a", "Old one (over budget)"))
-        run = ScenarioRun("push", ("c", "b"), ("c",), ("a",), notes=notes)
-        shown = plain(run_lines(self.SAVED, run))
-        assert "- Old one (over budget)" in shown
-        assert "+ New one (place 1)" in shown
+        run = self.outcome(
+            (2, Verdict.INCLUDED, "place 1"),
+            (1, Verdict.INCLUDED, "place 2"),
+            (0, Verdict.OVER_BUDGET, "over budget"),
+        )
+        shown = plain(scenario_detail(self.SAVED, run))
+        assert "- Fixed the flaky checkout test" in shown
+        assert "(over budget)" in shown
+        assert "+ The staging database is read-only on weekends. (place 1)" in shown
         assert runs_caption({"push": run}) == "1 of 1 changed"
 
     def test_another_order_is_a_change(self) -> None:
-        run = ScenarioRun("push", ("b", "a"), is_reordered=True)
+        run = self.outcome((1, Verdict.INCLUDED, ""), (0, Verdict.INCLUDED, ""))
         assert run.is_changed
-        assert "another order" in plain(run_lines(self.SAVED, run))
+        assert "another order" in plain(scenario_detail(self.SAVED, run))
 
     def test_the_same_is_told_as_such(self) -> None:
-        run = ScenarioRun("push", ("a", "b"))
+        run = self.outcome((0, Verdict.INCLUDED, ""), (1, Verdict.INCLUDED, ""))
         assert not run.is_changed
         assert runs_caption({"push": run}) == "all the same"

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.scenarios import Question
+from synthorg_tui.memory.strategies.service import Injection
 from synthorg_tui.tui.digest import state as paced
-from synthorg_tui.tui.digest.ports import Answer, Ask
 from synthorg_tui.tui.digest.screen import DigestScreen
 from synthorg_tui.tui.digest.state import QUICK, REST, Pacing
+from tests.tui.digest.digest_fakes import injection
 from tests.tui.digest.test_digest_pane import ask
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, type_text, until
@@ -133,12 +135,12 @@ async def test_an_older_answer_that_comes_in_spite_of_that_is_not_shown(
     (late,) = held(desk, ["never asked"])
     answer = desk.digests.digest
 
-    async def stubborn(question: Ask) -> Answer:
+    async def stubborn(question: Question) -> Injection:
         try:
             return await answer(question)
         except asyncio.CancelledError:
             await late.wait()
-            return desk.digests.answer(question)
+            return injection(desk.digests.answer(question))
 
     monkeypatch.setattr(desk.digests, "digest", stubborn)
     async with fake_app(desk).run_test() as pilot:

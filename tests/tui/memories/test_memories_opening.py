@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.core.errors import DomainError, StoreLockedError
-from synthorg_tui.tui.activity.ports import Heard
+from synthorg_tui.tui.activity.ports import ActivityEvent
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.memories.importing import ImportScreen
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.memories.welcome import WelcomeScreen
 from synthorg_tui.tui.state import FILE_NAME, load_state
 from tests.tui.tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
-from tests.tui.tui_helpers import screen_text, settle, type_text, until
+from tests.tui.tui_helpers import pane, screen_text, settle, toasts, type_text, until
 
 LOCKED = StoreLockedError("Process 4711 owns the store.", owner_pid=4711, remedy="Close it.")
 
@@ -84,10 +84,10 @@ async def test_rows_are_there_before_the_engine_is() -> None:
         assert "6 memories" in screen_text(app)
         await pilot.press("j", "d")
         await settle(pilot, held=1)
-        assert [note.message for note in app._notifications] == ["Not loaded yet: try again"]
+        assert toasts(app) == "Not loaded yet: try again"
         gate.set()
         await settle(pilot)
-        assert app._memories.rows.cursor == 1
+        assert pane(app).rows.cursor == 1
         await pilot.press("d")
         await settle(pilot)
         assert "Delete 1 memory?" in screen_text(app)
@@ -98,18 +98,18 @@ async def test_a_filter_answers_before_the_engine_is_there_and_a_search_once_it_
     app = fake_app(FakeDesk(rows(6)), gate=gate, shows_early=True)
     async with app.run_test() as pilot:
         await settle(pilot, held=1)
-        app._memories.set_text("cat:nothing-like-it", "filter")
+        pane(app).set_text("cat:nothing-like-it", "filter")
         await settle(pilot, held=1)
-        app._memories.set_text("cat:semantic", "filter")
+        pane(app).set_text("cat:semantic", "filter")
         await settle(pilot, held=1)
-        found = app._memories.listing.window.total
+        found = pane(app).listing.window.total
         assert 0 < found < 6
-        app._memories.set_text("memory", "search")
+        pane(app).set_text("memory", "search")
         await settle(pilot, held=1)
-        assert app._memories.listing.waiting
+        assert pane(app).listing.waiting
         gate.set()
         await settle(pilot)
-        assert not app._memories.listing.waiting
+        assert not pane(app).listing.waiting
 
 
 async def test_an_engine_that_fails_after_the_rows_were_shown_is_told() -> None:
@@ -151,11 +151,11 @@ async def test_the_offer_goes_once_agents_or_commands_brought_memories() -> None
     app = fake_app(desk)
     async with app.run_test() as pilot:
         await settle(pilot)
-        desk.activity.tell(Heard("changed", 1))
+        desk.activity.tell(ActivityEvent("changed", 1))
         await settle(pilot)
         assert isinstance(app.screen, WelcomeScreen), "nothing is there yet"
         desk.live = {row.id: row for row in rows(6)}
-        desk.activity.tell(Heard("changed", 1))
+        desk.activity.tell(ActivityEvent("changed", 1))
         await until(pilot, lambda: "6 memories" in screen_text(app))
         assert isinstance(app.screen, MemoriesScreen)
 

@@ -2,18 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from pathlib import Path
 
+from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.base import pane as list_pane
-from synthorg_tui.tui.skills.ports import Problem, Root, Shelf, Skill, SkillRow, Version
-from tests.tui.approvals.approvals_fakes import NOW, OCCURRENCES
-
-list_pane.DEBOUNCE = list_pane.LOADING_AFTER = 0.001
+from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow, SkillOverviewState
+from synthorg_tui.curation.registry import SkillVersion, VersionEvent
+from synthorg_tui.skills.document import Finding, RootScope, Severity, SkillRoot
+from synthorg_tui.skills.library import RootState
+from tests.tui.approvals.approvals_fakes import EVIDENCE, NOW
 
 OWN = "/home/ada/.local/share/synthorg-tui/skills"
 PROJECT = "/home/ada/shop/.agents/skills"
-ROOTS = (Root(PROJECT, "project"), Root(OWN, "own"))
+ROOTS = (
+    RootState(SkillRoot(Path(PROJECT), RootScope.PROJECT), exists=True),
+    RootState(SkillRoot(Path(OWN), RootScope.OWN), exists=True),
+)
 TEXT = """---
 name: "{name}"
 description: "Use when git push fails on a branch that has no upstream."
@@ -38,40 +43,42 @@ Run `git push -u origin HEAD`.
 2. Run `git status -sb` and look for the upstream.
 """
 _STATES = (
-    ("deploy-staging", PROJECT, "shadowed", 0),
-    ("review-style", PROJECT, "invalid", 0),
-    ("run-the-tests", PROJECT, "new", 0),
-    ("set-upstream-first-push", OWN, "valid", 14),
-    ("arm-timer-before-clock", OWN, "warnings", 3),
-    ("rebuild-index", OWN, "changed", 1),
-    ("old-proxy-setup", OWN, "gone", 0),
+    ("deploy-staging", PROJECT, SkillState.SHADOWED, 0),
+    ("review-style", PROJECT, SkillState.INVALID, 0),
+    ("run-the-tests", PROJECT, SkillState.NEW, 0),
+    ("set-upstream-first-push", OWN, SkillState.VALID, 14),
+    ("arm-timer-before-clock", OWN, SkillState.WARNINGS, 3),
+    ("rebuild-index", OWN, SkillState.CHANGED, 1),
+    ("old-proxy-setup", OWN, SkillState.GONE, 0),
 )
+_FINDINGS = {
+    SkillState.INVALID: (
+        Finding(
+            3, Severity.ERROR, "description is missing", "Say what it does and when to use it."
+        ),
+        Finding(2, Severity.WARNING, "name differs from its folder", "Rename the folder."),
+    ),
+    SkillState.WARNINGS: (Finding(5, Severity.WARNING, "version is no text", "Put it in quotes."),),
+}
 
 
-def skill_rows(count: int) -> list[SkillRow]:
+def skill_rows(count: int) -> list[SkillOverviewRow]:
     """Different skills."""
     made = []
     for at in range(count):
         name, root, state, applied = _STATES[at % len(_STATES)]
         name += "" if at < len(_STATES) else f"-{at}"
-        problems: tuple[Problem, ...] = ()
-        if state == "invalid":
-            problems = (
-                Problem(3, True, "description is missing", "Say what it does and when to use it."),
-                Problem(2, False, "name differs from its folder", "Rename the folder."),
-            )
-        elif state == "warnings":
-            problems = (Problem(5, False, "version is no text", "Put it in quotes."),)
         made.append(
-            SkillRow(
+            SkillOverviewRow(
                 f"{root}/{name}/SKILL.md",
                 name,
                 root,
+                RootScope.OWN if root == OWN else RootScope.PROJECT,
                 state,
                 description="Use when git push fails.",
-                problems=problems,
-                shadowed_by=f"{OWN}/{name}/SKILL.md" if state == "shadowed" else "",
-                waiting="file_change-0003" if state == "changed" else "",
+                findings=_FINDINGS.get(state, ()),
+                shadowed_by=f"{OWN}/{name}/SKILL.md" if state is SkillState.SHADOWED else "",
+                waiting="file_change-0003" if state is SkillState.CHANGED else "",
                 applied=applied,
                 applied_at=NOW - timedelta(days=1) if applied else None,
             )
@@ -79,34 +86,59 @@ def skill_rows(count: int) -> list[SkillRow]:
     return made
 
 
+class NamedVersion(SkillVersion):
+    """A text whose title is the test's to choose; the pictures show two of them."""
+
+    named: str
+
+    @property
+    def title(self) -> str:
+        return self.named
+
+
+def version_of(at: datetime, named: str, text: str) -> SkillVersion:
+    """A text that a skill's file had; not validated, so that hostile text gets through."""
+    return NamedVersion.model_construct(
+        number=1,
+        path="",
+        version=1,
+        at=at,
+        actor="person (tui)",
+        event=VersionEvent.WRITTEN,
+        sha256="",
+        text=text,
+        named=named,
+    )
+
+
 class FakeSkills:
     """Rows in a dict; retiring and restoring change their state."""
 
-    def __init__(self, rows: list[SkillRow] | None = None) -> None:
+    def __init__(self, rows: list[SkillOverviewRow] | None = None) -> None:
         self.rows = {row.path: row for row in rows or []}
         self.error: DomainError | None = None
         self.synced = 0
         self.acts: list[tuple[str, str]] = []
         self.changed: Callable[[int], None] = lambda _count: None
 
-    async def shelf(self) -> Shelf:
+    async def overview(self) -> SkillOverviewState:
         if self.error is not None:
             raise self.error
-        return Shelf(ROOTS, tuple(self.rows.values()))
+        return SkillOverviewState(ROOTS, tuple(self.rows.values()))
 
-    async def skill(self, path: str) -> Skill:
+    async def skill(self, path: str) -> SkillDetail:
         row = self.rows[path]
         text = TEXT.format(name=row.name)
         older = text.replace("on a branch that has no upstream", "at first")
         versions = (
-            Version(NOW - timedelta(days=2), "edited by person (tui)", text),
-            Version(NOW - timedelta(days=9), "approved by person (tui)", older),
+            version_of(NOW - timedelta(days=2), "edited by person (tui)", text),
+            version_of(NOW - timedelta(days=9), "approved by person (tui)", older),
         )
-        if row.state in ("new", "invalid", "shadowed"):
-            return Skill(row, text)
+        if row.state in (SkillState.NEW, SkillState.INVALID, SkillState.SHADOWED):
+            return SkillDetail(row, text)
         disk = text.replace("Run `git status -sb`", "Run `git status`")
-        shown = disk if row.state == "changed" else text
-        return Skill(row, shown, ("mem-00001",), versions, OCCURRENCES)
+        shown = disk if row.state is SkillState.CHANGED else text
+        return SkillDetail(row, shown, ("mem-00001",), versions, EVIDENCE)
 
     async def sync(self) -> int:
         self.synced += 1
@@ -114,24 +146,24 @@ class FakeSkills:
 
     async def offer(self, path: str) -> str:
         self.acts.append(("offer", path))
-        self.rows[path] = replace(self.rows[path], state="new", waiting="file_change-0003")
+        self.rows[path] = replace(self.rows[path], state=SkillState.NEW, waiting="file_change-0003")
         return "file_change-0003"
 
     async def restore(self, path: str) -> str:
         self.acts.append(("restore", path))
-        self.rows[path] = replace(self.rows[path], state="valid", waiting="")
+        self.rows[path] = replace(self.rows[path], state=SkillState.VALID, waiting="")
         return "Wrote our version back · u undoes"
 
     async def retire(self, path: str) -> str:
         self.acts.append(("retire", path))
-        self.rows[path] = replace(self.rows[path], state="retired")
+        self.rows[path] = replace(self.rows[path], state=SkillState.RETIRED)
         return "Retired · u brings it back"
 
     async def undo(self) -> str | None:
         if not self.acts:
             return None
         act, path = self.acts.pop()
-        self.rows[path] = replace(self.rows[path], state="valid")
+        self.rows[path] = replace(self.rows[path], state=SkillState.VALID)
         return f"Took back: {act}"
 
     def watch(self, changed: Callable[[int], None]) -> None:

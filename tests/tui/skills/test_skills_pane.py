@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.approvals.review import ReviewScreen
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
@@ -118,7 +119,7 @@ async def test_what_changed_on_disk_is_accepted_by_a_review() -> None:
 async def test_what_was_here_before_is_only_listed_until_somebody_reviews_it() -> None:
     desk = desk_with()
     (found,) = [row for row in desk.skills.rows.values() if row.name == "run-the-tests"]
-    desk.skills.rows[found.path] = replace(found, state="found")
+    desk.skills.rows[found.path] = replace(found, state=SkillState.FOUND)
     app = fake_app(desk)
     async with app.run_test() as pilot:
         await open_pane(pilot, at="run-the-tests")
@@ -172,7 +173,7 @@ async def test_retiring_and_writing_back_ask_first_and_can_be_undone(
         await pilot.press("u")
         await settle(pilot)
         assert not desk.skills.acts
-        assert desk.skills.rows[f"{OWN}/{name}/SKILL.md"].state == "valid"
+        assert desk.skills.rows[f"{OWN}/{name}/SKILL.md"].state is SkillState.VALID
 
 
 async def test_the_file_itself_is_edited_and_then_looked_at_again(

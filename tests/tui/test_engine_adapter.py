@@ -12,31 +12,33 @@ import pytest
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import ConfigError, DomainError, StoreLockedError
+from synthorg_tui.ingest.service import ImportProgress
+from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.persistence import INDEX_DIR
-from synthorg_tui.tui.engine_adapter import EngineHost
+from synthorg_tui.tui.engine_adapter import LocalEngineHost
 from synthorg_tui.tui.memories.lines import report_lines
-from synthorg_tui.tui.ports import Change, Criteria, Draft, ImportStep
+from synthorg_tui.tui.ports import Change, Draft
 from tests.patience import PATIENCE, until
 
 DRAFT = Draft("codex", MemoryCategory.PROCEDURAL, "git push -u origin HEAD sets it", ("git",))
 
 
 async def test_a_memory_lives_through_every_act_of_the_desk(tmp_path: Path) -> None:
-    host = EngineHost(data_dir=tmp_path)
+    host = LocalEngineHost(data_dir=tmp_path)
     desk = await host.open()
     try:
         memory_id = await desk.add(DRAFT)
-        page = await desk.page(Criteria(words=("push",)), sort="newest", offset=0, limit=10)
-        assert [row.id for row in page.rows] == [memory_id]
+        page = await desk.browse(BrowseFilter(words=("push",)), sort="newest", offset=0, limit=10)
+        assert [row.id for row in page.entries] == [memory_id]
         assert (await desk.facets()).agents == (("codex", 1),)
-        hits = await desk.search("push without upstream", Criteria(), limit=5)
-        assert hits.rows[0].id == memory_id
-        assert hits.rows[0].fused is not None
-        assert not (await desk.search("push", Criteria(without=("origin",)), limit=5)).rows
+        hits = await desk.search("push without upstream", BrowseFilter(), limit=5)
+        assert hits.hits[0].id == memory_id
+        assert hits.hits[0].fused is not None
+        assert not (await desk.search("push", BrowseFilter(without=("origin",)), limit=5)).hits
         edited = await desk.edit(memory_id, Change(tags=("git", "push")))
         assert (edited.content, edited.tags) == (DRAFT.content, ("git", "push"))
         assert await desk.remove([memory_id]) == 1
-        gone = await desk.page(Criteria(deleted=True), sort="newest", offset=0, limit=10)
+        gone = await desk.browse(BrowseFilter(deleted=True), sort="newest", offset=0, limit=10)
         assert gone.total == 1
         assert await desk.restore([memory_id]) == 1
         kinds = [revision.kind for revision in await desk.history(memory_id)]
@@ -47,7 +49,7 @@ async def test_a_memory_lives_through_every_act_of_the_desk(tmp_path: Path) -> N
 
 async def test_tags_taken_out_of_the_form_are_gone(tmp_path: Path) -> None:
     """The form shows all of them: unlike a list of new tags it leaves none out by accident."""
-    host = EngineHost(data_dir=tmp_path)
+    host = LocalEngineHost(data_dir=tmp_path)
     desk = await host.open()
     try:
         tags = ("git", "fact:push", "sensitivity:sensitive")
@@ -60,21 +62,21 @@ async def test_tags_taken_out_of_the_form_are_gone(tmp_path: Path) -> None:
 
 
 async def test_the_store_is_looked_through_before_the_engine_opens_on_it(tmp_path: Path) -> None:
-    first = EngineHost(data_dir=tmp_path)
+    first = LocalEngineHost(data_dir=tmp_path)
     memory_id = await (await first.open()).add(DRAFT)
     await first.close()
-    host = EngineHost(data_dir=tmp_path)
+    host = LocalEngineHost(data_dir=tmp_path)
     try:
         shelf = await host.look()
         assert shelf is not None
-        page = await shelf.page(Criteria(words=("PUSH",)), sort="newest", offset=0, limit=10)
-        assert [(row.id, row.content, row.tags) for row in page.rows] == [
+        page = await shelf.browse(BrowseFilter(words=("PUSH",)), sort="newest", offset=0, limit=10)
+        assert [(row.id, row.content, row.tags) for row in page.entries] == [
             (memory_id, DRAFT.content, DRAFT.tags)
         ]
-        assert page.rows[0].created_at.utcoffset() is not None
+        assert page.entries[0].created_at.utcoffset() is not None
         assert (await shelf.facets()).categories == ((MemoryCategory.PROCEDURAL, 1),)
         desk = await host.open()
-        assert await desk.page(Criteria(), sort="newest", offset=0, limit=10) == page
+        assert await desk.browse(BrowseFilter(), sort="newest", offset=0, limit=10) == page
         assert await desk.remove([memory_id]) == 1
         assert [each.kind for each in await shelf.history(memory_id)] == ["deleted", "added"]
     finally:
@@ -84,7 +86,7 @@ async def test_the_store_is_looked_through_before_the_engine_opens_on_it(tmp_pat
 async def test_the_data_directory_of_the_settings_is_the_one_looked_through(tmp_path: Path) -> None:
     config = tmp_path / "company.yaml"
     config.write_text(f"memory: {{storage: {{data_dir: {tmp_path / 'theirs'}}}}}", encoding="utf-8")
-    host = EngineHost(config_path=config)
+    host = LocalEngineHost(config_path=config)
     try:
         assert await host.look() is not None
         assert (tmp_path / "theirs" / "memory.duckdb").exists()
@@ -95,7 +97,7 @@ async def test_the_data_directory_of_the_settings_is_the_one_looked_through(tmp_
 async def test_another_backend_has_nothing_to_look_through(tmp_path: Path) -> None:
     config = tmp_path / "company.yaml"
     config.write_text("memory: {backend: inmemory}", encoding="utf-8")
-    host = EngineHost(data_dir=tmp_path / "data", config_path=config)
+    host = LocalEngineHost(data_dir=tmp_path / "data", config_path=config)
     assert await host.look() is None
     await host.close()
 
@@ -103,7 +105,7 @@ async def test_another_backend_has_nothing_to_look_through(tmp_path: Path) -> No
 async def test_settings_that_are_invalid_are_told_before_anything_opens(tmp_path: Path) -> None:
     config = tmp_path / "company.yaml"
     config.write_text("memory: {level: high}", encoding="utf-8")
-    host = EngineHost(data_dir=tmp_path / "data", config_path=config)
+    host = LocalEngineHost(data_dir=tmp_path / "data", config_path=config)
     with pytest.raises(ConfigError, match=r"memory\.level"):
         await host.look()
     assert not (tmp_path / "data").exists()
@@ -114,7 +116,7 @@ async def test_a_second_opener_is_told_who_owns_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("synthorg_tui.host.opening.PATIENCE", 0.1)
-    first, second = EngineHost(data_dir=tmp_path), EngineHost(data_dir=tmp_path)
+    first, second = LocalEngineHost(data_dir=tmp_path), LocalEngineHost(data_dir=tmp_path)
     told: list[str] = []
     second.listen(
         failed=lambda _: None,
@@ -138,7 +140,7 @@ async def test_that_nobody_can_connect_is_told_and_the_desk_works_on(
     monkeypatch.setattr("synthorg_tui.tui.engine_adapter.WARM_UP_AFTER", 0)
     (tmp_path / "owner.sock").mkdir(parents=True)  # in the way of the socket
     told: asyncio.Queue[DomainError] = asyncio.Queue()
-    host = EngineHost(data_dir=tmp_path)
+    host = LocalEngineHost(data_dir=tmp_path)
     host.listen(failed=told.put_nowait, waits=lambda _: None, indexes=lambda _: None)
     try:
         desk = await host.open()
@@ -154,18 +156,18 @@ async def test_that_nobody_can_connect_is_told_and_the_desk_works_on(
 async def test_how_far_a_rebuilt_index_has_come_is_told_until_it_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    filling = EngineHost(data_dir=tmp_path)
+    filling = LocalEngineHost(data_dir=tmp_path)
     desk = await filling.open()
     for number in range(8):
         await desk.add(replace(DRAFT, content=f"Number {number} is a number."))
     await filling.close()
     shutil.rmtree(tmp_path / INDEX_DIR)
     monkeypatch.setattr("synthorg_tui.tui.engine_adapter.WARM_UP_AFTER", 0)
-    monkeypatch.setattr("synthorg_tui.tui.engine_adapter.TOLD_EVERY", 0)
+    monkeypatch.setattr("synthorg_tui.tui.engine_adapter.PROGRESS_EVERY", 0)
     monkeypatch.setattr("synthorg_tui.memory.store.sync.REPLAY_BATCH", 2)
     monkeypatch.setattr("synthorg_tui.memory.store.sync.OPENING_BATCHES", 1)
     told: list[float | None] = []
-    host = EngineHost(data_dir=tmp_path)
+    host = LocalEngineHost(data_dir=tmp_path)
     host.listen(failed=lambda _: None, waits=lambda _: None, indexes=told.append)
     try:
         await host.open()
@@ -181,22 +183,22 @@ async def test_how_far_a_rebuilt_index_has_come_is_told_until_it_is_whole(
 async def test_an_imported_memory_leads_to_its_transcript_lines(
     tmp_path: Path, shared_dir: Path
 ) -> None:
-    host = EngineHost(data_dir=tmp_path)
+    host = LocalEngineHost(data_dir=tmp_path)
     desk = await host.open()
-    steps: list[ImportStep] = []
+    steps: list[ImportProgress] = []
     try:
-        roots = [str(shared_dir / "data" / "transcripts")]
+        roots = [shared_dir / "data" / "transcripts"]
         outcome = await desk.run_import(roots, progress=steps.append, cancel=threading.Event())
         assert outcome.memories_added > 0
         assert outcome.malformed_lines == 0
         assert steps
-        page = await desk.page(Criteria(), sort="newest", offset=0, limit=1)
-        assert page.rows[0].source is not None
-        excerpt = await desk.excerpt(page.rows[0].source, context=2)
+        page = await desk.browse(BrowseFilter(), sort="newest", offset=0, limit=1)
+        assert page.entries[0].source is not None
+        excerpt = await desk.excerpt(page.entries[0].source, context=2)
         assert excerpt is not None
         numbers = [number for number, _ in excerpt.lines]
-        assert excerpt.first_line in numbers
-        assert excerpt.last_line in numbers
+        assert excerpt.ref.first_line in numbers
+        assert excerpt.ref.last_line in numbers
     finally:
         await host.close()
 
@@ -206,12 +208,10 @@ async def test_an_import_shows_a_name_that_is_not_utf8(tmp_path: Path) -> None:
     folder = tmp_path / "t"
     folder.mkdir()
     (folder / os.fsdecode(b"b\xff.jsonl")).write_text("{}\n")
-    host = EngineHost(data_dir=tmp_path / "data")
+    host = LocalEngineHost(data_dir=tmp_path / "data")
     desk = await host.open()
     try:
-        outcome = await desk.run_import(
-            [str(folder)], progress=lambda _: None, cancel=threading.Event()
-        )
+        outcome = await desk.run_import([folder], progress=lambda _: None, cancel=threading.Event())
     finally:
         await host.close()
     shown = [row.plain for row in report_lines(outcome)]

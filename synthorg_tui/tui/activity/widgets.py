@@ -1,0 +1,193 @@
+"""The widgets of the Activity pane: the agents, the log, a call, the memories it names."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.activity.lines import (
+    agent_lines,
+    call_detail,
+    call_line,
+    call_lines,
+    why_lines,
+)
+from synthorg_tui.tui.activity.ports import ListedAgent
+from synthorg_tui.tui.activity.state import Activity
+from synthorg_tui.tui.base.lines import Line
+from synthorg_tui.tui.memories.lines import memory_line
+from synthorg_tui.tui.widgets.line_list import LineList
+from synthorg_tui.tui.widgets.line_view import LineView
+from synthorg_tui.tui.widgets.rows import FixedList
+
+if TYPE_CHECKING:
+    from synthorg_tui.agents.models import CallRecord
+
+
+class CallList(LineList):
+    """Calls, newest first; at the top the cursor stays on the newest, else on its call."""
+
+    def __init__(
+        self, activity: Activity, *, now: Callable[[], datetime], id: str | None = None
+    ) -> None:
+        super().__init__(id=id)
+        self._activity = activity
+        self._now = now
+        self._rows: tuple[CallRecord, ...] = ()
+
+    def show(self, *, roomy: bool) -> None:
+        """Show what is listed now."""
+        height = 2 if roomy else 1
+        follow = self.call.number if self.call and self.cursor else None
+        shown, first = self.is_cursor_in_view, self.visible_rows[0]
+        top, is_same = self._at(first), height == self.row_height
+        self.row_height = height
+        self._rows = self._activity.rows
+        self.changed()
+        if (at := self._index(follow)) is not None:
+            self.cursor = at
+        if is_same and top is not None and (now := self._index(top.number)) is not None:
+            self.shift(now - first)
+        if shown:
+            self.reveal()
+
+    @property
+    def row_count(self) -> int:
+        """Calls listed."""
+        return len(self._rows)
+
+    @property
+    def call(self) -> "CallRecord | None":
+        """The one under the cursor."""
+        return self._at(self.cursor)
+
+    @property
+    def newer(self) -> int:
+        """How many calls are above the part in view."""
+        return self.visible_rows[0] if self._rows else 0
+
+    def row_lines(self, index: int, width: int) -> list[Line]:
+        """The call."""
+        call = self._rows[index]
+        if self.row_height == 1:
+            return [call_line(call, width - 1, self._now())]
+        return call_lines(call, width - 1, self._now())
+
+    def _at(self, index: int) -> "CallRecord | None":
+        return self._rows[index] if 0 <= index < len(self._rows) else None
+
+    def _index(self, number: int | None) -> int | None:
+        return next((at for at, call in enumerate(self._rows) if call.number == number), None)
+
+
+class AgentList(FixedList):
+    """The agents; the cursor stays on its connection."""
+
+    def show_agents(self, activity: Activity, *, now: Callable[[], datetime], most: int) -> None:
+        """Show who is there, on at most so many lines."""
+        before = self.value
+        self.show(lambda width: agent_lines(activity, width, now()))
+        self.styles.height = min(max(self.row_count, 1), most) + 2
+        places = [at for at in range(self.row_count) if _is_same(self.value_at(at), before)]
+        self.move_to(places[0] if places else self.cursor)
+        self.set_titles(bottom=f"{activity.connected:,} connected" if activity.connected else "")
+
+
+def _is_same(value: object, other: object) -> bool:
+    """Whether two values of the list of agents are the same connection."""
+    if not isinstance(value, ListedAgent) or not isinstance(other, ListedAgent):
+        return False
+    return (value.agent_id, value.number) == (other.agent_id, other.number)
+
+
+class CallDetail(Vertical):
+    """A call in full above why its digest was so; with little room, one of the two."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._shown = 0
+        self._awaits_layout = False
+
+    def compose(self) -> ComposeResult:
+        """Both texts."""
+        call = LineView(id="call")
+        call.border_title = "Call"
+        yield call
+        why = LineView(id="why")
+        why.border_title = "Why"
+        yield why
+
+    @property
+    def shown(self) -> LineView:
+        """The text that is seen, the call where both are."""
+        call = self.query_one("#call", LineView)
+        return call if call.display else self.query_one("#why", LineView)
+
+    def show(
+        self,
+        call: "CallRecord | None",
+        activity: Activity,
+        *,
+        now: datetime,
+        has_room: bool,
+        wants_why: bool,
+    ) -> bool:
+        """Show what is known of the call; ``True`` asks for it again, after the layout."""
+        number = call.number if call else 0
+        text, why = self.query_one("#call", LineView), self.query_one("#why", LineView)
+        answer, named = activity.answers.get(number), activity.memories.get(number)
+        why.display = answer is not None and (wants_why or has_room)
+        text.display = has_room or not why.display
+        is_new, self._shown = self._shown != number, number
+        text.show(call_detail(call, named, now) if call else [], top=is_new)
+        text.set_titles(bottom="v says why" if answer is not None and not has_room else "")
+        width = max(why.content_size.width - why.scrollbar_size_vertical, 20)
+        why.show(why_lines(answer, width) if answer is not None else [], top=is_new)
+        lacks_width = why.display and not why.content_size.width
+        asks_again = lacks_width and not self._awaits_layout  # after layout it is known
+        self._awaits_layout = lacks_width
+        return asks_again
+
+
+class MemoryDialog(ModalScreen[ListedMemory | None]):
+    """The memories, a line each; gives the chosen one."""
+
+    BINDINGS = bindings("choose")
+
+    def __init__(self, rows: Sequence[ListedMemory], *, now: Callable[[], datetime]) -> None:
+        super().__init__()
+        self._rows = rows
+        self._now = now
+
+    def compose(self) -> ComposeResult:
+        """The list."""
+        with Vertical(classes="dialog") as box:
+            box.border_title = "Which memory"
+            box.border_subtitle = "↵ chooses · esc leaves"
+            yield FixedList(id="named")
+
+    def on_mount(self) -> None:
+        """As many lines as memories, up to what fits."""
+        rows, now = self.query_one("#named", FixedList), self._now()
+        rows.styles.height = min(len(self._rows), 16)
+        rows.show(
+            lambda width: [
+                (row, memory_line(row, width, now=now, marked=False)) for row in self._rows
+            ]
+        )
+        rows.focus()
+
+    def on_line_list_chosen(self, event: LineList.Chosen) -> None:
+        """The memory under the cursor."""
+        value = event.list.value if isinstance(event.list, FixedList) else None
+        if isinstance(value, ListedMemory):
+            self.dismiss(value)
+
+    def action_close(self) -> None:
+        """None of them."""
+        self.dismiss(None)

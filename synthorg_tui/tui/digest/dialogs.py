@@ -1,0 +1,95 @@
+"""What the Digest pane asks a person: which agent, how many tokens, a scenario's name."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.base.dialogs import PromptDialog
+from synthorg_tui.tui.base.formatting import counted, memories
+from synthorg_tui.tui.base.lines import Line, beside, line, one_line
+from synthorg_tui.tui.digest.ports import DigestDesk
+from synthorg_tui.tui.digest.state import read_budget
+from synthorg_tui.tui.widgets.line_list import LineList
+from synthorg_tui.tui.widgets.rows import FixedList
+
+if TYPE_CHECKING:
+    from synthorg_tui.memory.scenarios import Question
+
+
+def budget_dialog(budget: int, take: Callable[[int], None]) -> PromptDialog:
+    """Ask for a budget of tokens; what is none is refused and the text stays open."""
+    hint = "such as 800 or 2k"
+
+    async def save(text: str) -> str:
+        tokens = read_budget(text)
+        if tokens is None:
+            raise DomainError(f"{text} is no number of tokens.", remedy=f"Write one {hint}.")
+        take(tokens)
+        return text
+
+    return PromptDialog("Token budget", str(budget), hint=hint, save=save)
+
+
+def scenario_dialog(digests: DigestDesk, question: "Question") -> PromptDialog:
+    """Ask for the name to save a question under; gives what was saved, in a line."""
+
+    async def save(name: str) -> str:
+        scenario = await digests.save_scenario(name, question)
+        expected = counted(len(scenario.expected), "memory", "memories")
+        return f"Saved {name}: {expected} expected · S runs all"
+
+    suggested = " ".join(question.query.split()[:5])
+    hint = "the same name replaces"
+    return PromptDialog("Save as scenario", suggested, hint=hint, save=save)
+
+
+class AgentDialog(ModalScreen[str | None]):
+    """All agents by name with how much each remembers; gives the chosen one."""
+
+    BINDINGS = bindings("choose")
+
+    def __init__(self, agents: Sequence[tuple[str, int]], chosen: str) -> None:
+        super().__init__()
+        self._agents = agents
+        self._chosen = chosen
+
+    def compose(self) -> ComposeResult:
+        """The list."""
+        with Vertical(classes="dialog", id="agents-box") as box:
+            box.border_title = "As which agent"
+            box.border_subtitle = "↵ chooses · esc leaves"
+            yield FixedList(id="agents")
+
+    def on_mount(self) -> None:
+        """Start at the agent in use."""
+        agents = self.query_one("#agents", FixedList)
+        agents.placeholder = [line(("No agent has memories yet.", "muted"))]
+        agents.styles.height = min(max(len(self._agents), 1), 16)
+        agents.show(self._lines)
+        ids = [agent_id for agent_id, _ in self._agents]
+        if self._chosen in ids:
+            agents.move_to(ids.index(self._chosen))
+        agents.focus()
+
+    def _lines(self, width: int) -> list[tuple[object, Line]]:
+        lines: list[tuple[object, Line]] = []
+        for agent_id, count in self._agents:
+            left = line(("▸ " if agent_id == self._chosen else "  ", "accent"))
+            left.add(one_line(agent_id), "text")
+            lines.append((agent_id, beside(left, line((memories(count), "muted")), width)))
+        return lines
+
+    def on_line_list_chosen(self, event: LineList.Chosen) -> None:
+        """Give the agent under the cursor."""
+        value = event.list.value if isinstance(event.list, FixedList) else None
+        if isinstance(value, str):
+            self.dismiss(value)
+
+    def action_close(self) -> None:
+        """Leave the agent as it is."""
+        self.dismiss(None)

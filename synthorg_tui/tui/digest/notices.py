@@ -1,0 +1,138 @@
+"""What the Digest pane says around an answer: the question, warnings, and what stands in its place.
+
+Pure functions of the pane's state; no Textual.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from synthorg_tui.tui.base.formatting import counted, memories
+from synthorg_tui.tui.base.lines import Line, error_lines, keys_line, line, one_line
+from synthorg_tui.tui.digest.lines import (
+    change_caption,
+    changed_text,
+    over_budget,
+    ruled_text,
+    tally,
+)
+from synthorg_tui.tui.digest.options import options_summary
+
+if TYPE_CHECKING:
+    from synthorg_tui.core.errors import DomainError
+    from synthorg_tui.tui.digest.state import Digest
+
+TEXT_TITLE = "What the agent reads"
+
+
+def question_line(digest: Digest) -> Line:
+    """Whose memories, how much may be given, and the options that apply."""
+    asking = line((" a ", "accent"), ("as ", "muted"))
+    asking.add(one_line(digest.agent_id) or "nobody yet", "strong")
+    asking.add("  b ", "accent").add(f"{counted(digest.budget, 'token')}", "strong")
+    asking.add("  o ", "accent").extend(options_summary(digest.options))
+    for count, word in ((len(digest.pinned), "pinned"), (len(digest.excluded), "excluded")):
+        asking.add(f" · {count} {word}" if count else "", "warn")
+    return asking
+
+
+def banner_lines(digest: Digest) -> list[Line]:
+    """What is not as it should be: something missing, or relevant memories that don't fit."""
+    answer = digest.answer
+    if answer is None:
+        return []
+    lines = []
+    if answer.degraded:
+        lines.append(line(("! ", "bad"), ("degraded: ", "warn"), (answer.degraded, "warn")))
+    over = over_budget(answer)
+    if over:
+        lacking = sum(candidate.tokens for candidate in over)
+        warning = line(("! ", "bad"), (f"{memories(len(over))} over budget: ", "warn"))
+        if lacking:
+            warning.add(f"{lacking:,} tokens more would hold all of them", "text")
+            warning.add("  + ", "accent").add("raises it", "muted")
+        else:
+            warning.add(one_line(over[0].reason), "text")
+        lines.append(warning)
+    return lines
+
+
+def status(digest: Digest, agents: int, *, is_slow: bool) -> str:
+    """How things stand, for the header."""
+    if digest.waiting and is_slow:
+        return "asking …"
+    if digest.answer is None:
+        return counted(agents, "agent")
+    taken = sum(stage.milliseconds for stage in digest.answer.stages)
+    return f"{tally(digest.answer)} · {taken:.0f} ms"
+
+
+def agent_text(digest: Digest, *, diffing: bool) -> tuple[str, str, list[Line]]:
+    """What the agent reads, or how it changed: the titles above and below, and the lines."""
+    answer, before = digest.answer, digest.before
+    if answer is None or before is None:
+        return TEXT_TITLE, "", []
+    changes = change_caption(before.text, answer.text) if digest.text_changed else ""
+    if diffing:
+        lines = changed_text(before.text, answer.text)
+        return "Changes in what the agent reads", changes or "no change", lines
+    size = f"{counted(digest.text_tokens, 'token')} in all"
+    lines = ruled_text(answer.text, digest.text_tokens) or text_placeholder(digest)
+    return TEXT_TITLE, f"{changes} · d shows · {size}" if changes else size, lines
+
+
+def text_placeholder(digest: Digest) -> list[Line]:
+    """What stands in place of the text when the agent would read nothing."""
+    answer = digest.answer
+    if answer is None or answer.text:
+        return []
+    lines = [line(("The agent reads nothing here.", "muted"))]
+    if answer.candidates:
+        considered = f"{memories(len(answer.candidates))} considered, none is given."
+        lines.append(line((considered, "muted")))
+    if digest.tools:
+        lines.append(
+            line(("It gets tools instead: ", "muted"), (", ".join(digest.tools), "accent"))
+        )
+    return lines
+
+
+def empty_lines(digest: Digest, agents: int) -> list[Line]:
+    """Why there are no candidates, and the next step."""
+    if not agents:
+        return [
+            line(("No agent has memories yet", "title")),
+            Line(),
+            line(("They come from the sessions of your coding agents.", "text")),
+            keys_line(("1", "then"), ("i", "imports sessions")),
+        ]
+    if not digest.query.strip():
+        return [
+            line(("What would an agent be given?", "title")),
+            Line(),
+            line(("Type what it is about to do, and read exactly what it would read.", "text")),
+            keys_line(
+                ("/", "writes the task"), ("a", "chooses the agent"), ("S", "opens scenarios")
+            ),
+        ]
+    if digest.answer is not None and digest.tools and not digest.answer.text:
+        return [
+            line(("No memory is injected", "title")),
+            Line(),
+            line(("The agent asks with its tools.", "text")),
+        ]
+    return [
+        line(("Nothing relevant", "title")),
+        Line(),
+        line((f"{one_line(digest.agent_id)} would be given no memory for this task.", "text")),
+        keys_line(("/", "changes the task"), ("o", "changes the options")),
+    ]
+
+
+def failure_lines(error: DomainError) -> list[Line]:
+    """What went wrong and what to do."""
+    return error_lines(
+        "The digest can't be made",
+        error,
+        keys_line(("r", "tries again"), ("R", "resets the options")),
+    )

@@ -1,0 +1,180 @@
+"""The settings of a digest that a person may change for one question, and their lines.
+
+What is configured comes from the engine and stays as it is; only the difference is asked for. Which
+values go together is the engine's to say: it refuses the question in words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from synthorg_tui.tui.base.lines import Line, beside, line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from synthorg_tui.memory.scenarios import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A setting by the name it has in ``memory.retrieval``.
+
+    Its value is one of ``choices``, or a number from ``low`` to ``high`` in steps.
+    """
+
+    name: str
+    label: str
+    choices: tuple[Value, ...] = ()
+    low: float = 0.0
+    high: float = 1.0
+    step: float = 0.0
+
+    def turned(self, value: Value, by: int) -> Value:
+        """The value ``by`` steps on; choices go round, numbers stop at their ends."""
+        if self.choices:
+            at = self.choices.index(value) if value in self.choices else 0
+            return self.choices[(at + by) % len(self.choices)]
+        if not isinstance(value, (int, float)):
+            return value
+        moved = min(max(value + by * self.step, self.low), self.high)
+        return int(moved) if isinstance(value, int) else round(moved, 4)
+
+
+_OFF_ON = (False, True)
+OPTIONS: tuple[Option, ...] = (
+    Option("fusion_strategy", "Fusion", ("score", "linear", "rrf")),
+    Option("relevance_weight", "Relevance weight", step=0.05),
+    Option("min_relevance", "Least relevance", step=0.05),
+    Option("max_memories", "Most memories", low=1, high=100, step=1),
+    Option("diversity_penalty_enabled", "Diversity", _OFF_ON),
+    Option("diversity_lambda", "Diversity lambda", step=0.05),
+    Option("non_inferable_only", "Non-inferable", _OFF_ON),
+    Option("include_shared", "Shared", _OFF_ON),
+    Option("digest_v1", "Digest v1", _OFF_ON),
+    Option("sensitivities", "Sensitivities", ("public", "public private", "all")),
+)
+
+
+class Options:
+    """The configured values, and those a person changed."""
+
+    def __init__(self) -> None:
+        self._strategy = Option("strategy", "Strategy")
+        self._configured: dict[str, Value] = {}
+        self._changed: dict[str, Value] = {}
+
+    def configure(self, settings: Mapping[str, Value], strategies: tuple[str, ...]) -> None:
+        """Take over what is configured and which strategies there are; changes stay."""
+        self._strategy = replace(self._strategy, choices=strategies)
+        self._configured = dict(settings)
+        self._changed = {
+            name: value
+            for name, value in self._changed.items()
+            if name in self._configured and self._configured[name] != value
+        }
+
+    @property
+    def shown(self) -> tuple[Option, ...]:
+        """The options that the engine has."""
+        choice = (self._strategy,) if len(self._strategy.choices) > 1 else ()
+        return tuple(option for option in (*choice, *OPTIONS) if option.name in self._configured)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._configured
+
+    @property
+    def count_changed(self) -> int:
+        """How many differ from what is configured."""
+        return len(self._changed)
+
+    def value(self, name: str) -> Value:
+        """The value that applies."""
+        return self._changed.get(name, self._configured[name])
+
+    def is_changed(self, name: str) -> bool:
+        """Whether it differs from what is configured."""
+        return name in self._changed
+
+    def turn(self, name: str, by: int) -> None:
+        """Move one that is shown by so many steps; back at its configured value it is unchanged."""
+        option = next(option for option in self.shown if option.name == name)
+        self._set(name, option.turned(self.value(name), by))
+
+    def reset(self, name: str | None = None) -> None:
+        """Go back to what is configured: for one option, or for all."""
+        if name is None:
+            self._changed.clear()
+        else:
+            self._changed.pop(name, None)
+
+    def load(self, overrides: Mapping[str, Value]) -> None:
+        """Set exactly what a saved question changes."""
+        self._changed.clear()
+        for name, value in overrides.items():
+            if name in self._configured:
+                self._set(name, value)
+
+    def _set(self, name: str, value: Value) -> None:
+        if value == self._configured[name]:
+            self._changed.pop(name, None)
+        else:
+            self._changed[name] = value
+
+    @property
+    def overrides(self) -> dict[str, Value]:
+        """What to ask for. Relevance and recency share one whole, so one brings the other."""
+        changed = dict(self._changed)
+        if not self._effective("diversity_penalty_enabled", True):
+            changed.pop("diversity_lambda", None)
+        if {"relevance_weight", "fusion_strategy"} & changed.keys():
+            weight = self._effective("relevance_weight", 0.7)
+            if isinstance(weight, (int, float)):
+                changed["relevance_weight"] = weight
+                changed["recency_weight"] = round(1.0 - weight, 4)
+        return dict(sorted(changed.items()))
+
+    def _effective(self, name: str, default: Value) -> Value:
+        return self.value(name) if name in self._configured else default
+
+
+def option_lines(options: Options, width: int) -> list[tuple[object, Line]]:
+    """A line for each setting; a changed one carries a dot."""
+    lines: list[tuple[object, Line]] = []
+    for option in options.shown:
+        changed = options.is_changed(option.name)
+        left = line(("• " if changed else "  ", "warn"))
+        left.add(option.label, "strong" if changed else "text")
+        value = shown_value(option.name, options.value(option.name))
+        right = line(("‹ ", "faint"), (value, "accent" if changed else "muted"), (" ›", "faint"))
+        lines.append((option.name, beside(left, right, width)))
+    return lines
+
+
+def shown_value(name: str, value: Value) -> str:
+    """A value as a person reads it."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if name == "relevance_weight" and isinstance(value, (int, float)):
+        return f"{value:.2f} : {1 - value:.2f}"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def options_summary(options: Options) -> Line:
+    """The settings in force on one line, the changed ones with a dot."""
+    summary = Line()
+    for name in ("strategy", "fusion_strategy"):
+        if name in options:
+            role = "accent" if options.is_changed(name) else "muted"
+            summary.add(" · " if summary.spans else "", "faint")
+            summary.add("•" if options.is_changed(name) else "", "warn")
+            summary.add(str(options.value(name)), role)
+    others = sum(
+        options.is_changed(option.name)
+        for option in options.shown
+        if option.name not in ("strategy", "fusion_strategy")
+    )
+    if others:
+        summary.add(" · ", "faint").add(f"•{others} more changed", "warn")
+    return summary

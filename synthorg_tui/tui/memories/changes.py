@@ -1,0 +1,152 @@
+"""What a person does with memories on top of looking: changes with their undo, and files of them.
+
+All of it is asked for by the Memories screen and needs none: no Textual here.
+"""
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TypeAlias
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.tui.base.formatting import memories
+from synthorg_tui.tui.ports import Change, Draft, MemoryPort
+
+Act: TypeAlias = Callable[[], Awaitable[str]]
+"""Changes the store and says in a line what it did."""
+
+
+class UndoableChanges:
+    """The changes of this run, each with what takes it back; the newest is taken back first."""
+
+    def __init__(self) -> None:
+        self._undo: list[Act] = []
+        self._unsaved: dict[str, str] = {}
+
+    def pop(self) -> Act | None:
+        """What takes the newest change back; it is then no longer remembered."""
+        return self._undo.pop() if self._undo else None
+
+    async def add(self, desk: MemoryPort, draft: Draft) -> str:
+        """Store a new memory."""
+        memory_id = await desk.add(draft)
+
+        async def take_back() -> str:
+            await desk.remove([memory_id])
+            return "Took back the new memory"
+
+        self._undo.append(take_back)
+        return "Added · u takes it back"
+
+    async def edit(self, desk: MemoryPort, row: ListedMemory, change: Change) -> str:
+        """Change a memory; a change of nothing is none, and says nothing."""
+        if change == Change():
+            return ""
+        back = Change(
+            row.content if change.content is not None else None,
+            row.category if change.category is not None else None,
+            row.tags if change.tags is not None else None,
+        )
+
+        async def take_back() -> str:
+            await desk.edit(row.id, back)
+            return "Took the edit back"
+
+        await desk.edit(row.id, change)
+        self._undo.append(take_back)
+        return "Saved · u takes it back"
+
+    def text_of(self, row: ListedMemory) -> str:
+        """The content to edit, or the text that couldn't be stored the last time."""
+        return self._unsaved.get(row.id, row.content)
+
+    def forget_text(self, row: ListedMemory) -> None:
+        """Edit the stored content the next time."""
+        self._unsaved.pop(row.id, None)
+
+    async def edit_content(self, desk: MemoryPort, row: ListedMemory, text: str) -> str:
+        """Change the content; a text that can't be stored is remembered for ``text_of``."""
+        self._unsaved[row.id] = text
+        content = text if text != row.content else None
+        message = await self.edit(desk, row, Change(content=content))
+        self.forget_text(row)
+        return message
+
+    async def delete(self, desk: MemoryPort, memory_ids: Sequence[str]) -> str:
+        """Delete memories."""
+
+        async def restore() -> str:
+            count = await desk.restore(memory_ids)
+            return f"Restored {memories(count)}" if count else "Nothing of it is left to restore"
+
+        count = await desk.remove(memory_ids)
+        self._undo.append(restore)
+        return f"Deleted {memories(count)} · u brings back"
+
+
+def write_file(name: str, rows: Sequence[ListedMemory]) -> str:
+    """Write memories to a new file in the format its name asks for; says what it did."""
+    path = Path(name).expanduser()
+    try:
+        with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(render(rows, path.name))
+    except FileExistsError as error:
+        raise DomainError(f"{path} exists.", remedy="Choose another name.") from error
+    except OSError as error:
+        raise DomainError(f"{path} can't be written: {error.strerror}.") from error
+    return f"Wrote {memories(len(rows))} to {path}"
+
+
+def as_json(rows: Sequence[ListedMemory]) -> str:
+    """A JSON array; times as ISO 8601."""
+    return json.dumps([_record(row) for row in rows], ensure_ascii=False, indent=2) + "\n"
+
+
+def as_markdown(rows: Sequence[ListedMemory]) -> str:
+    """One section a memory; the content in a fence longer than any it holds."""
+    return "# Memories\n\n" + "\n".join(_section(row) for row in rows)
+
+
+def render(rows: Sequence[ListedMemory], file_name: str) -> str:
+    """The rows in the format the file name asks for; ``.md`` is Markdown, the rest JSON."""
+    return as_markdown(rows) if file_name.lower().endswith((".md", ".markdown")) else as_json(rows)
+
+
+def default_name(now: datetime) -> str:
+    """A file name for an export made now."""
+    return f"memories-{now.strftime('%Y%m%d-%H%M%S')}.json"
+
+
+def _record(row: ListedMemory) -> dict[str, object]:
+    return {
+        "id": row.id,
+        "agent_id": row.agent_id,
+        "category": row.category.value,
+        "content": row.content,
+        "tags": list(row.tags),
+        "source": row.source,
+        "confidence": row.confidence,
+        "namespace": row.namespace,
+        "created_at": row.created_at.isoformat(),
+        "updated_at": row.updated_at.isoformat() if row.updated_at else None,
+        "expires_at": row.expires_at.isoformat() if row.expires_at else None,
+    }
+
+
+def _section(row: ListedMemory) -> str:
+    longest = max((len(run) for run in re.findall(r"`{3,}", row.content)), default=2)
+    fence = "`" * (longest + 1)
+    facts = [f"- agent: {_flat(row.agent_id)}", f"- created: {row.created_at.isoformat()}"]
+    if row.tags:
+        facts.append(f"- tags: {', '.join(map(_flat, row.tags))}")
+    if row.source:
+        facts.append(f"- source: {_flat(row.source)}")
+    body = f"{fence}text\n{row.content}\n{fence}"
+    return f"## {row.category.value} {row.id}\n\n" + "\n".join(facts) + f"\n\n{body}\n"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

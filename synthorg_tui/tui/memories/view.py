@@ -1,0 +1,149 @@
+"""What the Memories pane draws: groups, chips, list, and the memory under the cursor.
+
+The widgets get a listing and draw it; which question is asked when, and what a key does, is the
+screen's.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.timer import Timer
+from textual.widget import Widget
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
+from synthorg_tui.tui.base.lines import Line, line
+from synthorg_tui.tui.base.pane import Pane
+from synthorg_tui.tui.jobs import run_job
+from synthorg_tui.tui.memories.detail import detail_lines
+from synthorg_tui.tui.memories.lines import chip_line, facet_lines
+from synthorg_tui.tui.memories.state import Listing
+from synthorg_tui.tui.ports import MemoryReader
+from synthorg_tui.tui.widgets.line_view import LineBar, LineView
+from synthorg_tui.tui.widgets.rows import FixedList, MemoryList
+
+
+class MemoryDetail(LineView):
+    """One memory in full; its history follows once the cursor rests on it."""
+
+    def __init__(self, *, now: Callable[[], datetime], id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.border_title = "Detail"
+        self._now = now
+        self._row: ListedMemory | None = None
+        self._history: tuple[str, tuple[MemoryRevision, ...]] | None = None
+        self._timer: Timer | None = None
+
+    def show_memory(self, row: ListedMemory | None, reader: MemoryReader | None) -> None:
+        """Show a memory, or nothing; ``reader`` is asked for the history."""
+        self._row = row
+        if self._timer is not None:
+            self._timer.stop()
+        if row is not None and self._history is not None and self._history[0] == row.id:
+            self._draw(self._history[1])
+            return
+        self._draw(None)
+        if row is not None and reader is not None:
+            memory_id = row.id
+            self._timer = self.set_timer(Pane.DEBOUNCE, lambda: self._read(memory_id, reader))
+
+    def forget_history(self) -> None:
+        """A memory changed: its history is read again."""
+        self._history = None
+
+    def _read(self, memory_id: str, reader: MemoryReader) -> None:
+        async def read() -> None:
+            try:
+                history = await reader.history(memory_id)
+            except DomainError:
+                history = ()
+            self._history = (memory_id, history)
+            if self._row is not None and self._row.id == memory_id:
+                self._draw(history)
+
+        run_job(self, read, group="history")
+
+    def _draw(self, history: tuple[MemoryRevision, ...] | None) -> None:
+        lines = detail_lines(self._row, history, now=self._now()) if self._row else []
+        self.show(lines, top=history is None)
+
+
+class MemoriesBody(Horizontal):
+    """Groups, list and detail of a listing; ``entry`` is what its filter is typed in."""
+
+    def __init__(
+        self, listing: Listing, *, entry: Iterable[Widget], now: Callable[[], datetime]
+    ) -> None:
+        super().__init__(id="body")
+        self._listing = listing
+        self._entry = entry
+        self._now = now
+
+    def compose(self) -> ComposeResult:
+        """The groups at the left, the list above or beside the detail."""
+        groups = FixedList(id="facets")
+        groups.border_title = "Groups"
+        yield groups
+        with Horizontal(id="main"):
+            with Vertical(id="middle"):
+                yield from self._entry
+                yield LineBar(id="chips")
+                yield LineBar(id="banner")
+                rows = MemoryList(now=self._now, id="list")
+                rows.border_title = "Memories"
+                yield rows
+            yield MemoryDetail(now=self._now, id="detail")
+
+    @property
+    def rows(self) -> MemoryList:
+        """The list of memories."""
+        return self.query_one("#list", MemoryList)
+
+    @property
+    def detail(self) -> MemoryDetail:
+        """The memory under the cursor."""
+        return self.query_one("#detail", MemoryDetail)
+
+    @property
+    def groups(self) -> FixedList:
+        """Categories and agents with their counts."""
+        return self.query_one("#facets", FixedList)
+
+    def lay_out(self, *, narrow: bool, split: int, groups: bool) -> None:
+        """Lay out: ``split`` is the list's share in percent, ``groups`` whether they are shown."""
+        middle, detail = self.query_one("#middle"), self.detail
+        self.query_one("#main").styles.layout = "vertical" if narrow else "horizontal"
+        bare = not self._listing.window.total and not self._listing.text
+        detail.display = not bare
+        share = "1fr" if bare else f"{split}%"
+        middle.styles.width, middle.styles.height = ("1fr", share) if narrow else (share, "1fr")
+        detail.styles.width = detail.styles.height = "1fr"
+        self.groups.display = groups
+
+    def draw(self) -> None:
+        """Draw groups, chips and the frame of the list; rows are shown when they come."""
+        listing, query = self._listing, self._listing.query
+        self.draw_list()
+        chips = self.query_one("#chips", LineBar)
+        chips.display = bool(query.chips)
+        searching = bool(listing.search_text.strip())
+        chips.show(chip_line(query, max(chips.size.width, 20), search=searching))
+        banner = self.query_one("#banner", LineBar)
+        warning = query.problems[0] if query.problems else listing.degraded
+        banner.display = bool(warning)
+        banner.show(line(("! ", "bad"), (warning, "warn")))
+        self.groups.show(
+            lambda width: list(facet_lines(listing.facets, width, chosen=query.criteria))
+        )
+
+    def draw_list(self, placeholder: list[Line] | None = None) -> None:
+        """Draw marks and titles of the list, and what stands in place of rows."""
+        rows, listing = self.rows, self._listing
+        if placeholder is not None:
+            rows.placeholder = placeholder
+        rows.show_marks(listing.marks)
+        captions = [part for part in (listing.marked_caption, listing.caption) if part]
+        title = "Results" if listing.searching else "Memories"
+        rows.set_titles(top=title, bottom=" · ".join(captions))

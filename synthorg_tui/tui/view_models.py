@@ -1,1 +1,0 @@
-"""Pure view models: what the screens show, computed without Textual."""

@@ -270,8 +270,7 @@ class FileChanges:
         versions = await self._ledger.versions(record.path)
         if versions and versions[0].event is VersionEvent.NOT_WRITTEN:
             return True
-        owner = next(iter(record.memory_ids), "")
-        entries = [e for e in await self._store.lookup(owner) if e.id == owner] if owner else []
+        entries = await self._store.entries(record.memory_ids[:1])
         return any(entry.content != stored_text(record.proposal) for entry in entries)
 
     async def _add(self, item_id: str, change: FileChangePayload) -> bool:

@@ -198,7 +198,8 @@ class Erasure:
         }
         if not concerned:
             return _Plan(items=asked, operations=operations if asked else ())
-        existing = [each for each in concerned if await self._store.lookup(each, deleted=True)]
+        entries = await self._store.entries(sorted(concerned), deleted=True)
+        existing = [entry.id for entry in entries]
         skills, copied = targets_for(known, records, memory_ids, existing)
         erased, prunes = _items_of(items, skills)
         ours = {record.path: record for record in records}

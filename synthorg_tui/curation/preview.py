@@ -175,7 +175,7 @@ class ApprovalPreview:
             path=place.path,
             text=adoption.skill_text(lesson, place),
             before="\n".join(state.text for state in states),
-            replaces=await self._entries(plan.bundle.remove),
+            replaces=await self._store.entries(plan.bundle.remove),
             agents=agents,
             touched=(
                 (place.path, place.state.sha256),
@@ -207,7 +207,7 @@ class ApprovalPreview:
             path=change.path,
             text=state.text,
             before=change.ours,
-            replaces=await self._entries(plan.bundle.remove),
+            replaces=await self._store.entries(plan.bundle.remove),
             agents=agents,
             touched=((change.path, state.sha256),),
             problem="" if accepted else "The file is gone or no valid skill any more.",
@@ -229,7 +229,7 @@ class ApprovalPreview:
             plan=plan,
             path=change.path,
             before=change.ours,
-            replaces=await self._entries(plan.bundle.remove),
+            replaces=await self._store.entries(plan.bundle.remove),
             touched=((change.path, state.sha256),),
             problem=problem,
         )
@@ -252,7 +252,7 @@ class ApprovalPreview:
                 record, state, status=SkillStatus.RETIRED, now=now, with_file=own
             )
             plan = plan.also(leaving)
-        entries = await self._entries(plan.bundle.remove)
+        entries = await self._store.entries(plan.bundle.remove)
         is_gone = entry.kind is SubjectKind.DELETE and not entries
         return Preview(
             entry=entry,
@@ -339,10 +339,3 @@ class ApprovalPreview:
 
     async def _states(self, records: Iterable[RegisteredSkill]) -> list[FileState]:
         return [await asyncio.to_thread(state_of, Path(record.path)) for record in records]
-
-    async def _entries(self, memory_ids: Iterable[str]) -> tuple[MemoryEntry, ...]:
-        """The live memories of these ids."""
-        found = []
-        for memory_id in memory_ids:
-            found += [e for e in await self._store.lookup(memory_id) if e.id == memory_id]
-        return tuple(found)

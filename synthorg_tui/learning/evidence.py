@@ -42,10 +42,8 @@ class LessonEvidence:
         if together.recurrence == record.recurrence and together.evidence == record.evidence:
             return
         confidence = max(record.proposal.confidence, together.proposal.confidence)
-        for memory_id in record.memory_ids:
-            if any(entry.id == memory_id for entry in await self._desk.lookup(memory_id)):
-                change = MemoryEdit(confidence=confidence)
-                await self._desk.edit(memory_id, change, actor=ACTOR)
+        for entry in await self._desk.entries(record.memory_ids):
+            await self._desk.edit(entry.id, MemoryEdit(confidence=confidence), actor=ACTOR)
 
         def work(db: "Connection") -> None:
             present = find(db, record.path)

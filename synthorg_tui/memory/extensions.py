@@ -117,6 +117,15 @@ class MemoryAdmin(Protocol):
         """Memories whose id starts so, by id; also those soft-deleted when ``deleted``."""
         ...
 
+    async def entries(
+        self, memory_ids: Sequence[NotBlankStr], *, deleted: bool = False
+    ) -> tuple[MemoryEntry, ...]:
+        """The memories with exactly these ids, in their order; unknown ids are left out.
+
+        Soft-deleted ones are among them only when ``deleted``.
+        """
+        ...
+
     async def facets(self) -> Facets:
         """Live memory counts."""
         ...

@@ -153,6 +153,15 @@ class LocalMemoryBackend(ScopedMemory):
             )
         return tuple(map(entry_from_row, rows))
 
+    async def entries(
+        self, memory_ids: Sequence[NotBlankStr], *, deleted: bool = False
+    ) -> tuple[MemoryEntry, ...]:
+        """Memories of whichever agent, expired ones included, with exactly these ids."""
+        with translate_errors(MemoryRetrievalError, "reading"):
+            rows = await self.core.read(lambda db: queries.rows_by_id(db, memory_ids))
+        listed = (rows[each] for each in queries.known_ids(memory_ids) if each in rows)
+        return tuple(entry_from_row(row) for row in listed if deleted or row.deleted_at is None)
+
     async def facets(self) -> "Facets":
         """Live counts, agents with most memories first, categories in their own order."""
         return await self.reader.facets()

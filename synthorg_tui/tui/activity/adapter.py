@@ -66,12 +66,9 @@ class EngineActivity:
         """The memories a call names, as they are now."""
         from synthorg_tui.tui.engine_adapter import memory_row
 
-        desk, kept = self._engine.desk, list[Kept]()
-        for memory_id in call.memory_ids:
-            live = await desk.lookup(memory_id, limit=1)
-            for entry in live or await desk.lookup(memory_id, deleted=True, limit=1):
-                kept.append(Kept(memory_row(entry), bool(live)))
-        return tuple(kept)
+        live = {entry.id for entry in await self._engine.desk.entries(call.memory_ids)}
+        entries = await self._engine.desk.entries(call.memory_ids, deleted=True)
+        return tuple(Kept(memory_row(entry), entry.id in live) for entry in entries)
 
     async def undo(self, call: Call) -> str:
         """Take back what a call wrote, or bring it back."""

@@ -1,6 +1,10 @@
-"""What a person makes of a proposal before approving it.
+"""What a decision changes, worked out in full before any of it is done.
 
-What a decision does, worked out in full before any of it is done.
+One function for each kind of decision returns a ``CurationPlan``: pure data made of records and
+file states that the caller has read, so that a plan can be shown, hashed and combined. Reading is
+for ``preview``, doing for ``decisions``; the only database access here is ``write_in``, which a
+transaction calls. A person's edit of a proposal becomes the subject of a plan here too, because
+that is where its secrets are redacted.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +19,8 @@ from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.curation import registry
 from synthorg_tui.curation.journal import Effects, FileStep
 from synthorg_tui.curation.models import (
+    MAX_DISCOVERY,
+    MAX_TEXT,
     WORDED_FIELDS,
     Author,
     Lesson,
@@ -24,7 +30,7 @@ from synthorg_tui.curation.models import (
 )
 from synthorg_tui.curation.propagation import copy_for_others
 from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus, VersionEvent
-from synthorg_tui.curation.rendering import MOST_DISCOVERY, MOST_TEXT, document_of, memory_request
+from synthorg_tui.curation.rendering import document_of, memory_request
 from synthorg_tui.curation.review import InboxEntry, WritePayload
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, MemoryDraft, NewMemory
@@ -37,29 +43,46 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
 
-def edited_lesson(
-    entry: InboxEntry, edited: ProceduralMemoryProposal, authors: Mapping[str, Author]
+@dataclass(frozen=True, slots=True)
+class ProposalEdit:
+    """How a person words a proposal: a lesson's fields, or the text that an agent wrote.
+
+    ``authors`` names who wrote fields of a lesson where that wasn't the person.
+    """
+
+    wording: ProceduralMemoryProposal | str
+    authors: Mapping[str, Author] = field(default_factory=dict)
+
+
+def edited_subject(entry: InboxEntry, edit: ProposalEdit) -> Lesson | WritePayload:
+    """What a person made of an item's subject, without secrets.
+
+    Raises ``DecisionRefusedError`` when the subject can't be edited like this, or the text is
+    empty or too long.
+    """
+    if isinstance(edit.wording, str):
+        return _reworded_write(entry, edit.wording)
+    return _edited_lesson(entry, edit.wording, edit.authors)
+
+
+def _edited_lesson(
+    entry: InboxEntry, wording: ProceduralMemoryProposal, authors: Mapping[str, Author]
 ) -> Lesson:
-    """The lesson as the person made it; raises ``DecisionRefusedError`` when it is none."""
     lesson = entry.subject
     if not isinstance(lesson, Lesson):
         raise DecisionRefusedError("only a lesson can be edited like one before it is approved")
-    edited = redacted(edited)
-    wrote = {
+    wording = redacted(wording)
+    changed = {
         name: authors.get(name, Author.PERSON)
         for name in WORDED_FIELDS
-        if getattr(edited, name) != getattr(lesson.proposal, name)
+        if getattr(wording, name) != getattr(lesson.proposal, name)
     }
     return lesson.model_copy(
-        update={"proposal": edited, "authors": {**lesson.authors, **authors, **wrote}}
+        update={"proposal": wording, "authors": {**lesson.authors, **authors, **changed}}
     )
 
 
-def reworded_write(entry: InboxEntry, text: str) -> WritePayload:
-    """What an agent wrote in the person's words, without secrets.
-
-    Raises ``DecisionRefusedError`` when it is nothing that an agent wrote, or the text doesn't do.
-    """
+def _reworded_write(entry: InboxEntry, text: str) -> WritePayload:
     write = entry.subject
     if not isinstance(write, WritePayload):
         raise DecisionRefusedError("only what an agent wrote can be reworded as a text")
@@ -79,7 +102,7 @@ _SOURCES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class NewText:
-    """A text of a skill's file to be kept, and how it came to be."""
+    """A text of a skill's file to be added to its history, and how it came to be."""
 
     path: str
     version: int
@@ -91,8 +114,9 @@ class NewText:
 class CurationPlan:
     """Everything a decision changes.
 
-    ``adopted`` gets the ids of the memories that ``bundle`` adds; ``changed`` are other skills
-    as they are to be. ``before`` are all these skills as they are, ``None`` for new ones.
+    ``adopted`` is the skill that gets the ids of the memories that ``bundle`` adds; ``changed``
+    are other skills as they will be. ``before`` are all these skills as they are now, by path,
+    ``None`` for new ones.
     """
 
     bundle: MemoryBundle = field(default_factory=MemoryBundle)
@@ -105,7 +129,7 @@ class CurationPlan:
     def write_in(
         self, db: "Connection", outcome: BundleOutcome, *, actor: str, at: datetime
     ) -> Effects:
-        """Write the ledger within the transaction that changed the memories."""
+        """Write the registry within the transaction that changed the memories."""
         records = list(self.changed)
         if self.adopted is not None:
             records.append(self.adopted.model_copy(update={"memory_ids": outcome.added}))
@@ -113,7 +137,7 @@ class CurationPlan:
             registry.put(db, record)
         for text in self.texts:
             sha256 = sha256_of(text.content)
-            registry.keep_bytes(db, sha256, text.content)
+            registry.put_bytes(db, sha256, text.content)
             registry.add_version(
                 db,
                 text.path,
@@ -131,7 +155,7 @@ class CurationPlan:
         )
 
     def also(self, other: "CurationPlan") -> "CurationPlan":
-        """Both plans as one; only this one may adopt a skill."""
+        """Both plans as one; only the first may adopt a skill."""
         return replace(
             self,
             bundle=MemoryBundle(
@@ -147,7 +171,7 @@ class CurationPlan:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a skill's file goes, what is there now, and which version it would be."""
+    """Where a skill's file is written, what is there now, and which version it would be."""
 
     root: Path
     name: str
@@ -169,15 +193,15 @@ def redacted(proposal: ProceduralMemoryProposal) -> ProceduralMemoryProposal:
     """The proposal without secrets that a person or a file may have put into it."""
     tally = RedactionTally()
 
-    def clean(text: str, most: int | None = None) -> str:
-        return redact_text(text, tally)[:most]
+    def clean(text: str, max_length: int | None = None) -> str:
+        return redact_text(text, tally)[:max_length]
 
     return proposal.model_copy(
         update={
-            "discovery": clean(proposal.discovery, MOST_DISCOVERY),
-            "condition": clean(proposal.condition, MOST_TEXT),
-            "action": clean(proposal.action, MOST_TEXT),
-            "rationale": clean(proposal.rationale, MOST_TEXT),
+            "discovery": clean(proposal.discovery, MAX_DISCOVERY),
+            "condition": clean(proposal.condition, MAX_TEXT),
+            "action": clean(proposal.action, MAX_TEXT),
+            "rationale": clean(proposal.rationale, MAX_TEXT),
             "execution_steps": tuple(map(clean, proposal.execution_steps)),
             "tags": tuple(map(clean, proposal.tags)),
         }
@@ -238,7 +262,7 @@ def accept_plan(
     *,
     agents: Sequence[str],
 ) -> CurationPlan:
-    """The file as it is on disk counts from now on; an earlier memory of it goes."""
+    """The file as it is on disk becomes active; an earlier memory of it is removed."""
     request = memory_request(record.proposal, source=record.source, kind=record.kind)
     return CurationPlan(
         bundle=MemoryBundle(
@@ -260,13 +284,13 @@ def leave_plan(
     superseded_by: str | None = None,
     with_file: bool = True,
 ) -> CurationPlan:
-    """A skill counts no longer: its memories go, and its file if ``with_file``.
+    """A skill is no longer active: its memories are removed, and its file if ``with_file``.
 
-    A file that stays is remembered, so that it doesn't come up as a new one. What couldn't be
-    brought back, since it is no plain file, stays too.
+    The hash of a file that stays is recorded, so that it doesn't come up as a new one. What
+    couldn't be restored, since it is no plain file, stays too.
     """
     with_file = with_file and state.sha256 != IRREGULAR
-    gone = record.model_copy(
+    inactive = record.model_copy(
         update={
             "status": status,
             "memory_ids": (),
@@ -279,7 +303,7 @@ def leave_plan(
         bundle=MemoryBundle(remove=record.memory_ids),
         files=(_step(record, state, ""),) if with_file and state.sha256 else (),
         texts=_set_aside(record, state, VersionEvent.REMOVED) if with_file else (),
-        changed=(gone,),
+        changed=(inactive,),
         before={record.path: record},
     )
 
@@ -287,7 +311,7 @@ def leave_plan(
 def restore_plan(
     record: RegisteredSkill, state: FileState, content: bytes, *, now: datetime
 ) -> CurationPlan:
-    """Our text takes the place of what is on disk."""
+    """The approved text replaces what is on disk."""
     return CurationPlan(
         files=(_step(record, state, record.sha256),),
         texts=(
@@ -302,39 +326,41 @@ def restore_plan(
 def prune_plan(
     memory_ids: Sequence[str], records: Iterable[RegisteredSkill], now: datetime
 ) -> CurationPlan:
-    """Memories go; a skill whose last memory that was must be left by a plan of its own."""
-    pruned = frozenset(memory_ids)
+    """Memories are removed; ``records`` are the skills that keep others.
+
+    A skill that loses its last memory needs a ``leave_plan`` besides.
+    """
     plan = CurationPlan(bundle=MemoryBundle(remove=tuple(memory_ids)))
     for record in records:
-        kept = tuple(each for each in record.memory_ids if each not in pruned)
-        less = record.model_copy(update={"memory_ids": kept, "updated_at": now})
-        plan = plan.also(CurationPlan(changed=(less,), before={record.path: record}))
+        fewer = record.without_memories(memory_ids, at=now)
+        plan = plan.also(CurationPlan(changed=(fewer,), before={record.path: record}))
     return plan
 
 
 def new_memories(
     request: MemoryStoreRequest, record: RegisteredSkill, agents: Sequence[str]
 ) -> tuple[NewMemory, ...]:
-    """The memory of a skill and its copies; what is for everybody is published instead."""
+    """The memory of a skill and its copies; one of the whole organisation is published instead."""
     if record.proposal.scope is ProceduralMemoryScope.ORG:
-        return (NewMemory(record.agent_id, _for_good(request), shared=True),)
+        return (NewMemory(record.agent_id, _persistent(request), shared=True),)
     copied = copy_for_others(request, record.agent_id)
     return (
-        NewMemory(record.agent_id, _for_good(request)),
-        *(NewMemory(agent, _for_good(copied)) for agent in agents),
+        NewMemory(record.agent_id, _persistent(request)),
+        *(NewMemory(agent, _persistent(copied)) for agent in agents),
     )
 
 
-def _for_good(request: MemoryStoreRequest) -> MemoryDraft:
+def _persistent(request: MemoryStoreRequest) -> MemoryDraft:
     """A memory that outlasts every session and comes from the person who decides."""
     return MemoryDraft(
         request=request, level=MemoryLevel.PERSISTENT, source_kind=SourceKind.OPERATOR
     )
 
 
-def same_memories(shown: Sequence[MemoryEntry], found: Sequence[MemoryEntry]) -> bool:
-    """Whether the memories that went are those that were shown, to the letter."""
-    return {each.id: each.content for each in shown} == {each.id: each.content for each in found}
+def same_memories(shown: Sequence[MemoryEntry], removed: Sequence[MemoryEntry]) -> bool:
+    """Whether the memories that were removed are those that were shown, to the letter."""
+    shown_texts = {memory.id: memory.content for memory in shown}
+    return shown_texts == {memory.id: memory.content for memory in removed}
 
 
 def _step(record: RegisteredSkill, state: FileState, after: str) -> FileStep:

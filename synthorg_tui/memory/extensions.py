@@ -151,8 +151,11 @@ class MemoryAdmin(Protocol):
 
 
 @runtime_checkable
-class BundleStore(Protocol):
-    """Memories changed in one transaction with what else has to be true together with them."""
+class BundleStore(MemoryAdmin, Protocol):
+    """Memories changed in one transaction with what else has to be true together with them.
+
+    What decides about skills needs this of a backend, whichever it is.
+    """
 
     async def change_together(
         self,

@@ -26,7 +26,7 @@ from synthorg_tui.memory.models import MemoryEntry
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.tui.approvals.adapter import EngineApprovals
-from tests.curation.review_kit import PERSON
+from tests.curation.review_kit import PERSON, edit
 
 PORT = "The staging database listens on port 6543."
 SECRET = "ghp_" + "a1B2" * 9
@@ -237,7 +237,7 @@ class TestDeciding:
     ) -> None:
         async with desk(tmp_path) as engine:
             item_id = await asked(engine)
-            await approve(engine, item_id, edited=f"Staging: port 6544, token {SECRET}.")
+            await approve(engine, item_id, edit=edit(f"Staging: port 6544, token {SECRET}."))
             (entry,) = await memories(engine)
             await engine.reviews.undo(PERSON)
             review = await engine.reviews.review(item_id)
@@ -252,7 +252,7 @@ class TestDeciding:
         async with desk(tmp_path) as engine:
             item_id = await asked(engine)
             with pytest.raises(DecisionRefusedError, match="1 to 50,000"):
-                await approve(engine, item_id, edited=text)
+                await approve(engine, item_id, edit=edit(text))
             assert (await engine.approvals.counts()).pending == 1
 
     async def test_what_changed_since_it_was_shown_is_not_approved(self, tmp_path: Path) -> None:
@@ -390,7 +390,7 @@ class TestForgetting:
     ) -> None:
         async with desk(tmp_path) as engine:
             item_id = await asked(engine)
-            decision = await approve(engine, item_id, edited="Port 6543 is staging's.")
+            decision = await approve(engine, item_id, edit=edit("Port 6543 is staging's."))
             (memory_id,) = decision.memory_ids
             delete = {"memory_id": memory_id, **SURE}
             (deletion,) = (await ada(engine).call(tools.DELETE_ENTRY, delete)).waiting

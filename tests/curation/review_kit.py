@@ -19,9 +19,10 @@ from synthorg_tui.curation.models import (
     LessonKind,
     ProceduralMemoryProposal,
 )
+from synthorg_tui.curation.plan import ProposalEdit
 from synthorg_tui.curation.registry import SkillRegistry
 from synthorg_tui.curation.review import LESSON_ACTION
-from synthorg_tui.curation.service import ReviewService
+from synthorg_tui.curation.service import EditProposal, ReviewService
 from synthorg_tui.executions.store import DuckDBExecutionStore
 from synthorg_tui.memory.config import ProceduralMemoryConfig, PropagationConfig
 from synthorg_tui.memory.errors import VectorIndexError
@@ -87,10 +88,10 @@ class Office:
         await self.queue.add(item)
         return item.id
 
-    async def approve(self, item_id: str, **fields: object) -> str:
+    async def approve(self, item_id: str, *, edit: EditProposal | None = None) -> str:
         """Approve what the desk shows; the first memory's id."""
         shown = (await self.desk.review(item_id)).shown
-        decision = await self.desk.approve(item_id, shown=shown, person=PERSON, **fields)  # type: ignore[arg-type]
+        decision = await self.desk.approve(item_id, shown=shown, person=PERSON, edit=edit)
         return decision.memory_ids[0]
 
     async def memories(self) -> tuple[MemoryEntry, ...]:
@@ -129,7 +130,7 @@ async def office(
         database = backend.core.database
         queue = ApprovalQueue(database, clock=clock)
         ledger = SkillRegistry(database)
-        shelf = SkillLibrary(
+        library = SkillLibrary(
             (
                 SkillRoot(data_dir / USER, RootScope.USER),
                 SkillRoot(data_dir / OWN, RootScope.OWN),
@@ -141,9 +142,9 @@ async def office(
         parts = build_curation(
             database=database,
             queue=queue,
-            ledger=ledger,
+            registry=ledger,
             store=backend,
-            shelf=shelf,
+            library=library,
             own_root=data_dir / OWN,
             agents=lambda: agents,
             executions=DuckDBExecutionStore(database),
@@ -152,7 +153,7 @@ async def office(
         )
         await parts.journal.roll_forward()
         if knows_roots:
-            await parts.found.note([root.path for root in shelf.roots], ())
+            await parts.preexisting.record([root.path for root in library.roots], ())
         yield Office(data_dir, backend, queue, ledger, parts)
 
 
@@ -168,6 +169,11 @@ def proposal(**fields: object) -> ProceduralMemoryProposal:
         "tags": ("git",),
     }
     return ProceduralMemoryProposal.model_validate(given | fields)
+
+
+def edit(wording: ProceduralMemoryProposal | str, **authors: Author) -> EditProposal:
+    """What a person makes of whatever is shown."""
+    return lambda _: ProposalEdit(wording, authors)
 
 
 def evidence(execution: str = "claude-code:one", line: int = 12) -> Evidence:

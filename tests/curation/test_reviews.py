@@ -26,6 +26,7 @@ from tests.curation.review_kit import (
     PERSON,
     USER,
     Colleague,
+    edit,
     evidence,
     item_of,
     lesson,
@@ -202,8 +203,7 @@ async def test_an_edited_proposal_is_adopted_as_the_person_wrote_it(tmp_path: Pa
             item_id,
             shown=shown,
             person=PERSON,
-            edited=edited,
-            authors={"rationale": Author.MODEL},
+            edit=edit(edited, rationale=Author.MODEL),
         )
         (memory,) = await desk.memories()
         (entry,) = await desk.desk.inbox(status=ApprovalStatus.APPROVED)
@@ -220,7 +220,7 @@ async def test_an_edit_replaces_no_more_than_was_shown(tmp_path: Path) -> None:
         shown = await desk.desk.review(item_id)
         assert shown.replaces == ()
         edited = proposal(discovery="Upstream.", confidence=0.9, supersedes=(old,))
-        await desk.desk.approve(item_id, shown=shown.shown, person=PERSON, edited=edited)
+        await desk.desk.approve(item_id, shown=shown.shown, person=PERSON, edit=edit(edited))
         assert old in {entry.id for entry in await desk.memories()}
 
 
@@ -230,7 +230,7 @@ async def test_secrets_that_a_person_types_are_not_stored(tmp_path: Path) -> Non
         item_id = await desk.propose(lesson())
         shown = (await desk.desk.review(item_id)).shown
         edited = proposal(action=f"Push with {token}")
-        await desk.desk.approve(item_id, shown=shown, person=PERSON, edited=edited)
+        await desk.desk.approve(item_id, shown=shown, person=PERSON, edit=edit(edited))
         (memory,) = await desk.memories()
         (entry,) = await desk.desk.inbox(status=ApprovalStatus.APPROVED)
     assert token not in memory.content

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.core.errors import DomainError
@@ -26,7 +27,8 @@ from synthorg_tui.tui.approvals.ports import (
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.person import Person
-    from synthorg_tui.curation.models import Author, Evidence, ProceduralMemoryProposal
+    from synthorg_tui.curation.models import Evidence, ProceduralMemoryProposal
+    from synthorg_tui.curation.plan import ProposalEdit
     from synthorg_tui.curation.review import Decision, InboxEntry, Review
     from synthorg_tui.engine import Engine
     from synthorg_tui.memory.models import MemoryEntry
@@ -71,18 +73,11 @@ class EngineApprovals:
         """Approve what was shown."""
         from synthorg_tui.curation.review import ReviewChangedError
 
-        reviews = self._engine.reviews
+        edit = None if edited is None else partial(_edit, wording=edited)
         try:
-            if edited is None or isinstance(edited, str):
-                decision = await reviews.approve(
-                    item_id, shown=shown, person=person(), edited=edited
-                )
-            else:
-                lesson = (await reviews.review(item_id)).entry.subject
-                proposal, authors = _edited(lesson, edited)
-                decision = await reviews.approve(
-                    item_id, shown=shown, person=person(), edited=proposal, authors=authors
-                )
+            decision = await self._engine.reviews.approve(
+                item_id, shown=shown, person=person(), edit=edit
+            )
         except ReviewChangedError as error:
             raise StaleReview(await self._sheet(error.review)) from error
         return told("Approved", decision)
@@ -269,14 +264,16 @@ def _gone(entry: "MemoryEntry", subject: object) -> str:
     return f"{first} ({reasons[entry.id]})" if reasons.get(entry.id) else first
 
 
-def _edited(
-    subject: object, wording: Wording
-) -> "tuple[ProceduralMemoryProposal, dict[str, Author]]":
-    """The proposal with a person's wording, and who wrote the fields that changed."""
+def _edit(entry: "InboxEntry", wording: Reworded) -> "ProposalEdit":
+    """What a person made of an item, and who wrote the fields of a lesson that changed."""
     from pydantic import ValidationError
 
     from synthorg_tui.curation.models import Author, Lesson, ProceduralMemoryProposal
+    from synthorg_tui.curation.plan import ProposalEdit
 
+    subject = entry.subject
+    if isinstance(wording, str):
+        return ProposalEdit(wording)
     if not isinstance(subject, Lesson):
         raise DomainError("Only a lesson can be reworded.")
     fields = {name: wording.text(name) for name in FIELDS}
@@ -296,4 +293,4 @@ def _edited(
     kept = set(wording.steps) <= set(subject.proposal.execution_steps)
     if kept and STEPS in subject.authors:
         authors.setdefault(STEPS, subject.authors[STEPS])
-    return proposal, authors
+    return ProposalEdit(proposal, authors)

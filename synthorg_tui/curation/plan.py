@@ -3,95 +3,46 @@
 One function for each kind of decision returns a ``CurationPlan``: pure data made of records and
 file states that the caller has read, so that a plan can be shown, hashed and combined. Reading is
 for ``preview``, doing for ``decisions``; the only database access here is ``write_in``, which a
-transaction calls. A person's edit of a proposal becomes the subject of a plan here too, because
-that is where its secrets are redacted.
+transaction calls.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.approvals.models import DecisionRefusedError
 from synthorg_tui.core.enums import MemoryLevel
-from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.curation import registry
+from synthorg_tui.curation.edits import redacted
 from synthorg_tui.curation.journal import Effects, FileStep
 from synthorg_tui.curation.models import (
-    MAX_DISCOVERY,
-    MAX_TEXT,
-    WORDED_FIELDS,
-    Author,
+    FileChangePayload,
     Lesson,
     LessonKind,
-    ProceduralMemoryProposal,
     ProceduralMemoryScope,
 )
 from synthorg_tui.curation.propagation import copy_for_others
 from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus, VersionEvent
-from synthorg_tui.curation.rendering import document_of, memory_request
-from synthorg_tui.curation.review import InboxEntry, WritePayload
+from synthorg_tui.curation.rendering import (
+    agent_of,
+    document_of,
+    memory_request,
+    proposal_of,
+)
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, MemoryDraft, NewMemory
 from synthorg_tui.memory.models import MemoryEntry, MemoryStoreRequest
-from synthorg_tui.memory.strategies.schemas import MAX_CONTENT_CHARS
 from synthorg_tui.skills.disk import FILE_NAME, IRREGULAR, FileState, sha256_of
 from synthorg_tui.skills.render import render
+from synthorg_tui.skills.validate import parse
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
 
-@dataclass(frozen=True, slots=True)
-class ProposalEdit:
-    """How a person words a proposal: a lesson's fields, or the text that an agent wrote.
-
-    ``authors`` names who wrote fields of a lesson where that wasn't the person.
-    """
-
-    wording: ProceduralMemoryProposal | str
-    authors: Mapping[str, Author] = field(default_factory=dict)
-
-
-def edited_subject(entry: InboxEntry, edit: ProposalEdit) -> Lesson | WritePayload:
-    """What a person made of an item's subject, without secrets.
-
-    Raises ``DecisionRefusedError`` when the subject can't be edited like this, or the text is
-    empty or too long.
-    """
-    if isinstance(edit.wording, str):
-        return _reworded_write(entry, edit.wording)
-    return _edited_lesson(entry, edit.wording, edit.authors)
-
-
-def _edited_lesson(
-    entry: InboxEntry, wording: ProceduralMemoryProposal, authors: Mapping[str, Author]
-) -> Lesson:
-    lesson = entry.subject
-    if not isinstance(lesson, Lesson):
-        raise DecisionRefusedError("only a lesson can be edited like one before it is approved")
-    wording = redacted(wording)
-    changed = {
-        name: authors.get(name, Author.PERSON)
-        for name in WORDED_FIELDS
-        if getattr(wording, name) != getattr(lesson.proposal, name)
-    }
-    return lesson.model_copy(
-        update={"proposal": wording, "authors": {**lesson.authors, **authors, **changed}}
-    )
-
-
-def _reworded_write(entry: InboxEntry, text: str) -> WritePayload:
-    write = entry.subject
-    if not isinstance(write, WritePayload):
-        raise DecisionRefusedError("only what an agent wrote can be reworded as a text")
-    if not text.strip() or len(text) > MAX_CONTENT_CHARS:
-        raise DecisionRefusedError(f"the text must have 1 to {MAX_CONTENT_CHARS:,} characters")
-    content = redact_text(text, RedactionTally())
-    request = write.draft.request.model_copy(update={"content": content})
-    return write.model_copy(update={"draft": write.draft.model_copy(update={"request": request})})
-
+SHARED_PUBLISHER: Final = "skills"
+"""In whose name a skill is shared that doesn't say which agent it is for."""
 
 _SOURCES: Final = {
     LessonKind.FAILURE: "failure",
@@ -189,25 +140,6 @@ def source_of(lesson: Lesson) -> str:
     return f"{_SOURCES[lesson.kind]}:{lesson.task_id}"
 
 
-def redacted(proposal: ProceduralMemoryProposal) -> ProceduralMemoryProposal:
-    """The proposal without secrets that a person or a file may have put into it."""
-    tally = RedactionTally()
-
-    def clean(text: str, max_length: int | None = None) -> str:
-        return redact_text(text, tally)[:max_length]
-
-    return proposal.model_copy(
-        update={
-            "discovery": clean(proposal.discovery, MAX_DISCOVERY),
-            "condition": clean(proposal.condition, MAX_TEXT),
-            "action": clean(proposal.action, MAX_TEXT),
-            "rationale": clean(proposal.rationale, MAX_TEXT),
-            "execution_steps": tuple(map(clean, proposal.execution_steps)),
-            "tags": tuple(map(clean, proposal.tags)),
-        }
-    )
-
-
 def skill_text(lesson: Lesson, place: Place) -> str:
     """The SKILL.md of a lesson."""
     return render(
@@ -252,6 +184,43 @@ def lesson_plan(
         ),
         adopted=record,
         before={record.path: None},
+    )
+
+
+def accepted_skill(
+    change: FileChangePayload, record: RegisteredSkill | None, state: FileState, now: datetime
+) -> RegisteredSkill | None:
+    """The skill as its file has it; ``None`` when the file is no valid skill by now."""
+    document, _ = parse(state.text, name=change.name)
+    if document is None or not state.content:
+        return None
+    proposal = proposal_of(document, before=record.proposal if record else None)
+    if record is None:
+        agent = agent_of(document)
+        if not agent:
+            agent = SHARED_PUBLISHER
+            proposal = proposal.model_copy(update={"scope": ProceduralMemoryScope.ORG})
+        record = RegisteredSkill(
+            path=change.path,
+            root=str(Path(change.path).parent.parent),
+            name=change.name,
+            agent_id=agent,
+            source=f"skill:{change.name}",
+            version=0,
+            proposal=proposal,
+            adopted_at=now,
+            updated_at=now,
+        )
+    return record.model_copy(
+        update={
+            "status": SkillStatus.ACTIVE,
+            "memory_ids": (),
+            "sha256": state.sha256,
+            "version": record.version + 1,
+            "proposal": redacted(proposal),
+            "superseded_by": None,
+            "updated_at": now,
+        }
     )
 
 

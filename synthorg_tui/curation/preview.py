@@ -12,7 +12,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 
 from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalNotFoundError
@@ -20,17 +19,16 @@ from synthorg_tui.approvals.rows import payload_hash
 from synthorg_tui.approvals.scan import scan
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.curation import plan as plans
+from synthorg_tui.curation.edits import ProposalEdit, edited_subject
 from synthorg_tui.curation.models import (
     FileChangeKind,
     FileChangePayload,
     Lesson,
-    ProceduralMemoryScope,
     PrunePayload,
 )
-from synthorg_tui.curation.plan import CurationPlan, Place, ProposalEdit
+from synthorg_tui.curation.plan import CurationPlan, Place
 from synthorg_tui.curation.propagation import Propagation
 from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus
-from synthorg_tui.curation.rendering import agent_of, proposal_of
 from synthorg_tui.curation.review import (
     InboxEntry,
     NearSkill,
@@ -46,10 +44,6 @@ from synthorg_tui.skills.disk import IRREGULAR, FileState, skill_path, state_of
 from synthorg_tui.skills.document import SkillPathError
 from synthorg_tui.skills.library import SkillLibrary
 from synthorg_tui.skills.names import skill_name
-from synthorg_tui.skills.validate import parse
-
-SHARED_PUBLISHER = "skills"
-"""In whose name a skill is shared that doesn't say which agent it is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +142,7 @@ class ApprovalPreview:
         It replaces no more memories than ``shown`` does, whatever the edit says. Raises
         ``DecisionRefusedError`` when the item can't be edited like this.
         """
-        subject = plans.edited_subject(shown.entry, edit)
+        subject = edited_subject(shown.entry, edit)
         if isinstance(subject, WritePayload):
             preview = _write(shown.entry, subject)
         else:
@@ -235,7 +229,7 @@ class ApprovalPreview:
         record, state = await self._record_and_state(change.path)
         if change.change is FileChangeKind.DELETED:
             return await self._deleted(entry, change, record, state)
-        accepted = _accepted(change, record, state, self._clock.now())
+        accepted = plans.accepted_skill(change, record, state, self._clock.now())
         plan, agents = CurationPlan(), tuple[str, ...]()
         if accepted is not None:
             agents = self._propagation.targets(accepted.agent_id, accepted.proposal.scope)
@@ -389,40 +383,3 @@ def _touched(
 ) -> tuple[tuple[str, str], ...]:
     pairs = zip(records, states, strict=True)
     return tuple((record.path, state.sha256) for record, state in pairs)
-
-
-def _accepted(
-    change: FileChangePayload, record: RegisteredSkill | None, state: FileState, now: datetime
-) -> RegisteredSkill | None:
-    """The skill as its file has it; ``None`` when the file is no valid skill by now."""
-    document, _ = parse(state.text, name=change.name)
-    if document is None or not state.content:
-        return None
-    proposal = proposal_of(document, before=record.proposal if record else None)
-    if record is None:
-        agent = agent_of(document)
-        if not agent:
-            agent = SHARED_PUBLISHER
-            proposal = proposal.model_copy(update={"scope": ProceduralMemoryScope.ORG})
-        record = RegisteredSkill(
-            path=change.path,
-            root=str(Path(change.path).parent.parent),
-            name=change.name,
-            agent_id=agent,
-            source=f"skill:{change.name}",
-            version=0,
-            proposal=proposal,
-            adopted_at=now,
-            updated_at=now,
-        )
-    return record.model_copy(
-        update={
-            "status": SkillStatus.ACTIVE,
-            "memory_ids": (),
-            "sha256": state.sha256,
-            "version": record.version + 1,
-            "proposal": plans.redacted(proposal),
-            "superseded_by": None,
-            "updated_at": now,
-        }
-    )

@@ -5,7 +5,7 @@ Proposes which skills in force can go; a person decides.
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
@@ -13,6 +13,7 @@ from typing import Final, Protocol
 from pydantic import ValidationError
 
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus, RiskLevel
+from synthorg_tui.approvals.proposals import ProposalBox
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.text import counted
 from synthorg_tui.curation.models import ProceduralMemoryScope, PrunePayload
@@ -129,33 +130,6 @@ PRUNER: Final = "pruning"
 _MAX_DISCOVERY: Final = 120
 
 
-class PruneQueue(Protocol):
-    """What pruning needs of the approval queue; decisions are not among it."""
-
-    async def add(self, item: ApprovalItem) -> None:
-        """Put an item in; ``ApprovalConflictError`` when its id is known."""
-        ...
-
-    async def list(
-        self, *, action_type: str | None = None, snoozed: bool = False
-    ) -> tuple[ApprovalItem, ...]:
-        """The items of a type; snoozed ones only on request."""
-        ...
-
-    async def revise(
-        self,
-        item_id: str,
-        *,
-        actor: str,
-        payload: str | None = None,
-        metadata: Mapping[str, str] | None = None,
-        title: str | None = None,
-        description: str | None = None,
-    ) -> ApprovalItem:
-        """Change a pending item."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class PruneReport:
     """What was looked at and what came of it: ids of new items, and of pending ones that changed.
@@ -180,7 +154,7 @@ class PruneService:
         *,
         config: ProceduralMemoryConfig,
         skills: ActiveSkills,
-        queue: PruneQueue,
+        queue: ProposalBox,
         clock: Clock,
     ) -> None:
         self._own = create_pruning_strategy(config.pruning)

@@ -1,41 +1,11 @@
 """What learning needs of others, and what it reports."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from synthorg_tui.approvals.models import ApprovalItem
 from synthorg_tui.curation.models import Lesson
-
-
-class LessonQueue(Protocol):
-    """What learning needs of the approval queue; decisions are not among it."""
-
-    async def add(self, item: ApprovalItem) -> None:
-        """Put an item in; ``ApprovalConflictError`` when its id is known."""
-        ...
-
-    async def get(self, item_id: str) -> ApprovalItem | None:
-        """The item, or ``None``."""
-        ...
-
-    async def save(self, item: ApprovalItem) -> ApprovalItem | None:
-        """Replace an undecided item; an expired one may be made pending again."""
-        ...
-
-    async def revise(
-        self,
-        item_id: str,
-        *,
-        actor: str,
-        payload: str | None = None,
-        metadata: Mapping[str, str] | None = None,
-        title: str | None = None,
-        description: str | None = None,
-    ) -> ApprovalItem:
-        """Change a pending item; ``ApprovalConflictError`` when it isn't pending."""
-        ...
 
 
 class RecurrenceSink(Protocol):

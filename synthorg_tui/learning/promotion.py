@@ -5,9 +5,10 @@ import logging
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Protocol
+from typing import Final
 
 from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalItem, ApprovalStatus
+from synthorg_tui.approvals.proposals import ProposalBox
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import ConsolidationInterval
 from synthorg_tui.core.failsafe import raise_fatal
@@ -26,7 +27,7 @@ from synthorg_tui.learning.evolver import (
     AutonomousSkillEvolver,
     EvolverReport,
 )
-from synthorg_tui.learning.models import LearnProgress, LessonQueue, ProgressSink
+from synthorg_tui.learning.models import LearnProgress, ProgressSink
 from synthorg_tui.learning.patterns import Occurrence, trajectories_of
 from synthorg_tui.memory.config import ProceduralMemoryConfig
 from synthorg_tui.persistence.settings_kv import LastRunLog, is_due
@@ -37,16 +38,6 @@ LAST_CYCLE: Final = "evolver"
 _DECIDED: Final = (ApprovalStatus.APPROVED, ApprovalStatus.REJECTED)
 
 _log = logging.getLogger(__name__)
-
-
-class PromotionQueue(LessonQueue, Protocol):
-    """What promotions need of the approval queue; decisions are not among it."""
-
-    async def list(
-        self, *, action_type: str | None = None, snoozed: bool = False
-    ) -> tuple[ApprovalItem, ...]:
-        """The items of a type; snoozed ones only on request."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +71,7 @@ class EvolutionService:
         interval: ConsolidationInterval,
         executions: ExecutionStore,
         skills: ActiveSkills,
-        queue: PromotionQueue,
+        queue: ProposalBox,
         moments: LastRunLog,
         clock: Clock,
     ) -> None:

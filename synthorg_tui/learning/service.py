@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalItem, ApprovalStatus
+from synthorg_tui.approvals.proposals import ProposalBox
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.failsafe import raise_fatal
@@ -31,7 +32,6 @@ from synthorg_tui.learning.models import (
     LearnProgress,
     LearnReport,
     LearnVerdict,
-    LessonQueue,
     ProgressSink,
     RecurrenceSink,
 )
@@ -67,7 +67,7 @@ class LearnService:
     def __init__(
         self,
         *,
-        queue: LessonQueue,
+        queue: ProposalBox,
         executions: ExecutionStore,
         config: ProceduralMemoryConfig,
         clock: Clock,

@@ -11,6 +11,7 @@ from synthorg_tui.approvals.person import Person
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.curation.disk_sync import FileChanges
+from synthorg_tui.curation.edits import ProposalEdit
 from synthorg_tui.curation.models import (
     WORDED_FIELDS,
     Author,
@@ -19,7 +20,6 @@ from synthorg_tui.curation.models import (
     LessonKind,
     ProceduralMemoryProposal,
 )
-from synthorg_tui.curation.plan import ProposalEdit
 from synthorg_tui.curation.registry import SkillRegistry
 from synthorg_tui.curation.review import LESSON_ACTION
 from synthorg_tui.curation.service import EditProposal, ReviewService

@@ -43,6 +43,15 @@ class FakeQueue:
     async def get(self, item_id: str) -> ApprovalItem | None:
         return self.items.get(item_id)
 
+    async def list(
+        self,
+        *,
+        status: ApprovalStatus | None = None,
+        action_type: str | None = None,
+        snoozed: bool = False,
+    ) -> tuple[ApprovalItem, ...]:
+        return tuple(self.items.values())
+
     async def save(self, item: ApprovalItem) -> ApprovalItem | None:
         self.items[item.id] = item
         return item

@@ -27,8 +27,8 @@ from synthorg_tui.tui.approvals.ports import (
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.person import Person
+    from synthorg_tui.curation.edits import ProposalEdit
     from synthorg_tui.curation.models import Evidence, ProceduralMemoryProposal
-    from synthorg_tui.curation.plan import ProposalEdit
     from synthorg_tui.curation.review import Decision, InboxEntry, Review
     from synthorg_tui.engine import Engine
     from synthorg_tui.memory.models import MemoryEntry
@@ -268,8 +268,8 @@ def _edit(entry: "InboxEntry", wording: Reworded) -> "ProposalEdit":
     """What a person made of an item, and who wrote the fields of a lesson that changed."""
     from pydantic import ValidationError
 
+    from synthorg_tui.curation.edits import ProposalEdit
     from synthorg_tui.curation.models import Author, Lesson, ProceduralMemoryProposal
-    from synthorg_tui.curation.plan import ProposalEdit
 
     subject = entry.subject
     if isinstance(wording, str):

@@ -3,7 +3,7 @@
 Three steps, each with a named input: *collect* what is stored and may repeat the words
 (``StoredWords``), *plan* what of it is erased (``ErasureScope``, then the files), *apply* the plan
 in one transaction and remove the files. Which words go where is a table in
-``docs/decisions/0020-erasure.md``: a new place for words of a memory needs a row there and a step
+``docs/decisions/0019-erasure.md``: a new place for words of a memory needs a row there and a step
 here. This is the only module that erases; everything else deletes so that it can be undone.
 """
 

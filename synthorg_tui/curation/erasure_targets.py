@@ -3,7 +3,7 @@
 The same words are in more places than a memory: in the registry, in every earlier text of a
 skill's file, in proposals, in requests of agents and in what an undo would need. ``collect`` in
 ``erasure`` reads all that into ``StoredWords``; here it is decided, without any access to stores,
-which of it is about the purged memories. ``docs/decisions/0020-erasure.md`` has it as a table.
+which of it is about the purged memories. ``docs/decisions/0019-erasure.md`` has it as a table.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

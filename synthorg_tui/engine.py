@@ -167,8 +167,17 @@ class Engine:
     @property
     def evolution(self) -> "EvolutionService":
         """Proposes to give every agent what several have learnt."""
-        return wiring.build_evolution(
-            self._base, executions=self.executions, registry=self.ledger, queue=self.approvals
+        from synthorg_tui.learning.promotion import EvolutionService
+        from synthorg_tui.persistence.settings_kv import LastRuns
+
+        return EvolutionService(
+            config=self.settings.memory.procedural,
+            interval=self.settings.memory.consolidation.interval,
+            executions=self.executions,
+            skills=self.ledger,
+            queue=self.approvals,
+            moments=LastRuns(self._database),
+            clock=self._base.clock,
         )
 
     @property
@@ -229,30 +238,35 @@ class Engine:
 
     @cached_property
     def _curation(self) -> wiring.CurationServices:
-        return wiring.build_curation(
+        base = wiring.CurationBase(
             database=self._database,
             queue=self.approvals,
             registry=self.ledger,
             store=self._base.local(),
             library=self.skill_library,
             own_root=self._base.own_skills,
+            clock=self._base.clock,
+        )
+        return wiring.build_curation(
+            base,
             agents=lambda: self.settings.agents,
             executions=self.executions,
             config=self.settings.memory.procedural,
-            clock=self._base.clock,
             on_decision=lambda decision: self.events.emit("skills", decision.title),
         )
 
     @cached_property
     def skills(self) -> "SkillOverview":
         """Skills on disk next to the approved ones."""
-        return wiring.build_overview(
-            self._base,
+        from synthorg_tui.curation.overview import SkillOverview
+
+        return SkillOverview(
             library=self.skill_library,
-            executions=self.executions,
+            roots=lambda: self._base.all_skill_roots(self.executions),
             registry=self.ledger,
             queue=self.approvals,
             changes=self._curation.file_changes,
+            watches=self.settings.skills.watch,
         )
 
     @property

@@ -34,18 +34,17 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.agents.gateway import AgentGateway
     from synthorg_tui.agents.toolbox import ToolServices
     from synthorg_tui.approvals.queue import ApprovalQueue
+    from synthorg_tui.curation.decisions import DecisionRunner
     from synthorg_tui.curation.disk_sync import FileChanges, PreexistingSkills
     from synthorg_tui.curation.erasure import Erasure
     from synthorg_tui.curation.journal import Journal
-    from synthorg_tui.curation.overview import SkillOverview
-    from synthorg_tui.curation.propagation import KnownAgent
+    from synthorg_tui.curation.propagation import KnownAgent, Propagation
     from synthorg_tui.curation.registry import SkillRegistry
     from synthorg_tui.curation.review import Decision
     from synthorg_tui.curation.service import ReviewService
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.learning.evidence import LessonEvidence
-    from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.memory.config import ProceduralMemoryConfig
     from synthorg_tui.memory.extensions import BatchStore, BundleStore
     from synthorg_tui.memory.strategies.service import InjectionService
@@ -107,6 +106,12 @@ class Foundation:
         from synthorg_tui.skills.library import skill_roots
 
         return skill_roots(self.settings.skills, own=self.own_skills, projects=projects)
+
+    async def all_skill_roots(self, executions: "ExecutionStore") -> "tuple[SkillRoot, ...]":
+        """The same, of all projects that sessions were imported from."""
+        projects = map(Path, await executions.projects())
+        known = [project for project in projects if project.is_absolute()]
+        return await asyncio.to_thread(self.skill_roots, known)
 
 
 @asynccontextmanager
@@ -266,6 +271,22 @@ def build_tools(
 
 
 @dataclass(frozen=True, slots=True)
+class CurationBase:
+    """Where skills are known: as proposals, in the registry, as memories, and as files.
+
+    Approved lessons are written to ``own_root``.
+    """
+
+    database: Database
+    queue: "ApprovalQueue"
+    registry: "SkillRegistry"
+    store: "BundleStore"
+    library: "SkillLibrary"
+    own_root: Path
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
 class CurationServices:
     """Where decisions are taken, and what waits for one or changes after it."""
 
@@ -278,123 +299,90 @@ class CurationServices:
 
 
 def build_curation(
+    base: CurationBase,
     *,
-    database: Database,
-    queue: "ApprovalQueue",
-    registry: "SkillRegistry",
-    store: "BundleStore",
-    library: "SkillLibrary",
-    own_root: Path,
     agents: "Callable[[], Sequence[KnownAgent]]",
     executions: "ExecutionStore",
     config: "ProceduralMemoryConfig",
-    clock: Clock,
     on_decision: "Callable[[Decision], None] | None" = None,
 ) -> CurationServices:
-    """Everything about decisions; approved lessons are written to ``own_root``."""
+    """Everything about decisions; ``agents`` are those that may get copies of lessons."""
     from synthorg_tui.curation.decisions import DecisionRunner
-    from synthorg_tui.curation.disk_sync import FileChanges, PreexistingSkills
-    from synthorg_tui.curation.erasure import Erasure
+    from synthorg_tui.curation.disk_sync import PreexistingSkills
     from synthorg_tui.curation.journal import Journal
-    from synthorg_tui.curation.preview import ApprovalPreview
     from synthorg_tui.curation.propagation import Propagation
-    from synthorg_tui.curation.service import ReviewService
     from synthorg_tui.learning.evidence import LessonEvidence
 
-    journal = Journal(database, queue)
+    registry = base.registry
+    journal = Journal(base.database, base.queue)
     runner = DecisionRunner(
         journal=journal,
         registry=registry,
-        store=store,
-        queue=queue,
-        clock=clock,
+        store=base.store,
+        queue=base.queue,
+        clock=base.clock,
         on_decision=on_decision,
     )
-    preview = ApprovalPreview(
-        registry=registry,
-        store=store,
-        library=library,
-        own_root=own_root,
-        propagation=Propagation(config.propagation, agents),
-        clock=clock,
-    )
-    preexisting = PreexistingSkills(database, clock)
+    preexisting = PreexistingSkills(base.database, base.clock)
+    propagation = Propagation(config.propagation, agents)
     return CurationServices(
         journal=journal,
-        reviews=ReviewService(
-            queue=queue,
-            registry=registry,
-            runner=runner,
-            preview=preview,
-            executions=executions,
-            require_approval=config.require_approval,
-        ),
-        file_changes=FileChanges(
-            queue=queue,
-            registry=registry,
-            store=store,
-            library=library,
-            preexisting=preexisting,
-            clock=clock,
-        ),
+        reviews=_build_reviews(base, runner, propagation, executions, config),
+        file_changes=_build_file_changes(base, preexisting),
         preexisting=preexisting,
-        erasure=Erasure(
-            store=store,
-            registry=registry,
-            queue=queue,
-            runner=runner,
-            own_root=own_root,
-            clock=clock,
+        erasure=_build_erasure(base, runner),
+        recurrences=LessonEvidence(ledger=registry, desk=base.store, deciding=registry.deciding),
+    )
+
+
+def _build_reviews(
+    base: CurationBase,
+    runner: "DecisionRunner",
+    propagation: "Propagation",
+    executions: "ExecutionStore",
+    config: "ProceduralMemoryConfig",
+) -> "ReviewService":
+    from synthorg_tui.curation.preview import ApprovalPreview
+    from synthorg_tui.curation.service import ReviewService
+
+    return ReviewService(
+        queue=base.queue,
+        registry=base.registry,
+        runner=runner,
+        preview=ApprovalPreview(
+            registry=base.registry,
+            store=base.store,
+            library=base.library,
+            own_root=base.own_root,
+            propagation=propagation,
+            clock=base.clock,
         ),
-        recurrences=LessonEvidence(ledger=registry, desk=store, deciding=registry.deciding),
-    )
-
-
-def build_overview(
-    base: Foundation,
-    *,
-    library: "SkillLibrary",
-    executions: "ExecutionStore",
-    registry: "SkillRegistry",
-    queue: "ApprovalQueue",
-    changes: "FileChanges",
-) -> "SkillOverview":
-    """The skills on disk next to the approved ones, in the roots of all known projects."""
-    from synthorg_tui.curation.overview import SkillOverview
-
-    async def roots() -> "tuple[SkillRoot, ...]":
-        projects = map(Path, await executions.projects())
-        known = [project for project in projects if project.is_absolute()]
-        return await asyncio.to_thread(base.skill_roots, known)
-
-    return SkillOverview(
-        library=library,
-        roots=roots,
-        registry=registry,
-        queue=queue,
-        changes=changes,
-        watches=base.settings.skills.watch,
-    )
-
-
-def build_evolution(
-    base: Foundation,
-    *,
-    executions: "ExecutionStore",
-    registry: "SkillRegistry",
-    queue: "ApprovalQueue",
-) -> "EvolutionService":
-    """What proposes to give every agent what several have learnt."""
-    from synthorg_tui.learning.promotion import EvolutionService
-    from synthorg_tui.persistence.settings_kv import LastRuns
-
-    memory = base.settings.memory
-    return EvolutionService(
-        config=memory.procedural,
-        interval=memory.consolidation.interval,
         executions=executions,
-        skills=registry,
-        queue=queue,
-        moments=LastRuns(base.database),
+        require_approval=config.require_approval,
+    )
+
+
+def _build_file_changes(base: CurationBase, preexisting: "PreexistingSkills") -> "FileChanges":
+    from synthorg_tui.curation.disk_sync import FileChanges
+
+    return FileChanges(
+        queue=base.queue,
+        registry=base.registry,
+        store=base.store,
+        library=base.library,
+        preexisting=preexisting,
+        clock=base.clock,
+    )
+
+
+def _build_erasure(base: CurationBase, runner: "DecisionRunner") -> "Erasure":
+    from synthorg_tui.curation.erasure import Erasure
+
+    return Erasure(
+        store=base.store,
+        registry=base.registry,
+        queue=base.queue,
+        runner=runner,
+        own_root=base.own_root,
         clock=base.clock,
     )

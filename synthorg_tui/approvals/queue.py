@@ -112,7 +112,7 @@ class ApprovalQueue:
         return await self._read(lambda db: rows.select(db, clause, values))
 
     async def counts(self) -> ApprovalCounts:
-        """How many items there are of each kind."""
+        """How many items there are of each status."""
         now = self._clock.now()
         counts = await self._read(lambda db: rows.count_by_status(db, now))
         snoozed = counts.pop((ApprovalStatus.PENDING, True), 0)

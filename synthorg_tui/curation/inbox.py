@@ -11,8 +11,7 @@ from pydantic import ValidationError
 
 from synthorg_tui.approvals.models import ApprovalItem, RiskLevel
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.curation.models import Lesson
-from synthorg_tui.curation.review import LESSON_ACTION
+from synthorg_tui.curation.models import LESSON_ACTION, Lesson
 from synthorg_tui.executions.output_lines import one_line
 
 ACTION = LESSON_ACTION

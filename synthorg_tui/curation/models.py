@@ -21,6 +21,9 @@ SKILL_EVOLVER_DISABLED: Final = "skill_evolver.disabled"
 ORG_SKILL_SUPERSEDED: Final = "org_skill.superseded"
 
 
+LESSON_ACTION: Final = "procedural:lesson"
+"""The type of an item that proposes a lesson for its own agent, role or department."""
+
 MAX_STEPS = 50
 MAX_TAGS = 20
 MAX_DISCOVERY = 600

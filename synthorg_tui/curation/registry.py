@@ -70,7 +70,7 @@ class RegisteredSkill(FrozenModel):
         """The skill without these memories, updated ``at`` that time where one is given."""
         removed = frozenset(memory_ids)
         update: dict[str, object] = {
-            "memory_ids": tuple(each for each in self.memory_ids if each not in removed)
+            "memory_ids": tuple(key for key in self.memory_ids if key not in removed)
         }
         return self.model_copy(update=update | ({"updated_at": at} if at else {}))
 

@@ -16,6 +16,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from synthorg_tui.approvals.models import ApprovalItem, Flag, StaleReviewError
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.curation.models import (
+    LESSON_ACTION,
     WORDED_FIELDS,
     Author,
     Evidence,
@@ -182,7 +183,6 @@ class ReviewChangedError(StaleReviewError):
         self.review = review
 
 
-LESSON_ACTION: Final = "procedural:lesson"
 FILE_CHANGE_ACTION: Final = "skills:file_change"
 WRITE_ACTION: Final = "agents:write"
 DELETE_ACTION: Final = "agents:delete"

@@ -26,12 +26,11 @@ from synthorg_tui.approvals.rows import payload_hash
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.decisions import Cause, DecisionRunner
 from synthorg_tui.curation.edits import ProposalEdit
-from synthorg_tui.curation.models import Evidence, Lesson, ProceduralMemoryScope
+from synthorg_tui.curation.models import LESSON_ACTION, Evidence, Lesson, ProceduralMemoryScope
 from synthorg_tui.curation.plan import CurationPlan, same_memories
 from synthorg_tui.curation.preview import ApprovalPreview, Preview
 from synthorg_tui.curation.registry import SkillRegistry, SkillVersion
 from synthorg_tui.curation.review import (
-    LESSON_ACTION,
     BulkOutcome,
     Decision,
     DecisionKind,

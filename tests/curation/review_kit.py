@@ -13,6 +13,7 @@ from synthorg_tui.core.clock import Clock
 from synthorg_tui.curation.disk_sync import FileChanges
 from synthorg_tui.curation.edits import ProposalEdit
 from synthorg_tui.curation.models import (
+    LESSON_ACTION,
     WORDED_FIELDS,
     Author,
     Evidence,
@@ -21,7 +22,6 @@ from synthorg_tui.curation.models import (
     ProceduralMemoryProposal,
 )
 from synthorg_tui.curation.registry import SkillRegistry
-from synthorg_tui.curation.review import LESSON_ACTION
 from synthorg_tui.curation.service import EditProposal, ReviewService
 from synthorg_tui.executions.store import DuckDBExecutionStore
 from synthorg_tui.memory.config import ProceduralMemoryConfig, PropagationConfig
@@ -34,8 +34,8 @@ from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.skills.disk import FILE_NAME
 from synthorg_tui.skills.document import RootScope, SkillRoot
 from synthorg_tui.skills.library import SkillLibrary
+from synthorg_tui.wiring import CurationBase, build_curation
 from synthorg_tui.wiring import CurationServices as Parts
-from synthorg_tui.wiring import build_curation
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, opened
 
@@ -139,17 +139,20 @@ async def office(
         config = ProceduralMemoryConfig(
             propagation=propagation or PropagationConfig(), require_approval=require_approval
         )
-        parts = build_curation(
+        base = CurationBase(
             database=database,
             queue=queue,
             registry=ledger,
             store=backend,
             library=library,
             own_root=data_dir / OWN,
+            clock=clock,
+        )
+        parts = build_curation(
+            base,
             agents=lambda: agents,
             executions=DuckDBExecutionStore(database),
             config=config,
-            clock=clock,
         )
         await parts.journal.roll_forward()
         if knows_roots:

@@ -155,10 +155,10 @@ def skill_text(lesson: Lesson, place: Place) -> str:
 
 
 def lesson_plan(
-    lesson: Lesson, place: Place, *, agents: Sequence[str], now: datetime
+    lesson: Lesson, place: Place, text: str, *, agents: Sequence[str], now: datetime
 ) -> CurationPlan:
-    """A lesson becomes a skill: its memory, copies for ``agents``, and the file."""
-    content = skill_text(lesson, place).encode()
+    """A lesson becomes a skill: its memory, copies for ``agents``, and a file with ``text``."""
+    content = text.encode()
     request = memory_request(lesson.proposal, source=source_of(lesson), kind=lesson.kind)
     record = RegisteredSkill(
         path=place.path,

@@ -14,7 +14,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalNotFoundError
+from synthorg_tui.approvals.models import (
+    ApprovalConflictError,
+    ApprovalItem,
+    ApprovalNotFoundError,
+)
 from synthorg_tui.approvals.rows import payload_hash
 from synthorg_tui.approvals.scan import scan
 from synthorg_tui.core.clock import Clock
@@ -35,6 +39,7 @@ from synthorg_tui.curation.review import (
     Review,
     SubjectKind,
     WritePayload,
+    entry_of,
     texts_of,
 )
 from synthorg_tui.curation.similarity import near_skills, replaced_fully
@@ -53,7 +58,7 @@ class Preview:
     ``path`` and ``text`` are the file as it would be, ``before`` the text it replaces.
     ``touched`` pairs every file the plan depends on with the SHA-256 of its bytes. ``problem``
     says why the item can't be approved, empty when it can. ``payload`` is the item's new payload
-    where a person edited it. ``taken`` are the names of skills that a new one can't have.
+    where a person edited it. ``names`` are those of the skills on disk, for an edited one.
     """
 
     entry: InboxEntry
@@ -66,7 +71,7 @@ class Preview:
     touched: tuple[tuple[str, str], ...] = ()
     problem: str = ""
     payload: str | None = None
-    taken: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
 
     @property
     def shown(self) -> str:
@@ -120,11 +125,13 @@ class ApprovalPreview:
         self._propagation = propagation
         self._clock = clock
 
-    async def build(self, entry: InboxEntry) -> Preview:
+    async def build(self, item: ApprovalItem) -> Preview:
         """What approving the item would do; nothing for one that can't be read."""
+        entry = entry_of(item)
         match entry.subject:
             case Lesson() as lesson:
-                return await self._lesson(entry, lesson, taken=await self._taken_names())
+                names = await asyncio.to_thread(self._names_on_disk)
+                return await self._lesson(entry, lesson, names=names)
             case FileChangePayload() as change:
                 return await self._file_change(entry, change)
             case PrunePayload() as prune:
@@ -147,7 +154,7 @@ class ApprovalPreview:
             preview = _write(shown.entry, subject)
         else:
             at_most = frozenset(memory.id for memory in shown.replaces)
-            preview = await self._lesson(shown.entry, subject, taken=shown.taken, at_most=at_most)
+            preview = await self._lesson(shown.entry, subject, names=shown.names, at_most=at_most)
         return replace(preview, payload=subject.model_dump_json())
 
     async def review(self, preview: Preview) -> Review:
@@ -198,31 +205,35 @@ class ApprovalPreview:
         entry: InboxEntry,
         lesson: Lesson,
         *,
-        taken: frozenset[str],
+        names: frozenset[str],
         at_most: frozenset[str] | None = None,
     ) -> Preview:
         """A lesson becomes a skill and replaces those it supersedes.
 
-        ``at_most`` are ids of the only memories that may be removed; ``None`` allows all.
+        ``names`` are those of the skills on disk, ``at_most`` ids of the only memories that may be
+        removed; ``None`` allows all.
         """
-        place = await self._place(lesson, taken)
+        records = await self._registry.all()
+        place = await self._place(lesson, names.union(record.name for record in records))
         agents = self._propagation.targets(lesson.agent_id, lesson.proposal.scope)
-        replaced, ids = await self._replaced(lesson, at_most)
+        active = [record for record in records if record.status is SkillStatus.ACTIVE]
+        replaced, ids = self._replaced(lesson, active, at_most)
         leaving, states = await self._leaving(
             replaced, status=SkillStatus.SUPERSEDED, superseded_by=place.path
         )
-        plan = plans.lesson_plan(lesson, place, agents=agents, now=self._clock.now())
+        text = plans.skill_text(lesson, place)
+        plan = plans.lesson_plan(lesson, place, text, agents=agents, now=self._clock.now())
         plan = plan.also(leaving).also(CurationPlan(bundle=MemoryBundle(remove=ids)))
         return Preview(
             entry=entry,
             plan=plan,
             path=place.path,
-            text=plans.skill_text(lesson, place),
+            text=text,
             before="\n".join(state.text for state in states),
             replaces=await self._store.entries(plan.bundle.remove),
             agents=agents,
             touched=((place.path, place.state.sha256), *_touched(replaced, states)),
-            taken=taken,
+            names=names,
         )
 
     async def _file_change(self, entry: InboxEntry, change: FileChangePayload) -> Preview:
@@ -323,24 +334,19 @@ class ApprovalPreview:
         state = await asyncio.to_thread(state_of, Path(place.path))
         return replace(place, state=state)
 
-    async def _taken_names(self) -> frozenset[str]:
-        """Names of all skills on disk and in the registry, and of whatever lies in our folder."""
-        registered = frozenset(record.name for record in await self._registry.all())
-        return registered | await asyncio.to_thread(self._names_on_disk)
-
     def _names_on_disk(self) -> frozenset[str]:
+        """Names of the skills of all roots, and of whatever lies in our folder."""
         own = self._own_root.iterdir() if self._own_root.is_dir() else ()
         return frozenset(file.name for file in (*self._library.scan(), *own))
 
-    async def _replaced(
-        self, lesson: Lesson, at_most: frozenset[str] | None
+    def _replaced(
+        self, lesson: Lesson, active: Sequence[RegisteredSkill], at_most: frozenset[str] | None
     ) -> tuple[list[RegisteredSkill], tuple[str, ...]]:
         """The skills it replaces, and the memories it names as superseded."""
         proposal = lesson.proposal
         named = frozenset(proposal.supersedes)
         if at_most is not None:
             named &= at_most
-        active = await self._registry.active()
         comparable = [
             record
             for record in active

@@ -239,7 +239,7 @@ class ReviewService:
         item = await self._queue.get(item_id)
         if item is None:
             raise ApprovalNotFoundError(f"there is no proposal {item_id}")
-        return await self._preview.build(entry_of(item))
+        return await self._preview.build(item)
 
     async def _as_shown(self, item_id: str, shown: str) -> Preview:
         preview = await self._build(item_id)

@@ -7,11 +7,11 @@ from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
-from synthorg_tui.executions.models import Execution
+from synthorg_tui.executions.models import Execution, slug
 from synthorg_tui.executions.store import FileMark
 from synthorg_tui.ingest.discovery import TranscriptFile
 from synthorg_tui.ingest.extract.memories import extract
-from synthorg_tui.ingest.readers.base import ReadExecution, Reading, TranscriptReader, slug
+from synthorg_tui.ingest.readers.base import ReadExecution, Reading, TranscriptReader
 from synthorg_tui.ingest.readers.claude_code import AGENT, ClaudeCodeReader, subagent_types
 from synthorg_tui.ingest.readers.codex import CodexReader
 from synthorg_tui.ingest.readers.generic import GenericReader

@@ -189,11 +189,10 @@ def _capital(text: str) -> str:
 
 
 def _evidence(execution: Execution, found: Mistake) -> Evidence:
-    last = found.resolved.result_line or found.resolved.call_line
     error = " — ".join(filter(None, (found.error.line, found.error.hint)))
     return Evidence(
         execution=execution.id,
-        lines=str(execution.ref(found.failed.call_line, max(last, found.failed.call_line))),
+        lines=str(execution.ref(found.failed.call_line, found.resolved.last_line)),
         agent_id=execution.agent_id,
         failed=_call(found.failed, found.step),
         error=_kept(error, _MAX_ERROR),

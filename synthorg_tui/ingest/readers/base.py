@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.commands import call_intent
-from synthorg_tui.executions.models import SHELL_TOOLS, Execution, ExecutionTokens, ToolCall, Turn
+from synthorg_tui.executions.models import Execution, ExecutionTokens, ToolCall, Turn
 from synthorg_tui.executions.recoveries import find_recoveries
 from synthorg_tui.ingest.records import Record, TranscriptLines
 from synthorg_tui.ingest.speech import is_memory_tool, without_memory
@@ -161,11 +161,6 @@ class ExecutionBuilder:
         )
 
 
-def is_shell(tool: str) -> bool:
-    """Whether the tool runs a shell command."""
-    return tool.lower() in SHELL_TOOLS
-
-
 def text_of(value: object) -> str:
     """``value`` when it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
@@ -190,11 +185,6 @@ def timestamp(value: object) -> datetime | None:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-
-
-def slug(text: str) -> str:
-    """``text`` as a lower-case name without spaces or slashes, at most 80 characters."""
-    return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-.")[:80]
 
 
 def session_name(value: object) -> str:

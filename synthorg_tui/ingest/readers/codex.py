@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
-from synthorg_tui.executions.models import ExecutionTokens
+from synthorg_tui.executions.models import ExecutionTokens, is_shell
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     ReadExecution,
     Reading,
     count_of,
-    is_shell,
     items,
     session_name,
     text_of,

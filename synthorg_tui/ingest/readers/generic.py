@@ -5,17 +5,15 @@ from typing import ClassVar, TypeVar
 from urllib.parse import quote
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
-from synthorg_tui.executions.models import Execution, ExecutionTokens
+from synthorg_tui.executions.models import Execution, ExecutionTokens, is_shell, slug
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     ReadExecution,
     Reading,
     count_of,
-    is_shell,
     items,
     session_name,
-    slug,
     text_of,
     timestamp,
 )

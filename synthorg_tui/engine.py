@@ -148,9 +148,9 @@ class Engine:
     @cached_property
     def executions(self) -> "ExecutionStore":
         """The sessions that were imported."""
-        from synthorg_tui.executions.store import DuckDBExecutionStore
+        from synthorg_tui.executions.store import ExecutionStore
 
-        return DuckDBExecutionStore(self._database)
+        return ExecutionStore(self._database)
 
     @cached_property
     def usage(self) -> "DuckDBUsageStore":
@@ -171,8 +171,7 @@ class Engine:
         from synthorg_tui.persistence.settings_kv import LastRuns
 
         return EvolutionService(
-            config=self.settings.memory.procedural,
-            interval=self.settings.memory.consolidation.interval,
+            config=self.settings.memory,
             executions=self.executions,
             skills=self.ledger,
             queue=self.approvals,
@@ -296,17 +295,22 @@ class Engine:
     @cached_property
     def learning(self) -> "LearnService":
         """Draws lessons from what was imported, and proposes them."""
+        from synthorg_tui.learning.proposals import LessonProposals
         from synthorg_tui.learning.service import LearnService
 
-        waits = self.settings.memory.procedural.require_approval
-        return LearnService(
-            queue=self.approvals,
-            executions=self.executions,
-            config=self.settings.memory.procedural,
+        config = self.settings.memory.procedural
+        proposals = LessonProposals(
+            self.approvals,
             clock=self._base.clock,
+            min_confidence=config.min_confidence,
+            evidence=self._curation.recurrences,
+        )
+        return LearnService(
+            executions=self.executions,
+            proposals=proposals,
+            config=config,
             provider=self.wording_model,
-            sink=self._curation.recurrences,
-            adopt=None if waits else self.reviews.adopt_by_policy,
+            adopt=None if config.require_approval else self.reviews.adopt_by_policy,
         )
 
     async def _learn_from(self, executions: Sequence[str], cancel: "threading.Event") -> int:

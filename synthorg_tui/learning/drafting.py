@@ -1,4 +1,8 @@
-"""Lessons made of what is recorded: every statement stands in the evidence."""
+"""Lessons written by code from a mistake: every statement stands in the evidence.
+
+Also how certain a lesson is, which is arithmetic over its evidence and never a model's opinion.
+A lesson's key tells it from others for good: another key proposes again what was decided.
+"""
 
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.curation.models import (
@@ -18,9 +22,10 @@ from synthorg_tui.learning.phrases import Phrases, clean, doing, explained, join
 _MAX_CALL = 400
 _MAX_ERROR = 400
 _MAX_BETWEEN = 8
-CERTAIN = 0.95
+MAX_CERTAINTY = 0.95
 """No lesson is more certain than this, however often it was seen."""
-_LEFT_AFTER_ONE_MORE = 0.7
+_DOUBT_LEFT = 0.7
+"""The share of the doubt that one more run leaves."""
 
 
 def mistake_lesson(execution: Execution, found: Mistake) -> Lesson:
@@ -39,13 +44,13 @@ def mistake_lesson(execution: Execution, found: Mistake) -> Lesson:
     )
 
 
-def certainty(once: float, runs: int) -> float:
+def certainty_of_lesson(once: float, runs: int) -> float:
     """How certain a lesson is that one run made ``once`` certain, after it was seen in ``runs``.
 
     Each further run takes away three tenths of the doubt that was left.
     """
-    doubt = (1.0 - once) * _LEFT_AFTER_ONE_MORE ** (max(runs, 1) - 1)
-    return round(min(1.0 - doubt, CERTAIN), 3)
+    doubt = (1.0 - once) * _DOUBT_LEFT ** (max(runs, 1) - 1)
+    return round(min(1.0 - doubt, MAX_CERTAINTY), 3)
 
 
 def certainty_once(found: Mistake) -> float:
@@ -80,7 +85,7 @@ class _Draft:
             action=clean(self._action(), 1_500),
             rationale=clean(self._rationale(), 1_500),
             execution_steps=self._steps(),
-            confidence=certainty(certainty_once(found), 1),
+            confidence=certainty_of_lesson(certainty_once(found), 1),
             tags=self._tags(),
         )
 
@@ -222,13 +227,13 @@ def _kept(text: str, limit: int) -> str:
 
 def merged(known: Lesson, more: Lesson) -> Lesson:
     """``known`` with the evidence that ``more`` adds; its wording stays, its certainty rises."""
-    seen = {(each.execution, each.lines) for each in known.evidence}
-    new = tuple(each for each in more.evidence if (each.execution, each.lines) not in seen)
+    places = {(evidence.execution, evidence.lines) for evidence in known.evidence}
+    new = tuple(e for e in more.evidence if (e.execution, e.lines) not in places)
     if not new:
         return known
     together = known.model_copy(update={"evidence": (*known.evidence, *new)})
-    once = 1.0 - (1.0 - known.grounded.confidence) / _LEFT_AFTER_ONE_MORE ** (known.recurrence - 1)
-    confidence = certainty(once, together.recurrence)
+    once = 1.0 - (1.0 - known.grounded.confidence) / _DOUBT_LEFT ** (known.recurrence - 1)
+    confidence = certainty_of_lesson(once, together.recurrence)
     return together.model_copy(
         update={
             "proposal": known.proposal.model_copy(update={"confidence": confidence}),

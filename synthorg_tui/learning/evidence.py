@@ -1,4 +1,8 @@
-"""Lessons that count already and come up again: more evidence, and more certainty."""
+"""Evidence for lessons that were approved: what comes up again makes skill and memory more certain.
+
+While a lesson waits for a decision its item gains the evidence (``proposals``); afterwards the
+active skill and its memories do. Words never change by it: what a person approved stays as read.
+"""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -15,10 +19,10 @@ ACTOR = "learn"
 
 
 class LessonEvidence:
-    """Adds what was seen again to the skill in force; decides nothing and writes no file.
+    """Adds evidence to active skills; decides nothing and writes no file.
 
     Args:
-        ledger: The skills in force.
+        ledger: The active skills.
         desk: The memories, whose confidence rises.
         deciding: Held while a decision is taken.
     """
@@ -28,10 +32,15 @@ class LessonEvidence:
         self._desk = desk
         self._deciding = deciding
 
-    async def seen_again(self, lesson: Lesson) -> bool:
-        """Whether a skill in force was drawn from the same lesson; it then has its evidence."""
+    async def add(self, lesson: Lesson) -> bool:
+        """Give the lesson's evidence to the active skill drawn from the same lesson, if any.
+
+        Whether there is one. Waits for a decision that is being taken.
+        """
         async with self._deciding:
-            same = [each for each in await self._ledger.active() if each.lesson_key == lesson.key]
+            same = [
+                skill for skill in await self._ledger.active() if skill.lesson_key == lesson.key
+            ]
             for record in same:
                 await self._add(record, lesson)
         return bool(same)

@@ -23,7 +23,7 @@ from synthorg_tui.curation.models import (
 )
 from synthorg_tui.curation.registry import SkillRegistry
 from synthorg_tui.curation.service import EditProposal, ReviewService
-from synthorg_tui.executions.store import DuckDBExecutionStore
+from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.memory.config import ProceduralMemoryConfig, PropagationConfig
 from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.extensions import BrowseFilter
@@ -151,7 +151,7 @@ async def office(
         parts = build_curation(
             base,
             agents=lambda: agents,
-            executions=DuckDBExecutionStore(database),
+            executions=ExecutionStore(database),
             config=config,
         )
         await parts.journal.roll_forward()

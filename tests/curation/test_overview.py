@@ -16,7 +16,7 @@ from synthorg_tui.curation.overview import (
     SkillState,
 )
 from synthorg_tui.executions.models import Execution
-from synthorg_tui.executions.store import DuckDBExecutionStore, FileMark
+from synthorg_tui.executions.store import ExecutionStore, FileMark
 from synthorg_tui.skills import SkillsConfig
 from synthorg_tui.skills.document import SkillRoot
 from synthorg_tui.skills.library import SkillLibrary, skill_roots
@@ -54,7 +54,7 @@ class Desk:
 def shelf_of(place: Office, *, watches: bool = True) -> SkillOverview:
     config = SkillsConfig(project_roots=(Path("agents"),), user_roots=(place.data_dir / USER,))
     library = SkillLibrary(())
-    executions = DuckDBExecutionStore(place.backend.core.database)
+    executions = ExecutionStore(place.backend.core.database)
 
     async def roots() -> tuple[SkillRoot, ...]:
         projects = [Path(project) for project in await executions.projects()]
@@ -173,7 +173,7 @@ async def test_projects_of_imported_sessions_are_looked_in(desk: Desk, tmp_path:
     project = tmp_path / "project"
     write_skill_file(project / "agents", "theirs", TEXT.format(name="theirs", why="asked"))
     assert await desk.rows() == {}
-    executions = DuckDBExecutionStore(desk.office.backend.core.database)
+    executions = ExecutionStore(desk.office.backend.core.database)
     for number, folder in enumerate((str(project), str(project), "relative", None)):
         session = Execution(
             id=f"claude:{number}",

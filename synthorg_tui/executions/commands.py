@@ -1,4 +1,8 @@
-"""What a tool call was for, in a form that two attempts at the same thing share."""
+"""Intents of tool calls: what a call was for, in a form that two attempts at it share.
+
+Intents are stored with each call. They are read from what an agent wrote, by rules that never run
+a shell: a command that can't be parsed still names its program.
+"""
 
 import re
 import shlex

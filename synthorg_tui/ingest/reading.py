@@ -143,7 +143,7 @@ def _read(lines: TranscriptLines, readers: Sequence[TranscriptReader]) -> Readin
             return reader.read(lines, chain(seen, records))
         if len(seen) >= _SNIFFED:
             break
-    empty = not any(lines.kept)
+    empty = not any(lines.redacted)
     return Reading(skipped="empty" if empty else "not a transcript of a known agent")
 
 

@@ -27,7 +27,7 @@ class LessonProposals:
 
     Args:
         queue: Where lessons wait for a person.
-        clock: Decides when an item was made.
+        clock: Dates new items.
         min_confidence: A lesson that is less certain isn't proposed.
         evidence: Takes what supports a lesson that was approved already.
     """

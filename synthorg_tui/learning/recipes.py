@@ -1,4 +1,8 @@
-"""How a run that went well was checked and delivered."""
+"""Recipes: how a run that went well was checked and delivered, as a lesson.
+
+Only commands that passed after the last change are part of it, in their order. Its key is stored:
+the same checks in the same project are the same lesson.
+"""
 
 import re
 from collections.abc import Sequence

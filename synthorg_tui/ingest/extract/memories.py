@@ -352,12 +352,12 @@ def _commits(execution: Execution) -> Iterator[MemoryDraft]:
 def _refusals(execution: Execution) -> Iterator[MemoryDraft]:
     """Calls that the person refused with a word why."""
     for call in execution.calls:
-        if said := feedback(call):
+        if reason := feedback(call):
             name = phrases.what(call, execution, 120)
             yield _call_span(execution, call).draft(
                 f"refused:{call.id}",
                 [
-                    f"The user refused {name}: “{one_line(said, 300)}”",
+                    f"The user refused {name}: “{one_line(reason, 300)}”",
                     phrases.place_sentence(execution),
                 ],
                 tags=("refused", *_tools((call,))),

@@ -1,4 +1,8 @@
-"""What a transcript reader is, and the record of an execution while it is being read."""
+"""What a transcript reader is, and the execution while it is being read.
+
+Every reader feeds the same builder, so caps and the removal of memory texts happen in one place.
+What a record of some tool means is for its reader.
+"""
 
 import json
 import os.path
@@ -157,7 +161,7 @@ class ExecutionBuilder:
             files_touched=tuple(self.files),
             tokens=self.tokens,
             source_path=str(lines.path),
-            line_count=len(lines.kept),
+            line_count=len(lines.redacted),
         )
 
 

@@ -83,7 +83,7 @@ class LearnService:
         understood. Learning that is cancelled keeps what it found. Raises what the stores raise.
         """
         ids = await self._executions.ids()
-        run = _Run(progress, cancel or threading.Event())
+        run = _LearnRun(progress, cancel or threading.Event())
         async with self._one_at_a_time:
             return await self._learn(run, ids, since=since, word=word and self._has_model)
 
@@ -91,7 +91,7 @@ class LearnService:
         self, ids: Sequence[str], *, cancel: threading.Event | None = None
     ) -> LearnReport:
         """Look at these executions only, without a model."""
-        run = _Run(None, cancel or threading.Event())
+        run = _LearnRun(None, cancel or threading.Event())
         async with self._one_at_a_time:
             return await self._learn(run, ids, since=None, word=False)
 
@@ -102,7 +102,7 @@ class LearnService:
         return self._strategy.capture(execution)
 
     async def _learn(
-        self, run: "_Run", ids: Sequence[str], *, since: datetime | None, word: bool
+        self, run: "_LearnRun", ids: Sequence[str], *, since: datetime | None, word: bool
     ) -> LearnReport:
         captured = await self._outstanding(_together(await self._read(run, ids, since)))
         learned: list[Learned] = []
@@ -116,7 +116,7 @@ class LearnService:
         return run.report(learned)
 
     async def _read(
-        self, run: "_Run", ids: Sequence[str], since: datetime | None
+        self, run: "_LearnRun", ids: Sequence[str], since: datetime | None
     ) -> list[Captured]:
         captured: list[Captured] = []
         for place, execution_id in enumerate(ids):
@@ -163,7 +163,7 @@ class LearnService:
         ]
 
     async def _word_all(
-        self, run: "_Run", captured: list[Captured], learned: list[Learned]
+        self, run: "_LearnRun", captured: list[Captured], learned: list[Learned]
     ) -> list[Learned]:
         """The lessons again, with the fields that the model wrote."""
         done: list[Learned] = []
@@ -207,7 +207,7 @@ class LearnService:
             if author is Author.MODEL and lesson.authors.get(field) is not Author.MODEL
         )
 
-    async def _adopt_new(self, run: "_Run", learned: Iterable[Learned]) -> None:
+    async def _adopt_new(self, run: "_LearnRun", learned: Iterable[Learned]) -> None:
         """Have approved what needs no person, when there is anything new."""
         new = (LearnVerdict.PROPOSED, LearnVerdict.SEEN_AGAIN)
         if self._adopt is None or not any(lesson.verdict in new for lesson in learned):
@@ -219,7 +219,7 @@ class LearnService:
 
 
 @dataclass(slots=True)
-class _Run:
+class _LearnRun:
     """One run of learning: who watches it, whether it shall stop, and what went wrong."""
 
     progress: ProgressSink | None

@@ -84,7 +84,7 @@ class CaptureStrategy(Protocol):
 class FailureCaptureStrategy:
     """One lesson for each mistake of a run that has recoveries."""
 
-    name = "failure"
+    name: str = "failure"
 
     def capture(self, execution: Execution) -> tuple[Captured, ...]:
         """The mistakes of the run."""
@@ -101,7 +101,7 @@ class FailureCaptureStrategy:
 class SuccessCaptureStrategy:
     """At most one lesson from a run that ended well and had nothing to recover from."""
 
-    name = "success"
+    name: str = "success"
 
     def __init__(self, config: CaptureConfig) -> None:
         self._config = config
@@ -126,7 +126,7 @@ class SuccessCaptureStrategy:
 class HybridCaptureStrategy:
     """A run with recoveries is looked at for mistakes, one without for what went well."""
 
-    name = "hybrid"
+    name: str = "hybrid"
 
     def __init__(self, failure: FailureCaptureStrategy, success: SuccessCaptureStrategy) -> None:
         self._failure = failure

@@ -303,7 +303,7 @@ class Engine:
             self.approvals,
             clock=self._base.clock,
             min_confidence=config.min_confidence,
-            evidence=self._curation.recurrences,
+            evidence=self._curation.evidence,
         )
         return LearnService(
             executions=self.executions,

@@ -295,7 +295,7 @@ class CurationServices:
     file_changes: "FileChanges"
     preexisting: "PreexistingSkills"
     erasure: "Erasure"
-    recurrences: "LessonEvidence"
+    evidence: "LessonEvidence"
 
 
 def build_curation(
@@ -331,7 +331,7 @@ def build_curation(
         file_changes=_build_file_changes(base, preexisting),
         preexisting=preexisting,
         erasure=_build_erasure(base, runner),
-        recurrences=LessonEvidence(ledger=registry, desk=base.store, deciding=registry.deciding),
+        evidence=LessonEvidence(registry, base.store),
     )
 
 

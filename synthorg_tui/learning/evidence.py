@@ -4,7 +4,6 @@ While a lesson waits for a decision its item gains the evidence (``proposals``);
 active skill and its memories do. Words never change by it: what a person approved stays as read.
 """
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from synthorg_tui.curation.models import Lesson, LessonKind
@@ -19,27 +18,20 @@ ACTOR = "learn"
 
 
 class LessonEvidence:
-    """Adds evidence to active skills; decides nothing and writes no file.
+    """Adds evidence to the active skills of ``registry`` and to their ``memories``.
 
-    Args:
-        ledger: The active skills.
-        desk: The memories, whose confidence rises.
-        deciding: Held while a decision is taken.
+    Decides nothing and writes no file; waits for a decision that is being taken.
     """
 
-    def __init__(self, *, ledger: SkillRegistry, desk: MemoryAdmin, deciding: asyncio.Lock) -> None:
-        self._ledger = ledger
-        self._desk = desk
-        self._deciding = deciding
+    def __init__(self, registry: SkillRegistry, memories: MemoryAdmin) -> None:
+        self._registry = registry
+        self._memories = memories
 
     async def add(self, lesson: Lesson) -> bool:
-        """Give the lesson's evidence to the active skill drawn from the same lesson, if any.
-
-        Whether there is one. Waits for a decision that is being taken.
-        """
-        async with self._deciding:
+        """Give the lesson's evidence to the active skill drawn from it; whether there is one."""
+        async with self._registry.deciding:
             same = [
-                skill for skill in await self._ledger.active() if skill.lesson_key == lesson.key
+                skill for skill in await self._registry.active() if skill.lesson_key == lesson.key
             ]
             for record in same:
                 await self._add(record, lesson)
@@ -51,8 +43,8 @@ class LessonEvidence:
         if together.recurrence == record.recurrence and together.evidence == record.evidence:
             return
         confidence = max(record.proposal.confidence, together.proposal.confidence)
-        for entry in await self._desk.entries(record.memory_ids):
-            await self._desk.edit(entry.id, MemoryEdit(confidence=confidence), actor=ACTOR)
+        for entry in await self._memories.entries(record.memory_ids):
+            await self._memories.edit(entry.id, MemoryEdit(confidence=confidence), actor=ACTOR)
 
         def work(db: "Connection") -> None:
             present = find(db, record.path)
@@ -61,7 +53,7 @@ class LessonEvidence:
                 gained = {"proposal": proposal, "evidence": together.evidence}
                 put(db, present.model_copy(update=gained))
 
-        await self._ledger.change(work)
+        await self._registry.change(work)
 
 
 def _lesson(record: RegisteredSkill, lesson: Lesson) -> Lesson:

@@ -173,7 +173,7 @@ async def test_an_adopted_lesson_seen_again_gives_its_evidence_to_the_skill(
     tmp_path: Path,
 ) -> None:
     async with office(tmp_path) as desk:
-        bench = Bench(desk.backend.core.database, evidence=desk.parts.recurrences)
+        bench = Bench(desk.backend.core.database, evidence=desk.parts.evidence)
         (proposed,) = await bench.learn(push("s1"))
         await desk.approve(proposed.item_id)
         (again,) = await bench.learn(push("s2"))
@@ -184,7 +184,7 @@ async def test_an_adopted_lesson_seen_again_gives_its_evidence_to_the_skill(
 
 async def test_an_approved_lesson_without_a_skill_is_known(tmp_path: Path) -> None:
     async with office(tmp_path) as desk:
-        bench = Bench(desk.backend.core.database, evidence=desk.parts.recurrences)
+        bench = Bench(desk.backend.core.database, evidence=desk.parts.evidence)
         await bench.learn(push("s1"))
         await bench.decide(ApprovalStatus.APPROVED)
         (again,) = await bench.learn(push("s2"))

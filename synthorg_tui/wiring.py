@@ -1,95 +1,388 @@
-"""Puts together everything about decisions over one store."""
+"""Builds what an engine offers: the one module that knows the concrete class of everything.
 
-from collections.abc import Callable, Sequence
+Each builder takes the ``Foundation`` and what else it needs, and returns one service; which is
+built when, and only once, is for ``engine``. A service's modules are imported inside its builder:
+an agent waits for the first digest, and most of that time would be imports it has no use for. So
+nothing but settings, clock, database and memory may be imported at the top. What needs closing is
+pushed on ``Foundation.closing`` by its builder.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from synthorg_tui.approvals.queue import ApprovalQueue
-from synthorg_tui.core.clock import Clock
-from synthorg_tui.curation.decisions import DecisionRunner
-from synthorg_tui.curation.disk_sync import FileChanges, PreexistingSkills
-from synthorg_tui.curation.erasure import Erasure
-from synthorg_tui.curation.journal import Journal
-from synthorg_tui.curation.preview import ApprovalPreview, SkillFiles, SkillStore
-from synthorg_tui.curation.propagation import KnownAgent
-from synthorg_tui.curation.registry import SkillRegistry
-from synthorg_tui.curation.review import Decision
-from synthorg_tui.curation.service import ReviewService
-from synthorg_tui.executions.store import ExecutionStore
-from synthorg_tui.learning.evidence import LessonEvidence
-from synthorg_tui.memory.config import ProceduralMemoryConfig
+from synthorg_tui.core.clock import Clock, SystemClock
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
+from synthorg_tui.core.events import Events
+from synthorg_tui.memory.errors import MemoryCapabilityError
+from synthorg_tui.memory.factory import BackendContext, create_memory_backend
+from synthorg_tui.memory.protocol import MemoryBackend
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.lock import own_database
+from synthorg_tui.persistence.settings_kv import former_roots, has_open
+from synthorg_tui.providers.embedding.factory import create_embedder
+from synthorg_tui.providers.embedding.protocol import Embedder
+from synthorg_tui.settings.root import RootConfig
+
+if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
+    from synthorg_tui.agents.gateway import AgentGateway
+    from synthorg_tui.agents.toolbox import ToolServices
+    from synthorg_tui.approvals.queue import ApprovalQueue
+    from synthorg_tui.curation.decisions import DecisionRunner
+    from synthorg_tui.curation.disk_sync import FileChanges, PreexistingSkills
+    from synthorg_tui.curation.erasure import Erasure
+    from synthorg_tui.curation.journal import Journal
+    from synthorg_tui.curation.propagation import KnownAgent, Propagation
+    from synthorg_tui.curation.registry import SkillRegistry
+    from synthorg_tui.curation.review import Decision
+    from synthorg_tui.curation.service import ReviewService
+    from synthorg_tui.executions.store import ExecutionStore
+    from synthorg_tui.ingest.service import ImportService
+    from synthorg_tui.learning.evidence import LessonEvidence
+    from synthorg_tui.memory.config import ProceduralMemoryConfig
+    from synthorg_tui.memory.extensions import BatchStore, BundleStore
+    from synthorg_tui.memory.strategies.service import InjectionService
+    from synthorg_tui.persistence.usage import UsageStore
+    from synthorg_tui.providers.completion.protocol import CompletionProvider
+    from synthorg_tui.skills.document import SkillRoot
+    from synthorg_tui.skills.library import SkillLibrary
+
+
+class SettingsPolicy:
+    """The settings of each agent, as the store asks for them."""
+
+    def __init__(self, settings: RootConfig) -> None:
+        self._settings = settings
+
+    @property
+    def max_memories_per_agent(self) -> int | None:
+        """The company's limit."""
+        return self._settings.memory.options.max_memories_per_agent
+
+    def level(self, agent_id: str) -> MemoryLevel:
+        """The agent's own level, or the company's."""
+        return self._settings.level(agent_id)
+
+    def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
+        """How long the agent's memories of a category are stored; ``None`` is without end."""
+        days = self._settings.retention_days(agent_id, category)
+        return timedelta(days=days) if days is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Foundation:
+    """What all services stand on; ``closing`` closes what was opened, the latest first."""
+
+    settings: RootConfig
+    data_dir: Path
+    memory: MemoryBackend
+    database: Database
+    clock: Clock
+    events: Events
+    closing: AsyncExitStack
+
+    def local(self) -> LocalMemoryBackend:
+        """The local backend; raises ``MemoryCapabilityError`` with another one."""
+        if not isinstance(self.memory, LocalMemoryBackend):
+            raise MemoryCapabilityError(
+                f"the {self.memory.backend_name} backend keeps nothing to list, import or repair",
+                remedy="Set memory.backend to local.",
+            )
+        return self.memory
+
+    @property
+    def own_skills(self) -> Path:
+        """Where the SKILL.md files of approved lessons are."""
+        return self.settings.own_skills(self.data_dir)
+
+    def skill_roots(self, projects: Sequence[Path] = ()) -> "tuple[SkillRoot, ...]":
+        """The roots of skills of these projects, the user's, and our own."""
+        from synthorg_tui.skills.library import skill_roots
+
+        return skill_roots(self.settings.skills, own=self.own_skills, projects=projects)
+
+    async def all_skill_roots(self, executions: "ExecutionStore") -> "tuple[SkillRoot, ...]":
+        """The same, of all projects that sessions were imported from."""
+        projects = map(Path, await executions.projects())
+        known = [project for project in projects if project.is_absolute()]
+        return await asyncio.to_thread(self.skill_roots, known)
+
+
+@asynccontextmanager
+async def open_foundation(
+    settings: RootConfig,
+    *,
+    data_dir: Path | None,
+    clock: Clock | None,
+    database: Database | None,
+    embedder: Embedder | None,
+) -> AsyncIterator[Foundation]:
+    """Own a data directory and open its stores; arguments and errors as of ``Engine.open``."""
+    directory = data_dir or Path(settings.memory.storage.data_dir)
+    clock = clock or SystemClock()
+    async with AsyncExitStack() as stack:
+        if database is None:
+            database = await stack.enter_async_context(own_database(directory))
+        embedder = embedder or create_embedder(settings.embedding())
+        stack.push_async_callback(embedder.close)
+        context = BackendContext(
+            data_dir=directory,
+            database=database,
+            embedder=embedder,
+            clock=clock,
+            policy=SettingsPolicy(settings),
+        )
+        memory = create_memory_backend(settings.memory, context=context)
+        await memory.connect()
+        stack.push_async_callback(memory.disconnect)
+        yield Foundation(settings, directory, memory, database, clock, Events(), stack)
+
+
+async def finish_decisions(base: Foundation, queue: "Callable[[], ApprovalQueue]") -> None:
+    """Finish decisions that the program was stopped in the middle of.
+
+    Where the data directory was moved, the files are looked for in the new place first.
+    """
+    is_open, was_elsewhere = await base.database.read(
+        lambda db: (has_open(db), former_roots(db, str(base.own_skills)))
+    )
+    if was_elsewhere:
+        from synthorg_tui.curation.relocation import relocate
+
+        await relocate(base.database, base.own_skills)
+    if is_open:
+        from synthorg_tui.curation.journal import Journal
+
+        await Journal(base.database, queue()).roll_forward()
+
+
+def build_model(
+    base: Foundation, usage: "UsageStore", *, name: str | None = None
+) -> "CompletionProvider | None":
+    """The configured language model, not loaded yet; ``name`` is another one of its server.
+
+    What it uses is recorded. ``None`` when none is configured.
+    """
+    from synthorg_tui.providers.completion.factory import create_metered_provider
+
+    completion = base.settings.providers.completion
+    if name is not None:
+        completion = completion.model_copy(update={"model": name})
+    model = create_metered_provider(completion, log=usage, clock=base.clock)
+    if model is not None:
+        base.closing.push_async_callback(model.close)
+    return model
+
+
+def build_queue(base: Foundation) -> "ApprovalQueue":
+    """The queue of what waits for a person; an item that expires is an event."""
+    from synthorg_tui.approvals.queue import ApprovalQueue
+
+    days = base.settings.approvals.expire_after_days
+    return ApprovalQueue(
+        base.database,
+        clock=base.clock,
+        expire_after=timedelta(days=days) if days is not None else None,
+        on_expire=lambda item: base.events.emit("approval.expired", item.id),
+    )
+
+
+def build_injection(
+    base: Foundation, model: "Callable[[], CompletionProvider | None]"
+) -> "InjectionService":
+    """What prepares the memories that agents are given; it counts the use of skills."""
+    from synthorg_tui.curation.applications import Applications
+    from synthorg_tui.memory.injection import DefaultTokenEstimator
+    from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
+    from synthorg_tui.memory.strategies.service import InjectionService
+    from synthorg_tui.providers.completion.factory import create_token_estimator
+
+    memory, completion = base.settings.memory, base.settings.providers.completion
+    return InjectionService(
+        memory=base.memory,
+        retrieval=memory.retrieval,
+        digest=memory.v1,
+        shares=memory.options.shared_knowledge_base,
+        self_editing=memory.self_editing,
+        estimator=create_token_estimator(completion) or DefaultTokenEstimator(),
+        clock=base.clock,
+        model=model,
+        rerank_cache=RerankCache(
+            ttl_seconds=memory.retrieval.rerank_cache_ttl_seconds, clock=base.clock
+        ),
+        applications=Applications(base.database),
+    )
+
+
+def build_gateway(
+    base: Foundation, injection: "InjectionService", tools: "Callable[[], ToolServices]"
+) -> "AgentGateway":
+    """Where agents connect; ``tools`` are built with the first tool call."""
+    from synthorg_tui.agents.audit import AuditTrail
+    from synthorg_tui.agents.gateway import AgentGateway
+    from synthorg_tui.agents.session import Services
+
+    config = base.settings.agent_access
+    gateway = AgentGateway(
+        Services(
+            config=config,
+            prepare=injection.serve,
+            tools=tools,
+            audit=AuditTrail(base.database, keep=config.audit_calls),
+            events=base.events,
+            clock=base.clock,
+        )
+    )
+    base.closing.push_async_callback(gateway.close)
+    return gateway
+
+
+def build_tools(
+    base: Foundation,
+    *,
+    injection: "InjectionService",
+    queue: "ApprovalQueue",
+    registry: "SkillRegistry",
+    imports: "Callable[[BatchStore], ImportService]",
+) -> "ToolServices":
+    """What the tools of agents work with; their writes wait where the settings say so."""
+    from synthorg_tui.agents.pending import PendingWrites, PendingWriteStore
+    from synthorg_tui.agents.reports import Reports
+    from synthorg_tui.agents.skills import ApprovedSkillReader
+    from synthorg_tui.agents.toolbox import ToolServices
+
+    waiting: PendingWrites | None = None
+    store: Callable[[], BatchStore] = base.local
+    if base.settings.agent_access.writes == "approval":
+        waiting = PendingWrites(queue, clock=base.clock, level=base.settings.level)
+        store = partial(PendingWriteStore, waiting, base.memory)
+    return ToolServices(
+        injection=injection,
+        reports=Reports(store, imports, data_dir=base.data_dir, clock=base.clock),
+        shelf=ApprovedSkillReader(registry),
+        waiting=waiting,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CurationBase:
+    """Where skills are known: as proposals, in the registry, as memories, and as files.
+
+    Approved lessons are written to ``own_root``.
+    """
+
+    database: Database
+    queue: "ApprovalQueue"
+    registry: "SkillRegistry"
+    store: "BundleStore"
+    library: "SkillLibrary"
+    own_root: Path
+    clock: Clock
 
 
 @dataclass(frozen=True, slots=True)
 class CurationServices:
     """Where decisions are taken, and what waits for one or changes after it."""
 
-    journal: Journal
-    reviews: ReviewService
-    file_changes: FileChanges
-    found: PreexistingSkills
-    erasure: Erasure
-    recurrences: LessonEvidence
+    journal: "Journal"
+    reviews: "ReviewService"
+    file_changes: "FileChanges"
+    preexisting: "PreexistingSkills"
+    erasure: "Erasure"
+    evidence: "LessonEvidence"
 
 
 def build_curation(
+    base: CurationBase,
     *,
-    database: Database,
-    queue: ApprovalQueue,
-    ledger: SkillRegistry,
-    store: SkillStore,
-    shelf: SkillFiles,
-    own_root: Path,
-    agents: Callable[[], Sequence[KnownAgent]],
-    executions: ExecutionStore,
-    config: ProceduralMemoryConfig,
-    clock: Clock,
-    on_decision: Callable[[Decision], None] | None = None,
+    agents: "Callable[[], Sequence[KnownAgent]]",
+    executions: "ExecutionStore",
+    config: "ProceduralMemoryConfig",
+    on_decision: "Callable[[Decision], None] | None" = None,
 ) -> CurationServices:
-    """Everything about decisions, of one kind each; ``own_root`` is where lessons are written."""
-    journal = Journal(database, queue)
-    preparer = ApprovalPreview(
-        ledger=ledger,
-        store=store,
-        shelf=shelf,
-        own_root=own_root,
-        agents=agents,
-        propagation=config.propagation,
-        clock=clock,
+    """Everything about decisions; ``agents`` are those that may get copies of lessons."""
+    from synthorg_tui.curation.decisions import DecisionRunner
+    from synthorg_tui.curation.disk_sync import PreexistingSkills
+    from synthorg_tui.curation.journal import Journal
+    from synthorg_tui.curation.propagation import Propagation
+    from synthorg_tui.learning.evidence import LessonEvidence
+
+    registry = base.registry
+    journal = Journal(base.database, base.queue)
+    runner = DecisionRunner(
+        journal=journal,
+        registry=registry,
+        store=base.store,
+        queue=base.queue,
+        clock=base.clock,
+        on_decision=on_decision,
     )
-    decider = DecisionRunner(
-        journal=journal, store=store, queue=queue, clock=clock, on_decision=on_decision
+    preexisting = PreexistingSkills(base.database, base.clock)
+    propagation = Propagation(config.propagation, agents)
+    return CurationServices(
+        journal=journal,
+        reviews=_build_reviews(base, runner, propagation, executions, config),
+        file_changes=_build_file_changes(base, preexisting),
+        preexisting=preexisting,
+        erasure=_build_erasure(base, runner),
+        evidence=LessonEvidence(registry, base.store),
     )
-    reviews = ReviewService(
-        queue=queue,
-        ledger=ledger,
-        decider=decider,
-        store=store,
-        preparer=preparer,
+
+
+def _build_reviews(
+    base: CurationBase,
+    runner: "DecisionRunner",
+    propagation: "Propagation",
+    executions: "ExecutionStore",
+    config: "ProceduralMemoryConfig",
+) -> "ReviewService":
+    from synthorg_tui.curation.preview import ApprovalPreview
+    from synthorg_tui.curation.service import ReviewService
+
+    return ReviewService(
+        queue=base.queue,
+        registry=base.registry,
+        runner=runner,
+        preview=ApprovalPreview(
+            registry=base.registry,
+            store=base.store,
+            library=base.library,
+            own_root=base.own_root,
+            propagation=propagation,
+            clock=base.clock,
+        ),
         executions=executions,
         require_approval=config.require_approval,
-        clock=clock,
     )
-    found = PreexistingSkills(database, clock)
-    changes = FileChanges(
-        queue=queue,
-        ledger=ledger,
-        store=store,
-        shelf=shelf,
-        found=found,
-        deciding=reviews.deciding,
-        clock=clock,
+
+
+def _build_file_changes(base: CurationBase, preexisting: "PreexistingSkills") -> "FileChanges":
+    from synthorg_tui.curation.disk_sync import FileChanges
+
+    return FileChanges(
+        queue=base.queue,
+        registry=base.registry,
+        store=base.store,
+        library=base.library,
+        preexisting=preexisting,
+        clock=base.clock,
     )
-    erasure = Erasure(
-        store=store,
-        ledger=ledger,
-        queue=queue,
-        journal=journal,
-        decider=decider,
-        own_root=own_root,
-        deciding=reviews.deciding,
-        clock=clock,
+
+
+def _build_erasure(base: CurationBase, runner: "DecisionRunner") -> "Erasure":
+    from synthorg_tui.curation.erasure import Erasure
+
+    return Erasure(
+        store=base.store,
+        registry=base.registry,
+        queue=base.queue,
+        runner=runner,
+        own_root=base.own_root,
+        clock=base.clock,
     )
-    recurrences = LessonEvidence(ledger=ledger, desk=store, deciding=reviews.deciding)
-    return CurationServices(journal, reviews, changes, found, erasure, recurrences)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from synthorg_tui.agents.gateway import AgentGateway
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.errors import StoreLockedError
 from synthorg_tui.engine import Engine
@@ -67,3 +68,21 @@ async def test_other_backends_say_that_they_have_no_desk(tmp_path: Path) -> None
         await engine.memory.store("builder", FACT)
         with pytest.raises(MemoryCapabilityError):
             _ = engine.desk
+
+
+async def test_what_was_built_on_use_is_closed_with_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[AgentGateway] = []
+
+    async def close(gateway: AgentGateway) -> None:
+        closed.append(gateway)
+
+    monkeypatch.setattr(AgentGateway, "close", close)
+    async with Engine.open(settings(), data_dir=tmp_path):
+        pass
+    assert closed == []
+    async with Engine.open(settings(), data_dir=tmp_path) as engine:
+        gateway = engine.gateway
+        assert engine.gateway is gateway
+    assert closed == [gateway]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
-from typing import Final, Protocol
+from typing import Final
 
 from synthorg_tui.agents.guarded import known_memory
 from synthorg_tui.approvals.models import (
@@ -15,6 +15,7 @@ from synthorg_tui.approvals.models import (
     ApprovalStatus,
     RiskLevel,
 )
+from synthorg_tui.approvals.proposals import ProposalBox
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.redaction import RedactionTally, redact_text
@@ -28,18 +29,6 @@ from synthorg_tui.memory.protocol import MemoryBackend
 
 _MAX_TITLE: Final = 120
 _MAX_REASON: Final = 500
-
-
-class ProposalBox(Protocol):
-    """What this needs of the approval queue; decisions are not among it."""
-
-    async def add(self, item: ApprovalItem) -> None:
-        """Put an item in; ``ApprovalConflictError`` when its id is known."""
-        ...
-
-    async def get(self, item_id: str) -> ApprovalItem | None:
-        """The item, or ``None``."""
-        ...
 
 
 class PendingWrites:

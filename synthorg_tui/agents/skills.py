@@ -1,22 +1,8 @@
 """The skills that agents may read: those a person approved, word for word as approved."""
 
-from typing import Protocol
-
 from synthorg_tui.agents.models import SkillCard, SkillNotFoundError
 from synthorg_tui.curation.models import ProceduralMemoryScope
-from synthorg_tui.curation.registry import RegisteredSkill
-
-
-class ApprovedSkills(Protocol):
-    """What was approved, and the bytes of it."""
-
-    async def active(self) -> tuple[RegisteredSkill, ...]:
-        """Skills that count now."""
-        ...
-
-    async def content(self, sha256: str) -> bytes:
-        """The bytes with this digest."""
-        ...
+from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry
 
 
 class ApprovedSkillReader:
@@ -26,7 +12,7 @@ class ApprovedSkillReader:
     approved it. Skills of another agent's own scope are not on an agent's shelf.
     """
 
-    def __init__(self, ledger: ApprovedSkills) -> None:
+    def __init__(self, ledger: SkillRegistry) -> None:
         self._ledger = ledger
 
     async def cards(self, agent_id: str) -> tuple[SkillCard, ...]:

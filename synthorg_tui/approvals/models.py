@@ -1,6 +1,7 @@
-"""Items of the approval queue and what happens to them.
+"""Items of the approval queue, what happens to them, and what can go wrong.
 
-What can go wrong with an approval.
+The queue knows nothing of what an item is about: its payload is text that only the part that asked
+for it can read. So nothing about lessons, skills or memories may move in here.
 """
 
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ _DECIDED = frozenset({ApprovalStatus.APPROVED, ApprovalStatus.REJECTED})
 
 
 class ApprovalItem(FrozenModel):
-    """Something that waits for a person, or what the person decided.
+    """Something that waits for a person's decision, or has it.
 
     ``payload`` is what would be approved, as text that only the part that asked can read;
     ``metadata`` is what the queue can show and filter by. An item may be snoozed: it is pending
@@ -126,7 +127,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalCounts:
-    """How many items there are of each kind; ``pending`` leaves out the ``snoozed``."""
+    """How many items there are of each status; ``pending`` excludes the ``snoozed``."""
 
     pending: int = 0
     snoozed: int = 0
@@ -136,7 +137,7 @@ class ApprovalCounts:
 
 
 class ApprovalError(DomainError):
-    """The base of what the queue refuses."""
+    """The base of the queue's errors."""
 
 
 class ApprovalNotFoundError(ApprovalError):
@@ -148,7 +149,7 @@ class ApprovalConflictError(ApprovalError):
 
 
 class StaleReviewError(ApprovalError):
-    """What was shown is no longer what would be approved: it has to be read again."""
+    """What was shown is no longer what would be approved; it has to be read again."""
 
 
 class DecisionRefusedError(ApprovalError):

@@ -1,4 +1,8 @@
-"""Who may decide: a person. No agent-facing part of the program may import this module."""
+"""Who may decide: a person, or a setting by which a person decided beforehand.
+
+Every function that decides wants one of these. Only the screens and the terminal make a person, and
+no part of the program that agents reach may import this module (a contract of the import linter).
+"""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,6 +1,10 @@
-"""The queue of what waits for a person, with a trail of everything that happened to it."""
+"""The queue of what waits for a person, with a trail of everything that happened to it.
 
-import builtins
+The only code that changes an item. Proposing, revising and snoozing are calls of their own; a
+decision runs inside a transaction of ``curation``, so that it is whole or not at all. What an item
+is about is not known here.
+"""
+
 import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -21,15 +25,16 @@ from synthorg_tui.approvals.models import (
 from synthorg_tui.approvals.person import Person, Policy
 from synthorg_tui.approvals.rows import payload_hash as payload_hash
 from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
-    import duckdb
+    from duckdb import DuckDBPyConnection as Connection
 
 T = TypeVar("T")
 
-LONGEST_SNOOZE = timedelta(days=3650)
+MAX_SNOOZE = timedelta(days=3650)
 
 _EXPIRY_ACTOR = "clock"
 _OPEN = frozenset({ApprovalStatus.PENDING, ApprovalStatus.EXPIRED})
@@ -41,14 +46,14 @@ _log = logging.getLogger(__name__)
 class ApprovalQueue:
     """Items and decisions in the store's database.
 
-    Nothing but ``decide_in`` approves or rejects, and it wants to know the person. Whatever is due
-    expires at the next look at the queue; ``on_expire`` is then told of it, and may fail.
+    Nothing but ``decide_in`` approves or rejects, and it needs the person. Whatever is due expires
+    with the next call; ``on_expire`` may fail without harm.
 
     Args:
         database: Holds the items and their trail.
         clock: Decides what "now" is.
-        expire_after: How long an item waits that doesn't say so itself; ``None`` is for good.
-        on_expire: Told of each item that has expired.
+        expire_after: How long an item waits that doesn't say so itself; ``None`` is without end.
+        on_expire: Called with each item that has expired.
     """
 
     def __init__(
@@ -76,7 +81,7 @@ class ApprovalQueue:
         if item.expires_at is None and self._expire_after is not None:
             item = _changed(item, expires_at=max(item.created_at, now) + self._expire_after)
 
-        def work(db: "duckdb.DuckDBPyConnection") -> None:
+        def work(db: "Connection") -> None:
             if rows.find(db, item.id) is not None:
                 raise ApprovalConflictError(f"there is a proposal {item.id} already")
             rows.insert(db, item)
@@ -97,9 +102,9 @@ class ApprovalQueue:
         snoozed: bool = False,
     ) -> tuple[ApprovalItem, ...]:
         """The items that match, newest first; pending ones that are snoozed only on request."""
-        wanted = {"status": status, "risk_level": risk, "action_type": action_type}
-        values: list[object] = [str(value) for value in wanted.values() if value is not None]
-        tests = [f"{name} = ?" for name, value in wanted.items() if value is not None]
+        columns = {"status": status, "risk_level": risk, "action_type": action_type}
+        wanted = {name: str(value) for name, value in columns.items() if value is not None}
+        tests, values = [f"{name} = ?" for name in wanted], list[object](wanted.values())
         if not snoozed:
             tests.append(_AWAKE)
             values.append(naive_utc(self._clock.now()))
@@ -107,12 +112,12 @@ class ApprovalQueue:
         return await self._read(lambda db: rows.select(db, clause, values))
 
     async def counts(self) -> ApprovalCounts:
-        """How many items there are of each kind."""
+        """How many items there are of each status."""
         now = self._clock.now()
-        found = await self._read(lambda db: rows.count_by_status(db, now))
-        snoozed = found.pop((ApprovalStatus.PENDING, True), 0)
+        counts = await self._read(lambda db: rows.count_by_status(db, now))
+        snoozed = counts.pop((ApprovalStatus.PENDING, True), 0)
         return ApprovalCounts(
-            snoozed=snoozed, **{status.value: count for (status, _), count in found.items()}
+            snoozed=snoozed, **{status.value: count for (status, _), count in counts.items()}
         )
 
     async def events(self, item_id: str) -> tuple[ApprovalEvent, ...]:
@@ -126,7 +131,7 @@ class ApprovalQueue:
         decided: that takes a person.
         """
 
-        def work(db: "duckdb.DuckDBPyConnection") -> ApprovalItem | None:
+        def work(db: "Connection") -> ApprovalItem | None:
             before = rows.find(db, item.id)
             if before is None:
                 return None
@@ -143,7 +148,7 @@ class ApprovalQueue:
         Raises ``DecisionRefusedError`` when the change is a decision: that takes a person.
         """
 
-        def work(db: "duckdb.DuckDBPyConnection") -> bool:
+        def work(db: "Connection") -> bool:
             before = rows.find(db, item.id)
             if before is None or before.status is not ApprovalStatus.PENDING:
                 return False
@@ -174,7 +179,7 @@ class ApprovalQueue:
         }
         changes = {name: value for name, value in given.items() if value is not None}
 
-        def work(db: "duckdb.DuckDBPyConnection") -> ApprovalItem:
+        def work(db: "Connection") -> ApprovalItem:
             item = _changed(self._pending(db, item_id), **changes)
             rows.update(db, item)
             self._record(db, item, ApprovalEventKind.REVISED, actor)
@@ -183,19 +188,19 @@ class ApprovalQueue:
         return await self._write(work)
 
     async def snooze(self, item_id: str, until: datetime | None, person: Person) -> ApprovalItem:
-        """Put a pending item out of the way until then; ``None`` wakes it now.
+        """Hide a pending item until then; ``None`` shows it again now.
 
-        It expires later by as long as it was away. Raises ``ApprovalNotFoundError``, and
+        It expires later by as long as it was hidden. Raises ``ApprovalNotFoundError``, and
         ``ApprovalConflictError`` when it isn't pending or ``until`` is past or too far away.
         """
         now = self._clock.now()
-        if until is not None and not timedelta() < until - now <= LONGEST_SNOOZE:
+        if until is not None and not timedelta() < until - now <= MAX_SNOOZE:
             raise ApprovalConflictError(
                 f"{until.isoformat()} is no time to wake a proposal",
-                remedy=f"It must be to come, within {LONGEST_SNOOZE.days} days.",
+                remedy=f"It must be to come, within {MAX_SNOOZE.days} days.",
             )
 
-        def work(db: "duckdb.DuckDBPyConnection") -> ApprovalItem:
+        def work(db: "Connection") -> ApprovalItem:
             before = self._pending(db, item_id)
             asleep = max(before.snoozed_until or now, now)
             expires = before.expires_at and before.expires_at + ((until or now) - asleep)
@@ -210,7 +215,7 @@ class ApprovalQueue:
     async def refused(self, item_id: str, *, actor: str, reason: str) -> None:
         """Record that a decision was not taken, and why; does nothing for an unknown item."""
 
-        def work(db: "duckdb.DuckDBPyConnection") -> None:
+        def work(db: "Connection") -> None:
             item = rows.find(db, item_id)
             if item is not None:
                 self._record(db, item, ApprovalEventKind.REFUSED, actor, reason)
@@ -219,7 +224,7 @@ class ApprovalQueue:
 
     def decide_in(
         self,
-        db: "duckdb.DuckDBPyConnection",
+        db: "Connection",
         item_id: str,
         *,
         status: ApprovalStatus,
@@ -230,14 +235,8 @@ class ApprovalQueue:
     ) -> ApprovalItem:
         """Approve or reject within the caller's transaction, if nothing has changed meanwhile.
 
-        Args:
-            db: The writer's connection, inside ``Database.write``.
-            item_id: Which item.
-            status: ``APPROVED`` or ``REJECTED``.
-            person: Who decides; a policy can only approve.
-            reason: A rejection needs one.
-            payload_hash: Of the payload that was shown.
-            payload: What the person made of it before approving; ``None`` is as it was shown.
+        A policy can only approve, and a rejection needs a reason. ``payload_hash`` is of what was
+        shown; ``payload`` is what the person made of it, ``None`` for as it was shown.
 
         Raises:
             ApprovalNotFoundError: There is no such item.
@@ -263,8 +262,8 @@ class ApprovalQueue:
         self._record(db, item, kind, str(person), reason or "")
         return item
 
-    def consume_in(self, db: "duckdb.DuckDBPyConnection", item_id: str) -> ApprovalItem:
-        """Mark that an approval took effect, within the caller's transaction; again is fine.
+    def consume_in(self, db: "Connection", item_id: str) -> ApprovalItem:
+        """Record that an approval took effect, within the caller's transaction; repeating is fine.
 
         Raises ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't approved.
         """
@@ -278,14 +277,14 @@ class ApprovalQueue:
 
     def reopen_in(
         self,
-        db: "duckdb.DuckDBPyConnection",
+        db: "Connection",
         item_id: str,
         person: Person,
         reason: str,
         *,
         payload: str | None = None,
     ) -> ApprovalItem:
-        """Take a decision back within the caller's transaction: the item is pending again.
+        """Undo a decision within the caller's transaction: the item is pending again.
 
         ``payload`` puts back what it was before it was edited; an expiry that has passed starts
         anew. Raises ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't decided.
@@ -310,7 +309,7 @@ class ApprovalQueue:
         self._record(db, item, ApprovalEventKind.REOPENED, str(person), reason)
         return item
 
-    def _pending(self, db: "duckdb.DuckDBPyConnection", item_id: str) -> ApprovalItem:
+    def _pending(self, db: "Connection", item_id: str) -> ApprovalItem:
         item = rows.known(db, item_id)
         if item.status is not ApprovalStatus.PENDING:
             raise ApprovalConflictError(f"proposal {item_id} is {item.status}, not pending")
@@ -320,7 +319,7 @@ class ApprovalQueue:
 
     def _record(
         self,
-        db: "duckdb.DuckDBPyConnection",
+        db: "Connection",
         item: ApprovalItem,
         kind: ApprovalEventKind,
         actor: str,
@@ -328,9 +327,7 @@ class ApprovalQueue:
     ) -> None:
         rows.append_event(db, item, kind, at=self._clock.now(), actor=actor, reason=reason)
 
-    def _replace(
-        self, db: "duckdb.DuckDBPyConnection", item: ApprovalItem, *, revived: bool = False
-    ) -> None:
+    def _replace(self, db: "Connection", item: ApprovalItem, *, revived: bool = False) -> None:
         if item.status not in _OPEN:
             raise DecisionRefusedError("saving is no decision: that takes a person")
         kind = ApprovalEventKind.REVISED
@@ -341,26 +338,26 @@ class ApprovalQueue:
         rows.update(db, item)
         self._record(db, item, kind, item.requested_by)
 
-    async def _read(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
-        """What ``work`` finds once everything due has expired."""
-        due, found = await self._database.read(lambda db: (self._due(db), work(db)))
+    async def _read(self, work: "Callable[[Connection], T]") -> T:
+        """What ``work`` reads once everything due has expired."""
+        due, result = await self._database.read(lambda db: (self._due(db), work(db)))
         if not due:
-            return found
+            return result
         await self._expire()
         return await self._database.read(work)
 
-    async def _write(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
+    async def _write(self, work: "Callable[[Connection], T]") -> T:
         if await self._database.read(self._due):
             await self._expire()
         return await self._database.write(work)
 
-    def _due(self, db: "duckdb.DuckDBPyConnection") -> bool:
+    def _due(self, db: "Connection") -> bool:
         return rows.is_any_due(db, self._clock.now())
 
     async def _expire(self) -> None:
         now = self._clock.now()
 
-        def work(db: "duckdb.DuckDBPyConnection") -> list[ApprovalItem]:
+        def work(db: "Connection") -> list[ApprovalItem]:
             expired = [
                 _changed(item, status=ApprovalStatus.EXPIRED, snoozed_until=None)
                 for item in rows.due(db, now)
@@ -371,16 +368,15 @@ class ApprovalQueue:
             return expired
 
         for item in await self._database.write(work):
-            self._tell(item)
+            self._notify(item)
 
-    def _tell(self, item: ApprovalItem) -> None:
+    def _notify(self, item: ApprovalItem) -> None:
         if self._on_expire is None:
             return
         try:
             self._on_expire(item)
-        except (builtins.MemoryError, RecursionError):
-            raise
-        except Exception:
+        except Exception as error:
+            raise_fatal(error)
             _log.warning("on_expire failed for %s", item.id, exc_info=True)
 
 

@@ -1,6 +1,7 @@
-"""Approvals and their audit trail as the database keeps them; run inside a transaction.
+"""Approvals and their audit trail as the database stores them.
 
-Erasing what items of the queue say; run inside a transaction.
+Every function takes a connection and runs inside the caller's transaction, so that a decision can
+be whole. They check nothing: who may change what is for ``ApprovalQueue``.
 """
 
 import hashlib
@@ -10,7 +11,6 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.approvals import rows
 from synthorg_tui.approvals.models import (
     ApprovalEvent,
     ApprovalEventKind,
@@ -21,7 +21,7 @@ from synthorg_tui.approvals.models import (
 from synthorg_tui.persistence.values import aware, naive_utc
 
 if TYPE_CHECKING:
-    import duckdb
+    from duckdb import DuckDBPyConnection as Connection
 
 
 _COLUMNS = tuple(ApprovalItem.model_fields)
@@ -42,13 +42,13 @@ def payload_hash(item: ApprovalItem) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def find(db: "duckdb.DuckDBPyConnection", item_id: str) -> ApprovalItem | None:
+def find(db: "Connection", item_id: str) -> ApprovalItem | None:
     """The item, or ``None``."""
-    found = select(db, "WHERE id = ?", [item_id])
-    return found[0] if found else None
+    items = select(db, "WHERE id = ?", [item_id])
+    return items[0] if items else None
 
 
-def known(db: "duckdb.DuckDBPyConnection", item_id: str) -> ApprovalItem:
+def known(db: "Connection", item_id: str) -> ApprovalItem:
     """The item; raises ``ApprovalNotFoundError``."""
     item = find(db, item_id)
     if item is None:
@@ -56,38 +56,36 @@ def known(db: "duckdb.DuckDBPyConnection", item_id: str) -> ApprovalItem:
     return item
 
 
-def select(
-    db: "duckdb.DuckDBPyConnection", clause: str, values: Sequence[object]
-) -> tuple[ApprovalItem, ...]:
+def select(db: "Connection", clause: str, values: Sequence[object]) -> tuple[ApprovalItem, ...]:
     """The items that ``clause`` (``WHERE`` and what follows) picks."""
     rows = db.execute(f"{_SELECT} {clause}", list(values)).fetchall()
     return tuple(_item(row) for row in rows)
 
 
-def due(db: "duckdb.DuckDBPyConnection", now: datetime) -> tuple[ApprovalItem, ...]:
+def due(db: "Connection", now: datetime) -> tuple[ApprovalItem, ...]:
     """Pending items whose time is up, earliest first."""
     return select(db, f"{_DUE} ORDER BY expires_at, id", [naive_utc(now)])
 
 
-def is_any_due(db: "duckdb.DuckDBPyConnection", now: datetime) -> bool:
+def is_any_due(db: "Connection", now: datetime) -> bool:
     """Whether there is a pending item whose time is up."""
-    found = db.execute(f"SELECT 1 FROM approvals {_DUE} LIMIT 1", [naive_utc(now)]).fetchone()
-    return found is not None
+    row = db.execute(f"SELECT 1 FROM approvals {_DUE} LIMIT 1", [naive_utc(now)]).fetchone()
+    return row is not None
 
 
-def insert(db: "duckdb.DuckDBPyConnection", item: ApprovalItem) -> None:
-    """Keep an item that isn't there yet."""
+def insert(db: "Connection", item: ApprovalItem) -> None:
+    """Store an item that isn't there yet."""
     db.execute(_INSERT, _values(item))
 
 
-def update(db: "duckdb.DuckDBPyConnection", item: ApprovalItem) -> None:
+def update(db: "Connection", item: ApprovalItem) -> None:
     """Replace the item of this id."""
     item_id, *rest = _values(item)
     db.execute(_UPDATE, [*rest, item_id])
 
 
 def append_event(
-    db: "duckdb.DuckDBPyConnection",
+    db: "Connection",
     item: ApprovalItem,
     kind: ApprovalEventKind,
     *,
@@ -103,12 +101,12 @@ def append_event(
     )
 
 
-def erase_reasons(db: "duckdb.DuckDBPyConnection", item_id: str) -> None:
+def erase_reasons(db: "Connection", item_id: str) -> None:
     """Erase what the item's audit trail quotes; who did what, and when, stays."""
     db.execute("UPDATE approval_events SET reason = '' WHERE item_id = ?", [item_id])
 
 
-def events(db: "duckdb.DuckDBPyConnection", item_id: str) -> tuple[ApprovalEvent, ...]:
+def events(db: "Connection", item_id: str) -> tuple[ApprovalEvent, ...]:
     """The item's audit trail, oldest first."""
     rows = db.execute(
         "SELECT number, item_id, happened_at, kind, actor, reason, payload_hash "
@@ -121,9 +119,7 @@ def events(db: "duckdb.DuckDBPyConnection", item_id: str) -> tuple[ApprovalEvent
     )
 
 
-def count_by_status(
-    db: "duckdb.DuckDBPyConnection", now: datetime
-) -> dict[tuple[ApprovalStatus, bool], int]:
+def count_by_status(db: "Connection", now: datetime) -> dict[tuple[ApprovalStatus, bool], int]:
     """How many items there are of each status, and whether they are snoozed."""
     rows = db.execute(
         "SELECT status, status = 'pending' AND coalesce(snoozed_until > ?, false), count(*) "
@@ -134,10 +130,10 @@ def count_by_status(
 
 
 def _values(item: ApprovalItem) -> list[object]:
-    return [_kept(getattr(item, name)) for name in _COLUMNS]
+    return [_stored(getattr(item, name)) for name in _COLUMNS]
 
 
-def _kept(value: object) -> object:
+def _stored(value: object) -> object:
     if isinstance(value, datetime):
         return naive_utc(value)
     if isinstance(value, StrEnum):
@@ -155,13 +151,13 @@ def _item(row: Sequence[object]) -> ApprovalItem:
 
 
 ERASED: Final = "(erased)"
-"""Stands where words were."""
+"""Replaces words that were erased."""
 
 _UNDECIDED: Final = frozenset({ApprovalStatus.PENDING, ApprovalStatus.EXPIRED})
 
 
 def erase_in(
-    db: "duckdb.DuckDBPyConnection",
+    db: "Connection",
     item_id: str,
     *,
     actor: str,
@@ -170,16 +166,16 @@ def erase_in(
 ) -> None:
     """Erase what an item says; that it was there, and who did what to it, stays.
 
-    An item of which nothing is left can't wait: it is rejected, so that it isn't proposed again.
+    An item of which nothing is left is rejected, so that it isn't proposed again.
 
     Args:
         db: The writer's connection, inside ``Database.write``.
-        item_id: Which item; one that isn't known is passed over.
+        item_id: Which item; an unknown one is ignored.
         actor: Who erases it.
         at: When that is.
-        left: Description and payload that it may keep; nothing when missing.
+        left: Its description and payload from now on; empty ones when missing.
     """
-    before = rows.find(db, item_id)
+    before = find(db, item_id)
     if before is None:
         return
     description, payload = left or ("", "")
@@ -195,7 +191,7 @@ def erase_in(
                 "decision_reason": ERASED,
                 "snoozed_until": None,
             }
-        rows.erase_reasons(db, item_id)
+        erase_reasons(db, item_id)
     item = ApprovalItem.model_validate({**dict(before), **changes})
-    rows.update(db, item)
-    rows.append_event(db, item, ApprovalEventKind.REVISED, at=at, actor=actor, reason=ERASED)
+    update(db, item)
+    append_event(db, item, ApprovalEventKind.REVISED, at=at, actor=actor, reason=ERASED)

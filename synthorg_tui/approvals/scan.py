@@ -1,6 +1,7 @@
-"""What in a proposal asks for a second look: secrets, hidden text, words meant for a model.
+"""Flags what in a proposal asks for a second look: secrets, hidden text, words meant for a model.
 
-Phrases that a lesson has no use for: words that try to steer a model or its reader.
+A flag is a hint for the person who reads a proposal, never a filter: hostile text can always be
+worded so that no phrase matches. Nothing may rely on a text without flags being harmless.
 """
 
 import re
@@ -14,7 +15,7 @@ from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import has_hidden, safe_text, truncate
 from synthorg_tui.core.untrusted import LOOK_ALIKES
 
-MOST_FLAGS: Final = 20
+MAX_FLAGS: Final = 20
 """Flags of one text; a person reads no more."""
 
 _EXCERPT: Final = 80
@@ -29,7 +30,7 @@ _ONE_ALPHABET: Final = str.maketrans(
 def scan(texts: Mapping[str, str]) -> tuple[Flag, ...]:
     """The flags of texts by the name of their place; no flag holds a secret.
 
-    At most ``MOST_FLAGS`` of each text, in the order of secrets, hidden text and phrases. That
+    At most ``MAX_FLAGS`` of each text, in the order of secrets, hidden text and phrases. That
     nothing is found doesn't make a text safe.
     """
     return tuple(flag for place, text in texts.items() for flag in _scan(place, text))
@@ -39,10 +40,10 @@ def _scan(place: str, text: str) -> list[Flag]:
     tally = RedactionTally()
     clean = redact_text(text.replace("\r\n", "\n"), tally)
     suspects = {char for char in set(clean) if char not in "\n\t" and safe_text(char) != char}
-    found = [(FlagKind.SECRET, _times(kind, count)) for kind, count in tally.kinds.items()]
-    found += [(FlagKind.HIDDEN, what) for what in _hidden(clean, suspects)]
-    found += [(FlagKind.INJECTION, phrase) for phrase in _steering(clean, suspects)]
-    return [Flag(kind, place, what) for kind, what in dict.fromkeys(found)][:MOST_FLAGS]
+    flags = [(FlagKind.SECRET, _times(kind, count)) for kind, count in tally.kinds.items()]
+    flags += [(FlagKind.HIDDEN, what) for what in _hidden(clean, suspects)]
+    flags += [(FlagKind.INJECTION, phrase) for phrase in _steering(clean, suspects)]
+    return [Flag(kind, place, what) for kind, what in dict.fromkeys(flags)][:MAX_FLAGS]
 
 
 def _hidden(text: str, suspects: set[str]) -> Iterator[str]:
@@ -75,7 +76,10 @@ def _is_emoji_style(text: str, position: int) -> bool:
 
 
 def _steering(text: str, suspects: set[str]) -> Iterator[str]:
-    """What tries to steer a model, as a model reads it: nothing hidden, letters of one shape."""
+    """Phrases that try to steer a model, in the text as a model reads it.
+
+    Hidden characters are left out, and letters that look alike are taken for the same.
+    """
     invisible = {char for char in suspects if not char.isspace()}
     if invisible:
         text = _any_of(invisible).sub("", text)
@@ -174,4 +178,4 @@ LINE_STARTS: Final = re.compile(
     r"|#{1,6} ?(?:system|(?:new )?instructions?)(?: prompt)? ?:)",
     re.MULTILINE,
 )
-"""What poses as somebody else's turn."""
+"""Lines that pretend to be somebody else's turn."""

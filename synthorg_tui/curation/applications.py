@@ -1,6 +1,7 @@
-"""How often agents were given what a skill says.
+"""Counts how often agents were given what a skill says.
 
-Every digest passes here on its way to an agent: no skill is read for it.
+Every digest passes here on its way to an agent, so it needs two columns of the registry and must
+not load the rest: no import of ``registry`` or of the models of skills may come in here.
 """
 
 import json
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Applications:
-    """Counts the applications of the skills in the ledger."""
+    """Counts the applications of the approved skills."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -25,24 +26,24 @@ class Applications:
         """Count that an agent was given these memories; returns how many skills that were."""
         if not memory_ids:
             return 0
-        given = frozenset(memory_ids)
-        if not await self._database.read(lambda db: _using(db, given)):
+        served = frozenset(memory_ids)
+        if not await self._database.read(lambda db: _skills_of(db, served)):
             return 0
 
         def work(db: "Connection") -> int:
-            served = _using(db, given)
-            for path in served:
+            paths = _skills_of(db, served)
+            for path in paths:
                 db.execute(
                     "UPDATE skills SET application_count = application_count + 1, "
                     "last_applied_at = ? WHERE path = ?",
                     [naive_utc(at), path],
                 )
-            return len(served)
+            return len(paths)
 
         return await self._database.write(work)
 
 
-def _using(db: "Connection", memory_ids: frozenset[str]) -> list[str]:
-    """Paths of the skills that count and that any of these memories is of."""
+def _skills_of(db: "Connection", memory_ids: frozenset[str]) -> list[str]:
+    """Paths of the active skills that any of these is a memory of."""
     rows = db.execute("SELECT path, memory_ids FROM skills WHERE status = 'active'").fetchall()
     return [path for path, listed in rows if not memory_ids.isdisjoint(json.loads(listed))]

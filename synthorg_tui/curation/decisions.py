@@ -1,11 +1,15 @@
-"""Carries a decision out: one transaction, then its files; and takes it back.
+"""Carries a decision out: one transaction, then its files; and undoes it.
 
-Taking a decision back: what was there before is there again, in the store and on disk.
+A plan changes memories, registry, queue and journal in one transaction. The journal then writes
+the files, and finishes that after a crash. An undo is a plan as well, made from what the journal
+recorded: what was there before is there again, in the store and on disk. What a decision changes
+is worked out elsewhere (``plan``, ``preview``, ``erasure``); nothing else may commit one.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
@@ -20,7 +24,12 @@ from synthorg_tui.curation import journal, models, registry
 from synthorg_tui.curation.journal import Effects, FileStep, Journal, Operation
 from synthorg_tui.curation.models import ProceduralMemoryScope
 from synthorg_tui.curation.plan import CurationPlan
-from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus, VersionEvent
+from synthorg_tui.curation.registry import (
+    RegisteredSkill,
+    SkillRegistry,
+    SkillStatus,
+    VersionEvent,
+)
 from synthorg_tui.curation.review import Decision, DecisionKind
 from synthorg_tui.memory.extensions import BundleOutcome, BundleStore, MemoryBundle
 from synthorg_tui.skills.disk import state_of
@@ -48,29 +57,46 @@ class Cause:
 
 
 class DecisionRunner:
-    """Does plans, each whole or not at all. Callers see to it that there is one at a time.
+    """Carries plans out, each whole or not at all.
 
-    ``on_decision`` is told of each, once it has taken effect.
+    Whoever decides holds a ``turn`` from reading what the plan is based on until it is committed.
+
+    Args:
+        journal: Records decisions and finishes their files.
+        registry: The skills that were approved; its lock makes one decision at a time.
+        store: The memories.
+        queue: The items that an undo makes pending again.
+        clock: Decides what "now" is.
+        on_decision: Called with each decision once it has taken effect.
     """
 
     def __init__(
         self,
         *,
         journal: Journal,
+        registry: SkillRegistry,
         store: BundleStore,
         queue: ApprovalQueue,
         clock: Clock,
         on_decision: Callable[[Decision], None] | None = None,
     ) -> None:
-        self._on_decision = on_decision
         self._journal = journal
+        self._registry = registry
         self._store = store
         self._queue = queue
         self._clock = clock
+        self._on_decision = on_decision
 
-    async def settle(self) -> None:
-        """Finish earlier decisions whose files couldn't be written then."""
-        await self._journal.roll_forward()
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Be the only one who decides, with earlier decisions' files written as far as possible."""
+        async with self._registry.deciding:
+            await self._journal.roll_forward()
+            yield
+
+    async def history(self) -> tuple[Operation, ...]:
+        """Every decision ever taken, in order."""
+        return await self._journal.all()
 
     async def commit(
         self,
@@ -80,7 +106,7 @@ class DecisionRunner:
         *,
         also: "Callable[[Connection, BundleOutcome], None] | None" = None,
     ) -> Decision:
-        """Do a plan; ``also`` runs in its transaction and may stop it by raising."""
+        """Carry a plan out; ``also`` runs in its transaction and may stop it by raising."""
 
         def within(db: "Connection", outcome: BundleOutcome) -> Operation:
             if also is not None:
@@ -99,21 +125,20 @@ class DecisionRunner:
             )
 
         decision = await self.carry_out(plan.bundle, within, actor=str(person))
-        _tell_superseded(plan)
+        _log_superseded(plan)
         return decision
 
     async def undoable(self) -> tuple[str, ...]:
-        """Titles of what ``undo`` would take back, last first."""
-        return tuple(each.title for each in await self._journal.last_undoable())
+        """Titles of what ``undo`` would undo, last first."""
+        return tuple(operation.title for operation in await self._journal.last_undoable())
 
     async def undo(self, person: Person) -> Decision | None:
-        """Take back the last decision that still stands, ``None`` when there is none.
+        """Undo the last decision that still stands, ``None`` when there is none; needs a ``turn``.
 
-        Decisions taken as one are taken back as one: each whole, last first; what a crash leaves
-        of them is taken back the next time. Raises ``ApprovalConflictError``, and nothing is
-        changed, when a file that one of them wrote has been changed since.
+        Decisions taken as one are undone as one: each whole, last first; what a crash leaves of
+        them is undone the next time. Raises ``ApprovalConflictError``, and nothing is changed,
+        when a file that one of them wrote has been changed since.
         """
-        await self.settle()
         operations = await self._journal.last_undoable()
         await asyncio.to_thread(check_undoable, operations)
         undone = [await self._undo(operation, person) for operation in operations]
@@ -135,7 +160,10 @@ class DecisionRunner:
         *,
         actor: str,
     ) -> Decision:
-        """Do what ``within`` records. Once begun it goes on to its end, even when cancelled."""
+        """Change the memories and what ``within`` writes, then the files.
+
+        Once begun it runs to its end, even when the caller is cancelled.
+        """
 
         async def run() -> Decision:
             operation = await self._store.change_together(bundle, within, actor=actor)
@@ -156,8 +184,8 @@ class DecisionRunner:
             raise
 
 
-def _tell_superseded(plan: CurationPlan) -> None:
-    """Log which skills of all agents lost their place."""
+def _log_superseded(plan: CurationPlan) -> None:
+    """Log which skills of the whole organisation were superseded."""
     event = models.ORG_SKILL_SUPERSEDED
     for record in plan.changed:
         is_shared = record.proposal.scope is ProceduralMemoryScope.ORG
@@ -167,7 +195,7 @@ def _tell_superseded(plan: CurationPlan) -> None:
 
 
 def _unfinished(operation: Operation, error: SkillWriteError) -> SkillWriteError:
-    """Tells that the decision stands."""
+    """The error of a decision that stands though its file couldn't be written."""
     return SkillWriteError(
         f"{operation.title!r} is {operation.kind.value.replace('_', ' ')}, but {error.message}",
         remedy="Make room or give access: it is finished with the next decision or start.",
@@ -175,16 +203,16 @@ def _unfinished(operation: Operation, error: SkillWriteError) -> SkillWriteError
 
 
 def _as_one(undone: Sequence[Decision]) -> Decision:
-    """What was undone, as one decision."""
+    """Decisions that were undone together, as one."""
     if len(undone) == 1:
         return undone[0]
     return replace(
         undone[-1],
         title=f"{len(undone)} approvals",
         item_id=None,
-        memory_ids=tuple(chain.from_iterable(each.memory_ids for each in undone)),
-        paths=tuple(chain.from_iterable(each.paths for each in undone)),
-        left_alone=tuple(chain.from_iterable(each.left_alone for each in undone)),
+        memory_ids=tuple(chain.from_iterable(decision.memory_ids for decision in undone)),
+        paths=tuple(chain.from_iterable(decision.paths for decision in undone)),
+        left_alone=tuple(chain.from_iterable(decision.left_alone for decision in undone)),
         count=len(undone),
     )
 
@@ -204,11 +232,11 @@ def _decision(operation: Operation) -> Decision:
 
 
 _CARRIED_OVER = ("application_count", "last_applied_at", "evidence")
-"""What a skill has gained since and doesn't lose."""
+"""What a skill has gained since the decision and keeps when it is undone."""
 
 
 def check_undoable(operations: Iterable[Operation]) -> None:
-    """Raise ``ApprovalConflictError`` unless all can be taken back, one after the other."""
+    """Raise ``ApprovalConflictError`` unless all can be undone, one after the other."""
     files: dict[Path, str] = {}
     for operation in operations:
         for step in _steps_back(operation, files):
@@ -216,7 +244,7 @@ def check_undoable(operations: Iterable[Operation]) -> None:
 
 
 def undo_plan(operation: Operation) -> CurationPlan:
-    """What takes a decision back.
+    """The plan that undoes a decision.
 
     Raises ``ApprovalConflictError`` when a file it wrote has been changed since.
     """
@@ -228,7 +256,10 @@ def undo_plan(operation: Operation) -> CurationPlan:
 
 
 def _steps_back(operation: Operation, files: Mapping[Path, str]) -> Iterator[FileStep]:
-    """The steps that are left; ``files`` are taken to have these hashes already."""
+    """The file steps back that are still to be made.
+
+    ``files`` are taken to have these hashes already, whatever is on disk.
+    """
     for step in operation.effects.files:
         present = files.get(step.path)
         if present is None:
@@ -253,11 +284,11 @@ def undo_in(
     person: Person,
     at: datetime,
 ) -> Operation:
-    """Take a decision back within the transaction that changed the memories."""
+    """Undo a decision within the transaction that changed the memories."""
     for path, before in operation.effects.records_before.items():
-        _put_back(db, path, before)
+        _restore_record(db, path, before)
     for step in plan.files:
-        _note(db, step, operation, actor=str(person), at=at)
+        _add_undo_version(db, step, operation, actor=str(person), at=at)
     if operation.item_id is not None:
         queue.reopen_in(
             db, operation.item_id, person, "undone", payload=operation.effects.payload_before
@@ -280,7 +311,7 @@ def undo_in(
     return undoing
 
 
-def _put_back(db: "Connection", path: str, before: RegisteredSkill | None) -> None:
+def _restore_record(db: "Connection", path: str, before: RegisteredSkill | None) -> None:
     if before is None:
         registry.forget(db, path)
         return
@@ -291,10 +322,10 @@ def _put_back(db: "Connection", path: str, before: RegisteredSkill | None) -> No
     registry.put(db, before)
 
 
-def _note(
+def _add_undo_version(
     db: "Connection", step: FileStep, operation: Operation, *, actor: str, at: datetime
 ) -> None:
-    """The file's history tells of the undo."""
+    """Add the undo to the file's history."""
     before = operation.effects.records_before.get(str(step.path))
     registry.add_version(
         db,

@@ -1,6 +1,9 @@
-"""Skills that were here before us: taken note of at first sight of their root, not put up.
+"""Skill files that are not as the registry has them, put up for review.
 
-Skill files that are not as the memory has them come up for review; our own writes don't.
+People and other programs write into the same folders. A file that differs from the approved text
+becomes an item of the queue; it is never read by agents, overwritten or accepted without a
+decision. What lay in a root when it was seen first is only recorded, by a fingerprint that tells
+neither path nor text, and comes up when somebody asks for it. Nothing here decides or writes files.
 """
 
 import asyncio
@@ -8,6 +11,7 @@ import hashlib
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,15 +25,15 @@ from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.curation.models import FileChangeKind, FileChangePayload
-from synthorg_tui.curation.preview import SkillFiles, SkillStore
 from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus, VersionEvent
 from synthorg_tui.curation.rendering import stored_text
 from synthorg_tui.curation.review import FILE_CHANGE_ACTION, entry_of
+from synthorg_tui.memory.extensions import MemoryAdmin
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.skills.disk import FILE_NAME
 from synthorg_tui.skills.document import SkillFile
-from synthorg_tui.skills.library import Survey
+from synthorg_tui.skills.library import SkillLibrary, Survey
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
@@ -37,67 +41,68 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SeenRoots:
-    """The roots that were looked at, and marks of the files that are only taken note of."""
+    """The roots that were read before, and fingerprints of the files that were there already."""
 
     roots: frozenset[str]
-    marks: frozenset[str]
+    fingerprints: frozenset[str]
 
-    def is_found(self, file: SkillFile) -> bool:
-        """Whether the file was here, as it is now, before anybody could review it."""
-        return str(file.root.path) not in self.roots or _mark_of(file) in self.marks
+    def is_preexisting(self, file: SkillFile) -> bool:
+        """Whether the file was there, as it is now, before anybody could review it."""
+        is_new_root = str(file.root.path) not in self.roots
+        return is_new_root or _fingerprint_of(file) in self.fingerprints
 
 
 class PreexistingSkills:
-    """What lay in the roots of skills when they were seen first."""
+    """Records what lay in the roots of skills when they were seen first."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
-    async def sightings(self) -> SeenRoots:
-        """What was seen so far."""
-        return await self._database.read(_sightings)
+    async def seen(self) -> SeenRoots:
+        """What was recorded so far."""
+        return await self._database.read(_seen)
 
-    async def note(self, roots: Iterable[Path], files: Iterable[SkillFile]) -> None:
-        """The roots have been seen, and in them these files."""
+    async def record(self, roots: Iterable[Path], files: Iterable[SkillFile]) -> None:
+        """Record that these roots were read, and that these files were in them."""
         seen = [(str(root), naive_utc(self._clock.now())) for root in roots]
-        marks = [_mark_of(file) for file in files]
+        fingerprints = [_fingerprint_of(file) for file in files]
 
         def work(db: "Connection") -> None:
             for root in seen:
                 db.execute("INSERT OR IGNORE INTO skill_roots VALUES (?, ?)", root)
-            for mark in marks:
-                put_in(db, mark)
+            for fingerprint in fingerprints:
+                record_in(db, fingerprint)
 
         await self._database.write(work)
 
     async def forget(self, file: SkillFile) -> None:
-        """The file is no longer only taken note of."""
-        mark = _mark_of(file)
+        """Let a file come up like any other from now on."""
+        fingerprint = _fingerprint_of(file)
         await self._database.write(
-            lambda db: db.execute("DELETE FROM found_skills WHERE mark = ?", [mark])
+            lambda db: db.execute("DELETE FROM found_skills WHERE mark = ?", [fingerprint])
         )
 
 
-def mark(path: str, sha256: str) -> str:
-    """What stands for a file with these bytes; it tells neither."""
-    said = f"{path}\n{sha256}"
-    return hashlib.sha256(said.encode("utf-8", "surrogateescape")).hexdigest()
+def fingerprint_of(path: str, sha256: str) -> str:
+    """A hash that stands for a file with these bytes and tells neither path nor bytes."""
+    text = f"{path}\n{sha256}"
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def put_in(db: "Connection", mark: str) -> None:
-    """Keep a mark within a transaction."""
-    db.execute("INSERT OR IGNORE INTO found_skills VALUES (?)", [mark])
+def record_in(db: "Connection", fingerprint: str) -> None:
+    """Record a file as preexisting within a transaction."""
+    db.execute("INSERT OR IGNORE INTO found_skills VALUES (?)", [fingerprint])
 
 
-def _mark_of(file: SkillFile) -> str:
-    return mark(str(file.path), file.sha256)
+def _fingerprint_of(file: SkillFile) -> str:
+    return fingerprint_of(str(file.path), file.sha256)
 
 
-def _sightings(db: "Connection") -> SeenRoots:
+def _seen(db: "Connection") -> SeenRoots:
     roots = db.execute("SELECT path FROM skill_roots").fetchall()
-    marks = db.execute("SELECT mark FROM found_skills").fetchall()
-    return SeenRoots(frozenset(row[0] for row in roots), frozenset(row[0] for row in marks))
+    fingerprints = db.execute("SELECT mark FROM found_skills").fetchall()
+    return SeenRoots(frozenset(row[0] for row in roots), frozenset(row[0] for row in fingerprints))
 
 
 REQUESTED_BY: Final = "skills on disk"
@@ -108,7 +113,7 @@ _TITLES: Final = {
     FileChangeKind.DELETED: "Skill deleted from disk: {}",
     FileChangeKind.CONFLICT: "Skill changed on disk and here: {}",
 }
-_TOLD: Final = {
+_DESCRIPTIONS: Final = {
     FileChangeKind.NEW: "Approving takes it into memory.",
     FileChangeKind.EDITED: "Approving takes the new text into memory; rejecting leaves both be.",
     FileChangeKind.DELETED: "Approving retires it; rejecting keeps it in memory.",
@@ -139,15 +144,16 @@ class SyncReport:
 
 
 class FileChanges:
-    """Compares the skills on disk with the ledger.
+    """Compares the skills on disk with the registry.
+
+    It holds the registry's lock while it does: during a decision the disk may be behind.
 
     Args:
-        queue: Where differences go.
-        ledger: The skills in force.
+        queue: Where differences are put.
+        registry: The skills that were approved.
         store: The memories.
-        shelf: The skills on disk.
-        found: Those that were there before us.
-        deciding: Held while a decision is taken, when the disk may be behind the ledger.
+        library: The skills on disk.
+        preexisting: Those that were there before us.
         clock: Decides what "now" is.
     """
 
@@ -155,56 +161,59 @@ class FileChanges:
         self,
         *,
         queue: ApprovalQueue,
-        ledger: SkillRegistry,
-        store: SkillStore,
-        shelf: SkillFiles,
-        found: PreexistingSkills,
-        deciding: asyncio.Lock,
+        registry: SkillRegistry,
+        store: MemoryAdmin,
+        library: SkillLibrary,
+        preexisting: PreexistingSkills,
         clock: Clock,
     ) -> None:
         self._queue = queue
-        self._ledger = ledger
+        self._registry = registry
         self._store = store
-        self._shelf = shelf
-        self._found = found
-        self._deciding = deciding
+        self._library = library
+        self._preexisting = preexisting
         self._clock = clock
+
+    async def seen(self) -> SeenRoots:
+        """The roots that were read before, and what was there already."""
+        return await self._preexisting.seen()
 
     async def sync(self) -> SyncReport:
         """Put every difference up for review that isn't yet; withdraw what is none any more.
 
         A difference that was rejected doesn't come up again while it stays the same. What lies
-        in a root at first sight is only taken note of.
+        in a root at first sight is only recorded.
         """
-        async with self._deciding:
-            survey = await asyncio.to_thread(self._shelf.survey)
-            records = {record.path: record for record in await self._ledger.all()}
-            found = await self._take_note(survey, records)
-            changes = {_item_id(each): each for each in await self._changes(survey, records)}
+        async with self._registry.deciding:
+            survey = await asyncio.to_thread(self._library.survey)
+            records = {record.path: record for record in await self._registry.all()}
+            preexisting = await self._record_new_roots(survey, records)
+            changes = {_item_id(change): change for change in await self._changes(survey, records)}
             withdrawn = await self._withdraw(changes)
-            added = [item_id for item_id, each in changes.items() if await self._add(item_id, each)]
-        return SyncReport(tuple(added), tuple(withdrawn), found)
+            added = [item_id for item_id, change in changes.items() if await self._add(change)]
+        return SyncReport(tuple(added), tuple(withdrawn), preexisting)
 
     async def offer(self, path: str) -> str:
         """Put a skill up for review that was there before us.
 
         Returns the id of the item about its file, empty when there is nothing to decide.
         """
-        async with self._deciding:
-            files = await asyncio.to_thread(self._shelf.scan)
-            file = next((each for each in files if str(each.path) == path), None)
-            change = await self._difference(file, await self._ledger.get(path)) if file else None
+        async with self._registry.deciding:
+            files = await asyncio.to_thread(self._library.scan)
+            file = next((file for file in files if str(file.path) == path), None)
+            change = await self._difference(file, await self._registry.get(path)) if file else None
             if file is None or change is None:
                 return ""
-            item_id = _item_id(change)
-            await self._found.forget(file)
-            await self._add(item_id, change)
-            item = await self._queue.get(item_id)
-            return item_id if item and item.status is ApprovalStatus.PENDING else ""
+            await self._preexisting.forget(file)
+            await self._add(change)
+            item = await self._queue.get(_item_id(change))
+            return item.id if item and item.status is ApprovalStatus.PENDING else ""
 
-    async def _take_note(self, survey: Survey, records: Mapping[str, RegisteredSkill]) -> int:
-        """Remember what lies in roots not seen before; of how many skills that was all."""
-        known = (await self._found.sightings()).roots
+    async def _record_new_roots(
+        self, survey: Survey, records: Mapping[str, RegisteredSkill]
+    ) -> int:
+        """Record what lies in roots not seen before; returns how many skills that were."""
+        known = (await self._preexisting.seen()).roots
         roots = [
             state.root.path
             for state in survey.roots
@@ -219,23 +228,23 @@ class FileChanges:
             and str(file.path) not in records
             and await self._queue.get(_item_id(_change(FileChangeKind.NEW, file, None))) is None
         ]
-        await self._found.note(roots, files)
+        await self._preexisting.record(roots, files)
         return sum(file.document is not None for file in files)
 
     async def _changes(
         self, survey: Survey, records: Mapping[str, RegisteredSkill]
     ) -> list[FileChangePayload]:
-        sightings = await self._found.sightings()
+        seen = await self._preexisting.seen()
         by_path = {str(file.path): file for file in survey.files}
-        found = [
+        changes = [
             await self._difference(file, records.get(path))
             for path, file in by_path.items()
-            if path in records or not sightings.is_found(file)
+            if path in records or not seen.is_preexisting(file)
         ]
         for path, record in records.items():
             if path not in by_path and record.status is SkillStatus.ACTIVE:
-                found.append(await self._missing(record))
-        return [each for each in found if each is not None]
+                changes.append(await self._missing(record))
+        return [change for change in changes if change is not None]
 
     async def _difference(
         self, file: SkillFile, record: RegisteredSkill | None
@@ -249,44 +258,32 @@ class FileChanges:
         change = FileChangeKind.EDITED
         if await self._is_changed_here(record):
             change = FileChangeKind.CONFLICT
-        ours = (await self._ledger.content(record.sha256)).decode("utf-8", "replace")
-        return _change(change, file, record, ours=ours)
+        return _change(change, file, record, ours=await self._registry.text(record))
 
     async def _missing(self, record: RegisteredSkill) -> FileChangePayload | None:
         """The payload for a skill that the scan didn't find, unless its file can't be read."""
-        if not await asyncio.to_thread(_is_gone, Path(record.path)):
+        if not await asyncio.to_thread(_is_missing, Path(record.path)):
             return None
-        ours = (await self._ledger.content(record.sha256)).decode("utf-8", "replace")
         return FileChangePayload(
             change=FileChangeKind.DELETED,
             name=record.name,
             path=record.path,
-            ours=_redacted(ours),
+            ours=_redacted(await self._registry.text(record)),
             version=record.version,
         )
 
     async def _is_changed_here(self, record: RegisteredSkill) -> bool:
-        """Whether our text never got to the disk, or somebody edited the memory."""
-        versions = await self._ledger.versions(record.path)
+        """Whether the approved text was never written, or somebody edited the memory."""
+        versions = await self._registry.versions(record.path)
         if versions and versions[0].event is VersionEvent.NOT_WRITTEN:
             return True
-        owner = next(iter(record.memory_ids), "")
-        entries = [e for e in await self._store.lookup(owner) if e.id == owner] if owner else []
+        entries = await self._store.entries(record.memory_ids[:1])
         return any(entry.content != stored_text(record.proposal) for entry in entries)
 
-    async def _add(self, item_id: str, change: FileChangePayload) -> bool:
-        item = ApprovalItem(
-            id=item_id,
-            action_type=FILE_CHANGE_ACTION,
-            title=_TITLES[change.change].format(change.name),
-            description=_TOLD[change.change],
-            requested_by=REQUESTED_BY,
-            risk_level=_RISKS.get(change.change, RiskLevel.MEDIUM),
-            created_at=self._clock.now(),
-            metadata={"path": change.path, "change": change.change.value},
-            payload=change.model_dump_json(),
-        )
-        known = await self._queue.get(item_id)
+    async def _add(self, change: FileChangePayload) -> bool:
+        """Whether the change waits for a decision now and didn't before."""
+        item = _item(change, self._clock.now())
+        known = await self._queue.get(item.id)
         if known is not None and known.status is ApprovalStatus.EXPIRED:
             # Withdrawn, or nobody looked in time; it is so again.
             revived = {"status": ApprovalStatus.PENDING, "expires_at": None}
@@ -314,6 +311,20 @@ class FileChanges:
         return withdrawn
 
 
+def _item(change: FileChangePayload, now: datetime) -> ApprovalItem:
+    return ApprovalItem(
+        id=_item_id(change),
+        action_type=FILE_CHANGE_ACTION,
+        title=_TITLES[change.change].format(change.name),
+        description=_DESCRIPTIONS[change.change],
+        requested_by=REQUESTED_BY,
+        risk_level=_RISKS.get(change.change, RiskLevel.MEDIUM),
+        created_at=now,
+        metadata={"path": change.path, "change": change.change.value},
+        payload=change.model_dump_json(),
+    )
+
+
 def _change(
     kind: FileChangeKind, file: SkillFile, record: RegisteredSkill | None, *, ours: str = ""
 ) -> FileChangePayload:
@@ -330,15 +341,15 @@ def _change(
 
 def _item_id(change: FileChangePayload) -> str:
     """The same for the same difference: the file's bytes against the version in force."""
-    said = f"{change.path}\n{change.sha256}\n{change.version}"
-    return f"file-{hashlib.sha256(said.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
+    text = f"{change.path}\n{change.sha256}\n{change.version}"
+    return f"file-{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
 
 
 def _redacted(text: str) -> str:
     return redact_text(text, RedactionTally())
 
 
-def _is_gone(path: Path) -> bool:
+def _is_missing(path: Path) -> bool:
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -1,6 +1,10 @@
-"""Purging memories with everything that was made of them: ledger, proposals, history, files.
+"""Purges memories together with everything that was made of them.
 
-Erasing words from the tables of skills, proposals and decisions; run in a transaction.
+Three steps, each with a named input: *collect* what is stored and may repeat the words
+(``StoredWords``), *plan* what of it is erased (``ErasureScope``, then the files), *apply* the plan
+in one transaction and remove the files. Which words go where is a table in
+``docs/decisions/0019-erasure.md``: a new place for words of a memory needs a row there and a step
+here. This is the only module that erases; everything else deletes so that it can be undone.
 """
 
 import asyncio
@@ -10,9 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pydantic import ValidationError
-
-from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.approvals.rows import ERASED, erase_in
 from synthorg_tui.core.clock import Clock
@@ -20,21 +21,22 @@ from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.curation import disk_sync, journal, registry
 from synthorg_tui.curation.decisions import DecisionRunner
 from synthorg_tui.curation.erasure_targets import (
+    ErasureScope,
     ErasureTarget,
+    StoredWords,
     adopted_by,
-    histories_by_path,
-    requests_naming,
-    targets_for,
+    related_memories,
+    scope_of,
 )
-from synthorg_tui.curation.journal import Effects, FileStep, Journal, Operation
-from synthorg_tui.curation.models import PrunePayload
-from synthorg_tui.curation.preview import SkillStore
+from synthorg_tui.curation.journal import Effects, FileStep, Operation
 from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, VersionEvent
-from synthorg_tui.curation.review import FILE_CHANGE_ACTION, DecisionKind
-from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle
-from synthorg_tui.skills.disk import FileState, state_of
+from synthorg_tui.curation.review import DecisionKind
+from synthorg_tui.memory.extensions import BundleOutcome, BundleStore, MemoryBundle
+from synthorg_tui.skills.disk import state_of
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from duckdb import DuckDBPyConnection as Connection
 
 
@@ -42,14 +44,17 @@ TITLE: Final = "purge"
 EDITED: Final = "edited since"
 NOT_OURS: Final = "in a folder that isn't ours"
 
+_NOTHING: Final = Effects()
+"""The effects of a decision that left nothing to undo."""
+
 
 @dataclass(frozen=True, slots=True)
 class ErasureReview:
-    """What goes with memories that are purged, and what stays though it says the same.
+    """What is erased with memories that are purged, and what stays though it says the same.
 
-    ``skills`` are names of skills that go with their history and their proposals; of ``earlier``
-    only what they said before goes, and ``copied`` stay, since others have copies. ``removed``
-    are files; ``left`` pairs a file that stays with the reason.
+    ``skills`` are names of skills that are erased with their history and their proposals; of
+    ``earlier`` only the texts before the active one are, and ``copied`` stay, since other agents
+    have copies. ``removed`` are files; ``left`` pairs a file that stays with the reason.
     """
 
     skills: tuple[str, ...] = ()
@@ -62,17 +67,17 @@ class ErasureReview:
     def told(self) -> tuple[str, ...]:
         """All that in lines."""
         return (
-            *(f"Skill {each} goes, with its history and its proposals" for each in self.skills),
-            *(f"Earlier texts of skill {each} go" for each in self.earlier),
-            *(f"A file is removed: {each}" for each in self.removed),
+            *(f"Skill {name} goes, with its history and its proposals" for name in self.skills),
+            *(f"Earlier texts of skill {name} go" for name in self.earlier),
+            *(f"A file is removed: {path}" for path in self.removed),
             *(f"A file stays, {why}: {path}" for path, why in self.left),
-            *(f"Skill {each} stays: other agents have copies" for each in self.copied),
+            *(f"Skill {name} stays: other agents have copies" for name in self.copied),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """How many memories went, and which files did; ``left`` is as in ``ErasureReview``."""
+    """How many memories were purged, and which files removed; ``left`` as in ``ErasureReview``."""
 
     memories: int
     removed: tuple[str, ...] = ()
@@ -80,66 +85,86 @@ class Erased:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
-    review: ErasureReview = field(default_factory=ErasureReview)
-    skills: tuple[ErasureTarget, ...] = ()
-    steps: tuple[FileStep, ...] = ()
-    marks: tuple[str, ...] = ()
-    items: frozenset[str] = frozenset()
-    prunes: tuple[tuple[ApprovalItem, PrunePayload], ...] = ()
+class _FileFate:
+    """What becomes of the file of an erased skill: removed by ``step``, or it ``stays``.
+
+    ``stays`` is the reason, empty for a file that is removed or isn't there.
+    """
+
+    path: str
+    sha256: str
+    step: FileStep | None = None
+    stays: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _ErasurePlan:
+    """Everything that one purge changes besides the memories."""
+
+    scope: ErasureScope = field(default_factory=ErasureScope)
+    files: tuple[_FileFate, ...] = ()
     operations: tuple[Operation, ...] = ()
+
+    @property
+    def steps(self) -> tuple[FileStep, ...]:
+        """The files to remove."""
+        return tuple(file.step for file in self.files if file.step)
+
+    def review(self) -> ErasureReview:
+        """The plan as a person reads it before purging."""
+        targets = self.scope.targets
+        return ErasureReview(
+            skills=tuple(_name(target.path) for target in targets if target.is_whole),
+            earlier=tuple(_name(target.path) for target in targets if not target.is_whole),
+            copied=tuple(map(_name, self.scope.copied)),
+            removed=tuple(str(step.path) for step in self.steps),
+            left=tuple((file.path, file.stays) for file in self.files if file.stays),
+        )
 
 
 class Erasure:
-    """Erases memories for good; files that aren't as we wrote them, or not ours, are left.
+    """Erases memories for good; files that somebody edited, or that aren't ours, are left.
 
     Args:
         store: The memories.
-        ledger: The skills in force.
+        registry: The skills that were approved.
         queue: The proposals.
-        journal: The decisions.
-        decider: Finishes what is begun.
+        runner: Knows all decisions and carries the purge out as one of them.
         own_root: The folder of skills that is ours.
-        deciding: Held while a decision is taken.
         clock: Decides what "now" is.
     """
 
     def __init__(
         self,
         *,
-        store: SkillStore,
-        ledger: SkillRegistry,
+        store: BundleStore,
+        registry: SkillRegistry,
         queue: ApprovalQueue,
-        journal: Journal,
-        decider: DecisionRunner,
+        runner: DecisionRunner,
         own_root: Path,
-        deciding: asyncio.Lock,
         clock: Clock,
     ) -> None:
         self._store = store
-        self._ledger = ledger
+        self._registry = registry
         self._queue = queue
-        self._journal = journal
-        self._decider = decider
+        self._runner = runner
         self._own_root = own_root
-        self._deciding = deciding
         self._clock = clock
 
     async def review(self, memory_ids: Sequence[NotBlankStr]) -> ErasureReview:
-        """What purging these would do besides erasing them."""
-        return (await self._plan(memory_ids)).review
+        """What a purge of these memories would erase besides them; changes nothing."""
+        return (await self._plan(await self._collect(), memory_ids)).review()
 
     async def purge(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> Erased:
         """Erase live and deleted memories, and every word of theirs in skills and proposals.
 
         Raises ``MemoryStoreError``, and ``SkillWriteError`` when all is erased but a file, which
-        then goes with the next decision or start.
+        is then removed with the next decision or start.
         """
-        async with self._deciding:
-            await self._decider.settle()
-            plan = await self._plan(memory_ids)
+        async with self._runner.turn():
+            plan = await self._plan(await self._collect(), memory_ids)
             bundle = MemoryBundle(purge=tuple(memory_ids))
-            if not plan.skills and not plan.review.copied and not plan.items:
+            if plan.scope.is_empty:
                 return Erased(
                     await self._store.change_together(
                         bundle, lambda _, outcome: len(outcome.purged), actor=actor
@@ -150,203 +175,136 @@ class Erasure:
             def within(db: "Connection", outcome: BundleOutcome) -> Operation:
                 nonlocal count
                 count = len(outcome.purged)
-                return self._erase_in(db, plan, memory_ids, actor)
+                return _apply_in(db, plan, memory_ids, actor=actor, at=self._clock.now())
 
-            done = await self._decider.carry_out(bundle, within, actor=actor)
-            changed = tuple((path, EDITED) for path in done.left_alone)
-            removed = tuple(each for each in plan.review.removed if each not in done.left_alone)
-            return Erased(count, removed, (*plan.review.left, *changed))
+            decision = await self._runner.carry_out(bundle, within, actor=actor)
+            review = plan.review()
+            edited = tuple((path, EDITED) for path in decision.left_alone)
+            removed = tuple(path for path in review.removed if path not in decision.left_alone)
+            return Erased(count, removed, (*review.left, *edited))
 
-    def _erase_in(
-        self, db: "Connection", plan: _Plan, memory_ids: Sequence[str], actor: str
-    ) -> Operation:
-        now = self._clock.now()
-        purge = journal.record_in(
-            db,
-            kind=DecisionKind.PURGED,
-            item_id=None,
-            title=TITLE,
-            actor=actor,
-            at=now,
-            effects=Effects(files=plan.steps),
+    async def _collect(self) -> StoredWords:
+        """Read everything that may repeat what memories say."""
+        return StoredWords(
+            records=await self._registry.all(),
+            operations=await self._runner.history(),
+            items=await self._queue.list(snoozed=True),
         )
-        for trace in plan.skills:
-            erase_skill(db, trace)
-        drop_memories(db, memory_ids)
-        for item_id in sorted(plan.items):
-            erase_in(db, item_id, actor=actor, at=now)
-        for item, payload in plan.prunes:
-            left = ("\n".join(payload.reasons.values()), payload.model_dump_json())
-            erase_in(db, item.id, actor=actor, at=now, left=left)
-        erase_operations(db, plan.operations, skills=plan.skills, items=plan.items, by=purge.number)
-        for mark in plan.marks:
-            disk_sync.put_in(db, mark)
-        return purge
 
-    async def _plan(self, memory_ids: Sequence[str]) -> _Plan:
-        records = await self._ledger.all()
-        operations = await self._journal.all()
-        items = await self._queue.list(snoozed=True)
-        asked = requests_naming(items, operations, memory_ids)
-        known = histories_by_path(records, operations)
-        concerned = {
-            memory_id
-            for past in known.values()
-            if past.touched_by(memory_ids)
-            for text in past.texts
-            for memory_id in text
-        }
-        if not concerned:
-            return _Plan(items=asked, operations=operations if asked else ())
-        existing = [each for each in concerned if await self._store.lookup(each, deleted=True)]
-        skills, copied = targets_for(known, records, memory_ids, existing)
-        erased, prunes = _items_of(items, skills)
-        ours = {record.path: record for record in records}
+    async def _plan(self, stored: StoredWords, memory_ids: Sequence[str]) -> _ErasurePlan:
+        """Work out what is erased; reads which memories and files there are, changes nothing."""
+        related = sorted(related_memories(stored, memory_ids))
+        existing = {entry.id for entry in await self._store.entries(related, deleted=True)}
+        scope = scope_of(stored, memory_ids, existing)
+        if scope.is_empty:
+            return _ErasurePlan()
+        records = {record.path: record for record in stored.records}
         files = [
-            await self._file(each.path, ours.get(each.path)) for each in skills if each.is_whole
+            await self._file_fate(target.path, records.get(target.path))
+            for target in scope.targets
+            if target.is_whole
         ]
-        return _Plan(
-            review=ErasureReview(
-                skills=tuple(_name(each.path) for each in skills if each.is_whole),
-                earlier=tuple(_name(each.path) for each in skills if not each.is_whole),
-                copied=tuple(map(_name, copied)),
-                removed=tuple(str(each.step.path) for each in files if each.step),
-                left=tuple((each.path, each.stays) for each in files if each.stays),
-            ),
-            skills=tuple(skills),
-            steps=tuple(each.step for each in files if each.step),
-            marks=tuple(
-                disk_sync.mark(each.path, each.state.sha256) for each in files if each.stays
-            ),
-            items=erased | asked,
-            prunes=prunes,
-            operations=operations,
-        )
+        return _ErasurePlan(scope, tuple(files), stored.operations)
 
-    async def _file(self, path: str, record: RegisteredSkill | None) -> "_File":
-        """What becomes of the file of a skill that goes."""
+    async def _file_fate(self, path: str, record: RegisteredSkill | None) -> _FileFate:
+        """Remove the file only where it is in our folder and has a text that we wrote."""
         state = await asyncio.to_thread(state_of, Path(path))
         root = Path(path).parent.parent
         if not state.sha256:
-            return _File(path, state)
+            return _FileFate(path, state.sha256)
         if root != self._own_root:
-            return _File(path, state, stays=NOT_OURS)
+            return _FileFate(path, state.sha256, stays=NOT_OURS)
         written = {
-            each.sha256
-            for each in await self._ledger.versions(path)
-            if each.event is VersionEvent.WRITTEN
+            version.sha256
+            for version in await self._registry.versions(path)
+            if version.event is VersionEvent.WRITTEN
         }
         if record is not None:
             written.add(record.sha256)
         if state.sha256 not in written:
-            return _File(path, state, stays=EDITED)
+            return _FileFate(path, state.sha256, stays=EDITED)
         step = FileStep(root=str(root), name=_name(path), before=state.sha256, after="")
-        return _File(path, state, step=step)
+        return _FileFate(path, state.sha256, step=step)
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    path: str
-    state: FileState
-    step: FileStep | None = None
-    stays: str = ""
+def _apply_in(
+    db: "Connection",
+    plan: _ErasurePlan,
+    memory_ids: Sequence[str],
+    *,
+    actor: str,
+    at: "datetime",
+) -> Operation:
+    """Carry the plan out within the transaction that purges the memories."""
+    purge = journal.record_in(
+        db,
+        kind=DecisionKind.PURGED,
+        item_id=None,
+        title=TITLE,
+        actor=actor,
+        at=at,
+        effects=Effects(files=plan.steps),
+    )
+    for target in plan.scope.targets:
+        _erase_skill(db, target)
+    _forget_memories(db, memory_ids)
+    for item_id in sorted(plan.scope.items):
+        erase_in(db, item_id, actor=actor, at=at)
+    for item, payload in plan.scope.prunes:
+        left = ("\n".join(payload.reasons.values()), payload.model_dump_json())
+        erase_in(db, item.id, actor=actor, at=at, left=left)
+    _erase_operations(db, plan, by=purge.number)
+    for file in plan.files:
+        if file.stays:  # so that it doesn't come up as a new skill
+            disk_sync.record_in(db, disk_sync.fingerprint_of(file.path, file.sha256))
+    return purge
 
 
-def _items_of(
-    items: Sequence[ApprovalItem], skills: Sequence[ErasureTarget]
-) -> tuple[frozenset[str], tuple[tuple[ApprovalItem, PrunePayload], ...]]:
-    """The items that go with skills, and proposals to prune as they are without these."""
-    paths = {trace.path: trace for trace in skills}
-    decided = {item_id for trace in skills for item_id in trace.items}
-    gone = {memory_id for trace in skills for memory_id in trace.memory_ids}
-    erased, prunes = set(), []
-    for item in items:
-        trace = paths.get(item.metadata.get("path", ""))
-        is_past = item.status is not ApprovalStatus.PENDING
-        is_about = trace is not None and item.action_type == FILE_CHANGE_ACTION
-        payload = _prune_of(item)
-        if item.id in decided or (is_about and trace is not None and (trace.is_whole or is_past)):
-            erased.add(item.id)
-        elif payload is not None and not gone.isdisjoint(payload.memory_ids):
-            less = without_words(payload, gone)
-            if less is None:
-                erased.add(item.id)
-            else:
-                prunes.append((item, less))
-    return frozenset(erased), tuple(prunes)
-
-
-def _prune_of(item: ApprovalItem) -> PrunePayload | None:
-    try:
-        return PrunePayload.model_validate_json(item.payload)
-    except (ValidationError, RecursionError):
-        return None
-
-
-def _name(path: str) -> str:
-    return Path(path).parent.name
-
-
-def erase_skill(db: "Connection", trace: ErasureTarget) -> None:
-    """Take a skill out of the ledger with every text it had, or only the texts before this."""
-    record = registry.find(db, trace.path)
-    kept = "" if trace.is_whole or record is None else record.sha256
-    db.execute("DELETE FROM skill_versions WHERE path = ? AND sha256 <> ?", [trace.path, kept])
-    if trace.is_whole:
-        registry.forget(db, trace.path)
-        db.execute("UPDATE skills SET superseded_by = NULL WHERE superseded_by = ?", [trace.path])
+def _erase_skill(db: "Connection", target: ErasureTarget) -> None:
+    """Erase a skill with every text it had, or only the texts before the active one."""
+    record = registry.find(db, target.path)
+    active = "" if target.is_whole or record is None else record.sha256
+    db.execute("DELETE FROM skill_versions WHERE path = ? AND sha256 <> ?", [target.path, active])
+    if target.is_whole:
+        registry.forget(db, target.path)
+        db.execute("UPDATE skills SET superseded_by = NULL WHERE superseded_by = ?", [target.path])
     db.execute(
         "DELETE FROM skill_bytes WHERE sha256 NOT IN (SELECT sha256 FROM skill_versions) "
         "AND sha256 NOT IN (SELECT sha256 FROM skills)"
     )
 
 
-def drop_memories(db: "Connection", memory_ids: Collection[str]) -> None:
-    """Skills that are left know nothing of these memories."""
-    gone = frozenset(memory_ids)
+def _forget_memories(db: "Connection", memory_ids: Collection[str]) -> None:
+    """Delete these memories from the skills that stay."""
     for record in registry.select(db, "ORDER BY path", []):
-        kept = tuple(each for each in record.memory_ids if each not in gone)
-        if kept != record.memory_ids:
-            registry.put(db, record.model_copy(update={"memory_ids": kept}))
+        fewer = record.without_memories(memory_ids)
+        if fewer != record:
+            registry.put(db, fewer)
 
 
-def without_words(payload: PrunePayload, memory_ids: Collection[str]) -> PrunePayload | None:
-    """A proposal to prune that says nothing of these memories; ``None`` when nothing is left."""
-    kept = tuple(each for each in payload.memory_ids if each not in memory_ids)
-    if not kept:
-        return None
-    reasons = {key: said for key, said in payload.reasons.items() if key in kept}
-    return payload.model_copy(update={"memory_ids": kept, "reasons": reasons})
+def _erase_operations(db: "Connection", plan: _ErasurePlan, *, by: int) -> None:
+    """Erase the words in what it takes to undo earlier decisions; ``by`` numbers the purge.
 
-
-def erase_operations(
-    db: "Connection",
-    operations: Iterable[Operation],
-    *,
-    skills: Collection[ErasureTarget],
-    items: Collection[str],
-    by: int,
-) -> None:
-    """Leave no word of erased skills in what it takes to undo; what lost it all can't be undone.
-
-    ``items`` are the proposals that were erased, ``by`` is the number of the purge.
+    A decision of which nothing is left can't be undone any more.
     """
-    paths = {trace.path for trace in skills}
-    for operation in operations:
-        is_asked = operation.item_id in items and not operation.effects.records_before
-        effects = Effects() if is_asked else _without(operation, paths)
-        is_named = operation.item_id in items or effects == Effects() != operation.effects
-        title = ERASED if is_named else operation.title
-        if (effects, title) != (operation.effects, operation.title):
-            is_undoable = effects != Effects()
-            journal.trim_in(
-                db, operation, effects=effects, title=title, by=None if is_undoable else by
-            )
+    paths = frozenset(target.path for target in plan.scope.targets)
+    for operation in plan.operations:
+        is_erased_item = operation.item_id in plan.scope.items
+        if is_erased_item and not operation.effects.records_before:
+            effects = _NOTHING
+        else:
+            effects = _effects_without(operation, paths)
+        lost_everything = effects == _NOTHING and operation.effects != _NOTHING
+        title = ERASED if is_erased_item or lost_everything else operation.title
+        if effects != operation.effects or title != operation.title:
+            undone_by = by if effects == _NOTHING else None
+            journal.trim_in(db, operation, effects=effects, title=title, by=undone_by)
 
 
-def _without(operation: Operation, paths: Collection[str]) -> Effects:
+def _effects_without(operation: Operation, paths: Collection[str]) -> Effects:
+    """What is left of a decision's effects without these files; nothing when it was about one."""
     effects = operation.effects
-    before = {path: each for path, each in effects.records_before.items() if path not in paths}
+    before = {path: record for path, record in effects.records_before.items() if path not in paths}
     left = effects.model_copy(
         update={
             "records_before": before,
@@ -357,6 +315,14 @@ def _without(operation: Operation, paths: Collection[str]) -> Effects:
     is_about = adopted_by(operation) in paths
     if left == effects and not is_about:
         return effects
-    said = left.model_dump_json()
-    is_told = any(json.dumps(path, ensure_ascii=False)[1:-1] in said for path in paths)
-    return Effects() if is_about or is_told or not before else left
+    return _NOTHING if is_about or not before or _names_any(left, paths) else left
+
+
+def _names_any(effects: Effects, paths: Iterable[str]) -> bool:
+    """Whether the effects still name one of these files, wherever in them."""
+    stored = effects.model_dump_json()
+    return any(json.dumps(path, ensure_ascii=False)[1:-1] in stored for path in paths)
+
+
+def _name(path: str) -> str:
+    return Path(path).parent.name

@@ -1,21 +1,31 @@
-"""Which skills a memory came from, from what the ledger and the journal tell of the past."""
+"""What a purge of memories has to erase besides them, worked out from what is stored.
+
+The same words are in more places than a memory: in the registry, in every earlier text of a
+skill's file, in proposals, in requests of agents and in what an undo would need. ``collect`` in
+``erasure`` reads all that into ``StoredWords``; here it is decided, without any access to stores,
+which of it is about the purged memories. ``docs/decisions/0019-erasure.md`` has it as a table.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from synthorg_tui.approvals.models import ApprovalItem
+from pydantic import ValidationError
+
+from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
 from synthorg_tui.curation.inbox import item_id
 from synthorg_tui.curation.journal import Operation
+from synthorg_tui.curation.models import PrunePayload
 from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus
-from synthorg_tui.curation.review import DELETE_ACTION, WRITE_ACTION
+from synthorg_tui.curation.review import DELETE_ACTION, FILE_CHANGE_ACTION, WRITE_ACTION
 
 
 @dataclass(frozen=True, slots=True)
 class ErasureTarget:
-    """A skill whose words go with some memories.
+    """A skill whose words are erased together with some memories.
 
-    ``is_whole`` is off when a later text of it counts: then only its past goes. ``memory_ids``
-    are all that ever said what goes, ``items`` the ids of what was decided about it.
+    ``is_whole`` is off when a later text of it is active: then only the texts before it are
+    erased. ``memory_ids`` are all memories of what is erased, ``items`` the ids of the proposals
+    that were decided about it.
     """
 
     path: str
@@ -26,24 +36,86 @@ class ErasureTarget:
 
 @dataclass(slots=True)
 class SkillHistory:
-    """All that is known of a skill's file: the memories of each text, and what was decided."""
+    """All that is known of a skill's file: the memories of each text, and the decided items."""
 
     texts: list[frozenset[str]] = field(default_factory=list)
     items: set[str] = field(default_factory=set)
 
-    def take(self, record: RegisteredSkill) -> None:
-        """Learn from a state of the skill."""
+    def add(self, record: RegisteredSkill) -> None:
+        """Add a state that the skill is or was in."""
         self.texts.append(frozenset(record.memory_ids))
         if record.lesson_key is not None:
             self.items.add(item_id(record.lesson_key))
 
-    def touched_by(self, memory_ids: Collection[str]) -> list[frozenset[str]]:
-        """The memories of the texts that one of these stood for."""
-        return [each for each in self.texts if not each.isdisjoint(memory_ids)]
+    def texts_of(self, memory_ids: Collection[str]) -> list[frozenset[str]]:
+        """The memories of each text that one of these was a memory of."""
+        return [text for text in self.texts if not text.isdisjoint(memory_ids)]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredWords:
+    """Everything that may repeat what memories say: all skills, decisions and items."""
+
+    records: tuple[RegisteredSkill, ...]
+    operations: tuple[Operation, ...]
+    items: tuple[ApprovalItem, ...]
+
+    def histories(self) -> dict[str, SkillHistory]:
+        """What is known of every skill there is or was, by the path of its file."""
+        histories: dict[str, SkillHistory] = {}
+        for operation in self.operations:
+            path = adopted_by(operation)
+            if path is not None:
+                history = histories.setdefault(path, SkillHistory())
+                history.texts.append(frozenset(operation.effects.added))
+                if operation.item_id is not None:
+                    history.items.add(operation.item_id)
+            for path, record in operation.effects.records_before.items():
+                if record is not None:
+                    histories.setdefault(path, SkillHistory()).add(record)
+        for record in self.records:
+            histories.setdefault(record.path, SkillHistory()).add(record)
+        return histories
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureScope:
+    """What is erased with some memories, before any file was looked at.
+
+    ``copied`` are paths of skills that stay because other agents have copies. ``items`` are the
+    proposals that are erased; ``prunes`` pairs a proposal to prune with what is left of it.
+    """
+
+    targets: tuple[ErasureTarget, ...] = ()
+    copied: tuple[str, ...] = ()
+    items: frozenset[str] = frozenset()
+    prunes: tuple[tuple[ApprovalItem, PrunePayload], ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing but the memories themselves has to be changed."""
+        return not (self.targets or self.copied or self.items)
+
+
+def related_memories(stored: StoredWords, memory_ids: Collection[str]) -> frozenset[str]:
+    """All memories that any text of the concerned skills ever had, purged or not."""
+    histories = stored.histories().values()
+    concerned = (history for history in histories if history.texts_of(memory_ids))
+    return frozenset[str]().union(*(text for history in concerned for text in history.texts))
+
+
+def scope_of(
+    stored: StoredWords, memory_ids: Collection[str], existing: Collection[str]
+) -> ErasureScope:
+    """What a purge of ``memory_ids`` erases; ``existing`` are the related memories there are."""
+    requests = _requests_naming(stored, memory_ids)
+    targets, copied = _targets(stored, memory_ids, existing)
+    items, prunes = _items_about(stored.items, targets)
+    return ErasureScope(tuple(targets), tuple(copied), items | requests, tuple(prunes))
 
 
 def adopted_by(operation: Operation) -> str | None:
-    """The file of the skill that a decision let count, ``None`` when it did no such thing."""
+    """The file of the skill that a decision made active, ``None`` when it did no such thing."""
     if not operation.effects.added:
         return None
     before = operation.effects.records_before
@@ -51,65 +123,89 @@ def adopted_by(operation: Operation) -> str | None:
     return next(iter(fresh or before), None)
 
 
-def histories_by_path(
-    records: Iterable[RegisteredSkill], operations: Iterable[Operation]
-) -> dict[str, SkillHistory]:
-    """What is known of every skill there is or was, by the path of its file."""
-    found: dict[str, SkillHistory] = {}
-    for operation in operations:
-        path = adopted_by(operation)
-        if path is not None:
-            past = found.setdefault(path, SkillHistory())
-            past.texts.append(frozenset(operation.effects.added))
-            if operation.item_id is not None:
-                past.items.add(operation.item_id)
-        for path, record in operation.effects.records_before.items():
-            if record is not None:
-                found.setdefault(path, SkillHistory()).take(record)
-    for record in records:
-        found.setdefault(record.path, SkillHistory()).take(record)
-    return found
+def without_memories(payload: PrunePayload, memory_ids: Collection[str]) -> PrunePayload | None:
+    """A proposal to prune without these memories; ``None`` when nothing is left."""
+    left = tuple(memory for memory in payload.memory_ids if memory not in memory_ids)
+    if not left:
+        return None
+    reasons = {memory: reason for memory, reason in payload.reasons.items() if memory in left}
+    return payload.model_copy(update={"memory_ids": left, "reasons": reasons})
 
 
-def requests_naming(
-    items: Iterable[ApprovalItem], operations: Iterable[Operation], memory_ids: Collection[str]
-) -> frozenset[str]:
-    """The items by which agents asked to keep or delete one of these memories."""
-    gone = frozenset(memory_ids)
+def _requests_naming(stored: StoredWords, memory_ids: Collection[str]) -> frozenset[str]:
+    """The items by which agents asked to store or delete one of these memories."""
+    purged = frozenset(memory_ids)
     decided = {
         operation.item_id
-        for operation in operations
-        if not gone.isdisjoint((*operation.effects.added, *operation.effects.removed))
+        for operation in stored.operations
+        if not purged.isdisjoint((*operation.effects.added, *operation.effects.removed))
     }
     return frozenset(
         item.id
-        for item in items
+        for item in stored.items
         if (item.action_type in (WRITE_ACTION, DELETE_ACTION) and item.id in decided)
-        or (item.action_type == DELETE_ACTION and any(each in item.payload for each in gone))
+        or (item.action_type == DELETE_ACTION and any(memory in item.payload for memory in purged))
     )
 
 
-def targets_for(
-    known: Mapping[str, SkillHistory],
-    records: Sequence[RegisteredSkill],
-    memory_ids: Collection[str],
-    existing: Collection[str],
+def _targets(
+    stored: StoredWords, memory_ids: Collection[str], existing: Collection[str]
 ) -> tuple[list[ErasureTarget], list[str]]:
-    """The skills that go with these memories, and the files of those that copies keep.
+    """The skills to erase, and the files of those that copies keep.
 
-    ``existing`` are the memories there are. A text goes once none is left that says it.
+    A text of a skill is erased once no memory of it is left.
     """
-    gone = frozenset(memory_ids)
-    left = frozenset(existing) - gone
-    counting = {record.path: record for record in records if record.status is SkillStatus.ACTIVE}
-    found, kept = [], []
-    for path, past in known.items():
-        texts = past.touched_by(gone)
-        if any(left.isdisjoint(each) for each in texts):
-            record = counting.get(path)
+    left = frozenset(existing) - frozenset(memory_ids)
+    active: Mapping[str, RegisteredSkill] = {
+        record.path: record for record in stored.records if record.status is SkillStatus.ACTIVE
+    }
+    targets, copied = [], []
+    for path, history in stored.histories().items():
+        texts = history.texts_of(memory_ids)
+        if any(left.isdisjoint(text) for text in texts):
+            record = active.get(path)
             is_whole = record is None or left.isdisjoint(record.memory_ids)
-            ids = frozenset().union(*(past.texts if is_whole else texts))
-            found.append(ErasureTarget(path, is_whole, ids, frozenset(past.items)))
+            memories = frozenset[str]().union(*(history.texts if is_whole else texts))
+            targets.append(ErasureTarget(path, is_whole, memories, frozenset(history.items)))
         elif texts:
-            kept.append(path)
-    return found, kept
+            copied.append(path)
+    return targets, copied
+
+
+def _items_about(
+    items: Iterable[ApprovalItem], targets: Sequence[ErasureTarget]
+) -> tuple[frozenset[str], list[tuple[ApprovalItem, PrunePayload]]]:
+    """The items that are erased with skills, and proposals to prune with what is left of them."""
+    by_path = {target.path: target for target in targets}
+    decided = {item for target in targets for item in target.items}
+    memories = {memory for target in targets for memory in target.memory_ids}
+    erased, prunes = set(), []
+    for item in items:
+        payload = _prune_of(item)
+        if item.id in decided or _is_file_change_of(item, by_path):
+            erased.add(item.id)
+        elif payload is not None and not memories.isdisjoint(payload.memory_ids):
+            left = without_memories(payload, memories)
+            if left is None:
+                erased.add(item.id)
+            else:
+                prunes.append((item, left))
+    return frozenset(erased), prunes
+
+
+def _is_file_change_of(item: ApprovalItem, by_path: Mapping[str, ErasureTarget]) -> bool:
+    """Whether the item shows a text that is erased.
+
+    A pending change of a skill that stays active shows the text to come.
+    """
+    target = by_path.get(item.metadata.get("path", ""))
+    if target is None or item.action_type != FILE_CHANGE_ACTION:
+        return False
+    return target.is_whole or item.status is not ApprovalStatus.PENDING
+
+
+def _prune_of(item: ApprovalItem) -> PrunePayload | None:
+    try:
+        return PrunePayload.model_validate_json(item.payload)
+    except (ValidationError, RecursionError):
+        return None

@@ -1,4 +1,8 @@
-"""Lessons as items of the approval queue."""
+"""Lessons as items of the approval queue: their ids, titles, risk and metadata.
+
+An item's id is a hash of the lesson's key, so that a lesson that a person rejected, or that was
+erased, is recognised when it comes again. Putting items into the queue is for ``learning``.
+"""
 
 import hashlib
 import re
@@ -7,10 +11,10 @@ from pydantic import ValidationError
 
 from synthorg_tui.approvals.models import ApprovalItem, RiskLevel
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.curation.models import Lesson
+from synthorg_tui.curation.models import LESSON_ACTION, Lesson
 from synthorg_tui.executions.output_lines import one_line
 
-ACTION = "procedural:lesson"
+ACTION = LESSON_ACTION
 ACTOR = "capture"
 WORDING_TRIED = "wording_tried"
 """Metadata of an item whose lesson the model was asked to word, whatever came of it."""
@@ -19,16 +23,16 @@ _OVERRIDES = re.compile(
     r"(?<!\S)(?:--no-verify|--force\S*|--hard|--insecure|-k|--break-system-packages|--ignore-\S+"
     r"|--privileged|--allow-\S+|--skip-\S+|--no-check\S*|--unsafe\S*|sudo|rm|dd|777)(?!\S)"
 )
-"""Words of commands that get past a safeguard or can't be undone."""
+"""Words of commands that circumvent a safeguard or can't be undone."""
 
 
 def item_id(key: str) -> str:
-    """The id of the item for a lesson: the same lesson is the same item, for good."""
+    """The id of the item for a lesson; the same lesson always has the same one."""
     return f"lesson-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
 
 
 def title_of(lesson: Lesson) -> str:
-    """The lesson in a line."""
+    """The lesson on one line, short enough for a list."""
     return one_line(lesson.proposal.discovery, _MAX_TITLE)
 
 
@@ -50,14 +54,14 @@ def item_of(lesson: Lesson, clock: Clock) -> ApprovalItem:
 
 
 def risk_of(lesson: Lesson) -> RiskLevel:
-    """High for a lesson that recommends to override something."""
+    """High for a lesson whose commands override a safeguard, else low."""
     commands = " ".join(lesson.proposal.execution_steps).replace("`", " ")
     return RiskLevel.HIGH if _OVERRIDES.search(commands) else RiskLevel.LOW
 
 
 def metadata_of(lesson: Lesson) -> dict[str, str]:
     """What the queue shows of a lesson and filters by."""
-    projects = dict.fromkeys(each.project or "" for each in lesson.evidence)
+    projects = dict.fromkeys(occurrence.project or "" for occurrence in lesson.evidence)
     return {
         "kind": lesson.kind.value,
         "scope": lesson.proposal.scope.value,

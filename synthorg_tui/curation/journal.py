@@ -1,7 +1,9 @@
-"""Decisions as the database keeps them: what each one does, so that it is whole or undone.
+"""Decisions as the database stores them: what each one does, so that it is whole or undone.
 
-A decision commits everything that is in the database at once, together with its row here. What
-is left then are files; a row is ``open`` until they are as it says, and is finished after a crash.
+A decision commits everything that is in the database at once, together with its row here. Its
+files follow; a row is ``open`` until they are as it says, and is finished after a crash. So a file
+may only be written from here, and the stored form of ``Effects`` must stay readable: an undo needs
+the rows of earlier versions. What a decision changes is worked out in ``plan``.
 """
 
 import asyncio
@@ -49,21 +51,21 @@ class FileStep(FrozenModel):
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """The SKILL.md itself."""
         return Path(self.root) / self.name / FILE_NAME
 
     def reversed(self) -> "FileStep":
-        """The step back."""
+        """The step that undoes this one."""
         return self.model_copy(update={"before": self.after, "after": self.before})
 
 
 class Effects(FrozenModel):
-    """What it takes to finish a decision and to take it back.
+    """What it takes to finish a decision and to undo it.
 
-    ``records_before`` are the skills it changed as they were, ``None`` for one that is new;
-    ``payload_before`` is the item's when the person edited it. ``left_alone`` are files that
-    somebody else changed before they were written. Decisions that were taken as one have the same
-    ``bulk``; it is empty for others.
+    ``added`` and ``removed`` are ids of memories. ``records_before`` are the skills it changed as
+    they were, by path, ``None`` for a new one; ``payload_before`` is the item's payload when the
+    person edited it. ``left_alone`` are files that somebody else changed before they were written.
+    Decisions that were taken as one have the same ``bulk``; it is empty for others.
     """
 
     files: tuple[FileStep, ...] = ()
@@ -76,9 +78,9 @@ class Effects(FrozenModel):
 
 
 class Operation(FrozenModel):
-    """A decision.
+    """A decision as it is stored, in the order of ``number``.
 
-    ``undone_by`` is the number of the one that took it back, or that left nothing to take back.
+    ``undone_by`` is the number of the decision that undid it, or that left nothing to undo.
     """
 
     number: int
@@ -96,7 +98,7 @@ _COLUMNS = "number, kind, item_id, title, actor, happened_at, state, undone_by, 
 
 
 class Journal:
-    """Finishes decisions, now or at the next start."""
+    """Reads decisions and writes their files, now or at the next start."""
 
     def __init__(self, database: Database, queue: "ApprovalQueue") -> None:
         self._database = database
@@ -108,15 +110,15 @@ class Journal:
         Raises ``SkillWriteError`` when a file can't be written: the decision stands and stays
         open.
         """
-        left = []
+        left_alone = []
         for step in operation.effects.files:
             content = await self._bytes(step.after)
-            if not await asyncio.to_thread(carry_out, step, content):
-                left.append(step)
-        paths = tuple(str(step.path) for step in left)
+            if not await asyncio.to_thread(write_step, step, content):
+                left_alone.append(step)
+        paths = tuple(str(step.path) for step in left_alone)
         effects = operation.effects.model_copy(update={"left_alone": paths})
         done = operation.model_copy(update={"state": OperationState.DONE, "effects": effects})
-        await self._database.write(lambda db: self._finished(db, done, left))
+        await self._database.write(lambda db: self._finished(db, done, left_alone))
         return done
 
     async def roll_forward(self) -> tuple[Operation, ...]:
@@ -134,19 +136,19 @@ class Journal:
         return await self._database.read(every)
 
     async def last_undoable(self) -> tuple[Operation, ...]:
-        """The last decision that can be taken back; with it, last first, those taken as one."""
+        """The last decision that can be undone; with it, last first, those taken as one."""
         return await self._database.read(last_undoable)
 
     def _finished(
         self, db: "Connection", operation: Operation, left_alone: Sequence[FileStep]
     ) -> None:
-        # A name tells what was erased: of a purge that is done nothing stays.
-        kept = Effects() if operation.kind is DecisionKind.PURGED else operation.effects
+        # A path would tell what was erased: of a purge that is done no effects are stored.
+        effects = Effects() if operation.kind is DecisionKind.PURGED else operation.effects
         for step in left_alone:
-            _note_not_written(db, step, operation)
+            _add_not_written(db, step, operation)
         db.execute(
             "UPDATE operations SET state = ?, effects = ? WHERE number = ?",
-            [operation.state.value, kept.model_dump_json(), operation.number],
+            [operation.state.value, effects.model_dump_json(), operation.number],
         )
         if operation.kind is DecisionKind.APPROVED and operation.item_id is not None:
             self._queue.consume_in(db, operation.item_id)
@@ -157,8 +159,8 @@ class Journal:
         return await self._database.read(lambda db: registry.bytes_of(db, sha256))
 
 
-def carry_out(step: FileStep, content: bytes | None) -> bool:
-    """Write or remove a file that is as expected; ``False`` leaves one alone that isn't.
+def write_step(step: FileStep, content: bytes | None) -> bool:
+    """Write or remove a file that is as expected; ``False`` when it isn't and is left alone.
 
     ``content`` are the bytes to be there afterwards, ``None`` for none.
     """
@@ -179,8 +181,8 @@ def carry_out(step: FileStep, content: bytes | None) -> bool:
     return True
 
 
-def _note_not_written(db: "Connection", step: FileStep, operation: Operation) -> None:
-    """What is in force isn't on disk: the file's history says so."""
+def _add_not_written(db: "Connection", step: FileStep, operation: Operation) -> None:
+    """Add to the file's history that the approved text was not written."""
     record = registry.find(db, str(step.path))
     if record is not None and step.after:
         registry.add_version(
@@ -235,7 +237,7 @@ def record_in(
 
 
 def mark_undone_in(db: "Connection", operation: Operation, *, by: int) -> bool:
-    """Mark a decision as taken back and finished; ``False`` when it was already."""
+    """Mark a decision as undone and finished; ``False`` when it was undone already."""
     changed = db.execute(
         "UPDATE operations SET undone_by = ?, state = 'done' "
         "WHERE number = ? AND undone_by IS NULL RETURNING number",
@@ -247,7 +249,10 @@ def mark_undone_in(db: "Connection", operation: Operation, *, by: int) -> bool:
 def trim_in(
     db: "Connection", operation: Operation, *, effects: Effects, title: str, by: int | None
 ) -> None:
-    """Leave only this of a decision; ``by`` is what made sure that it can't be taken back."""
+    """Leave only this of a decision.
+
+    ``by`` is the number of the decision after which it can't be undone, ``None`` when it can.
+    """
     db.execute(
         "UPDATE operations SET effects = ?, title = ?, "
         "undone_by = coalesce(undone_by, ?), state = CASE WHEN ? THEN 'done' ELSE state END "
@@ -262,12 +267,12 @@ def every(db: "Connection") -> tuple[Operation, ...]:
 
 
 def open_operations(db: "Connection") -> tuple[Operation, ...]:
-    """Decisions that wait to be finished, in order."""
+    """Decisions whose files may not be written yet, in order."""
     return _select(db, "WHERE state = 'open' ORDER BY number")
 
 
 def last_undoable(db: "Connection") -> tuple[Operation, ...]:
-    """The last decision that can be taken back; with it, last first, those taken as one.
+    """The last decision that can be undone; with it, last first, those taken as one.
 
     An undo or a purge can't be.
     """

@@ -1,6 +1,7 @@
-"""Names of what the evolver's log records tell of; each record carries its name as ``event``.
+"""What a lesson is made of: analysed runs, proposals, their evidence and who wrote what.
 
-What a lesson is made of: analysed runs, proposals, their evidence and who wrote what.
+Plain data that is stored as JSON, so a field can be added but not renamed. No module here may read
+a store or decide anything. The first names are the ``event`` of log records about skills.
 """
 
 from collections.abc import Iterable
@@ -20,8 +21,14 @@ SKILL_EVOLVER_DISABLED: Final = "skill_evolver.disabled"
 ORG_SKILL_SUPERSEDED: Final = "org_skill.superseded"
 
 
+LESSON_ACTION: Final = "procedural:lesson"
+"""The type of an item that proposes a lesson for its own agent, role or department."""
+
 MAX_STEPS = 50
 MAX_TAGS = 20
+MAX_DISCOVERY = 600
+MAX_TEXT = 2000
+"""Characters of a condition, an action or a rationale."""
 
 
 class ProceduralMemoryScope(StrEnum):
@@ -37,15 +44,15 @@ def _first_tags(tags: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tags))[:MAX_TAGS]
 
 
-Discovery = Annotated[NotBlankStr, StringConstraints(max_length=600)]
-Paragraph = Annotated[NotBlankStr, StringConstraints(max_length=2000)]
+Discovery = Annotated[NotBlankStr, StringConstraints(max_length=MAX_DISCOVERY)]
+Paragraph = Annotated[NotBlankStr, StringConstraints(max_length=MAX_TEXT)]
 Count = Annotated[int, Field(ge=0)]
 
 
 class ProceduralMemoryProposal(FrozenModel):
     """A lesson in three tiers: discovery; condition, action and rationale; execution steps.
 
-    ``supersedes`` are ids of memories it would take the place of; with ``superseded_by`` it is a
+    ``supersedes`` are ids of memories it would replace; with ``superseded_by`` it is a
     tombstone. ``tags`` beyond the twentieth are dropped.
     """
 
@@ -122,9 +129,9 @@ WORDED_FIELDS = ("discovery", "condition", "action", "rationale", "execution_ste
 class Evidence(FrozenModel):
     """One recorded occurrence of what a lesson is about; all texts are redacted.
 
-    ``lines`` is a transcript reference (``<execution>#L12-L30``) from the failing call to what
-    made it good. ``error`` is what the call said, ``resolved_by`` the call that worked, as it
-    was written; ``between`` what was done on the way.
+    ``lines`` is a transcript reference (``<execution>#L12-L30``) from the failing call to the
+    one that worked. ``error`` is the output of the failing call, ``resolved_by`` the call that
+    worked, as it was written; ``between`` what was done in between.
     """
 
     execution: NotBlankStr
@@ -147,7 +154,7 @@ class LessonKind(StrEnum):
 
 
 class Lesson(FrozenModel):
-    """A proposal with what it stands on.
+    """A proposal with its evidence.
 
     ``key`` names the lesson whatever its wording: seen again it gains evidence. ``authors`` says
     who wrote each of ``WORDED_FIELDS``; ``grounded`` is the draft that code made of the evidence.
@@ -167,11 +174,11 @@ class Lesson(FrozenModel):
     @property
     def recurrence(self) -> int:
         """How many different runs it was seen in."""
-        return len({each.execution for each in self.evidence})
+        return len({occurrence.execution for occurrence in self.evidence})
 
 
 class FileChangeKind(StrEnum):
-    """What became of a skill's file since its version in force."""
+    """How a skill's file differs from the approved version."""
 
     NEW = "new"
     EDITED = "edited"
@@ -180,10 +187,10 @@ class FileChangeKind(StrEnum):
 
 
 class FileChangePayload(FrozenModel):
-    """A skill's file that is not as the memory has it.
+    """A skill's file that is not as the registry has it.
 
-    ``text`` and ``sha256`` are of the file as it was found, empty when it is gone. ``ours`` is
-    the text in force, empty when there is none; it is ``version`` of the skill, 0 for none. In a
+    ``text`` and ``sha256`` are of the file as it is on disk, empty when it is deleted. ``ours`` is
+    the approved text, empty when there is none; it is ``version`` of the skill, 0 for none. In a
     conflict both sides changed.
     """
 
@@ -201,7 +208,7 @@ class PrunePayload(FrozenModel):
     """Memories of one owner that are proposed for removal.
 
     ``agent_id`` owns them, or is the reserved owner of what is shared. ``reasons`` says for each
-    id what it is about and why it can go.
+    id what it is about and why it can be removed.
     """
 
     type: Literal["prune"] = "prune"

@@ -1,18 +1,20 @@
-"""The skills of all roots next to what the memory has of them: one list for screen and console."""
+"""The skills of all roots next to what the registry has of them: one list for screen and console.
+
+It reads disk, registry and queue together, so that both show the same states. It asks
+``FileChanges`` to put what differs up for review; it decides nothing and writes no file.
+"""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from typing import Protocol
 
-from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
+from synthorg_tui.approvals.models import ApprovalStatus
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.curation.disk_sync import FileChanges, PreexistingSkills, SeenRoots, SyncReport
+from synthorg_tui.curation.disk_sync import FileChanges, SeenRoots, SyncReport
 from synthorg_tui.curation.models import Evidence
 from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus, SkillVersion
 from synthorg_tui.curation.review import FILE_CHANGE_ACTION
@@ -23,10 +25,10 @@ from synthorg_tui.skills.watcher import SkillWatcher
 
 @dataclass(frozen=True, slots=True)
 class SkillOverviewRow:
-    """A skill as a list shows it, known by the path of its file.
+    """A skill as a list shows it, identified by the path of its file.
 
-    ``scope`` is ``None`` when its root is no longer looked at. ``shadowed_by`` is the path of the
-    one that wins, ``waiting`` the id of the item that would take the file's text into memory.
+    ``scope`` is ``None`` when its root is no longer read. ``shadowed_by`` is the path of the
+    one that wins, ``waiting`` the id of the item that would make the file's text active.
     ``applied`` counts how often an agent was given it.
     """
 
@@ -54,7 +56,7 @@ class SkillOverviewState:
 
 @dataclass(frozen=True, slots=True)
 class SkillDetail:
-    """A skill in full; ``text`` of one without a file is the last that counted."""
+    """A skill in full; ``text`` of one without a file is the last that was approved."""
 
     row: SkillOverviewRow
     text: str
@@ -64,15 +66,7 @@ class SkillDetail:
 
 
 class NoSkillAtPathError(DomainError):
-    """No such skill, on disk or in memory."""
-
-
-class ProjectSource(Protocol):
-    """Knows the projects that memories come from."""
-
-    async def projects(self) -> tuple[str, ...]:
-        """Their folders."""
-        ...
+    """No such skill, on disk or in the registry."""
 
 
 class SkillOverview:
@@ -80,12 +74,10 @@ class SkillOverview:
 
     Args:
         library: The skills on disk.
-        roots: The roots to look in, given the folders of all projects.
-        projects: The projects that memories come from.
-        ledger: The skills in memory.
+        roots: The roots to read by now: projects come to be known over time.
+        registry: The skills that were approved.
         queue: What waits for a decision.
-        changes: Compares the two.
-        found: The skills that were here before us.
+        changes: Compares disk and registry.
         watches: Off, changes are only seen when somebody looks.
     """
 
@@ -93,33 +85,28 @@ class SkillOverview:
         self,
         *,
         library: SkillLibrary,
-        roots: Callable[[Sequence[Path]], Sequence[SkillRoot]],
-        projects: ProjectSource,
-        ledger: SkillRegistry,
+        roots: Callable[[], Awaitable[Sequence[SkillRoot]]],
+        registry: SkillRegistry,
         queue: ApprovalQueue,
         changes: FileChanges,
-        found: PreexistingSkills,
         watches: bool,
     ) -> None:
         self._library = library
         self._roots = roots
-        self._projects = projects
-        self._ledger = ledger
+        self._registry = registry
         self._queue = queue
         self._changes = changes
-        self._found = found
         self._watches = watches
 
     async def overview(self) -> SkillOverviewState:
-        """Every skill on disk and in memory, as of now."""
-        await self._find_roots()
+        """Every skill on disk and in the registry, as of now."""
+        await self._update_roots()
         survey = await asyncio.to_thread(self._library.survey)
-        records = {record.path: record for record in await self._ledger.all()}
+        records = {record.path: record for record in await self._registry.all()}
         waiting = await self._waiting()
-        sightings = await self._found.sightings()
+        seen = await self._changes.seen()
         rows = [
-            _row(file, records.pop(str(file.path), None), waiting, sightings)
-            for file in survey.files
+            _row(file, records.pop(str(file.path), None), waiting, seen) for file in survey.files
         ]
         rows += [_row_without_file(record, waiting) for record in records.values()]
         return SkillOverviewState(survey.roots, tuple(rows))
@@ -130,24 +117,23 @@ class SkillOverview:
         row = next((row for row in state.rows if row.path == path), None)
         if row is None:
             raise NoSkillAtPathError(f"there is no skill at {path}")
-        record = await self._ledger.get(path)
+        record = await self._registry.get(path)
         on_disk = {str(file.path): file for file in await asyncio.to_thread(self._library.scan)}
         if path in on_disk:
             text = on_disk[path].text
         else:
-            kept = await self._ledger.content(record.sha256) if record else b""
-            text = kept.decode("utf-8", "replace")
+            text = await self._registry.text(record) if record else ""
         return SkillDetail(
             row=row,
             text=text,
             memory_ids=record.memory_ids if record else (),
-            versions=await self._ledger.versions(path),
+            versions=await self._registry.versions(path),
             evidence=record.evidence if record else (),
         )
 
     async def sync(self) -> SyncReport:
-        """Put every difference between disk and memory up for review that isn't yet."""
-        await self._find_roots()
+        """Put every difference between disk and registry up for review that isn't yet."""
+        await self._update_roots()
         return await self._changes.sync()
 
     async def offer(self, path: str) -> str:
@@ -155,7 +141,7 @@ class SkillOverview:
 
         Returns the id of the item about its file, empty when there is nothing to decide.
         """
-        await self._find_roots()
+        await self._update_roots()
         return await self._changes.offer(path)
 
     async def watch(self, stop: asyncio.Event) -> AsyncGenerator[SyncReport, None]:
@@ -165,7 +151,7 @@ class SkillOverview:
         """
         if not self._watches:
             return
-        await self._find_roots()
+        await self._update_roots()
         known = await asyncio.to_thread(self._library.scan)
         yield await self._changes.sync()
         watcher = SkillWatcher(self._library)
@@ -173,22 +159,19 @@ class SkillOverview:
             async for _ in changes:
                 yield await self._changes.sync()
 
-    async def _find_roots(self) -> None:
-        """Look in the roots of projects that came since, too."""
-        known = map(Path, await self._projects.projects())
-        folders = [project for project in known if project.is_absolute()]
-        self._library.look_in(await asyncio.to_thread(self._roots, folders))
+    async def _update_roots(self) -> None:
+        self._library.look_in(await self._roots())
 
     async def _waiting(self) -> dict[str, str]:
-        """The pending item about each file."""
-        items: Sequence[ApprovalItem] = await self._queue.list(
+        """The id of the pending item about each file."""
+        items = await self._queue.list(
             status=ApprovalStatus.PENDING, action_type=FILE_CHANGE_ACTION, snoozed=True
         )
         return {item.metadata.get("path", ""): item.id for item in items}
 
 
 def _row(
-    file: SkillFile, record: RegisteredSkill | None, waiting: dict[str, str], sightings: SeenRoots
+    file: SkillFile, record: RegisteredSkill | None, waiting: Mapping[str, str], seen: SeenRoots
 ) -> SkillOverviewRow:
     path = str(file.path)
     return SkillOverviewRow(
@@ -196,7 +179,7 @@ def _row(
         name=file.name,
         root=str(file.root.path),
         scope=file.root.scope,
-        state=_state(file, record, is_found=sightings.is_found(file)),
+        state=_state(file, record, is_preexisting=seen.is_preexisting(file)),
         description=file.document.description if file.document else "",
         findings=file.findings,
         shadowed_by=str(file.shadowed_by or ""),
@@ -207,7 +190,7 @@ def _row(
     )
 
 
-def _row_without_file(record: RegisteredSkill, waiting: dict[str, str]) -> SkillOverviewRow:
+def _row_without_file(record: RegisteredSkill, waiting: Mapping[str, str]) -> SkillOverviewRow:
     is_active = record.status is SkillStatus.ACTIVE
     return SkillOverviewRow(
         path=record.path,
@@ -223,14 +206,14 @@ def _row_without_file(record: RegisteredSkill, waiting: dict[str, str]) -> Skill
     )
 
 
-def _state(file: SkillFile, record: RegisteredSkill | None, *, is_found: bool) -> SkillState:
-    in_memory = record is not None and record.status is SkillStatus.ACTIVE
+def _state(file: SkillFile, record: RegisteredSkill | None, *, is_preexisting: bool) -> SkillState:
+    is_active = record is not None and record.status is SkillStatus.ACTIVE
     if file.document is None:
         return SkillState.INVALID
-    if record is not None and in_memory and record.sha256 != file.sha256:
+    if record is not None and is_active and record.sha256 != file.sha256:
         return SkillState.CHANGED
     if file.shadowed_by is not None:
         return SkillState.SHADOWED
-    if not in_memory:
-        return SkillState.FOUND if record is None and is_found else SkillState.NEW
+    if not is_active:
+        return SkillState.FOUND if record is None and is_preexisting else SkillState.NEW
     return SkillState.WARNINGS if file.findings else SkillState.VALID

@@ -1,80 +1,49 @@
-"""What a person makes of a proposal before approving it.
+"""What a decision changes, worked out in full before any of it is done.
 
-What a decision does, worked out in full before any of it is done.
+One function for each kind of decision returns a ``CurationPlan``: pure data made of records and
+file states that the caller has read, so that a plan can be shown, hashed and combined. Reading is
+for ``preview``, doing for ``decisions``; the only database access here is ``write_in``, which a
+transaction calls.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.approvals.models import DecisionRefusedError
 from synthorg_tui.core.enums import MemoryLevel
-from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.curation import registry
+from synthorg_tui.curation.edits import redacted
 from synthorg_tui.curation.journal import Effects, FileStep
 from synthorg_tui.curation.models import (
-    WORDED_FIELDS,
-    Author,
+    FileChangePayload,
     Lesson,
     LessonKind,
-    ProceduralMemoryProposal,
     ProceduralMemoryScope,
 )
 from synthorg_tui.curation.propagation import copy_for_others
 from synthorg_tui.curation.registry import RegisteredSkill, SkillStatus, VersionEvent
-from synthorg_tui.curation.rendering import MOST_DISCOVERY, MOST_TEXT, document_of, memory_request
-from synthorg_tui.curation.review import InboxEntry, WritePayload
-from synthorg_tui.memory.enums import SourceKind
-from synthorg_tui.memory.extensions import (
-    BundleOutcome,
-    ListedMemory,
-    MemoryBundle,
-    MemoryDraft,
-    NewMemory,
+from synthorg_tui.curation.rendering import (
+    agent_of,
+    document_of,
+    memory_request,
+    proposal_of,
 )
+from synthorg_tui.memory.enums import SourceKind
+from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, MemoryDraft, NewMemory
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryStoreRequest
-from synthorg_tui.memory.strategies.schemas import MAX_CONTENT_CHARS
 from synthorg_tui.skills.disk import FILE_NAME, IRREGULAR, FileState, sha256_of
 from synthorg_tui.skills.render import render
+from synthorg_tui.skills.validate import parse
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
 
-def edited_lesson(
-    entry: InboxEntry, edited: ProceduralMemoryProposal, authors: Mapping[str, Author]
-) -> Lesson:
-    """The lesson as the person made it; raises ``DecisionRefusedError`` when it is none."""
-    lesson = entry.subject
-    if not isinstance(lesson, Lesson):
-        raise DecisionRefusedError("only a lesson can be edited like one before it is approved")
-    edited = redacted(edited)
-    wrote = {
-        name: authors.get(name, Author.PERSON)
-        for name in WORDED_FIELDS
-        if getattr(edited, name) != getattr(lesson.proposal, name)
-    }
-    return lesson.model_copy(
-        update={"proposal": edited, "authors": {**lesson.authors, **authors, **wrote}}
-    )
-
-
-def reworded_write(entry: InboxEntry, text: str) -> WritePayload:
-    """What an agent wrote in the person's words, without secrets.
-
-    Raises ``DecisionRefusedError`` when it is nothing that an agent wrote, or the text doesn't do.
-    """
-    write = entry.subject
-    if not isinstance(write, WritePayload):
-        raise DecisionRefusedError("only what an agent wrote can be reworded as a text")
-    if not text.strip() or len(text) > MAX_CONTENT_CHARS:
-        raise DecisionRefusedError(f"the text must have 1 to {MAX_CONTENT_CHARS:,} characters")
-    content = redact_text(text, RedactionTally())
-    request = write.draft.request.model_copy(update={"content": content})
-    return write.model_copy(update={"draft": write.draft.model_copy(update={"request": request})})
-
+SHARED_PUBLISHER: Final = "skills"
+"""In whose name a skill is shared that doesn't say which agent it is for."""
 
 _SOURCES: Final = {
     LessonKind.FAILURE: "failure",
@@ -85,7 +54,7 @@ _SOURCES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class NewText:
-    """A text of a skill's file to be kept, and how it came to be."""
+    """A text of a skill's file to be added to its history, and how it came to be."""
 
     path: str
     version: int
@@ -97,8 +66,9 @@ class NewText:
 class CurationPlan:
     """Everything a decision changes.
 
-    ``adopted`` gets the ids of the memories that ``bundle`` adds; ``changed`` are other skills
-    as they are to be. ``before`` are all these skills as they are, ``None`` for new ones.
+    ``adopted`` is the skill that gets the ids of the memories that ``bundle`` adds; ``changed``
+    are other skills as they will be. ``before`` are all these skills as they are now, by path,
+    ``None`` for new ones.
     """
 
     bundle: MemoryBundle = field(default_factory=MemoryBundle)
@@ -111,7 +81,7 @@ class CurationPlan:
     def write_in(
         self, db: "Connection", outcome: BundleOutcome, *, actor: str, at: datetime
     ) -> Effects:
-        """Write the ledger within the transaction that changed the memories."""
+        """Write the registry within the transaction that changed the memories."""
         records = list(self.changed)
         if self.adopted is not None:
             records.append(self.adopted.model_copy(update={"memory_ids": outcome.added}))
@@ -119,7 +89,7 @@ class CurationPlan:
             registry.put(db, record)
         for text in self.texts:
             sha256 = sha256_of(text.content)
-            registry.keep_bytes(db, sha256, text.content)
+            registry.put_bytes(db, sha256, text.content)
             registry.add_version(
                 db,
                 text.path,
@@ -137,7 +107,7 @@ class CurationPlan:
         )
 
     def also(self, other: "CurationPlan") -> "CurationPlan":
-        """Both plans as one; only this one may adopt a skill."""
+        """Both plans as one; only the first may adopt a skill."""
         return replace(
             self,
             bundle=MemoryBundle(
@@ -153,7 +123,7 @@ class CurationPlan:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a skill's file goes, what is there now, and which version it would be."""
+    """Where a skill's file is written, what is there now, and which version it would be."""
 
     root: Path
     name: str
@@ -171,25 +141,6 @@ def source_of(lesson: Lesson) -> str:
     return f"{_SOURCES[lesson.kind]}:{lesson.task_id}"
 
 
-def redacted(proposal: ProceduralMemoryProposal) -> ProceduralMemoryProposal:
-    """The proposal without secrets that a person or a file may have put into it."""
-    tally = RedactionTally()
-
-    def clean(text: str, most: int | None = None) -> str:
-        return redact_text(text, tally)[:most]
-
-    return proposal.model_copy(
-        update={
-            "discovery": clean(proposal.discovery, MOST_DISCOVERY),
-            "condition": clean(proposal.condition, MOST_TEXT),
-            "action": clean(proposal.action, MOST_TEXT),
-            "rationale": clean(proposal.rationale, MOST_TEXT),
-            "execution_steps": tuple(map(clean, proposal.execution_steps)),
-            "tags": tuple(map(clean, proposal.tags)),
-        }
-    )
-
-
 def skill_text(lesson: Lesson, place: Place) -> str:
     """The SKILL.md of a lesson."""
     return render(
@@ -205,10 +156,10 @@ def skill_text(lesson: Lesson, place: Place) -> str:
 
 
 def lesson_plan(
-    lesson: Lesson, place: Place, *, agents: Sequence[str], now: datetime
+    lesson: Lesson, place: Place, text: str, *, agents: Sequence[str], now: datetime
 ) -> CurationPlan:
-    """A lesson becomes a skill: its memory, copies for ``agents``, and the file."""
-    content = skill_text(lesson, place).encode()
+    """A lesson becomes a skill: its memory, copies for ``agents``, and a file with ``text``."""
+    content = text.encode()
     request = memory_request(lesson.proposal, source=source_of(lesson), kind=lesson.kind)
     record = RegisteredSkill(
         path=place.path,
@@ -237,6 +188,43 @@ def lesson_plan(
     )
 
 
+def accepted_skill(
+    change: FileChangePayload, record: RegisteredSkill | None, state: FileState, now: datetime
+) -> RegisteredSkill | None:
+    """The skill as its file has it; ``None`` when the file is no valid skill by now."""
+    document, _ = parse(state.text, name=change.name)
+    if document is None or not state.content:
+        return None
+    proposal = proposal_of(document, before=record.proposal if record else None)
+    if record is None:
+        agent = agent_of(document)
+        if not agent:
+            agent = SHARED_PUBLISHER
+            proposal = proposal.model_copy(update={"scope": ProceduralMemoryScope.ORG})
+        record = RegisteredSkill(
+            path=change.path,
+            root=str(Path(change.path).parent.parent),
+            name=change.name,
+            agent_id=agent,
+            source=f"skill:{change.name}",
+            version=0,
+            proposal=proposal,
+            adopted_at=now,
+            updated_at=now,
+        )
+    return record.model_copy(
+        update={
+            "status": SkillStatus.ACTIVE,
+            "memory_ids": (),
+            "sha256": state.sha256,
+            "version": record.version + 1,
+            "proposal": redacted(proposal),
+            "superseded_by": None,
+            "updated_at": now,
+        }
+    )
+
+
 def accept_plan(
     record: RegisteredSkill,
     state: FileState,
@@ -244,7 +232,7 @@ def accept_plan(
     *,
     agents: Sequence[str],
 ) -> CurationPlan:
-    """The file as it is on disk counts from now on; an earlier memory of it goes."""
+    """The file as it is on disk becomes active; an earlier memory of it is removed."""
     request = memory_request(record.proposal, source=record.source, kind=record.kind)
     return CurationPlan(
         bundle=MemoryBundle(
@@ -266,13 +254,13 @@ def leave_plan(
     superseded_by: str | None = None,
     with_file: bool = True,
 ) -> CurationPlan:
-    """A skill counts no longer: its memories go, and its file if ``with_file``.
+    """A skill is no longer active: its memories are removed, and its file if ``with_file``.
 
-    A file that stays is remembered, so that it doesn't come up as a new one. What couldn't be
-    brought back, since it is no plain file, stays too.
+    The hash of a file that stays is recorded, so that it doesn't come up as a new one. What
+    couldn't be restored, since it is no plain file, stays too.
     """
     with_file = with_file and state.sha256 != IRREGULAR
-    gone = record.model_copy(
+    inactive = record.model_copy(
         update={
             "status": status,
             "memory_ids": (),
@@ -285,7 +273,7 @@ def leave_plan(
         bundle=MemoryBundle(remove=record.memory_ids),
         files=(_step(record, state, ""),) if with_file and state.sha256 else (),
         texts=_set_aside(record, state, VersionEvent.REMOVED) if with_file else (),
-        changed=(gone,),
+        changed=(inactive,),
         before={record.path: record},
     )
 
@@ -293,7 +281,7 @@ def leave_plan(
 def restore_plan(
     record: RegisteredSkill, state: FileState, content: bytes, *, now: datetime
 ) -> CurationPlan:
-    """Our text takes the place of what is on disk."""
+    """The approved text replaces what is on disk."""
     return CurationPlan(
         files=(_step(record, state, record.sha256),),
         texts=(
@@ -308,39 +296,41 @@ def restore_plan(
 def prune_plan(
     memory_ids: Sequence[str], records: Iterable[RegisteredSkill], now: datetime
 ) -> CurationPlan:
-    """Memories go; a skill whose last memory that was must be left by a plan of its own."""
-    pruned = frozenset(memory_ids)
+    """Memories are removed; ``records`` are the skills that keep others.
+
+    A skill that loses its last memory needs a ``leave_plan`` besides.
+    """
     plan = CurationPlan(bundle=MemoryBundle(remove=tuple(memory_ids)))
     for record in records:
-        kept = tuple(each for each in record.memory_ids if each not in pruned)
-        less = record.model_copy(update={"memory_ids": kept, "updated_at": now})
-        plan = plan.also(CurationPlan(changed=(less,), before={record.path: record}))
+        fewer = record.without_memories(memory_ids, at=now)
+        plan = plan.also(CurationPlan(changed=(fewer,), before={record.path: record}))
     return plan
 
 
 def new_memories(
     request: MemoryStoreRequest, record: RegisteredSkill, agents: Sequence[str]
 ) -> tuple[NewMemory, ...]:
-    """The memory of a skill and its copies; what is for everybody is published instead."""
+    """The memory of a skill and its copies; one of the whole organisation is published instead."""
     if record.proposal.scope is ProceduralMemoryScope.ORG:
-        return (NewMemory(record.agent_id, _for_good(request), shared=True),)
+        return (NewMemory(record.agent_id, _persistent(request), shared=True),)
     copied = copy_for_others(request, record.agent_id)
     return (
-        NewMemory(record.agent_id, _for_good(request)),
-        *(NewMemory(agent, _for_good(copied)) for agent in agents),
+        NewMemory(record.agent_id, _persistent(request)),
+        *(NewMemory(agent, _persistent(copied)) for agent in agents),
     )
 
 
-def _for_good(request: MemoryStoreRequest) -> MemoryDraft:
+def _persistent(request: MemoryStoreRequest) -> MemoryDraft:
     """A memory that outlasts every session and comes from the person who decides."""
     return MemoryDraft(
         request=request, level=MemoryLevel.PERSISTENT, source_kind=SourceKind.OPERATOR
     )
 
 
-def same_memories(shown: Sequence[ListedMemory], found: Sequence[ListedMemory]) -> bool:
-    """Whether the memories that went are those that were shown, to the letter."""
-    return {each.id: each.content for each in shown} == {each.id: each.content for each in found}
+def same_memories(shown: Sequence[ListedMemory], removed: Sequence[ListedMemory]) -> bool:
+    """Whether the memories that were removed are those that were shown, to the letter."""
+    shown_texts = {memory.id: memory.content for memory in shown}
+    return shown_texts == {memory.id: memory.content for memory in removed}
 
 
 def _step(record: RegisteredSkill, state: FileState, after: str) -> FileStep:

@@ -1,71 +1,64 @@
-"""What approving an item would do as things are now: the plan, and what a person sees of it."""
+"""What approving an item would do as things are now: the plan, and what a person sees of it.
+
+A decision is taken on what was shown. So everything an approval will do is worked out here, from
+the item, the registry and the files on disk, before any of it is done; ``Preview.shown`` is the
+hash that ties the approval to it. Nothing here writes: carrying a plan out is for
+``decisions.DecisionRunner``, taking the decision for ``service.ReviewService``.
+"""
 
 import asyncio
 import difflib
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
-from synthorg_tui.approvals.queue import payload_hash
+from synthorg_tui.approvals.models import (
+    ApprovalConflictError,
+    ApprovalItem,
+    ApprovalNotFoundError,
+)
+from synthorg_tui.approvals.rows import payload_hash
+from synthorg_tui.approvals.scan import scan
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.curation import plan as adoption
+from synthorg_tui.curation import plan as plans
+from synthorg_tui.curation.edits import ProposalEdit, edited_subject
 from synthorg_tui.curation.models import (
     FileChangeKind,
     FileChangePayload,
     Lesson,
-    ProceduralMemoryScope,
     PrunePayload,
 )
 from synthorg_tui.curation.plan import CurationPlan, Place
-from synthorg_tui.curation.propagation import KnownAgent, propagation_for
+from synthorg_tui.curation.propagation import Propagation
 from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus
-from synthorg_tui.curation.rendering import agent_of, proposal_of
-from synthorg_tui.curation.review import InboxEntry, SubjectKind, WritePayload
-from synthorg_tui.curation.similarity import replaced_fully
-from synthorg_tui.memory.config import PropagationConfig
-from synthorg_tui.memory.extensions import (
-    BundleStore,
-    ListedMemory,
-    MemoryAdmin,
-    MemoryBundle,
-    NewMemory,
+from synthorg_tui.curation.review import (
+    InboxEntry,
+    NearSkill,
+    Review,
+    SubjectKind,
+    WritePayload,
+    entry_of,
+    texts_of,
 )
-from synthorg_tui.skills.disk import FileState, state_of
-from synthorg_tui.skills.document import SkillFile
-from synthorg_tui.skills.library import Survey
+from synthorg_tui.curation.similarity import near_skills, replaced_fully
+from synthorg_tui.memory.extensions import BundleStore, MemoryBundle, NewMemory
+from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.skills.disk import IRREGULAR, FileState, skill_path, state_of
+from synthorg_tui.skills.document import SkillPathError
+from synthorg_tui.skills.library import SkillLibrary
 from synthorg_tui.skills.names import skill_name
-from synthorg_tui.skills.validate import parse
-
-SHARED_PUBLISHER = "skills"
-"""In whose name a skill is shared that doesn't say which agent it is for."""
-
-
-class SkillFiles(Protocol):
-    """The skills on disk."""
-
-    def scan(self) -> tuple[SkillFile, ...]:
-        """Every SKILL.md of every root as it is now."""
-        ...
-
-    def survey(self) -> Survey:
-        """The same, with the roots."""
-        ...
-
-
-class SkillStore(MemoryAdmin, BundleStore, Protocol):
-    """The memories as this part of the program needs them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A plan with what it stands on.
+    """A plan with everything it is based on.
 
     ``path`` and ``text`` are the file as it would be, ``before`` the text it replaces.
-    ``touched`` pairs every file it stands on with the SHA-256 of its bytes. ``problem`` says why
-    it can't be approved, empty when it can.
+    ``touched`` pairs every file the plan depends on with the SHA-256 of its bytes. ``problem``
+    says why the item can't be approved, empty when it can. ``payload`` is the item's new payload
+    where a person edited it. ``names`` are those of the skills on disk, for an edited one.
     """
 
     entry: InboxEntry
@@ -77,18 +70,20 @@ class Preview:
     agents: tuple[str, ...] = ()
     touched: tuple[tuple[str, str], ...] = ()
     problem: str = ""
+    payload: str | None = None
+    names: frozenset[str] = frozenset()
 
     @property
     def shown(self) -> str:
-        """SHA-256 (hex) of everything that approving this stands on."""
-        said = [
+        """SHA-256 (hex) of everything that approving this depends on."""
+        parts = [
             payload_hash(self.entry.item),
             self.path,
             self.touched,
-            sorted((each.id, each.content) for each in self.replaces),
+            sorted((memory.id, memory.content) for memory in self.replaces),
             self.agents,
         ]
-        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     @property
     def diff(self) -> tuple[str, ...]:
@@ -102,117 +97,161 @@ class Preview:
 
 
 class ApprovalPreview:
-    """Works out what approving would do; changes nothing.
+    """Works out what a decision would do; changes nothing.
 
     Args:
-        ledger: The skills in force.
+        registry: The skills that were approved.
         store: The memories.
-        shelf: The skills on disk.
-        own_root: Where approved lessons are written.
-        agents: The agents a lesson may be copied to.
-        propagation: To which of them it is.
+        library: The skills on disk.
+        own_root: The folder where approved lessons are written.
+        propagation: Chooses the agents that get a copy of a lesson.
         clock: Decides what "now" is.
     """
 
     def __init__(
         self,
         *,
-        ledger: SkillRegistry,
-        store: SkillStore,
-        shelf: SkillFiles,
+        registry: SkillRegistry,
+        store: BundleStore,
+        library: SkillLibrary,
         own_root: Path,
-        agents: Callable[[], Sequence[KnownAgent]],
-        propagation: PropagationConfig,
+        propagation: Propagation,
         clock: Clock,
     ) -> None:
-        self._ledger = ledger
+        self._registry = registry
         self._store = store
-        self._shelf = shelf
+        self._library = library
         self._own_root = own_root
-        self._agents = agents
         self._propagation = propagation
         self._clock = clock
 
-    async def prepare(self, entry: InboxEntry) -> Preview:
+    async def build(self, item: ApprovalItem) -> Preview:
         """What approving the item would do; nothing for one that can't be read."""
+        entry = entry_of(item)
         match entry.subject:
             case Lesson() as lesson:
-                return await self.lesson(entry, lesson)
+                names = await asyncio.to_thread(self._names_on_disk)
+                return await self._lesson(entry, lesson, names=names)
             case FileChangePayload() as change:
                 return await self._file_change(entry, change)
             case PrunePayload() as prune:
                 return await self._prune(entry, prune)
             case WritePayload() as write:
-                return self.write(entry, write)
+                return _write(entry, write)
             case _:
                 return Preview(
                     entry, CurationPlan(), problem="It can't be read: it can only be rejected."
                 )
 
-    async def lesson(
-        self, entry: InboxEntry, lesson: Lesson, *, at_most: frozenset[str] | None = None
-    ) -> Preview:
-        """A lesson becomes a skill, in the place of what it supersedes.
+    async def edited(self, shown: Preview, edit: ProposalEdit) -> Preview:
+        """What approving would do once a person has edited the proposal.
 
-        ``at_most`` are ids of the memories that may go: an edited lesson must not replace more
-        than was shown.
+        It replaces no more memories than ``shown`` does, whatever the edit says. Raises
+        ``DecisionRefusedError`` when the item can't be edited like this.
         """
-        now = self._clock.now()
-        place = await self._place(lesson)
-        agents = self._copied_to(lesson.agent_id, lesson.proposal.scope)
-        replaced, ids = await self._replaced(lesson, at_most)
-        states = await self._states(replaced)
-        plan = adoption.lesson_plan(lesson, place, agents=agents, now=now)
-        for record, state in zip(replaced, states, strict=True):
-            leaving = adoption.leave_plan(
-                record,
-                state,
-                status=SkillStatus.SUPERSEDED,
-                now=now,
-                superseded_by=place.path,
-                with_file=record.root == str(self._own_root),
-            )
-            plan = plan.also(leaving)
-        plan = plan.also(CurationPlan(bundle=MemoryBundle(remove=ids)))
+        subject = edited_subject(shown.entry, edit)
+        if isinstance(subject, WritePayload):
+            preview = _write(shown.entry, subject)
+        else:
+            at_most = frozenset(memory.id for memory in shown.replaces)
+            preview = await self._lesson(shown.entry, subject, names=shown.names, at_most=at_most)
+        return replace(preview, payload=subject.model_dump_json())
+
+    async def review(self, preview: Preview) -> Review:
+        """The preview as a person reads it: flagged, and next to skills that are alike."""
+        entry = preview.entry
+        texts = texts_of(entry)
+        if "file" in texts:  # as it is by now
+            texts = {**texts, "file": preview.text}
+        near: tuple[NearSkill, ...] = ()
+        if isinstance(entry.subject, Lesson):
+            active = await self._registry.active()
+            near = await near_skills(self._store, entry.subject, active)
+        return Review(
+            entry=entry,
+            shown=preview.shown,
+            path=preview.path,
+            text=preview.text,
+            diff=preview.diff,
+            flags=scan(texts),
+            near=near,
+            replaces=preview.replaces,
+            agents=preview.agents,
+            problem=preview.problem,
+        )
+
+    async def retirement(self, path: str) -> CurationPlan:
+        """The plan that retires the skill whose file this is.
+
+        Raises ``ApprovalNotFoundError`` when no active skill has this file, and
+        ``SkillPathError`` when it isn't one that can be removed and written.
+        """
+        record, state = await self._active_skill(path)
+        return plans.leave_plan(record, state, status=SkillStatus.RETIRED, now=self._clock.now())
+
+    async def restoration(self, path: str) -> CurationPlan:
+        """The plan that writes the approved text over what is on disk.
+
+        Raises like ``retirement``, and ``ApprovalConflictError`` when the file has that text.
+        """
+        record, state = await self._active_skill(path)
+        if state.sha256 == record.sha256:
+            raise ApprovalConflictError(f"{path} is as it should be")
+        content = await self._registry.content(record.sha256)
+        return plans.restore_plan(record, state, content, now=self._clock.now())
+
+    async def _lesson(
+        self,
+        entry: InboxEntry,
+        lesson: Lesson,
+        *,
+        names: frozenset[str],
+        at_most: frozenset[str] | None = None,
+    ) -> Preview:
+        """A lesson becomes a skill and replaces those it supersedes.
+
+        ``names`` are those of the skills on disk, ``at_most`` ids of the only memories that may be
+        removed; ``None`` allows all.
+        """
+        records = await self._registry.all()
+        place = await self._place(lesson, names.union(record.name for record in records))
+        agents = self._propagation.targets(lesson.agent_id, lesson.proposal.scope)
+        active = [record for record in records if record.status is SkillStatus.ACTIVE]
+        replaced, ids = self._replaced(lesson, active, at_most)
+        leaving, states = await self._leaving(
+            replaced, status=SkillStatus.SUPERSEDED, superseded_by=place.path
+        )
+        text = plans.skill_text(lesson, place)
+        plan = plans.lesson_plan(lesson, place, text, agents=agents, now=self._clock.now())
+        plan = plan.also(leaving).also(CurationPlan(bundle=MemoryBundle(remove=ids)))
         return Preview(
             entry=entry,
             plan=plan,
             path=place.path,
-            text=adoption.skill_text(lesson, place),
+            text=text,
             before="\n".join(state.text for state in states),
-            replaces=await self._entries(plan.bundle.remove),
+            replaces=await self._store.entries(plan.bundle.remove),
             agents=agents,
-            touched=(
-                (place.path, place.state.sha256),
-                *((r.path, state.sha256) for r, state in zip(replaced, states, strict=True)),
-            ),
+            touched=((place.path, place.state.sha256), *_touched(replaced, states)),
+            names=names,
         )
 
-    def write(self, entry: InboxEntry, write: WritePayload) -> Preview:
-        """What an agent wrote becomes its memory."""
-        memory = NewMemory(write.agent_id, write.draft)
-        return Preview(entry, CurationPlan(bundle=MemoryBundle(add=(memory,))))
-
-    async def record_and_state(self, path: str) -> tuple[RegisteredSkill | None, FileState]:
-        """A skill in the ledger and its file as it is now."""
-        return await self._ledger.get(path), await asyncio.to_thread(state_of, Path(path))
-
     async def _file_change(self, entry: InboxEntry, change: FileChangePayload) -> Preview:
-        record, state = await self.record_and_state(change.path)
+        record, state = await self._record_and_state(change.path)
         if change.change is FileChangeKind.DELETED:
             return await self._deleted(entry, change, record, state)
-        accepted = self._accepted(change, record, state)
+        accepted = plans.accepted_skill(change, record, state, self._clock.now())
         plan, agents = CurationPlan(), tuple[str, ...]()
         if accepted is not None:
-            agents = self._copied_to(accepted.agent_id, accepted.proposal.scope)
-            plan = adoption.accept_plan(accepted, state, record, agents=agents)
+            agents = self._propagation.targets(accepted.agent_id, accepted.proposal.scope)
+            plan = plans.accept_plan(accepted, state, record, agents=agents)
         return Preview(
             entry=entry,
             plan=plan,
             path=change.path,
             text=state.text,
             before=change.ours,
-            replaces=await self._entries(plan.bundle.remove),
+            replaces=await self._store.entries(plan.bundle.remove),
             agents=agents,
             touched=((change.path, state.sha256),),
             problem="" if accepted else "The file is gone or no valid skill any more.",
@@ -228,106 +267,87 @@ class ApprovalPreview:
         plan, problem = CurationPlan(), "The file is back, or the skill counts no longer."
         if record is not None and record.status is SkillStatus.ACTIVE and not state.sha256:
             now, problem = self._clock.now(), ""
-            plan = adoption.leave_plan(record, state, status=SkillStatus.RETIRED, now=now)
+            plan = plans.leave_plan(record, state, status=SkillStatus.RETIRED, now=now)
         return Preview(
             entry=entry,
             plan=plan,
             path=change.path,
             before=change.ours,
-            replaces=await self._entries(plan.bundle.remove),
+            replaces=await self._store.entries(plan.bundle.remove),
             touched=((change.path, state.sha256),),
             problem=problem,
         )
 
     async def _prune(self, entry: InboxEntry, prune: PrunePayload) -> Preview:
-        now = self._clock.now()
+        """Memories are removed; a skill that loses its last one is retired."""
         pruned = frozenset(prune.memory_ids)
         concerned = [
             record
-            for record in await self._ledger.active()
+            for record in await self._registry.active()
             if not pruned.isdisjoint(record.memory_ids)
         ]
-        gone = [record for record in concerned if pruned.issuperset(record.memory_ids)]
-        kept = [record for record in concerned if record not in gone]
-        plan = adoption.prune_plan(prune.memory_ids, kept, now)
-        states = await self._states(gone)
-        for record, state in zip(gone, states, strict=True):
-            own = record.root == str(self._own_root)
-            leaving = adoption.leave_plan(
-                record, state, status=SkillStatus.RETIRED, now=now, with_file=own
-            )
-            plan = plan.also(leaving)
-        entries = await self._entries(plan.bundle.remove)
-        is_gone = entry.kind is SubjectKind.DELETE and not entries
+        emptied = [record for record in concerned if pruned.issuperset(record.memory_ids)]
+        others = [record for record in concerned if record not in emptied]
+        leaving, states = await self._leaving(emptied, status=SkillStatus.RETIRED)
+        plan = plans.prune_plan(prune.memory_ids, others, self._clock.now()).also(leaving)
+        memories = await self._store.entries(plan.bundle.remove)
+        is_deleted = entry.kind is SubjectKind.DELETE and not memories
         return Preview(
             entry=entry,
             plan=plan,
-            before="\n\n".join(each.content for each in entries),
-            replaces=entries,
-            touched=tuple((r.path, s.sha256) for r, s in zip(gone, states, strict=True)),
-            problem="What it would delete is gone already." if is_gone else "",
+            before="\n\n".join(memory.content for memory in memories),
+            replaces=memories,
+            touched=_touched(emptied, states),
+            problem="What it would delete is gone already." if is_deleted else "",
         )
 
-    def _accepted(
-        self, change: FileChangePayload, record: RegisteredSkill | None, state: FileState
-    ) -> RegisteredSkill | None:
-        """The skill as the file says it; ``None`` when the file can't be used by now."""
-        document, _ = parse(state.text, name=change.name)
-        if document is None or not state.content:
-            return None
-        now = self._clock.now()
-        proposal = proposal_of(document, before=record.proposal if record else None)
-        agent = record.agent_id if record else agent_of(document)
-        if not agent:
-            agent = SHARED_PUBLISHER
-            proposal = proposal.model_copy(update={"scope": ProceduralMemoryScope.ORG})
-        path = Path(change.path)
-        return RegisteredSkill(
-            path=change.path,
-            root=str(path.parent.parent),
-            name=change.name,
-            agent_id=agent,
-            kind=record.kind if record else None,
-            lesson_key=record.lesson_key if record else None,
-            source=record.source if record else f"skill:{change.name}",
-            sha256=state.sha256,
-            version=(record.version if record else 0) + 1,
-            proposal=adoption.redacted(proposal),
-            evidence=record.evidence if record else (),
-            application_count=record.application_count if record else 0,
-            last_applied_at=record.last_applied_at if record else None,
-            adopted_at=record.adopted_at if record else now,
-            updated_at=now,
-        )
+    async def _leaving(
+        self,
+        records: Sequence[RegisteredSkill],
+        *,
+        status: SkillStatus,
+        superseded_by: str | None = None,
+    ) -> tuple[CurationPlan, list[FileState]]:
+        """The plan by which all of these leave, and their files as they are.
 
-    async def _place(self, lesson: Lesson) -> Place:
-        """A folder of our own that no skill has, on disk or in the ledger."""
-        known = {record.name for record in await self._ledger.all()}
-        on_disk = await asyncio.to_thread(self._names_on_disk)
-        name = skill_name(lesson.proposal.discovery, known | on_disk)
+        Files outside of our own folder stay.
+        """
+        plan, states = CurationPlan(), []
+        for record in records:
+            state = await asyncio.to_thread(state_of, Path(record.path))
+            leaving = plans.leave_plan(
+                record,
+                state,
+                status=status,
+                now=self._clock.now(),
+                superseded_by=superseded_by,
+                with_file=record.root == str(self._own_root),
+            )
+            plan = plan.also(leaving)
+            states.append(state)
+        return plan, states
+
+    async def _place(self, lesson: Lesson, taken: frozenset[str]) -> Place:
+        """A folder of our own that no skill has, on disk or in the registry."""
+        name = skill_name(lesson.proposal.discovery, taken)
         place = Place(self._own_root, name, FileState(), 1)
         state = await asyncio.to_thread(state_of, Path(place.path))
-        return Place(self._own_root, name, state, 1)
+        return replace(place, state=state)
 
-    def _names_on_disk(self) -> set[str]:
-        names = {file.name for file in self._shelf.scan()}
-        if self._own_root.is_dir():
-            names |= {each.name for each in self._own_root.iterdir()}
-        return names
+    def _names_on_disk(self) -> frozenset[str]:
+        """Names of the skills of all roots, and of whatever lies in our folder."""
+        own = self._own_root.iterdir() if self._own_root.is_dir() else ()
+        return frozenset(file.name for file in (*self._library.scan(), *own))
 
-    def _copied_to(self, agent_id: str, scope: ProceduralMemoryScope) -> tuple[str, ...]:
-        return propagation_for(self._propagation, scope).targets(agent_id, self._agents())
-
-    async def _replaced(
-        self, lesson: Lesson, at_most: frozenset[str] | None
+    def _replaced(
+        self, lesson: Lesson, active: Sequence[RegisteredSkill], at_most: frozenset[str] | None
     ) -> tuple[list[RegisteredSkill], tuple[str, ...]]:
-        """The skills whose place it takes, and the memories it names as superseded."""
+        """The skills it replaces, and the memories it names as superseded."""
         proposal = lesson.proposal
         named = frozenset(proposal.supersedes)
         if at_most is not None:
             named &= at_most
-        active = await self._ledger.active()
-        alike = [
+        comparable = [
             record
             for record in active
             if record.memory_ids
@@ -336,18 +356,36 @@ class ApprovalPreview:
             and record.root == str(self._own_root)
             and (at_most is None or at_most.issuperset(record.memory_ids))
         ]
-        full = replaced_fully(proposal, alike)
+        full = replaced_fully(proposal, comparable)
         replaced = [
             record for record in active if record in full or not named.isdisjoint(record.memory_ids)
         ]
         return replaced, tuple(sorted(named))
 
-    async def _states(self, records: Iterable[RegisteredSkill]) -> list[FileState]:
-        return [await asyncio.to_thread(state_of, Path(record.path)) for record in records]
+    async def _record_and_state(self, path: str) -> tuple[RegisteredSkill | None, FileState]:
+        """A skill in the registry and its file as it is now."""
+        return await self._registry.get(path), await asyncio.to_thread(state_of, Path(path))
 
-    async def _entries(self, memory_ids: Iterable[str]) -> tuple[ListedMemory, ...]:
-        """The live memories of these ids."""
-        found = []
-        for memory_id in memory_ids:
-            found += [e for e in await self._store.lookup(memory_id) if e.id == memory_id]
-        return tuple(found)
+    async def _active_skill(self, path: str) -> tuple[RegisteredSkill, FileState]:
+        """The skill whose file may be written or removed, and the file as it is now."""
+        record, state = await self._record_and_state(path)
+        if record is None or record.status is not SkillStatus.ACTIVE:
+            raise ApprovalNotFoundError(f"no skill that counts has the file {path}")
+        skill_path(Path(record.root), record.name)
+        if state.sha256 == IRREGULAR:
+            problem = f"{path} is no plain file of at most 1 MB"
+            raise SkillPathError(problem, remedy="Move it away.")
+        return record, state
+
+
+def _write(entry: InboxEntry, write: WritePayload) -> Preview:
+    """What an agent wrote becomes its memory."""
+    memory = NewMemory(write.agent_id, write.draft)
+    return Preview(entry, CurationPlan(bundle=MemoryBundle(add=(memory,))))
+
+
+def _touched(
+    records: Iterable[RegisteredSkill], states: Iterable[FileState]
+) -> tuple[tuple[str, str], ...]:
+    pairs = zip(records, states, strict=True)
+    return tuple((record.path, state.sha256) for record, state in pairs)

@@ -1,7 +1,7 @@
-"""Who gets a copy of an approved lesson, and what the copy looks like.
+"""Which agents get a copy of an approved lesson, and what the copy looks like.
 
-Nothing here stores: whoever adopts a lesson stores the copies as one of its steps, so that they
-can be taken back with the rest.
+Nothing here stores: the plan that adopts a lesson adds the copies too, so that an undo takes them
+back with the rest.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,10 @@ PROPAGATED_PREFIX: Final = "propagated:"
 
 
 class KnownAgent(Protocol):
-    """An agent that is active, with its place in the organisation."""
+    """An agent that is active, with its place in the organisation.
+
+    A protocol so that this room needs nothing of the settings: those declare the agents.
+    """
 
     @property
     def id(self) -> str:
@@ -91,6 +94,25 @@ def propagation_for(
     if kind == "department_scoped":
         return DepartmentScopedPropagation(config.max_propagation_targets)
     return NoPropagation()
+
+
+class Propagation:
+    """Chooses who gets copies among the agents there are now.
+
+    Args:
+        config: How lessons of a single agent spread.
+        agents: The declared agents, as of now.
+    """
+
+    def __init__(
+        self, config: PropagationConfig, agents: Callable[[], Sequence[KnownAgent]]
+    ) -> None:
+        self._config = config
+        self._agents = agents
+
+    def targets(self, source: str, scope: ProceduralMemoryScope) -> tuple[str, ...]:
+        """Ids of the agents that get a copy of a lesson of this scope that ``source`` learnt."""
+        return propagation_for(self._config, scope).targets(source, self._agents())
 
 
 def copy_for_others(request: MemoryStoreRequest, source: str) -> MemoryStoreRequest:

@@ -1,11 +1,13 @@
-"""Choose lessons to remove by age, by usefulness, or both. They return ids and delete nothing.
+"""Proposes which active skills to remove, by age, by usefulness, or both; a person decides.
 
-Proposes which skills in force can go; a person decides.
+The strategies choose among the lessons of one owner and are pure; ``PruneService`` puts what they
+choose into the queue. Nothing here can remove anything: it holds a ``ProposalBox``, and reads the
+registry through ``ActiveSkills``.
 """
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
@@ -13,10 +15,12 @@ from typing import Final, Protocol
 from pydantic import ValidationError
 
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus, RiskLevel
+from synthorg_tui.approvals.proposals import ProposalBox
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.text import counted
 from synthorg_tui.curation.models import ProceduralMemoryScope, PrunePayload
 from synthorg_tui.curation.registry import ActiveSkills, RegisteredSkill
+from synthorg_tui.curation.review import PRUNE_ACTION
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.memory.config import ProceduralMemoryConfig, PruningConfig
 from synthorg_tui.memory.shared import SHARED_OWNER
@@ -24,10 +28,9 @@ from synthorg_tui.memory.shared import SHARED_OWNER
 
 @dataclass(frozen=True, slots=True)
 class PruningCandidate:
-    """A lesson with what speaks for keeping it.
+    """A lesson with what it is judged by.
 
-    ``relevance`` is in [0, 1]. ``fresh_at`` is when it was last of use: when it was learnt or,
-    later, applied.
+    ``relevance`` is in [0, 1]. ``fresh_at`` is when it was approved or, later, applied last.
     """
 
     id: str
@@ -36,25 +39,25 @@ class PruningCandidate:
 
 
 class PruningStrategy(Protocol):
-    """Chooses among the lessons of one owner."""
+    """Chooses which lessons of one owner to remove."""
 
     def prune(self, candidates: Sequence[PruningCandidate], *, now: datetime) -> tuple[str, ...]:
-        """Ids of what can go, sorted."""
+        """Ids of the lessons to remove, sorted."""
         ...
 
 
 class TtlPruningStrategy:
-    """What was of no use for more than ``max_age_days`` can go."""
+    """Removes what was of no use for more than ``max_age_days``."""
 
     def __init__(self, max_age_days: int = 90) -> None:
         self._max_age = timedelta(days=max_age_days)
 
     def prune(self, candidates: Sequence[PruningCandidate], *, now: datetime) -> tuple[str, ...]:
-        return _ids(each for each in candidates if now - each.fresh_at > self._max_age)
+        return _ids(lesson for lesson in candidates if now - lesson.fresh_at > self._max_age)
 
 
 class ParetoPruningStrategy:
-    """Beyond ``max_entries``, what others beat in both relevance and freshness can go.
+    """Removes, beyond ``max_entries``, what others beat in both relevance and freshness.
 
     Candidates are kept frontier by frontier: first those that none beats, then those that only
     the first beat, and so on. Of the frontier that no longer fits whole, the freshest are kept.
@@ -70,11 +73,12 @@ class ParetoPruningStrategy:
             return ()
         # Fresh first: whatever beats a candidate comes before it.
         ordered = sorted(
-            candidates, key=lambda each: (-each.fresh_at.timestamp(), -each.relevance, each.id)
+            candidates,
+            key=lambda lesson: (-lesson.fresh_at.timestamp(), -lesson.relevance, lesson.id),
         )
         ranks = _frontiers(ordered)
-        kept = sorted(range(len(ordered)), key=lambda place: (ranks[place], place))
-        return _ids(ordered[place] for place in kept[self._max_entries :])
+        best_first = sorted(range(len(ordered)), key=lambda place: (ranks[place], place))
+        return _ids(ordered[place] for place in best_first[self._max_entries :])
 
 
 class HybridPruningStrategy:
@@ -86,7 +90,7 @@ class HybridPruningStrategy:
 
     def prune(self, candidates: Sequence[PruningCandidate], *, now: datetime) -> tuple[str, ...]:
         old = self._by_age.prune(candidates, now=now)
-        rest = [each for each in candidates if each.id not in set(old)]
+        rest = [lesson for lesson in candidates if lesson.id not in set(old)]
         return tuple(sorted({*old, *self._by_use.prune(rest, now=now)}))
 
 
@@ -108,59 +112,31 @@ def _frontiers(ordered: Sequence[PruningCandidate]) -> list[int]:
     ranks: list[int] = []
     highest: list[float] = []  # of each frontier, negated: ascending
     previous: PruningCandidate | None = None
-    for each in ordered:
-        is_repeat = previous is not None and (each.fresh_at, each.relevance) == (
+    for lesson in ordered:
+        is_repeat = previous is not None and (lesson.fresh_at, lesson.relevance) == (
             previous.fresh_at,
             previous.relevance,
         )
-        rank = ranks[-1] if is_repeat else bisect_right(highest, -each.relevance)
-        highest[rank : rank + 1] = [-each.relevance]
+        rank = ranks[-1] if is_repeat else bisect_right(highest, -lesson.relevance)
+        highest[rank : rank + 1] = [-lesson.relevance]
         ranks.append(rank)
-        previous = each
+        previous = lesson
     return ranks
 
 
 def _ids(candidates: Iterable[PruningCandidate]) -> tuple[str, ...]:
-    return tuple(sorted(each.id for each in candidates))
+    return tuple(sorted(lesson.id for lesson in candidates))
 
 
-PRUNE: Final = "procedural:prune"
 PRUNER: Final = "pruning"
 _MAX_DISCOVERY: Final = 120
 
 
-class PruneQueue(Protocol):
-    """What pruning needs of the approval queue; decisions are not among it."""
-
-    async def add(self, item: ApprovalItem) -> None:
-        """Put an item in; ``ApprovalConflictError`` when its id is known."""
-        ...
-
-    async def list(
-        self, *, action_type: str | None = None, snoozed: bool = False
-    ) -> tuple[ApprovalItem, ...]:
-        """The items of a type; snoozed ones only on request."""
-        ...
-
-    async def revise(
-        self,
-        item_id: str,
-        *,
-        actor: str,
-        payload: str | None = None,
-        metadata: Mapping[str, str] | None = None,
-        title: str | None = None,
-        description: str | None = None,
-    ) -> ApprovalItem:
-        """Change a pending item."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class PruneReport:
-    """What was looked at and what came of it: ids of new items, and of pending ones that changed.
+    """What was proposed: ids of new items, and of pending ones that changed.
 
-    ``chosen`` counts the skills that can go, those proposed before included.
+    ``skills`` counts the active ones, ``chosen`` those to remove, proposed before or now.
     """
 
     skills: int = 0
@@ -170,7 +146,7 @@ class PruneReport:
 
 
 class PruneService:
-    """One item for each agent with skills that can go, and one for what all agents share.
+    """Proposes one item for each agent with skills to remove, and one for what all agents share.
 
     What a person decided to keep isn't proposed again.
     """
@@ -180,7 +156,7 @@ class PruneService:
         *,
         config: ProceduralMemoryConfig,
         skills: ActiveSkills,
-        queue: PruneQueue,
+        queue: ProposalBox,
         clock: Clock,
     ) -> None:
         self._own = create_pruning_strategy(config.pruning)
@@ -190,19 +166,19 @@ class PruneService:
         self._clock = clock
 
     async def propose(self) -> PruneReport:
-        """Look at every skill in force now."""
+        """Judge every active skill and bring the items up to date."""
         records = await self._skills.active()
-        items = await self._queue.list(action_type=PRUNE, snoozed=True)
-        kept = _kept(items)
+        items = await self._queue.list(action_type=PRUNE_ACTION, snoozed=True)
+        kept = _rejected_memories(items)
         chosen = {
-            owner: gone
+            owner: unused
             for owner, group in _by_owner(records).items()
-            if (gone := self._chosen(owner, group, kept))
+            if (unused := self._chosen(owner, group, kept))
         }
         proposed: list[str] = []
         revised: list[str] = []
-        for owner, gone in chosen.items():
-            item = self._item(owner, gone)
+        for owner, unused in chosen.items():
+            item = self._item(owner, unused)
             waiting = _waiting(items, owner)
             if waiting is None:
                 await self._queue.add(item)
@@ -217,26 +193,28 @@ class PruneService:
         self, owner: str, group: Sequence[RegisteredSkill], kept: frozenset[str]
     ) -> list[RegisteredSkill]:
         strategy = self._shared if owner == SHARED_OWNER else self._own
-        gone = frozenset(
-            strategy.prune([_candidate(each) for each in group], now=self._clock.now())
-        )
-        return [each for each in group if each.path in gone and kept.isdisjoint(each.memory_ids)]
+        unused = frozenset(strategy.prune(list(map(_candidate, group)), now=self._clock.now()))
+        return [
+            record
+            for record in group
+            if record.path in unused and kept.isdisjoint(record.memory_ids)
+        ]
 
-    def _item(self, owner: str, gone: Sequence[RegisteredSkill]) -> ApprovalItem:
+    def _item(self, owner: str, unused: Sequence[RegisteredSkill]) -> ApprovalItem:
         now = self._clock.now()
-        ids = tuple(memory_id for each in gone for memory_id in each.memory_ids)
-        reasons = {each.memory_ids[0]: _reason(each, now) for each in gone}
+        ids = tuple(memory_id for record in unused for memory_id in record.memory_ids)
+        reasons = {record.memory_ids[0]: _reason(record, now) for record in unused}
         whose = "all agents share" if owner == SHARED_OWNER else f"{owner} has"
         digest = hashlib.sha256("\n".join((*sorted(ids), str(now))).encode()).hexdigest()
         return ApprovalItem(
             id=f"prune-{digest[:12]}",
-            action_type=PRUNE,
-            title=f"Remove {len(gone)} of the skills that {whose}",
+            action_type=PRUNE_ACTION,
+            title=f"Remove {len(unused)} of the skills that {whose}",
             description="\n".join(reasons.values()),
             requested_by=PRUNER,
             risk_level=RiskLevel.MEDIUM,
             created_at=now,
-            metadata={"kind": "prune", "agent": owner, "skills": str(len(gone))},
+            metadata={"kind": "prune", "agent": owner, "skills": str(len(unused))},
             payload=PrunePayload(agent_id=owner, memory_ids=ids, reasons=reasons).model_dump_json(),
         )
 
@@ -252,7 +230,7 @@ class PruneService:
 
 
 def _shared_strategy(config: ProceduralMemoryConfig) -> PruningStrategy:
-    """What all agents share is bounded by its own number whatever the strategy for agents."""
+    """The strategy for what all agents share, which has a limit of its own."""
     by_age = config.pruning.type != "pareto"
     return create_pruning_strategy(
         PruningConfig(
@@ -266,10 +244,11 @@ def _shared_strategy(config: ProceduralMemoryConfig) -> PruningStrategy:
 def _by_owner(records: Iterable[RegisteredSkill]) -> dict[str, list[RegisteredSkill]]:
     """Skills with a memory by the agent that learnt them, or by the shared owner."""
     groups: dict[str, list[RegisteredSkill]] = {}
-    for each in records:
-        is_shared = each.proposal.scope is ProceduralMemoryScope.ORG
-        if each.memory_ids:
-            groups.setdefault(SHARED_OWNER if is_shared else each.agent_id, []).append(each)
+    for record in records:
+        is_shared = record.proposal.scope is ProceduralMemoryScope.ORG
+        if record.memory_ids:
+            owner = SHARED_OWNER if is_shared else record.agent_id
+            groups.setdefault(owner, []).append(record)
     return groups
 
 
@@ -298,7 +277,7 @@ def _reason(record: RegisteredSkill, now: datetime) -> str:
     return f"{what} ({used}, {counted(days, 'day')} without use)"
 
 
-def _kept(items: Iterable[ApprovalItem]) -> frozenset[str]:
+def _rejected_memories(items: Iterable[ApprovalItem]) -> frozenset[str]:
     """Memories that a person decided to keep."""
     rejected = (item for item in items if item.status is ApprovalStatus.REJECTED)
     return frozenset(memory_id for item in rejected for memory_id in _ids_of(item))

@@ -1,10 +1,13 @@
-"""The skills that a person let count: what they say, where they are, how often they served.
+"""The skills that a person approved: what they say, where their files are, how often used.
 
-The skills in force, for those who only look.
+The registry is what the program believes about skills, whatever lies on disk; ``disk_sync``
+compares the two. Reading is ``SkillRegistry``; the functions that take a connection write, and
+run inside the transaction of a decision, so nothing here decides or touches a file.
 """
 
+import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SkillStatus(StrEnum):
-    """Whether a skill counts."""
+    """Whether a skill is in use."""
 
     ACTIVE = "active"
     RETIRED = "retired"
@@ -29,10 +32,10 @@ class SkillStatus(StrEnum):
 
 
 class RegisteredSkill(FrozenModel):
-    """A skill in the ledger, known by the path of its SKILL.md.
+    """A skill in the registry, identified by the path of its SKILL.md.
 
     ``memory_ids`` are the memory of ``agent_id`` and then its copies at other agents; ``sha256``
-    (hex) is of the file's bytes in force, empty without a file. ``version`` counts from 1.
+    (hex) is of the approved bytes of the file, empty without a file. ``version`` counts from 1.
     ``kind`` and ``lesson_key`` are those of the lesson it was drawn from, if it was one;
     ``superseded_by`` is the path of the skill that took its place.
     """
@@ -59,7 +62,17 @@ class RegisteredSkill(FrozenModel):
     @property
     def recurrence(self) -> int:
         """How many different runs taught it."""
-        return len({each.execution for each in self.evidence})
+        return len({occurrence.execution for occurrence in self.evidence})
+
+    def without_memories(
+        self, memory_ids: Iterable[str], *, at: datetime | None = None
+    ) -> "RegisteredSkill":
+        """The skill without these memories, updated ``at`` that time where one is given."""
+        removed = frozenset(memory_ids)
+        update: dict[str, object] = {
+            "memory_ids": tuple(key for key in self.memory_ids if key not in removed)
+        }
+        return self.model_copy(update=update | ({"updated_at": at} if at else {}))
 
 
 class VersionEvent(StrEnum):
@@ -73,11 +86,11 @@ class VersionEvent(StrEnum):
 
 
 class SkillVersion(FrozenModel):
-    """One text of a skill's file: which, since when, by whom; ``text`` lost nothing but bad bytes.
+    """One text of a skill's file: which, since when, by whom; in ``text`` bad bytes are replaced.
 
     ``WRITTEN`` is ours, ``ACCEPTED`` was found on disk and approved. ``SET_ASIDE`` was on disk
-    when ours took its place, ``REMOVED`` when the file was taken away. ``NOT_WRITTEN`` is ours
-    that is in force but gave way to what somebody had just put there.
+    when ours replaced it, ``REMOVED`` when the file was removed. ``NOT_WRITTEN`` is ours that
+    was approved but not written, because somebody had just put another text there.
     """
 
     number: int
@@ -130,18 +143,21 @@ _EVIDENCE = TypeAdapter(tuple[Evidence, ...])
 
 
 class SkillRegistry:
-    """Reads the ledger; what decisions change is written with them."""
+    """Reads the approved skills; what decisions change is written with them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.deciding = asyncio.Lock()
+        """Held while a decision is taken, when the files may be behind the registry."""
 
     async def all(self) -> tuple[RegisteredSkill, ...]:
-        """Every skill that ever counted, by path."""
+        """Every skill that was ever approved, by path."""
         return await self._database.read(lambda db: select(db, "ORDER BY path", []))
 
     async def active(self) -> tuple[RegisteredSkill, ...]:
-        """The skills that count, by path."""
-        return tuple(each for each in await self.all() if each.status is SkillStatus.ACTIVE)
+        """The skills in use, by path."""
+        records = await self.all()
+        return tuple(record for record in records if record.status is SkillStatus.ACTIVE)
 
     async def get(self, path: str) -> RegisteredSkill | None:
         """The skill whose file this is, or ``None``."""
@@ -152,8 +168,12 @@ class SkillRegistry:
         return await self._database.read(lambda db: versions_of(db, path))
 
     async def content(self, sha256: str) -> bytes:
-        """Kept bytes by their SHA-256; none when there are none."""
+        """Stored bytes of a file by their SHA-256; empty when there are none."""
         return await self._database.read(lambda db: bytes_of(db, sha256)) or b""
+
+    async def text(self, record: RegisteredSkill) -> str:
+        """The approved text of a skill's file, with bad bytes replaced."""
+        return (await self.content(record.sha256)).decode("utf-8", "replace")
 
     async def change(self, work: "Callable[[Connection], None]") -> None:
         """Run ``work`` in a transaction of its own."""
@@ -162,8 +182,8 @@ class SkillRegistry:
 
 def find(db: "Connection", path: str) -> RegisteredSkill | None:
     """The skill whose file this is, or ``None``."""
-    found = select(db, "WHERE path = ?", [path])
-    return found[0] if found else None
+    records = select(db, "WHERE path = ?", [path])
+    return records[0] if records else None
 
 
 def select(db: "Connection", clause: str, values: Sequence[object]) -> tuple[RegisteredSkill, ...]:
@@ -172,23 +192,23 @@ def select(db: "Connection", clause: str, values: Sequence[object]) -> tuple[Reg
 
 
 def put(db: "Connection", record: RegisteredSkill) -> None:
-    """Keep a skill; one of the same path is replaced."""
-    marks = ", ".join("?" for _ in _COLUMNS)
-    db.execute(f"INSERT OR REPLACE INTO skills VALUES ({marks})", _values(record))
+    """Store a skill; one of the same path is replaced."""
+    placeholders = ", ".join("?" for _ in _COLUMNS)
+    db.execute(f"INSERT OR REPLACE INTO skills VALUES ({placeholders})", _values(record))
 
 
 def forget(db: "Connection", path: str) -> None:
-    """Take a skill out of the ledger; its versions stay."""
+    """Delete a skill from the registry; its versions stay."""
     db.execute("DELETE FROM skills WHERE path = ?", [path])
 
 
-def keep_bytes(db: "Connection", sha256: str, content: bytes) -> None:
-    """Keep a file's bytes."""
+def put_bytes(db: "Connection", sha256: str, content: bytes) -> None:
+    """Store a file's bytes."""
     db.execute("INSERT OR IGNORE INTO skill_bytes VALUES (?, ?)", [sha256, content])
 
 
 def bytes_of(db: "Connection", sha256: str) -> bytes | None:
-    """Kept bytes, or ``None``."""
+    """Stored bytes, or ``None``."""
     row = db.execute("SELECT bytes FROM skill_bytes WHERE sha256 = ?", [sha256]).fetchone()
     return None if row is None else bytes(row[0])
 
@@ -203,7 +223,7 @@ def add_version(
     event: VersionEvent,
     sha256: str,
 ) -> None:
-    """Note a text of a skill's file, whose bytes are kept."""
+    """Add a text to the history of a skill's file; its bytes must be stored."""
     db.execute(
         "INSERT INTO skill_versions SELECT coalesce(max(number), 0) + 1, ?, ?, ?, ?, ?, ? "
         "FROM skill_versions",
@@ -233,16 +253,8 @@ def versions_of(db: "Connection", path: str) -> tuple[SkillVersion, ...]:
     )
 
 
-def next_version(db: "Connection", path: str) -> int:
-    """The number of the next version of a skill."""
-    row = db.execute(
-        "SELECT coalesce(max(version), 0) + 1 FROM skill_versions WHERE path = ?", [path]
-    ).fetchone()
-    return int(row[0]) if row else 1
-
-
 def _values(record: RegisteredSkill) -> list[object]:
-    kept: dict[str, object] = {
+    stored: dict[str, object] = {
         **dict(record),
         "status": record.status.value,
         "scope": record.proposal.scope.value,
@@ -251,8 +263,8 @@ def _values(record: RegisteredSkill) -> list[object]:
         "proposal": record.proposal.model_dump_json(),
         "evidence": _evidence_json(record.evidence),
     }
-    values = (kept[name] for name in _COLUMNS)
-    return [naive_utc(each) if isinstance(each, datetime) else each for each in values]
+    values = (stored[name] for name in _COLUMNS)
+    return [naive_utc(value) if isinstance(value, datetime) else value for value in values]
 
 
 def _record(row: Sequence[object]) -> RegisteredSkill:
@@ -274,8 +286,12 @@ def _evidence_json(evidence: tuple[Evidence, ...]) -> str:
 
 
 class ActiveSkills(Protocol):
-    """Tells which skills are in force."""
+    """Reads which skills are in use, and nothing else.
+
+    A protocol for safety: whoever proposes what agents are given (the evolver, pruning) holds
+    nothing by which it could change that.
+    """
 
     async def active(self) -> tuple[RegisteredSkill, ...]:
-        """The skills that count."""
+        """The skills in use."""
         ...

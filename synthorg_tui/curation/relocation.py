@@ -1,4 +1,9 @@
-"""The ledger follows our own folder of skills: a data directory may be moved or restored."""
+"""Brings the registry to where our own folder of skills is: a data directory may be moved.
+
+Skills are identified by absolute paths, so a moved or restored directory needs all of them
+rewritten, in registry, versions and journal alike, before any decision is finished. It runs at
+start only, in one transaction, and touches no file.
+"""
 
 import logging
 import os
@@ -20,14 +25,14 @@ _log = logging.getLogger(__name__)
 
 
 async def relocate(database: Database, own_root: Path) -> int:
-    """Know the skills of a folder that was ours by where they are now; how many that were.
+    """Register the skills of a former own folder under ``own_root``; returns how many that were.
 
     A skill whose file is still where it was, and isn't here, is left: the settings name another
     folder, and nobody moved what was in the former one.
     """
     count = await database.write(lambda db: _follow_in(db, own_root))
     if count:
-        _log.info("%d skills are known in %s from now on", count, own_root)
+        _log.info("%d skills are registered in %s from now on", count, own_root)
     return count
 
 

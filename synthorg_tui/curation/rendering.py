@@ -1,4 +1,8 @@
-"""A lesson as the memory that agents are given, and as the SKILL.md that people and agents read."""
+"""A lesson as the memory that agents are given, and as the SKILL.md that people and agents read.
+
+Both texts are compared with what is stored: a change of their layout makes every skill look
+edited. Writing the YAML and Markdown is for ``skills.render``.
+"""
 
 import json
 import math
@@ -8,8 +12,10 @@ from typing import Final
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.text import truncate
 from synthorg_tui.curation.models import (
+    MAX_DISCOVERY,
     MAX_STEPS,
     MAX_TAGS,
+    MAX_TEXT,
     Evidence,
     LessonKind,
     ProceduralMemoryProposal,
@@ -22,10 +28,7 @@ from synthorg_tui.skills.names import describe
 NON_INFERABLE: Final = "non-inferable"
 SUCCESS_DERIVED: Final = "success-derived"
 
-MOST_DISCOVERY: Final = 600
-MOST_TEXT: Final = 2000
-
-_SHOWN_OF_A_CALL = 160
+_MAX_CALL: Final = 160
 
 
 def stored_text(proposal: ProceduralMemoryProposal) -> str:
@@ -76,7 +79,7 @@ def document_of(
         action=proposal.action,
         rationale=proposal.rationale,
         steps=proposal.execution_steps,
-        evidence=tuple(_told(each) for each in evidence),
+        evidence=tuple(map(_evidence_line, evidence)),
         metadata=_metadata(proposal, version=version, agent_id=agent_id, source=source),
     )
 
@@ -84,7 +87,7 @@ def document_of(
 def proposal_of(
     document: SkillDocument, *, before: ProceduralMemoryProposal | None = None
 ) -> ProceduralMemoryProposal:
-    """What a SKILL.md proposes, somebody else's too; what it doesn't say is as ``before``.
+    """What a SKILL.md proposes, somebody else's too; what it leaves out is as in ``before``.
 
     Without a ``before``, a hand-written skill is certain, and for everybody. Too long texts are
     cut: the file has the whole.
@@ -93,7 +96,7 @@ def proposal_of(
     foreign = document.body.strip()
     description = document.description.strip() or document.name
     return ProceduralMemoryProposal(
-        discovery=_fit(document.heading, MOST_DISCOVERY) or _fit(description, MOST_DISCOVERY),
+        discovery=_fit(document.heading, MAX_DISCOVERY) or _fit(description, MAX_DISCOVERY),
         condition=_fit(document.condition) or _fit(description),
         action=_fit(document.action) or _fit(foreign) or f"Follow the skill {document.name}.",
         rationale=_fit(document.rationale) or f"It stands in the skill {document.name}.",
@@ -113,7 +116,7 @@ def agent_of(document: SkillDocument) -> str:
 def _metadata(
     proposal: ProceduralMemoryProposal, *, version: int, agent_id: str, source: str
 ) -> dict[str, str]:
-    said = {
+    metadata = {
         "version": str(version),
         "agent": agent_id,
         "scope": proposal.scope.value,
@@ -121,14 +124,14 @@ def _metadata(
         "source": source,
     }
     if proposal.tags:
-        said["tags"] = json.dumps(proposal.tags)
+        metadata["tags"] = json.dumps(proposal.tags)
     if proposal.supersedes:
-        said["supersedes"] = json.dumps(proposal.supersedes)
-    return said
+        metadata["supersedes"] = json.dumps(proposal.supersedes)
+    return metadata
 
 
-def _told(evidence: Evidence) -> str:
-    """One occurrence on a line: where, what failed, what made it good."""
+def _evidence_line(evidence: Evidence) -> str:
+    """One occurrence on a line: where, what failed, what worked."""
     parts = [evidence.lines]
     if evidence.failed:
         parts.append(f"failed: {_brief(evidence.failed)}")
@@ -140,26 +143,26 @@ def _told(evidence: Evidence) -> str:
 
 
 def _brief(text: str) -> str:
-    return truncate(" ".join(text.split()), _SHOWN_OF_A_CALL)
+    return truncate(" ".join(text.split()), _MAX_CALL)
 
 
-def _fit(text: str, most: int = MOST_TEXT) -> str:
-    """The text if it is no longer than ``most``, else its beginning up to a line or word."""
-    text = text.strip() if len(text) > most or not text.strip() else text
-    if len(text) <= most:
+def _fit(text: str, max_length: int = MAX_TEXT) -> str:
+    """The text if it is short enough, else its beginning up to a line or word."""
+    text = text.strip() if len(text) > max_length or not text.strip() else text
+    if len(text) <= max_length:
         return text
-    kept = text[: most - 4]
-    edge = max(kept.rfind("\n"), kept.rfind(" "))
-    return (kept[:edge] if edge > most // 2 else kept).rstrip() + " ..."
+    start = text[: max_length - 4]
+    edge = max(start.rfind("\n"), start.rfind(" "))
+    return (start[:edge] if edge > max_length // 2 else start).rstrip() + " ..."
 
 
 def _confidence(metadata: Mapping[str, str], before: ProceduralMemoryProposal | None) -> float:
     fallback = before.confidence if before else 1.0
     try:
-        said = float(metadata.get("confidence", ""))
+        confidence = float(metadata.get("confidence", ""))
     except ValueError:
         return fallback
-    return said if math.isfinite(said) and 0.0 <= said <= 1.0 else fallback
+    return confidence if math.isfinite(confidence) and 0.0 <= confidence <= 1.0 else fallback
 
 
 def _scope(
@@ -172,18 +175,18 @@ def _scope(
 
 
 def _tags(metadata: Mapping[str, str], before: ProceduralMemoryProposal | None) -> tuple[str, ...]:
-    said = _words(metadata.get("tags"))
-    if said is None:
+    tags = _words(metadata.get("tags"))
+    if tags is None:
         return before.tags if before and "tags" in metadata else ()
-    return said[:MAX_TAGS]
+    return tags[:MAX_TAGS]
 
 
 def _words(text: str | None) -> tuple[str, ...] | None:
     """The words of a JSON list; ``None`` when it is none."""
     try:
-        found = json.loads(text or "")
+        words = json.loads(text or "")
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, list) or not all(isinstance(w, str) and w.strip() for w in found):
+    if not isinstance(words, list) or not all(isinstance(w, str) and w.strip() for w in words):
         return None
-    return tuple(found)
+    return tuple(words)

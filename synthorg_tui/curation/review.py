@@ -1,7 +1,8 @@
-"""What an agent wants kept, as an item of the approval queue holds it.
+"""What a person sees of an item before deciding, and what comes of a decision.
 
-What a person sees of an item before deciding, and what comes of a decision.
-What an item of the queue is about, read from its payload.
+Plain data for the inbox, the review and the screens, and the one place that reads the payload of
+an item: what it is about, its texts and who wrote them. Working out what an approval would do is
+for ``preview``; nothing here reads a store.
 """
 
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from synthorg_tui.approvals.models import ApprovalItem, Flag, StaleReviewError
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.curation.models import (
+    LESSON_ACTION,
     WORDED_FIELDS,
     Author,
     Evidence,
@@ -27,7 +29,7 @@ from synthorg_tui.memory.extensions import ListedMemory, MemoryDraft
 
 
 class WritePayload(FrozenModel):
-    """A memory that an agent wants kept; ``draft`` is what would be stored, redacted already."""
+    """A memory that an agent wants stored; ``draft`` is what would be, redacted already."""
 
     type: Literal["write"] = "write"
     agent_id: NotBlankStr
@@ -35,7 +37,7 @@ class WritePayload(FrozenModel):
 
 
 Subject: TypeAlias = Lesson | FileChangePayload | PrunePayload | WritePayload
-"""What an item can be about."""
+"""What an item's payload can hold."""
 
 
 class SubjectKind(StrEnum):
@@ -82,10 +84,10 @@ class InboxEntry:
 
 @dataclass(frozen=True, slots=True)
 class NearSkill:
-    """A skill or lesson in force that says something alike; ``similarity`` is in [0, 1].
+    """An active skill or lesson that says something alike; ``similarity`` is in [0, 1].
 
-    ``verdict`` is what the proposal does to it: ``full`` takes its place, ``partial`` stands
-    beside it, ``conflict`` says otherwise for the same situation.
+    ``verdict`` is what the proposal does to it: ``full`` replaces it, ``partial`` stays beside
+    it, ``conflict`` says otherwise for the same situation.
     """
 
     memory_id: str
@@ -103,7 +105,7 @@ class Review:
     memories it would replace: an approval names it, and is refused when it is another by then.
     ``path`` and ``text`` are the file that would be written, empty when there is none. ``diff``
     is unified, line by line, against what it would replace; empty when that is nothing.
-    ``replaces`` are the memories that would go, ``agents`` those who would get a copy.
+    ``replaces`` are the memories it would remove, ``agents`` those who would get a copy.
     ``problem`` says why it can only be rejected, empty when it can be approved.
     """
 
@@ -125,7 +127,7 @@ class Review:
 
 
 class DecisionKind(StrEnum):
-    """What a person did; of these an undo and a purge can't be undone."""
+    """What was decided; an undo and a purge can't be undone."""
 
     APPROVED = "approved"
     REJECTED = "rejected"
@@ -140,9 +142,9 @@ class Decision:
     """A decision that has taken effect.
 
     ``item_id`` is ``None`` when it was about a skill rather than an item. ``memory_ids`` are the
-    memories that came (or came back), ``paths`` the files written or removed. ``left_alone`` are
-    files that somebody changed at that very moment: they stay as they are and come up for review.
-    ``count`` is how many decisions an undo took back at once.
+    memories that were added or restored, ``paths`` the files written or removed. ``left_alone``
+    are files that somebody changed at that very moment: they stay as they are and come up for
+    review. ``count`` is how many decisions were undone at once.
     """
 
     number: int
@@ -170,7 +172,7 @@ class BulkOutcome:
 
 
 class ReviewChangedError(StaleReviewError):
-    """What was shown has changed; ``review`` is how it is now."""
+    """The item has changed since it was shown; ``review`` is how it is now."""
 
     def __init__(self, review: Review) -> None:
         super().__init__(
@@ -180,17 +182,17 @@ class ReviewChangedError(StaleReviewError):
         self.review = review
 
 
-LESSON_ACTION: Final = "procedural:lesson"
 FILE_CHANGE_ACTION: Final = "skills:file_change"
 WRITE_ACTION: Final = "agents:write"
 DELETE_ACTION: Final = "agents:delete"
+PRUNE_ACTION: Final = "procedural:prune"
 
 _KINDS: Final = {
     LESSON_ACTION: SubjectKind.LESSON,
     "skill_evolver:org_promotion": SubjectKind.PROMOTION,
     "skill_evolver:conflict": SubjectKind.CONFLICT,
     FILE_CHANGE_ACTION: SubjectKind.FILE_CHANGE,
-    "procedural:prune": SubjectKind.PRUNE,
+    PRUNE_ACTION: SubjectKind.PRUNE,
     WRITE_ACTION: SubjectKind.WRITE,
     DELETE_ACTION: SubjectKind.DELETE,
 }
@@ -206,7 +208,7 @@ _SUBJECTS: TypeAdapter[Subject] = TypeAdapter(
 
 
 def entry_of(item: ApprovalItem) -> InboxEntry:
-    """An item as a list shows it; one whose payload can't be read says so."""
+    """An item as a list shows it; ``UNREADABLE`` when its payload can't be read."""
     kind = _KINDS.get(item.action_type)
     try:
         subject = _SUBJECTS.validate_json(item.payload)
@@ -232,12 +234,12 @@ def entry_of(item: ApprovalItem) -> InboxEntry:
 
 
 def texts_of(entry: InboxEntry) -> dict[str, str]:
-    """What of an item is scanned, by the name of its place."""
-    texts = {name: each.text for name, each in entry.fields.items()}
+    """The texts of an item that are scanned, by the name of their place."""
+    texts = {name: field.text for name, field in entry.fields.items()}
     if isinstance(entry.subject, Lesson):
-        said = (f"{each.failed}\n{each.error}\n{each.resolved_by}" for each in entry.evidence)
+        evidence = "\n".join(f"{e.failed}\n{e.error}\n{e.resolved_by}" for e in entry.evidence)
         tags = "\n".join(entry.subject.proposal.tags)
-        return {**texts, "tags": tags, "evidence": "\n".join(said)}
+        return {**texts, "tags": tags, "evidence": evidence}
     return {"file": entry.subject.text} if isinstance(entry.subject, FileChangePayload) else texts
 
 

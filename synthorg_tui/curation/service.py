@@ -1,15 +1,18 @@
-"""Where a person decides: what approving would do, doing it whole, and taking it back."""
+"""Where a person decides: what approving would do, doing it whole, and undoing it.
 
-import asyncio
+Every decision takes the same way: under the registry's lock the preview of what the person was
+shown is built once more, compared with what they read, and its plan is handed to the
+``DecisionRunner``. This is the only module that turns a person's answer into a decision. What a
+decision changes is worked out in ``preview`` and ``plan``; how it becomes true is in ``decisions``.
+"""
+
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 from uuid import uuid4
 
 from synthorg_tui.approvals.models import (
-    ApprovalConflictError,
     ApprovalItem,
     ApprovalNotFoundError,
     ApprovalStatus,
@@ -18,40 +21,27 @@ from synthorg_tui.approvals.models import (
     StaleReviewError,
 )
 from synthorg_tui.approvals.person import Person, Policy
-from synthorg_tui.approvals.queue import ApprovalQueue, payload_hash
-from synthorg_tui.approvals.scan import scan
-from synthorg_tui.core.clock import Clock
+from synthorg_tui.approvals.queue import ApprovalQueue
+from synthorg_tui.approvals.rows import payload_hash
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.curation import plan as adoption
 from synthorg_tui.curation.decisions import Cause, DecisionRunner
-from synthorg_tui.curation.models import (
-    Author,
-    Evidence,
-    Lesson,
-    ProceduralMemoryProposal,
-    ProceduralMemoryScope,
-)
-from synthorg_tui.curation.plan import CurationPlan, edited_lesson, reworded_write, same_memories
-from synthorg_tui.curation.preview import ApprovalPreview, Preview, SkillStore
-from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus, SkillVersion
+from synthorg_tui.curation.edits import ProposalEdit
+from synthorg_tui.curation.models import LESSON_ACTION, Evidence, Lesson, ProceduralMemoryScope
+from synthorg_tui.curation.plan import CurationPlan, same_memories
+from synthorg_tui.curation.preview import ApprovalPreview, Preview
+from synthorg_tui.curation.registry import SkillRegistry, SkillVersion
 from synthorg_tui.curation.review import (
-    LESSON_ACTION,
     BulkOutcome,
     Decision,
     DecisionKind,
     InboxEntry,
-    NearSkill,
     Review,
     ReviewChangedError,
     entry_of,
-    texts_of,
 )
-from synthorg_tui.curation.similarity import near_skills
 from synthorg_tui.curation.supersession import SupersessionVerdict
 from synthorg_tui.executions.store import Excerpt, ExecutionStore
 from synthorg_tui.memory.extensions import BundleOutcome
-from synthorg_tui.skills.disk import IRREGULAR, FileState, skill_path
-from synthorg_tui.skills.document import SkillPathError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
@@ -60,46 +50,41 @@ _log = logging.getLogger(__name__)
 
 POLICY: Final = Policy("memory.procedural.require_approval")
 
+EditProposal: TypeAlias = Callable[[InboxEntry], ProposalEdit]
+"""What a person makes of an item as it is at the moment of the decision."""
+
 
 class ReviewService:
-    """What waits for a decision, and the only way to take one.
+    """The inbox of proposals, and the only way to decide about them.
 
     Everything a decision changes in the database is one transaction; its files follow and are
     finished after a crash. One decision is taken at a time.
 
     Args:
         queue: The items.
-        ledger: The skills in force.
-        decider: Carries decisions out.
-        store: The memories.
-        preparer: Works out what an approval does.
+        registry: The skills that were approved.
+        runner: Carries decisions out.
+        preview: Works out what a decision does.
         executions: The evidence.
         require_approval: Off, harmless lessons of a single agent may be adopted without a person.
-        clock: Decides what "now" is.
     """
 
     def __init__(
         self,
         *,
         queue: ApprovalQueue,
-        ledger: SkillRegistry,
-        decider: DecisionRunner,
-        store: SkillStore,
-        preparer: ApprovalPreview,
+        registry: SkillRegistry,
+        runner: DecisionRunner,
+        preview: ApprovalPreview,
         executions: ExecutionStore,
         require_approval: bool,
-        clock: Clock,
     ) -> None:
         self._queue = queue
-        self._ledger = ledger
-        self._decider = decider
-        self._store = store
-        self._preparer = preparer
+        self._registry = registry
+        self._runner = runner
+        self._preview = preview
         self._executions = executions
         self._require_approval = require_approval
-        self._clock = clock
-        self.deciding = asyncio.Lock()
-        """Held while a decision is taken: what is on disk may be behind the ledger."""
 
     async def inbox(
         self,
@@ -113,53 +98,39 @@ class ReviewService:
 
     async def review(self, item_id: str) -> Review:
         """All that approving the item would do; raises ``ApprovalNotFoundError``."""
-        return await self._reviewed(await self._prepared(item_id))
+        return await self._preview.review(await self._build(item_id))
 
     async def approve(
-        self,
-        item_id: str,
-        *,
-        shown: str,
-        person: Person,
-        edited: ProceduralMemoryProposal | str | None = None,
-        authors: Mapping[str, Author] | None = None,
+        self, item_id: str, *, shown: str, person: Person, edit: EditProposal | None = None
     ) -> Decision:
-        """Let a proposal count.
+        """Approve a proposal.
 
         Args:
             item_id: Which item.
             shown: ``Review.shown`` of what the person read.
             person: Who decides.
-            edited: What the person made of a lesson, which replaces no more than was shown, or
-                of what an agent wrote.
-            authors: Who wrote fields of ``edited``, where it wasn't the person.
+            edit: Called with the item once it is known to be what was shown, to say how the
+                person words it. An edited lesson replaces no more than was shown.
 
         Raises:
             ApprovalNotFoundError: There is no such item.
             ReviewChangedError: It is no longer what was shown.
             ApprovalConflictError: It is decided or expired.
             DecisionRefusedError: It can't be approved, or not edited.
-            MemoryStoreError: The agent may keep nothing more; nothing was changed.
-            SkillWriteError: It counts, but its file can't be written yet.
+            MemoryStoreError: The agent may store nothing more; nothing was changed.
+            SkillWriteError: It is approved, but its file can't be written yet.
         """
-        async with self.deciding:
-            prepared = await self._approvable(item_id, shown)
-            if edited is None:
-                return await self._approve(prepared, person)
-            if isinstance(edited, str):
-                write = reworded_write(prepared.entry, edited)
-                changed = self._preparer.write(prepared.entry, write)
-                return await self._approve(changed, person, payload=write.model_dump_json())
-            lesson = edited_lesson(prepared.entry, edited, authors or {})
-            at_most = frozenset(each.id for each in prepared.replaces)
-            changed = await self._preparer.lesson(prepared.entry, lesson, at_most=at_most)
-            return await self._approve(changed, person, payload=lesson.model_dump_json())
+        async with self._runner.turn():
+            preview = await self._approvable(item_id, shown)
+            if edit is not None:
+                preview = await self._preview.edited(preview, edit(preview.entry))
+            return await self._approve(preview, person)
 
     async def reject(self, item_id: str, *, shown: str, reason: str, person: Person) -> Decision:
         """Turn a proposal down for good; raises like ``approve``."""
-        async with self.deciding:
-            prepared = await self._as_shown(item_id, shown)
-            item = prepared.entry.item
+        async with self._runner.turn():
+            preview = await self._as_shown(item_id, shown)
+            item = preview.entry.item
 
             def decide(db: "Connection") -> None:
                 self._queue.decide_in(
@@ -172,7 +143,7 @@ class ReviewService:
                 )
 
             cause = Cause(DecisionKind.REJECTED, item.title, item.id)
-            return await self._committed(prepared, CurationPlan(), cause, person, decide)
+            return await self._commit(preview, CurationPlan(), cause, person, decide)
 
     async def approve_many(
         self, reviewed: Iterable[tuple[str, str]], person: Person
@@ -185,9 +156,9 @@ class ReviewService:
         bulk = uuid4().hex
         for item_id, shown in reviewed:
             try:
-                async with self.deciding:
-                    prepared = await self._approvable(item_id, shown)
-                    decisions.append(await self._approve(prepared, person, bulk=bulk))
+                async with self._runner.turn():
+                    preview = await self._approvable(item_id, shown)
+                    decisions.append(await self._approve(preview, person, bulk=bulk))
             except ReviewChangedError as error:
                 stale.append(error.review)
             except DomainError as error:
@@ -195,57 +166,42 @@ class ReviewService:
         return BulkOutcome(tuple(decisions), tuple(stale), tuple(refused))
 
     async def snooze(self, item_id: str, until: datetime | None, person: Person) -> ApprovalItem:
-        """Put an item out of the way until then; ``None`` wakes it."""
+        """Hide an item until then; ``None`` shows it again."""
         return await self._queue.snooze(item_id, until, person)
 
     async def undo(self, person: Person) -> Decision | None:
-        """Take back the last decision that still stands, ``None`` when there is none.
+        """Undo the last decision that still stands, ``None`` when there is none.
 
-        What was approved in bulk is taken back as one. Raises ``ApprovalConflictError`` when a
-        file that was written has been changed since.
+        What was approved in bulk is undone as one. Raises ``ApprovalConflictError`` when a file
+        that was written has been changed since.
         """
-        async with self.deciding:
-            return await self._decider.undo(person)
+        async with self._runner.turn():
+            return await self._runner.undo(person)
 
     async def undoable(self) -> tuple[str, ...]:
-        """Titles of what ``undo`` would take back."""
-        return await self._decider.undoable()
+        """Titles of what ``undo`` would undo."""
+        return await self._runner.undoable()
 
     async def retire(self, path: str, person: Person) -> Decision:
-        """Take a skill out of use: its file and its memories go, and can be brought back.
+        """Retire a skill: its file and its memories are removed, and an undo restores them.
 
-        Raises ``ApprovalNotFoundError`` when no skill that counts has this file, and
+        Raises ``ApprovalNotFoundError`` when no active skill has this file, and
         ``SkillPathError`` when it isn't one that can be removed and written.
         """
-        async with self.deciding:
-            await self._decider.settle()
-            record, state = await self._preparer.record_and_state(path)
-            record = _counting(record, path, state)
-            plan = adoption.leave_plan(
-                record, state, status=SkillStatus.RETIRED, now=self._clock.now()
-            )
-            return await self._decider.commit(
-                plan, Cause(DecisionKind.RETIRED, record.name), person
-            )
+        async with self._runner.turn():
+            plan = await self._preview.retirement(path)
+            return await self._runner.commit(plan, _cause(DecisionKind.RETIRED, plan), person)
 
     async def restore_file(self, path: str, person: Person) -> Decision:
-        """Write the text in force over what is on disk.
+        """Write the approved text over what is on disk.
 
-        Raises ``ApprovalNotFoundError`` when no skill that counts has this file,
-        ``ApprovalConflictError`` when it is as it should be, and ``SkillPathError`` when it
+        Raises ``ApprovalNotFoundError`` when no active skill has this file,
+        ``ApprovalConflictError`` when it has that text already, and ``SkillPathError`` when it
         isn't one that can be removed and written.
         """
-        async with self.deciding:
-            await self._decider.settle()
-            record, state = await self._preparer.record_and_state(path)
-            record = _counting(record, path, state)
-            if state.sha256 == record.sha256:
-                raise ApprovalConflictError(f"{path} is as it should be")
-            content = await self._ledger.content(record.sha256)
-            plan = adoption.restore_plan(record, state, content, now=self._clock.now())
-            return await self._decider.commit(
-                plan, Cause(DecisionKind.FILE_RESTORED, record.name), person
-            )
+        async with self._runner.turn():
+            plan = await self._preview.restoration(path)
+            return await self._runner.commit(plan, _cause(DecisionKind.FILE_RESTORED, plan), person)
 
     async def adopt_by_policy(self) -> tuple[Decision, ...]:
         """Approve what needs no person, when the settings say so.
@@ -259,74 +215,48 @@ class ReviewService:
         for item in await self._queue.list(
             status=ApprovalStatus.PENDING, action_type=LESSON_ACTION
         ):
-            async with self.deciding:
-                prepared = await self._prepared(item.id)
-                if _is_harmless(await self._reviewed(prepared)):
+            async with self._runner.turn():
+                preview = await self._build(item.id)
+                if _is_harmless(await self._preview.review(preview)):
                     try:
-                        decisions.append(await self._approve(prepared, POLICY))
+                        decisions.append(await self._approve(preview, POLICY))
                     except DomainError as error:
                         _log.warning("%r waits for a person: %s", item.title, error)
         return tuple(decisions)
 
     async def history(self, path: str) -> tuple[SkillVersion, ...]:
         """Every text that a skill's file had, newest first."""
-        return await self._ledger.versions(path)
+        return await self._registry.versions(path)
 
     async def excerpt(self, evidence: Evidence, *, context: int = 0) -> Excerpt | None:
-        """The transcript lines of an occurrence, ``None`` when they aren't kept."""
+        """The transcript lines of an occurrence, ``None`` when they aren't stored."""
         from synthorg_tui.executions.models import SourceRef
 
         ref = SourceRef.parse(evidence.lines)
         return await self._executions.excerpt(ref, context=context) if ref else None
 
-    async def _prepared(self, item_id: str) -> Preview:
+    async def _build(self, item_id: str) -> Preview:
         item = await self._queue.get(item_id)
         if item is None:
             raise ApprovalNotFoundError(f"there is no proposal {item_id}")
-        return await self._preparer.prepare(entry_of(item))
+        return await self._preview.build(item)
 
     async def _as_shown(self, item_id: str, shown: str) -> Preview:
-        await self._decider.settle()
-        prepared = await self._prepared(item_id)
-        if prepared.shown != shown:
-            raise ReviewChangedError(await self._reviewed(prepared))
-        return prepared
+        preview = await self._build(item_id)
+        if preview.shown != shown:
+            raise ReviewChangedError(await self._preview.review(preview))
+        return preview
 
     async def _approvable(self, item_id: str, shown: str) -> Preview:
-        prepared = await self._as_shown(item_id, shown)
-        if prepared.problem:
-            raise DecisionRefusedError(prepared.problem)
-        return prepared
-
-    async def _reviewed(self, prepared: Preview) -> Review:
-        return Review(
-            entry=prepared.entry,
-            shown=prepared.shown,
-            path=prepared.path,
-            text=prepared.text,
-            diff=prepared.diff,
-            flags=scan(_texts(prepared)),
-            near=await self._near(prepared.entry),
-            replaces=prepared.replaces,
-            agents=prepared.agents,
-            problem=prepared.problem,
-        )
-
-    async def _near(self, entry: InboxEntry) -> tuple[NearSkill, ...]:
-        lesson = entry.subject
-        if not isinstance(lesson, Lesson):
-            return ()
-        return await near_skills(self._store, lesson, await self._ledger.active())
+        preview = await self._as_shown(item_id, shown)
+        if preview.problem:
+            raise DecisionRefusedError(preview.problem)
+        return preview
 
     async def _approve(
-        self,
-        prepared: Preview,
-        person: Person | Policy,
-        *,
-        payload: str | None = None,
-        bulk: str = "",
+        self, preview: Preview, person: Person | Policy, *, bulk: str = ""
     ) -> Decision:
-        item = prepared.entry.item
+        item = preview.entry.item
 
         def decide(db: "Connection") -> None:
             self._queue.decide_in(
@@ -336,36 +266,38 @@ class ReviewService:
                 person=person,
                 reason=None,
                 payload_hash=payload_hash(item),
-                payload=payload,
+                payload=preview.payload,
             )
 
-        before = item.payload if payload is not None else None
+        before = item.payload if preview.payload is not None else None
         cause = Cause(DecisionKind.APPROVED, item.title, item.id, before, bulk)
-        return await self._committed(prepared, prepared.plan, cause, person, decide)
+        return await self._commit(preview, preview.plan, cause, person, decide)
 
-    async def _committed(
+    async def _commit(
         self,
-        prepared: Preview,
+        preview: Preview,
         plan: CurationPlan,
         cause: Cause,
         person: Person | Policy,
         decide: "Callable[[Connection], None]",
     ) -> Decision:
+        """Carry a plan out unless a memory it removes has changed since it was shown."""
+
         def also(db: "Connection", outcome: BundleOutcome) -> None:
-            if plan.bundle.remove and not same_memories(prepared.replaces, outcome.removed):
+            if plan.bundle.remove and not same_memories(preview.replaces, outcome.removed):
                 raise StaleReviewError("a memory has changed since it was shown")
             decide(db)
 
         try:
-            return await self._decider.commit(plan, cause, person, also=also)
+            return await self._runner.commit(plan, cause, person, also=also)
         except StaleReviewError as error:
-            raise ReviewChangedError(await self.review(prepared.entry.item.id)) from error
+            raise ReviewChangedError(await self.review(preview.entry.item.id)) from error
 
 
-def _texts(prepared: Preview) -> dict[str, str]:
-    """What is scanned, by the name of its place; of a file the text as it is by now."""
-    texts = texts_of(prepared.entry)
-    return {**texts, "file": prepared.text} if "file" in texts else texts
+def _cause(kind: DecisionKind, plan: CurationPlan) -> Cause:
+    """A decision about the one skill that a plan changes, rather than about an item."""
+    (skill,) = plan.changed
+    return Cause(kind, skill.name)
 
 
 def _is_harmless(review: Review) -> bool:
@@ -378,15 +310,5 @@ def _is_harmless(review: Review) -> bool:
         and not review.flags
         and review.item.risk_level in (RiskLevel.LOW, RiskLevel.MEDIUM)
         and not review.replaces
-        and all(each.verdict != SupersessionVerdict.CONFLICT for each in review.near)
+        and all(skill.verdict != SupersessionVerdict.CONFLICT for skill in review.near)
     )
-
-
-def _counting(record: RegisteredSkill | None, path: str, state: FileState) -> RegisteredSkill:
-    """The skill whose file may be touched."""
-    if record is None or record.status is not SkillStatus.ACTIVE:
-        raise ApprovalNotFoundError(f"no skill that counts has the file {path}")
-    skill_path(Path(record.root), record.name)
-    if state.sha256 == IRREGULAR:
-        raise SkillPathError(f"{path} is no plain file of at most 1 MB", remedy="Move it away.")
-    return record

@@ -1,4 +1,8 @@
-"""Lessons in force that say nearly the same as a proposal, or contradict it."""
+"""Active skills that say nearly the same as a proposal, or contradict it.
+
+Two measures meet here: the embedding finds what is worth showing, the words decide (in
+``supersession``) what a proposal replaces. Nothing here changes a skill.
+"""
 
 import logging
 import re
@@ -24,48 +28,52 @@ command at 0.63 to 0.77.
 """
 
 _log = logging.getLogger(__name__)
-_LOOKED_AT: Final = 12
+_MAX_HITS: Final = 12
 _WORD = re.compile(r"\w+")
 
 
 async def near_skills(
-    desk: MemoryAdmin, lesson: Lesson, records: Sequence[RegisteredSkill]
+    store: MemoryAdmin, lesson: Lesson, records: Sequence[RegisteredSkill]
 ) -> tuple[NearSkill, ...]:
-    """What is alike, most alike first, among procedural memories; each skill once.
+    """What is alike among procedural memories, most alike first; each skill once.
 
-    What would be replaced or contradicted is there however little it resembles; what was drawn
+    What would be replaced or contradicted is included however little it resembles; what was drawn
     from the same lesson isn't.
     """
     proposal = lesson.proposal
-    by_memory = {memory_id: each for each in records for memory_id in each.memory_ids}
+    hits = await _hits(store, proposal)
+    of_skills = {memory_id for record in records for memory_id in record.memory_ids}
+    near = [_near(proposal, record, _similarity_of(proposal, record, hits)) for record in records]
+    near += [
+        NearSkill(hit.id, "", _first_line(hit.content), _similarity(proposal, hit), "partial")
+        for hit in hits.values()
+        if hit.id not in of_skills
+    ]
+    shown = (
+        skill
+        for skill in near
+        if skill.similarity >= NEAR or skill.verdict != SupersessionVerdict.PARTIAL
+    )
+    return tuple(sorted(shown, key=lambda skill: (-skill.similarity, skill.memory_id)))
+
+
+async def _hits(store: MemoryAdmin, proposal: ProceduralMemoryProposal) -> dict[str, ListedMemory]:
     query = MemoryQuery(
         text=stored_text(proposal),
         categories=frozenset({MemoryCategory.PROCEDURAL}),
-        limit=_LOOKED_AT,
+        limit=_MAX_HITS,
     )
     try:
-        hits = {hit.id: hit for hit in (await desk.find(query)).hits}
+        return {hit.id: hit for hit in (await store.find(query)).hits}
     except MemoryRetrievalError as error:
         _log.warning("compared by words only: %s", error)
-        hits = {}
-    found = [_near(proposal, record, _similarity_of(proposal, record, hits)) for record in records]
-    found += [
-        NearSkill(hit.id, "", _first_line(hit.content), _similarity(proposal, hit), "partial")
-        for hit in hits.values()
-        if hit.id not in by_memory
-    ]
-    worth = (
-        each
-        for each in found
-        if each.similarity >= NEAR or each.verdict != SupersessionVerdict.PARTIAL
-    )
-    return tuple(sorted(worth, key=lambda each: (-each.similarity, each.memory_id)))
+        return {}
 
 
 def replaced_fully(
     proposal: ProceduralMemoryProposal, records: Iterable[RegisteredSkill]
 ) -> tuple[RegisteredSkill, ...]:
-    """The skills whose place the proposal takes because it says all that they say."""
+    """The skills that the proposal replaces because it says all that they say."""
     return tuple(
         record
         for record in records
@@ -98,14 +106,14 @@ def _existing(record: RegisteredSkill) -> ExistingSkill:
 def _similarity_of(
     proposal: ProceduralMemoryProposal, record: RegisteredSkill, hits: dict[str, ListedMemory]
 ) -> float:
-    hit = next((hits[each] for each in record.memory_ids if each in hits), None)
+    hit = next((hits[key] for key in record.memory_ids if key in hits), None)
     if hit is not None:
         return _similarity(proposal, hit)
     return word_similarity(stored_text(proposal), stored_text(record.proposal))
 
 
 def _similarity(proposal: ProceduralMemoryProposal, hit: ListedMemory) -> float:
-    """The cosine; that of the words when the embedder is away."""
+    """The cosine similarity, or that of the words without an embedder."""
     if hit.dense is None:
         return word_similarity(stored_text(proposal), hit.content)
     return min(1.0, max(0.0, hit.dense))

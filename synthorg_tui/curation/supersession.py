@@ -1,4 +1,4 @@
-"""Whether a lesson takes the place of one that counts already, lives beside it, or contradicts it.
+"""Whether a lesson replaces an active one, stays beside it, or contradicts it.
 
 Compared are the words that carry meaning: function words and those of the templates that
 lessons are generated from are left out, since two lessons would be alike by them alone. An option
@@ -19,7 +19,7 @@ from synthorg_tui.memory.retrieval.sparse import STOP_WORDS
 SAME_CONDITION: Final = 0.5
 """Jaccard similarity of conditions from which on two lessons are about the same situation."""
 COVERED_CONDITION: Final = 0.8
-"""Share of the existing condition that a lesson must cover to take its place."""
+"""Share of the existing condition that a lesson must cover to replace it."""
 COMPATIBLE_ACTION: Final = 0.5
 """Jaccard similarity of actions from which on they don't contradict each other."""
 SAME_LESSON: Final = 0.9
@@ -31,17 +31,16 @@ running working pushing staging fetching committing bringing managing building c
 fails failed exit code error errors run again instead example here name names question
 add write path leading leave change finished committed passes followed first
 """
-"""Words that conditions and actions share because code wrote them: see ``grounded`` and
-``capture``."""
+"""Words that conditions and actions share because code wrote them from templates."""
 _NEGATIONS: Final = frozenset({"not", "no", "never", "without", "cannot", "avoid"})
 _MEANINGLESS: Final = STOP_WORDS.union(_TEMPLATES.split()) - _NEGATIONS
 
 
 class SupersessionVerdict(StrEnum):
-    """What a lesson is to one that counts already."""
+    """What a lesson is to an active one."""
 
     FULL = "full"
-    """It says all that the other says, with more certainty: it takes its place."""
+    """It says all that the other says, with more certainty: it replaces it."""
     PARTIAL = "partial"
     """Both stay."""
     CONFLICT = "conflict"
@@ -50,7 +49,7 @@ class SupersessionVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExistingSkill:
-    """A lesson that counts already; ``id`` is that of its memory."""
+    """An active lesson; ``id`` is that of its memory."""
 
     id: str
     proposal: ProceduralMemoryProposal
@@ -58,7 +57,7 @@ class ExistingSkill:
 
 @dataclass(frozen=True, slots=True)
 class Supersession:
-    """A verdict with what it stands on, each in [0, 1].
+    """A verdict with the figures it is based on, each in [0, 1].
 
     ``condition_similarity`` and ``action_similarity`` are Jaccard similarities;
     ``condition_coverage`` is the share of the existing condition that the lesson covers.
@@ -116,8 +115,8 @@ def compare_all(
         SupersessionVerdict.FULL,
         SupersessionVerdict.PARTIAL,
     )
-    found = [compare(candidate, each) for each in existing]
-    return tuple(sorted(found, key=lambda s: (order.index(s.verdict), -s.condition_similarity)))
+    verdicts = [compare(candidate, skill) for skill in existing]
+    return tuple(sorted(verdicts, key=lambda s: (order.index(s.verdict), -s.condition_similarity)))
 
 
 def action_similarity(first: str, second: str) -> float:

@@ -1,4 +1,8 @@
-"""What a tool call was for, in a form that two attempts at the same thing share."""
+"""Intents of tool calls: what a call was for, in a form that two attempts at it share.
+
+Intents are stored with each call. They are read from what an agent wrote, by rules that never run
+a shell: a command that can't be parsed still names its program.
+"""
 
 import re
 import shlex
@@ -7,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from synthorg_tui.executions.models import SHELL_TOOLS
+from synthorg_tui.executions.models import is_shell
 
 _FILE_TOOLS = {
     "edit": "edit",
@@ -79,7 +83,7 @@ def call_intent(tool: str, arguments: Mapping[str, object], command: str = "") -
     ``command`` is the shell command when the tool runs one.
     """
     name = tool.lower()
-    if name in SHELL_TOOLS:
+    if is_shell(tool):
         steps = command_steps(command)
         return steps[-1].intent if steps else name
     if name in _FILE_TOOLS:

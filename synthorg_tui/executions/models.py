@@ -1,6 +1,12 @@
-"""What an agent did in one session, as read from a transcript."""
+"""What an agent did in one session, as read from a transcript.
+
+The record that imports, learning and reviews share. It is stored as JSON, so a field can't change
+without a migration; what is worked out from the fields is a property. How a transcript is written
+is for the readers, what an execution teaches for those who read the record.
+"""
 
 import re
+from pathlib import PurePosixPath
 from typing import Self
 
 from pydantic import AwareDatetime, Field
@@ -8,7 +14,29 @@ from pydantic import AwareDatetime, Field
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 
+SHELL_TOOLS = frozenset(
+    {
+        "bash",
+        "shell",
+        "shell_command",
+        "exec_command",
+        "container.exec",
+        "local_shell",
+        "local_shell_call",
+    }
+)
+_WRITING_VERBS = frozenset({"edit", "write"})
 _REFERENCE = re.compile(r"(?P<execution>\S+)#L(?P<first>\d+)(?:-L?(?P<last>\d+))?")
+
+
+def is_shell(tool: str) -> bool:
+    """Whether the tool runs a shell command."""
+    return tool.lower() in SHELL_TOOLS
+
+
+def slug(text: str) -> str:
+    """``text`` as a lower-case name without spaces or slashes, at most 80 characters."""
+    return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-.")[:80]
 
 
 class SourceRef(FrozenModel):
@@ -55,6 +83,23 @@ class ToolCall(FrozenModel):
     at: AwareDatetime | None = None
     call_line: int = Field(ge=1)
     result_line: int | None = None
+
+    @property
+    def is_shell(self) -> bool:
+        """Whether it ran a shell command; ``arguments`` is then the command."""
+        return is_shell(self.tool)
+
+    @property
+    def last_line(self) -> int:
+        """The line of the result, of the call itself when there is none."""
+        return self.result_line or self.call_line
+
+    @property
+    def changed_path(self) -> str | None:
+        """What it wrote (several paths with ``, `` between); ``None`` when it wrote nothing."""
+        verb, _, path = self.intent.partition(" ")
+        wrote = verb in _WRITING_VERBS and self.outcome is CallOutcome.OK
+        return path if wrote else None
 
 
 class Recovery(FrozenModel):
@@ -125,21 +170,18 @@ class Execution(FrozenModel):
     @property
     def commands(self) -> tuple[ToolCall, ...]:
         """Calls that ran a shell command."""
-        return tuple(call for call in self.calls if call.tool.lower() in SHELL_TOOLS)
+        return tuple(call for call in self.calls if call.is_shell)
+
+    @property
+    def project_name(self) -> str:
+        """Last part of the project's path; empty when unknown."""
+        return PurePosixPath(self.project.replace("\\", "/")).name if self.project else ""
+
+    def relative(self, text: str) -> str:
+        """``text`` with paths inside the project made relative."""
+        return text.replace(f"{self.project}/", "") if self.project else text
 
     def ref(self, first_line: int, last_line: int) -> SourceRef:
-        """A reference to lines of this execution."""
-        return SourceRef(execution_id=self.id, first_line=first_line, last_line=last_line)
-
-
-SHELL_TOOLS = frozenset(
-    {
-        "bash",
-        "shell",
-        "shell_command",
-        "exec_command",
-        "container.exec",
-        "local_shell",
-        "local_shell_call",
-    }
-)
+        """A reference to lines of this execution; it never ends before it starts."""
+        last = max(first_line, last_line)
+        return SourceRef(execution_id=self.id, first_line=first_line, last_line=last)

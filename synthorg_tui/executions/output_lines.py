@@ -1,4 +1,7 @@
-"""The line of a tool's output that tells most."""
+"""Lines of a tool's output: one line of a text, and the line of an error that tells most.
+
+Titles of memories and keys of lessons are made of them, so they must stay as they are.
+"""
 
 import re
 

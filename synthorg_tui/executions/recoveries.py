@@ -1,15 +1,24 @@
-"""Finds failed calls that a later call of the same intent made good."""
+"""Which failed calls a later call of the same intent resolved.
+
+The one analyser of "failed, then worked": the stored record, the memories of an import and the
+lessons all ask it, so that they agree on what a success is and on which failure it answers. What
+is worth a memory or a lesson, and the words for it, are for those who ask.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import Step, command_steps, related
-from synthorg_tui.executions.models import SHELL_TOOLS, Recovery, ToolCall
+from synthorg_tui.executions.models import Recovery, ToolCall
 
-_MAX_BETWEEN = 60
-_MAX_LATER = 500
+MAX_LATER = 500
 """How many calls later a success may still be the answer to a failure."""
+MAX_STORED = 60
+"""How many calls between the two a recovery names: it bounds the record, not the search."""
+MAX_BETWEEN = 15
+"""Calls between a failure and its answer of which a cause can be told; a memory only says what
+happened and does without this limit."""
 _STILL_FAILING = re.compile(
     r"\b[1-9]\d* (?:failures?|failed|errors?)\b|^FAILED\b|\bCompilation error\b|^error(?:\[|:)"
     r"|^fatal:|\*\* \(\w+Error\)",
@@ -24,7 +33,7 @@ _MAX_STAND_IN = 5
 _HARMLESS = frozenset({"ls", "cat", "head", "tail", "grep", "rg", "find", "which", "stat", "test"})
 
 
-class Attempts:
+class _Attempts:
     """The calls of an execution, each with what its command was for, worked out once."""
 
     def __init__(self, calls: Sequence[ToolCall]) -> None:
@@ -32,15 +41,15 @@ class Attempts:
         self._steps = [_steps(call) for call in calls]
 
     def resolving(self, position: int) -> int | None:
-        """Where the call stands that made good the one at ``position``, or ``None``."""
-        for index in range(position + 1, min(len(self._calls), position + 1 + _MAX_LATER)):
+        """Where the call is that resolved the one at ``position``, or ``None``."""
+        for index in range(position + 1, min(len(self._calls), position + 1 + MAX_LATER)):
             if self._same_intent(position, index) and really_ok(self._calls[index]):
                 return index
         return None
 
     def _same_intent(self, position: int, index: int) -> bool:
         goal, later = self._calls[position], self._calls[index]
-        if _is_shell(goal) != _is_shell(later):
+        if goal.is_shell != later.is_shell:
             return False
         if self._steps[position]:
             again = related(self._steps[position], self._steps[index])
@@ -56,38 +65,59 @@ class Attempts:
         return bool(given) and any(words[-len(given) :] == given for words in later)
 
 
-def find_recoveries(calls: Sequence[ToolCall]) -> tuple[Recovery, ...]:
-    """A recovery for each failed call that was made good, in order of the failures."""
-    found: list[Recovery] = []
-    attempts = Attempts(calls)
+def resolved_failures(
+    calls: Sequence[ToolCall], is_failure: Callable[[ToolCall], bool]
+) -> Iterator[tuple[int, int]]:
+    """Positions of each failure that was resolved and of the call that resolved it, in order.
+
+    One call may resolve several failures.
+    """
+    attempts = _Attempts(calls)
     for position, call in enumerate(calls):
-        if call.outcome is not CallOutcome.FAILED or call.intent in _HARMLESS:
-            continue
-        later = attempts.resolving(position)
-        if later is not None:
-            between = tuple(each.id for each in calls[position + 1 : later])
-            found.append(
-                Recovery(
-                    failed_call=call.id,
-                    resolved_by=calls[later].id,
-                    between=between[:_MAX_BETWEEN],
-                )
-            )
-    return tuple(found)
+        if is_failure(call) and (later := attempts.resolving(position)) is not None:
+            yield position, later
 
 
-def _is_shell(call: ToolCall) -> bool:
-    return call.tool.lower() in SHELL_TOOLS
+def find_recoveries(calls: Sequence[ToolCall]) -> tuple[Recovery, ...]:
+    """A recovery for each failed call that was resolved, in order of the failures."""
+    return tuple(
+        Recovery(
+            failed_call=calls[position].id,
+            resolved_by=calls[later].id,
+            between=tuple(call.id for call in calls[position + 1 : later][:MAX_STORED]),
+        )
+        for position, later in resolved_failures(calls, _is_failure)
+    )
+
+
+def next_attempt(
+    calls: Sequence[ToolCall], position: int, end: int, recurs: Callable[[ToolCall], bool]
+) -> int | None:
+    """Where the command at ``position`` was tried next, at the latest at ``end``.
+
+    ``None`` when the same error ``recurs`` there (that later failure is the one to look at), or
+    when more than ``MAX_BETWEEN`` calls lie between.
+    """
+    failed = _steps(calls[position])
+    later = range(position + 1, end + 1)
+    attempt = next((index for index in later if related(failed, _steps(calls[index]))), end)
+    if attempt - position - 1 > MAX_BETWEEN or recurs(calls[attempt]):
+        return None
+    return attempt
+
+
+def _is_failure(call: ToolCall) -> bool:
+    return call.outcome is CallOutcome.FAILED and call.intent not in _HARMLESS
 
 
 def _steps(call: ToolCall) -> tuple[Step, ...]:
-    return command_steps(call.arguments) if _is_shell(call) else ()
+    return command_steps(call.arguments) if call.is_shell else ()
 
 
 def really_ok(call: ToolCall) -> bool:
     """Whether an ok call did work: not merely started, nor failing behind a pipe."""
     if call.outcome is not CallOutcome.OK or call.output.startswith(_BACKGROUND):
         return False
-    if not _is_shell(call) or "|" not in call.arguments:
+    if not call.is_shell or "|" not in call.arguments:
         return True
     return _STILL_FAILING.search(call.output) is None

@@ -1,9 +1,13 @@
-"""Executions kept as evidence: the record, its redacted lines, and how far a file was read."""
+"""The store of executions: each record, its redacted lines, and how far its file was read.
+
+Memories and lessons refer to these lines as their evidence, so they outlive the transcript. Only
+what a reader has redacted may be saved; what is drawn from an execution is stored elsewhere.
+"""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from synthorg_tui.executions.models import Execution, SourceRef
 from synthorg_tui.persistence.database import Database
@@ -27,7 +31,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class FileMark:
-    """What was seen of a transcript file at its last import; equal marks need no new reading."""
+    """What was seen of a transcript file at its last import; one with the same isn't read again."""
 
     path: str
     size: int
@@ -35,49 +39,20 @@ class FileMark:
     digest: str
 
 
-class ExecutionStore(Protocol):
-    """Keeps executions; saving one again replaces it."""
-
-    async def save(self, execution: Execution, lines: Sequence[str], mark: FileMark) -> None:
-        """Keep the record with its complete, redacted lines (compressed) and the file's mark."""
-        ...
-
-    async def get(self, execution_id: str) -> Execution | None:
-        """The record, or ``None``."""
-        ...
-
-    async def excerpt(self, ref: SourceRef, *, context: int = 0) -> Excerpt | None:
-        """The lines named, with ``context`` lines around; ``None`` when they aren't there."""
-        ...
-
-    async def marks(self) -> dict[str, FileMark]:
-        """The marks of all imported files by path."""
-        ...
-
-    async def count(self) -> int:
-        """How many executions are kept."""
-        ...
-
-    async def ids(self) -> tuple[str, ...]:
-        """The ids of all executions, in order."""
-        ...
-
-    async def projects(self) -> tuple[str, ...]:
-        """The folders of the projects that executions belong to, in order."""
-        ...
-
-
 BLOCK_LINES = 500
 
 
-class DuckDBExecutionStore:
-    """Executions in the store's database, their lines compressed with zstandard."""
+class ExecutionStore:
+    """Executions in the store's database, their lines compressed with zstandard.
+
+    Saving one again replaces it.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def save(self, execution: Execution, lines: Sequence[str], mark: FileMark) -> None:
-        """Keep the record with its complete, redacted lines and the file's mark."""
+        """Store the record with its complete, redacted lines and the mark of its file."""
         record, blocks = await asyncio.to_thread(_pack, execution, tuple(lines))
         head = (execution.id, execution.agent_id, execution.project, mark.path, len(lines), record)
 
@@ -123,10 +98,10 @@ class DuckDBExecutionStore:
             ).fetchall()
             return head[0], blocks
 
-        found = await self._database.read(work)
-        if found is None:
+        stored = await self._database.read(work)
+        if stored is None:
             return None
-        path, blocks = found
+        path, blocks = stored
         lines = await asyncio.to_thread(_unpack_lines, blocks, first, last)
         return Excerpt(ref=ref, path=path, lines=lines)
 
@@ -138,7 +113,7 @@ class DuckDBExecutionStore:
         return {row[0]: FileMark(*row) for row in rows}
 
     async def count(self) -> int:
-        """How many executions are kept."""
+        """How many executions are stored."""
         row = await self._database.read(
             lambda db: db.execute("SELECT count(*) FROM executions").fetchone()
         )

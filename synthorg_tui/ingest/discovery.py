@@ -1,4 +1,8 @@
-"""Where agents keep their transcripts, and which files under a root may be read."""
+"""Discovery of transcripts: where agents write them, and which files under a root may be read.
+
+A folder to import is a stranger's: a link must not lead out of it, and a name that no database can
+store is refused in words. Nothing here opens a file.
+"""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,11 +66,11 @@ def collect(roots: Sequence[Path]) -> tuple[list[TranscriptFile], list[Refusal]]
     files: dict[Path, TranscriptFile] = {}
     refusals: list[Refusal] = []
     for root in roots:
-        for found in find_transcripts(root):
-            if isinstance(found, TranscriptFile):
-                files[found.path] = found
+        for item in find_transcripts(root):
+            if isinstance(item, TranscriptFile):
+                files[item.path] = item
             else:
-                refusals.append(found)
+                refusals.append(item)
     return list(files.values()), refusals
 
 
@@ -106,10 +110,10 @@ def _walk(folder: Path, base: Path, depth: int) -> Iterator[TranscriptFile | Ref
 
 def _inside(folder: Path, base: Path, depth: int) -> Iterator[TranscriptFile | Refusal]:
     """A folder whose name isn't UTF-8 is refused once, and only where there is something in it."""
-    found = _walk(folder, base, depth)
+    items = _walk(folder, base, depth)
     if _is_utf8(folder.name):
-        yield from found
-    elif next(found, None) is not None:
+        yield from items
+    elif next(items, None) is not None:
         yield Refusal(folder, _NOT_UTF8)
 
 
@@ -128,7 +132,7 @@ def _files_first(entry: "os.DirEntry[str]") -> tuple[bool, str]:
 
 
 def _linked(path: Path, base: Path) -> Iterator[TranscriptFile | Refusal]:
-    """A linked file is read when it stays inside the root; it is found there by itself anyway."""
+    """Refuse a link that leads out of the root; one inside is listed there by itself."""
     if not path.name.endswith(SUFFIXES) and not path.is_dir():
         return
     try:

@@ -1,26 +1,35 @@
-"""Reads one transcript file: picks its reader from its records, runs it, extracts memories."""
+"""Readings: what an import needs to know of one transcript file, in one pass over it.
 
+The first records decide which reader understands the file; what that gives is redacted already,
+and memories are drawn from it at once, in the thread that reads. Nothing here stores anything.
+"""
+
+import asyncio
 import json
+import logging
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
-from synthorg_tui.executions.models import Execution
+from synthorg_tui.executions.models import Execution, slug
 from synthorg_tui.executions.store import FileMark
 from synthorg_tui.ingest.discovery import TranscriptFile
 from synthorg_tui.ingest.extract.memories import extract
-from synthorg_tui.ingest.readers.base import ReadExecution, Reading, TranscriptReader, slug
+from synthorg_tui.ingest.readers.base import ReadExecution, Reading, TranscriptReader
 from synthorg_tui.ingest.readers.claude_code import AGENT, ClaudeCodeReader, subagent_types
 from synthorg_tui.ingest.readers.codex import CodexReader
 from synthorg_tui.ingest.readers.generic import GenericReader
 from synthorg_tui.ingest.records import ReadMeter, Record, TranscriptLines
 from synthorg_tui.memory.extensions import MemoryDraft
 
+_log = logging.getLogger(__name__)
 READERS: tuple[TranscriptReader, ...] = (ClaudeCodeReader(), CodexReader(), GenericReader())
 _SNIFFED = 25
-"""How many records may come before the first that tells whose transcript it is."""
+"""How many records may come before the first that shows whose transcript it is."""
 
 
 @dataclass(slots=True)
@@ -42,6 +51,61 @@ class FileReading:
     unknown: int = 0
     redactions: int = 0
     skipped: str = ""
+
+
+class ReadAhead:
+    """Reads one file ahead of the one being stored, in a thread.
+
+    Reading and storing take about as long as each other. ``reporter`` is as for ``read_file``.
+    """
+
+    def __init__(
+        self, reader: ThreadPoolExecutor, cancel: threading.Event, *, reporter: str = ""
+    ) -> None:
+        self._reader = reader
+        self._cancel = cancel
+        self._reporter = reporter
+        self._meter = ReadMeter(stop=cancel)
+        self._waiting: tuple[TranscriptFile, asyncio.Future[FileReading]] | None = None
+
+    @property
+    def bytes_read(self) -> int:
+        """How many bytes of the file started last are read."""
+        return self._meter.bytes
+
+    def start(self, file: TranscriptFile | None) -> None:
+        """Begin to read a file."""
+        if file is None:
+            self._waiting = None
+            return
+        self._meter = ReadMeter(stop=self._cancel)
+        loop = asyncio.get_running_loop()
+        self._waiting = (
+            file,
+            loop.run_in_executor(self._reader, _read_safely, file, self._meter, self._reporter),
+        )
+
+    def take(self, file: TranscriptFile) -> "asyncio.Future[FileReading]":
+        """The reading of ``file``, begun now unless it is under way."""
+        if self._waiting is None or self._waiting[0] is not file:
+            self.start(file)
+        assert self._waiting is not None
+        return self._waiting[1]
+
+    async def finish(self) -> None:
+        """Wait for a reading that nobody took; it stops soon when cancelled."""
+        if self._waiting is not None:
+            await self._waiting[1]
+
+
+def _read_safely(file: TranscriptFile, meter: ReadMeter, reporter: str) -> FileReading:
+    """The reading of a file; one that our readers choke on must not stop the others."""
+    try:
+        return read_file(file, meter, reporter=reporter)
+    except Exception as error:
+        _log.exception("can't understand %s", file.path)
+        mark = FileMark(str(file.path), file.size, file.mtime_ns, "")
+        return FileReading(mark, skipped=f"can't be understood: {type(error).__name__}")
 
 
 def read_file(
@@ -74,12 +138,12 @@ def _read(lines: TranscriptLines, readers: Sequence[TranscriptReader]) -> Readin
     seen: list[tuple[int, Record]] = []
     for number, record in records:
         seen.append((number, record))
-        reader = next((each for each in readers if each.recognises(record)), None)
+        reader = next((one for one in readers if one.recognises(record)), None)
         if reader is not None:
             return reader.read(lines, chain(seen, records))
         if len(seen) >= _SNIFFED:
             break
-    empty = not any(lines.kept)
+    empty = not any(lines.redacted)
     return Reading(skipped="empty" if empty else "not a transcript of a known agent")
 
 
@@ -90,7 +154,7 @@ def _extracted(read: ReadExecution, path: Path, *, reported: bool) -> ExtractedE
 
 
 def _named(execution: Execution, path: Path) -> Execution:
-    """A subagent with its type in its name, when the session that started it still tells."""
+    """A subagent with its type in its name, when the session that started it is still there."""
     if execution.reader != ClaudeCodeReader.name or execution.parent_id is None:
         return execution
     agent = execution.id.rpartition("/")[2]
@@ -109,7 +173,7 @@ def _declared_types(path: Path) -> dict[str, str]:
 
 @lru_cache(maxsize=4)
 def _types_in(parent: Path, _size: int, _mtime_ns: int) -> dict[str, str]:
-    """Kept for as long as the file is the same: a session may have hundreds of subagents."""
+    """Cached for as long as the file is the same: a session may have hundreds of subagents."""
     try:
         return subagent_types(_mentioning_agents(parent))
     except (OSError, ValueError, RecursionError):

@@ -1,4 +1,9 @@
-"""Streams the records of a transcript file: redacted, numbered, with what was wrong counted."""
+"""Records of a transcript file: redacted, numbered, and what was wrong with it counted.
+
+The one place where a stranger's bytes become records: nothing behind it sees a secret or a
+character that can't be stored. Lines are numbered as in the file, since memories refer to them;
+what a record means is for the readers.
+"""
 
 import hashlib
 import io
@@ -19,7 +24,7 @@ Record = dict[str, object]
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 MAX_STRING = 60_000
-"""Longer strings of a record are cut in the kept evidence: images, whole files, dumps."""
+"""Longer strings of a record are cut in the stored evidence: images, whole files, dumps."""
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
@@ -36,12 +41,15 @@ class ReadMeter:
 
 @dataclass(slots=True)
 class TranscriptLines:
-    """The complete lines of one file as they are read; iterate ``records`` once."""
+    """The complete lines of one file as they are read; iterate ``records`` once.
+
+    ``redacted`` are the lines as they may be stored, one for each line of the file.
+    """
 
     path: Path
     meter: ReadMeter = field(default_factory=ReadMeter)
     tally: RedactionTally = field(default_factory=RedactionTally)
-    kept: list[str] = field(default_factory=list)
+    redacted: list[str] = field(default_factory=list)
     malformed: int = 0
     torn: bool = False
     _digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
@@ -66,23 +74,23 @@ class TranscriptLines:
                 record = self._decode(raw)
                 if record is None and not raw.endswith(b"\n") and not stream.read(1):
                     self.torn = True
-                    self.kept.pop()
+                    self.redacted.pop()
                     return
-                self._digest.update(self.kept[-1].encode() + b"\n")
+                self._digest.update(self.redacted[-1].encode() + b"\n")
                 if record is not None:
-                    yield len(self.kept), record
+                    yield len(self.redacted), record
 
     def _decode(self, raw: bytes) -> Record | None:
         """Keep the line and give its record; ``None`` when it is blank or malformed."""
         text = raw.decode("utf-8", errors="replace").strip("\r\n\ufeff \t")
         if not text:
-            self.kept.append("")
+            self.redacted.append("")
             return None
         try:
             return self._keep_record(text)
         except (ValueError, RecursionError):
             self.malformed += raw.endswith(b"\n") or len(raw) >= MAX_LINE_BYTES
-            self.kept.append(_clipped(redact_text(_storable(text), self.tally)))
+            self.redacted.append(_clipped(redact_text(_storable(text), self.tally)))
             return None
 
     def _keep_record(self, text: str) -> Record:
@@ -94,7 +102,7 @@ class TranscriptLines:
             value = _map_strings(value, _storable)
         record = mapping(redact_value(value, self.tally, raw=text))
         line = json.dumps(_map_strings(record, _clipped), ensure_ascii=False, separators=_COMPACT)
-        self.kept.append(line)
+        self.redacted.append(line)
         return record
 
 

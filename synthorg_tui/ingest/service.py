@@ -1,4 +1,9 @@
-"""Imports transcripts: finds them, reads what is new, stores memories and evidence."""
+"""Imports of transcripts: found, read where they are new, stored as memories and evidence.
+
+An import may be cut short anywhere and is taken up again: memories have keys, so that the same
+transcript adds nothing twice, and a file's mark is stored last. What a transcript says is for the
+readers, what is worth remembering for ``extract``; nothing here looks into either.
+"""
 
 import asyncio
 import logging
@@ -13,27 +18,26 @@ from pathlib import Path
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.executions.store import ExecutionStore, FileMark
-from synthorg_tui.ingest.ahead import Ahead
 from synthorg_tui.ingest.discovery import (
     FoundTranscripts,
     TranscriptFile,
     collect,
-    find_transcripts,
     usual_places,
 )
 from synthorg_tui.ingest.extract.memories import extract
-from synthorg_tui.ingest.reading import ExtractedExecution, FileReading
+from synthorg_tui.ingest.reading import ExtractedExecution, FileReading, ReadAhead
 from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
 
 _log = logging.getLogger(__name__)
 ACTOR = "import"
 BATCH = 64
 """Memories stored in one transaction; a cancelled import stops between two."""
-TELL_EVERY_SECONDS = 0.25
+SHOW_EVERY_SECONDS = 0.25
 WATCH_DEBOUNCE_MS = 2_000
 WATCH_LOOK_ANYWAY_MS = 10_000
-"""Changes made before watching began, or on a file system that tells nothing, show up by then."""
+"""Changes made before watching began, or on a file system that reports none, show up by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ class ImportService:
         clock: Nothing is dated later than this says, whatever a transcript claims.
         home: The person's home directory, where the usual places are.
         environ: May name other places (``CLAUDE_CONFIG_DIR``, ``CODEX_HOME``).
-        learner: Is told what was imported; when it fails, the import is none the worse.
+        learner: Learns from what was imported; when it fails, the import is none the worse.
     """
 
     def __init__(
@@ -115,16 +119,13 @@ class ImportService:
         return await asyncio.to_thread(self._discover)
 
     def _discover(self) -> tuple[FoundTranscripts, ...]:
-        found = []
+        places = []
         for reader, root in usual_places(self._home, self._environ):
-            if root.is_dir():
-                files = [
-                    each for each in find_transcripts(root) if isinstance(each, TranscriptFile)
-                ]
-                if files:
-                    size = sum(each.size for each in files)
-                    found.append(FoundTranscripts(reader, root, len(files), size))
-        return tuple(found)
+            files = collect([root])[0] if root.is_dir() else []
+            if files:
+                size = sum(file.size for file in files)
+                places.append(FoundTranscripts(reader, root, len(files), size))
+        return tuple(places)
 
     async def run(
         self,
@@ -141,21 +142,26 @@ class ImportService:
         stored and goes on from there the next time. Raises ``MemoryStoreError`` when the store
         fails; files that can't be read are reported instead.
         """
-        roots = paths if paths is not None else [found.root for found in await self.discover()]
-        stores = _Stores(self._backend, self._executions, self._clock)
+        roots = paths if paths is not None else [place.root for place in await self.discover()]
         cancel = cancel or threading.Event()
-        job = _Job(stores, progress, cancel, reporter=reporter)
-        report = await job.run(roots)
-        return replace(report, lessons_proposed=await self._learnt(job.imported, cancel))
+        job = _ImportJob(
+            self._backend,
+            self._executions,
+            self._clock,
+            progress=progress,
+            cancel=cancel,
+            reporter=reporter,
+        )
+        await job.run(roots)
+        return replace(job.report, lessons_proposed=await self._learnt(job.imported, cancel))
 
     async def _learnt(self, ids: Sequence[str], cancel: threading.Event) -> int:
         if self._learner is None or not ids:
             return 0
         try:
             return await self._learner(ids, cancel)
-        except (MemoryError, RecursionError):
-            raise
         except Exception as error:
+            raise_fatal(error)
             _log.warning("nothing was learnt from %d imported sessions: %s", len(ids), error)
             return 0
 
@@ -214,77 +220,65 @@ def _of_the_store(error: Exception) -> bool:
     return isinstance(error, DomainError | duckdb.Error | OSError | MemoryError)
 
 
-@dataclass(frozen=True, slots=True)
-class _Stores:
-    """Where things go, and what time it is there."""
+class _ImportJob:
+    """One run of an import: files are stored one after the other, the next being read meanwhile.
 
-    backend: BatchStore
-    executions: ExecutionStore
-    clock: Clock
-
-    def dated(self, draft: MemoryDraft) -> MemoryDraft:
-        """The draft with a time that isn't ahead of ours: an edit must not come before it."""
-        now = self.clock.now()
-        late = draft.created_at is not None and draft.created_at > now
-        return draft.model_copy(update={"created_at": now}) if late else draft
-
-
-class _Job:
-    """One run of an import."""
+    ``report`` grows with what was done; ``imported`` are the ids of the executions stored so far.
+    """
 
     def __init__(
         self,
-        stores: _Stores,
+        backend: BatchStore,
+        executions: ExecutionStore,
+        clock: Clock,
+        *,
         progress: ProgressSink | None,
         cancel: threading.Event,
-        *,
         reporter: str,
     ) -> None:
-        self._stores = stores
+        self._backend = backend
+        self._executions = executions
+        self._clock = clock
         self._progress = progress
         self._cancel = cancel
         self._reporter = reporter
-        self._tally = _Tally()
+        self.report = ImportReport()
         self.imported: list[str] = []
-        """Ids of the executions that were stored."""
         self._done_bytes = 0
-        self._total = 0
+        self._total_bytes = 0
         self._started = time.monotonic()
 
-    async def run(self, roots: Sequence[Path]) -> ImportReport:
+    async def run(self, roots: Sequence[Path]) -> None:
         files, refusals = await asyncio.to_thread(collect, roots)
-        self._tally.files = len(files)
-        self._tally.skipped += [(each.name, each.reason) for each in refusals]
-        marks = await self._stores.executions.marks()
-        fresh = [each for each in files if not _unchanged(each, marks)]
-        self._tally.unchanged = len(files) - len(fresh)
+        for refusal in refusals:
+            self._skip(refusal.name, refusal.reason)
+        marks = await self._executions.marks()
+        fresh = [file for file in files if not _unchanged(file, marks)]
+        self._add(files=len(files), unchanged=len(files) - len(fresh))
         with ThreadPoolExecutor(1, thread_name_prefix="transcripts") as reader:
-            await self._import(fresh, reader)
-        self._tally.cancelled = self._cancel.is_set()
-        return self._tally.report()
+            await self._import(fresh, ReadAhead(reader, self._cancel, reporter=self._reporter))
+        self.report = replace(self.report, cancelled=self._cancel.is_set())
 
-    async def _import(self, files: list[TranscriptFile], reader: ThreadPoolExecutor) -> None:
-        """Store file after file, reading the next one meanwhile."""
-        self._total = sum(each.size for each in files)
-        ahead = Ahead(reader, self._cancel, reporter=self._reporter)
+    async def _import(self, files: list[TranscriptFile], ahead: ReadAhead) -> None:
+        self._total_bytes = sum(file.size for file in files)
         for position, file in enumerate(files):
             if self._cancel.is_set():
                 break
             reading = ahead.take(file)
-            self._tell(position, len(files), file.path.name, 0)
-            while not (await asyncio.wait([reading], timeout=TELL_EVERY_SECONDS))[0]:
-                self._tell(position, len(files), file.path.name, ahead.bytes_read)
+            self._show(position, len(files), file.path.name, 0)
+            while not (await asyncio.wait([reading], timeout=SHOW_EVERY_SECONDS))[0]:
+                self._show(position, len(files), file.path.name, ahead.bytes_read)
             ahead.start(files[position + 1] if position + 1 < len(files) else None)
             if not self._cancel.is_set():
                 await self._store(reading.result())
                 self._done_bytes += file.size
-                self._tell(position + 1, len(files), file.path.name, 0)
-        await ahead.settle()
+                self._show(position + 1, len(files), file.path.name, 0)
+        await ahead.finish()
 
     async def _store(self, reading: FileReading) -> None:
-        self._tally.count(reading)
+        self._count(reading)
         if reading.skipped:
-            self._tally.skipped.append((reading.mark.path, reading.skipped))
+            self._skip(reading.mark.path, reading.skipped)
         for extracted in reading.executions:
             try:
                 await self._store_execution(extracted, reading.mark)
@@ -292,20 +286,18 @@ class _Job:
                 if _of_the_store(error):
                     raise
                 _log.exception("can't store %s", reading.mark.path)
-                told = f"can't be stored: {type(error).__name__}"
-                self._tally.skipped.append((reading.mark.path, told))
+                self._skip(reading.mark.path, f"can't be stored: {type(error).__name__}")
 
     async def _store_execution(self, extracted: ExtractedExecution, mark: FileMark) -> None:
         """Memories first, the file's mark last: an import cut short is taken up again."""
-        execution = extracted.execution
-        known = await self._stores.executions.get(execution.id)
+        execution, drafts = extracted.execution, extracted.drafts
+        known = await self._executions.get(execution.id)
         if known is not None and known.line_count > execution.line_count:
-            self._tally.skipped.append((mark.path, "a longer copy of this session is imported"))
+            self._skip(mark.path, "a longer copy of this session is imported")
             return
-        drafts = extracted.drafts
         if known is not None and known.agent_id != execution.agent_id:
             if execution.parent_id is None:
-                self._tally.skipped.append((mark.path, "another agent has a session of this name"))
+                self._skip(mark.path, "another agent has a session of this name")
                 return
             # A copy without the files around it can't tell a subagent's type: the first name stays.
             execution = execution.model_copy(update={"agent_id": known.agent_id})
@@ -314,80 +306,64 @@ class _Job:
             if self._cancel.is_set():
                 return
             await self._store_batch(execution.agent_id, drafts[start : start + BATCH])
-        await self._stores.executions.save(execution, extracted.lines, mark)
-        self._tally.executions += 1
+        await self._executions.save(execution, extracted.lines, mark)
+        self._add(executions=1)
         self.imported.append(execution.id)
 
     async def _store_batch(self, agent: str, drafts: Sequence[MemoryDraft]) -> None:
-        dated = [self._stores.dated(draft) for draft in drafts]
-        outcome = await self._stores.backend.store_many(agent, dated, actor=ACTOR)
-        self._tally.added += len(outcome.added)
-        self._tally.updated += len(outcome.updated)
-        self._tally.refused += len(outcome.skipped)
+        dated = [self._dated(draft) for draft in drafts]
+        outcome = await self._backend.store_many(agent, dated, actor=ACTOR)
+        self._add(
+            memories_added=len(outcome.added),
+            memories_updated=len(outcome.updated),
+            memories_skipped=len(outcome.skipped),
+        )
 
-    def _tell(self, done: int, total: int, current: str, read: int) -> None:
+    def _dated(self, draft: MemoryDraft) -> MemoryDraft:
+        """The draft with a time that isn't ahead of ours: an edit must not come before it."""
+        now = self._clock.now()
+        late = draft.created_at is not None and draft.created_at > now
+        return draft.model_copy(update={"created_at": now}) if late else draft
+
+    def _count(self, reading: FileReading) -> None:
+        executions = [extracted.execution for extracted in reading.executions]
+        self._add(
+            malformed_lines=reading.malformed,
+            unknown_records=reading.unknown,
+            redactions=reading.redactions,
+            recoveries=sum(len(execution.recoveries) for execution in executions),
+        )
+        for execution in executions:
+            for call in execution.calls:
+                self.report.calls[call.outcome] += 1
+
+    def _add(self, **counts: int) -> None:
+        """Add to fields of the report."""
+        report = self.report
+        sums = {name: getattr(report, name) + count for name, count in counts.items()}
+        self.report = replace(report, **sums)
+
+    def _skip(self, path: str, reason: str) -> None:
+        self.report = replace(self.report, skipped=(*self.report.skipped, (path, reason)))
+
+    def _show(self, done: int, total: int, current: str, read: int) -> None:
         if self._progress is None:
             return
         elapsed = time.monotonic() - self._started
-        position = min(self._done_bytes + read, self._total)
+        position = min(self._done_bytes + read, self._total_bytes)
         rate = position / elapsed if elapsed > 0 else 0.0
-        left = (self._total - position) / rate if rate > 0 else None
+        left = (self._total_bytes - position) / rate if rate > 0 else None
         self._progress(
             ImportProgress(
                 files_done=done,
                 files_total=total,
                 bytes_done=position,
-                bytes_total=self._total,
-                memories_added=self._tally.added,
+                bytes_total=self._total_bytes,
+                memories_added=self.report.memories_added,
                 bytes_per_second=rate,
                 seconds_left=left,
                 current=current,
             )
-        )
-
-
-@dataclass(slots=True)
-class _Tally:
-    """The report while it grows."""
-
-    files: int = 0
-    unchanged: int = 0
-    executions: int = 0
-    added: int = 0
-    updated: int = 0
-    refused: int = 0
-    calls: dict[CallOutcome, int] = field(default_factory=lambda: dict.fromkeys(CallOutcome, 0))
-    recoveries: int = 0
-    redactions: int = 0
-    malformed: int = 0
-    unknown: int = 0
-    skipped: list[tuple[str, str]] = field(default_factory=list)
-    cancelled: bool = False
-
-    def count(self, reading: FileReading) -> None:
-        self.malformed += reading.malformed
-        self.unknown += reading.unknown
-        self.redactions += reading.redactions
-        for extracted in reading.executions:
-            self.recoveries += len(extracted.execution.recoveries)
-            for call in extracted.execution.calls:
-                self.calls[call.outcome] += 1
-
-    def report(self) -> ImportReport:
-        return ImportReport(
-            files=self.files,
-            unchanged=self.unchanged,
-            executions=self.executions,
-            memories_added=self.added,
-            memories_updated=self.updated,
-            memories_skipped=self.refused,
-            calls=self.calls,
-            recoveries=self.recoveries,
-            redactions=self.redactions,
-            malformed_lines=self.malformed,
-            unknown_records=self.unknown,
-            skipped=tuple(self.skipped),
-            cancelled=self.cancelled,
         )
 
 

@@ -1,4 +1,9 @@
-"""Tells what a person said from what tools put into the conversation."""
+"""Speech: what a person said, without what tools put into the conversation.
+
+Two dangers are met here and nowhere else: injected text that would pass for a person's wish, and
+memories shown to an agent that would come back as new ones. A tool that injects text in another way
+needs a pattern here.
+"""
 
 import re
 

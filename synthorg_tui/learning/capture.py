@@ -1,9 +1,9 @@
-"""What every way of drawing lessons from runs offers.
+"""Capture: the strategies that draw lessons from runs, and what a model may know of such a run.
 
-What a proposer is told of a run: names and numbers, sanitised, without the conversation.
-Lessons from failures that were put right.
-Lessons from runs that went well from start to end.
-Lessons from both: what was put right, and what went well.
+A lesson from a failure is a mistake that was put right, one from a success the way a run was
+checked and delivered. With it goes a payload for the proposer: names and numbers, without the
+conversation, and without places or instructions that a transcript may hold. Everything here is
+computed from one execution; comparing runs is for the service.
 """
 
 import re
@@ -20,39 +20,6 @@ from synthorg_tui.learning.error_lines import ErrorKind
 from synthorg_tui.learning.mistakes import Mistake, find_mistakes
 from synthorg_tui.learning.recipes import find_recipe, recipe_lesson
 from synthorg_tui.memory.config import CaptureConfig
-
-
-@dataclass(frozen=True, slots=True)
-class Captured:
-    """A lesson that stands on evidence alone, and what a proposer is told to word it.
-
-    ``quality`` is how good the run was (0 to 10) when the lesson is drawn from a success.
-    """
-
-    lesson: Lesson
-    payload: FailureAnalysisPayload | SuccessAnalysisPayload
-    quality: float | None = None
-
-
-class CaptureStrategy(Protocol):
-    """Draws lessons from recorded runs; needs no model and touches no store."""
-
-    @property
-    def name(self) -> str:
-        """``failure``, ``success`` or ``hybrid``."""
-        ...
-
-    def capture(self, execution: Execution) -> tuple[Captured, ...]:
-        """What the run teaches, seen by itself; mostly nothing."""
-        ...
-
-    def stands_out(self, captured: Captured, qualities: Sequence[float]) -> bool:
-        """Whether it is still worth a lesson next to the other runs.
-
-        ``qualities`` are those of the other successful runs that are known.
-        """
-        ...
-
 
 _MAX_MESSAGE = 200
 _MAX_TITLE = 80
@@ -79,73 +46,51 @@ _MARKERS = re.compile(
 )
 
 
-def sanitize_message(text: str) -> str:
-    """An error message that may be shown to a model: short, without places or instructions.
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """A lesson that stands on evidence alone, and what a proposer may know to word it.
 
-    It is cut to 200 characters first; what is put in place of addresses, paths and markers may
-    make it longer again.
+    ``quality`` is how good the run was (0 to 10) when the lesson is drawn from a success.
     """
-    text = sanitize_text(text[:_MAX_MESSAGE]).replace("\n", " ")
-    return text.strip() if any(each.isalnum() for each in text) else WITHHELD
+
+    lesson: Lesson
+    payload: FailureAnalysisPayload | SuccessAnalysisPayload
+    quality: float | None = None
 
 
-def failure_payload(execution: Execution, found: Mistake) -> FailureAnalysisPayload:
-    """The payload of a mistake; its retries are the attempts that failed the same way."""
-    retries = sum(call.intent == found.failed.intent for call in execution.failures) - 1
-    missing = found.step.words[0] if found.error.kind is ErrorKind.NAME else None
-    return FailureAnalysisPayload(
-        task_id=execution.id,
-        task_title=_title(execution),
-        task_description=one_line(sanitize_text(execution.task), _MAX_DESCRIPTION),
-        task_type="development",
-        error_message=sanitize_message(found.error.line),
-        strategy_type="retry",
-        termination_reason=_ENDED.get(execution.outcome, "unknown"),
-        turn_count=len(execution.turns),
-        tool_calls_made=_tools(execution.calls),
-        retry_count=max(retries, 0),
-        max_retries=max(retries, 0),
-        error_category=_CATEGORIES[found.error.kind],
-        missing_capability=missing,
-    )
+class CaptureStrategy(Protocol):
+    """Draws lessons from recorded runs; needs no model and touches no store.
 
+    Settings choose one of three; another is a class here and a value of ``CaptureConfig.type``.
+    """
 
-def success_payload(execution: Execution) -> SuccessAnalysisPayload:
-    """The payload of a run that went well."""
-    return SuccessAnalysisPayload(
-        task_id=execution.id,
-        turn_count=len(execution.turns),
-        tool_names=tuple(sorted({call.tool for call in execution.calls})),
-        outcome=_ENDED.get(execution.outcome, "unknown"),
-    )
+    @property
+    def name(self) -> str:
+        """``failure``, ``success`` or ``hybrid``."""
+        ...
 
+    def capture(self, execution: Execution) -> tuple[Captured, ...]:
+        """What the run teaches, seen by itself; mostly nothing."""
+        ...
 
-def sanitize_text(text: str) -> str:
-    """A longer text without places or instructions."""
-    text = _PATH.sub("[REDACTED_PATH]", _URL.sub("[REDACTED_URL]", text))
-    text = _MARKERS.sub("[FILTERED]", text)
-    return "".join(each for each in text if each.isprintable() or each == "\n")
+    def stands_out(self, captured: Captured, qualities: Sequence[float]) -> bool:
+        """Whether it is still worth a lesson next to the other runs.
 
-
-def _title(execution: Execution) -> str:
-    return one_line(sanitize_text(execution.task), _MAX_TITLE) or "untitled task"
-
-
-def _tools(calls: Sequence[ToolCall]) -> tuple[str, ...]:
-    made = [call.tool for call in calls if call.outcome is not CallOutcome.CANCELLED_WITH_SIBLING]
-    return tuple(made[:_MAX_TOOLS])
+        ``qualities`` are those of the other successful runs that are known.
+        """
+        ...
 
 
 class FailureCaptureStrategy:
     """One lesson for each mistake of a run that has recoveries."""
 
-    name = "failure"
+    name: str = "failure"
 
     def capture(self, execution: Execution) -> tuple[Captured, ...]:
         """The mistakes of the run."""
         return tuple(
-            Captured(mistake_lesson(execution, found), failure_payload(execution, found))
-            for found in find_mistakes(execution)
+            Captured(mistake_lesson(execution, mistake), failure_payload(execution, mistake))
+            for mistake in find_mistakes(execution)
         )
 
     def stands_out(self, captured: Captured, qualities: Sequence[float]) -> bool:
@@ -156,7 +101,7 @@ class FailureCaptureStrategy:
 class SuccessCaptureStrategy:
     """At most one lesson from a run that ended well and had nothing to recover from."""
 
-    name = "success"
+    name: str = "success"
 
     def __init__(self, config: CaptureConfig) -> None:
         self._config = config
@@ -181,7 +126,7 @@ class SuccessCaptureStrategy:
 class HybridCaptureStrategy:
     """A run with recoveries is looked at for mistakes, one without for what went well."""
 
-    name = "hybrid"
+    name: str = "hybrid"
 
     def __init__(self, failure: FailureCaptureStrategy, success: SuccessCaptureStrategy) -> None:
         self._failure = failure
@@ -189,14 +134,13 @@ class HybridCaptureStrategy:
 
     def capture(self, execution: Execution) -> tuple[Captured, ...]:
         """What the strategy for this run finds."""
-        return self._for(recovered=bool(execution.recoveries)).capture(execution)
+        strategy = self._failure if execution.recoveries else self._success
+        return strategy.capture(execution)
 
     def stands_out(self, captured: Captured, qualities: Sequence[float]) -> bool:
         """What the strategy that found it says."""
-        return self._for(recovered=captured.quality is None).stands_out(captured, qualities)
-
-    def _for(self, *, recovered: bool) -> CaptureStrategy:
-        return self._failure if recovered else self._success
+        strategy = self._failure if captured.quality is None else self._success
+        return strategy.stands_out(captured, qualities)
 
 
 def create_capture_strategy(config: CaptureConfig) -> CaptureStrategy:
@@ -205,3 +149,60 @@ def create_capture_strategy(config: CaptureConfig) -> CaptureStrategy:
     if config.type == "failure":
         return failure
     return success if config.type == "success" else HybridCaptureStrategy(failure, success)
+
+
+def sanitize_message(text: str) -> str:
+    """An error message that may be shown to a model: short, without places or instructions.
+
+    It is cut to 200 characters first; what is put in place of addresses, paths and markers may
+    make it longer again.
+    """
+    text = sanitize_text(text[:_MAX_MESSAGE]).replace("\n", " ")
+    return text.strip() if any(character.isalnum() for character in text) else WITHHELD
+
+
+def failure_payload(execution: Execution, mistake: Mistake) -> FailureAnalysisPayload:
+    """The payload of a mistake; its retries are the attempts that failed the same way."""
+    retries = sum(call.intent == mistake.failed.intent for call in execution.failures) - 1
+    missing = mistake.step.words[0] if mistake.error.kind is ErrorKind.NAME else None
+    return FailureAnalysisPayload(
+        task_id=execution.id,
+        task_title=_title(execution),
+        task_description=one_line(sanitize_text(execution.task), _MAX_DESCRIPTION),
+        task_type="development",
+        error_message=sanitize_message(mistake.error.line),
+        strategy_type="retry",
+        termination_reason=_ENDED.get(execution.outcome, "unknown"),
+        turn_count=len(execution.turns),
+        tool_calls_made=_tools(execution.calls),
+        retry_count=max(retries, 0),
+        max_retries=max(retries, 0),
+        error_category=_CATEGORIES[mistake.error.kind],
+        missing_capability=missing,
+    )
+
+
+def success_payload(execution: Execution) -> SuccessAnalysisPayload:
+    """The payload of a run that went well."""
+    return SuccessAnalysisPayload(
+        task_id=execution.id,
+        turn_count=len(execution.turns),
+        tool_names=tuple(sorted({call.tool for call in execution.calls})),
+        outcome=_ENDED.get(execution.outcome, "unknown"),
+    )
+
+
+def sanitize_text(text: str) -> str:
+    """A longer text without places or instructions."""
+    text = _PATH.sub("[REDACTED_PATH]", _URL.sub("[REDACTED_URL]", text))
+    text = _MARKERS.sub("[FILTERED]", text)
+    return "".join(character for character in text if character.isprintable() or character == "\n")
+
+
+def _title(execution: Execution) -> str:
+    return one_line(sanitize_text(execution.task), _MAX_TITLE) or "untitled task"
+
+
+def _tools(calls: Sequence[ToolCall]) -> tuple[str, ...]:
+    ran = [call.tool for call in calls if call.outcome is not CallOutcome.CANCELLED_WITH_SIBLING]
+    return tuple(ran[:_MAX_TOOLS])

@@ -1,4 +1,8 @@
-"""Lessons made of what is recorded: every statement stands in the evidence."""
+"""Lessons written by code from a mistake: every statement stands in the evidence.
+
+Also how certain a lesson is, which is arithmetic over its evidence and never a model's opinion.
+A lesson's key tells it from others for good: another key proposes again what was decided.
+"""
 
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.curation.models import (
@@ -18,61 +22,64 @@ from synthorg_tui.learning.phrases import Phrases, clean, doing, explained, join
 _MAX_CALL = 400
 _MAX_ERROR = 400
 _MAX_BETWEEN = 8
-CERTAIN = 0.95
+MAX_CERTAINTY = 0.95
 """No lesson is more certain than this, however often it was seen."""
-_LEFT_AFTER_ONE_MORE = 0.7
+_DOUBT_LEFT = 0.7
+"""The share of the doubt that one more run leaves."""
 
 
-def mistake_lesson(execution: Execution, found: Mistake) -> Lesson:
+def mistake_lesson(execution: Execution, mistake: Mistake) -> Lesson:
     """The lesson of a mistake that was put right, seen once."""
-    proposal = _Draft(execution, found).proposal()
-    line = signature(found.error.line, Phrases(execution, found).own_names)
+    proposal = _Draft(execution, mistake).proposal()
+    line = signature(mistake.error.line, Phrases(execution, mistake).own_names)
     return Lesson(
-        key=f"failure|{execution.agent_id}|{name_of(found.step)}|{line}",
+        key=f"failure|{execution.agent_id}|{name_of(mistake.step)}|{line}",
         kind=LessonKind.FAILURE,
         agent_id=execution.agent_id,
         task_id=execution.id,
         proposal=proposal,
         grounded=proposal,
         authors=dict.fromkeys(WORDED_FIELDS, Author.EVIDENCE),
-        evidence=(_evidence(execution, found),),
+        evidence=(_evidence(execution, mistake),),
     )
 
 
-def certainty(once: float, runs: int) -> float:
+def certainty_of_lesson(once: float, runs: int) -> float:
     """How certain a lesson is that one run made ``once`` certain, after it was seen in ``runs``.
 
     Each further run takes away three tenths of the doubt that was left.
     """
-    doubt = (1.0 - once) * _LEFT_AFTER_ONE_MORE ** (max(runs, 1) - 1)
-    return round(min(1.0 - doubt, CERTAIN), 3)
+    doubt = (1.0 - once) * _DOUBT_LEFT ** (max(runs, 1) - 1)
+    return round(min(1.0 - doubt, MAX_CERTAINTY), 3)
 
 
-def certainty_once(found: Mistake) -> float:
+def certainty_once(mistake: Mistake) -> float:
     """How certain one occurrence makes the lesson.
 
     What worked was named by the error itself (+0.2); it came within two calls (+0.1); the call
     still failed in another way before it passed (-0.1).
     """
-    named = found.advised or any(line in found.error.hint for _, line in found.needed)
-    direct = found.distance <= 2
-    detour = found.worked.words not in {found.step.words} and found.setup and not found.needed
-    return 0.6 + 0.2 * named + 0.1 * direct - 0.1 * bool(detour)
+    advised = mistake.advised or any(line in mistake.error.hint for _, line in mistake.needed)
+    direct = mistake.distance <= 2
+    detour = (
+        mistake.worked.words not in {mistake.step.words} and mistake.setup and not mistake.needed
+    )
+    return 0.6 + 0.2 * advised + 0.1 * direct - 0.1 * bool(detour)
 
 
 class _Draft:
     """Writes the fields of one lesson."""
 
-    def __init__(self, execution: Execution, found: Mistake) -> None:
-        self._found = found
-        self._phrases = Phrases(execution, found)
-        self._failed = self._phrases.command(found.step)
-        self._worked = self._phrases.command(found.worked)
-        self._intent = clean(name_of(found.step), 80)
+    def __init__(self, execution: Execution, mistake: Mistake) -> None:
+        self._mistake = mistake
+        self._phrases = Phrases(execution, mistake)
+        self._failed = self._phrases.command(mistake.step)
+        self._worked = self._phrases.command(mistake.worked)
+        self._intent = clean(name_of(mistake.step), 80)
 
     def proposal(self) -> ProceduralMemoryProposal:
         """The whole lesson."""
-        found = self._found
+        mistake = self._mistake
         error = f"`{self._intent}` fails with “{self._phrases.error}”"
         return ProceduralMemoryProposal(
             discovery=clean(f"{_capital(self._in_short())} when {error}.", 600),
@@ -80,50 +87,52 @@ class _Draft:
             action=clean(self._action(), 1_500),
             rationale=clean(self._rationale(), 1_500),
             execution_steps=self._steps(),
-            confidence=certainty(certainty_once(found), 1),
+            confidence=certainty_of_lesson(certainty_once(mistake), 1),
             tags=self._tags(),
         )
 
     def _first(self) -> list[str]:
         """What had to come first, in clauses."""
-        needed = [f"add `{clean(line, 120)}` to `{name}`" for name, line in self._found.needed]
-        return [*needed, *(f"run `{self._phrases.command(step)}`" for step in self._found.setup)]
+        needed = [f"add `{clean(line, 120)}` to `{name}`" for name, line in self._mistake.needed]
+        return [*needed, *(f"run `{self._phrases.command(step)}`" for step in self._mistake.setup)]
 
     def _in_short(self) -> str:
         """What to do, without what goes without saying."""
         first = self._first()
-        if self._found.change.is_empty:
-            return joined(first) + (" first" if not self._found.needed else "")
+        if self._mistake.change.is_empty:
+            return joined(first) + (" first" if not self._mistake.needed else "")
         return joined([*first, self._correction().removesuffix(" instead")], last="then")
 
     def _correction(self) -> str:
         """How to call it instead, in a clause."""
-        change = self._found.change
+        change = self._mistake.change
         if change.is_empty:
             return f"run `{self._intent}` again"
         if change.prefix:
             return f"write the path without its leading `{self._general(change.prefix)}`"
         if self._only_left_out():
             names = joined(f"`{self._general(word)}`" for word in change.dropped)
-            told = f"leave out what the error names (here {names})"
-            return told if self._named() else f"leave out {names}"
+            named = f"leave out what the error names (here {names})"
+            return named if self._is_named() else f"leave out {names}"
         if change.directory:
             return f"run `{self._worked}` in `{self._general(change.directory)}`"
         return f"run `{self._worked}` instead"
 
     def _only_left_out(self) -> bool:
-        change = self._found.change
+        change = self._mistake.change
         put_in = change.added or change.lead_added or change.lead_dropped or change.directory
         return bool(change.dropped) and not put_in
 
-    def _named(self) -> bool:
+    def _is_named(self) -> bool:
         """Whether the error names everything that was left out, whole or by its folder."""
-        return all(named(word, self._found.failed.output) for word in self._found.change.dropped)
+        return all(
+            named(word, self._mistake.failed.output) for word in self._mistake.change.dropped
+        )
 
     def _action(self) -> str:
         remedy = joined([*self._first(), self._correction()], last="then")
         sentences = [f"{_capital(remedy)}."]
-        change = self._found.change
+        change = self._mistake.change
         for word in change.dropped[:1] if change.prefix else ():
             before = self._phrases.path(word)
             after = self._phrases.path(word.removeprefix(change.prefix))
@@ -133,54 +142,56 @@ class _Draft:
         return " ".join(sentences)
 
     def _rationale(self) -> str:
-        found = self._found
-        code = f" (exit code {found.failed.exit_code})" if found.failed.exit_code else ""
-        if found.change.is_empty:
-            cure = joined(f"`{self._phrases.command(step)}`" for step in found.setup)
+        mistake = self._mistake
+        code = f" (exit code {mistake.failed.exit_code})" if mistake.failed.exit_code else ""
+        if mistake.change.is_empty:
+            cure = joined(f"`{self._phrases.command(step)}`" for step in mistake.setup)
             parts = [f"Something had to come first: after {cure} this error{code} was gone."]
         else:
-            soon = "at once" if found.distance == 0 else "afterwards"
+            soon = "at once" if mistake.distance == 0 else "afterwards"
             failed = self._failed if self._failed != self._worked else self._intent
-            where = f" in `{self._general(found.change.directory)}`" * bool(found.change.directory)
+            where = f" in `{self._general(mistake.change.directory)}`" * bool(
+                mistake.change.directory
+            )
             parts = [
                 f"`{failed}` failed with this error{code}; `{self._worked}`{where} worked {soon}."
             ]
-        if found.error.hint:
-            says = "itself names the remedy" if found.advised else "adds"
-            parts.append(f"The error {says}: “{self._phrases.general(found.error.hint, 220)}”.")
-        if found.skipped and "&&" in found.failed.arguments:
+        if mistake.error.hint:
+            says = "itself names the remedy" if mistake.advised else "adds"
+            parts.append(f"The error {says}: “{self._phrases.general(mistake.error.hint, 220)}”.")
+        if mistake.skipped and "&&" in mistake.failed.arguments:
             parts.append(f"What followed in the same command did not run: {self._rest()}.")
         return " ".join(parts).replace(".”.", ".”")
 
     def _steps(self) -> tuple[str, ...]:
-        found = self._found
-        steps = [f"{_capital(each)}." for each in self._first()]
-        if found.change.prefix or self._only_left_out():
+        mistake = self._mistake
+        steps = [f"{_capital(clause)}." for clause in self._first()]
+        if mistake.change.prefix or self._only_left_out():
             steps.append(f"{_capital(self._correction())}.")
-        where = self._general(found.change.directory)
+        where = self._general(mistake.change.directory)
         steps.append(f"Run `{self._worked}`{f' in `{where}`' if where else ''}.")
-        if found.skipped and "&&" in found.failed.arguments:
+        if mistake.skipped and "&&" in mistake.failed.arguments:
             steps.append(f"Go on with what did not run: {self._rest()}.")
         elif sign := self._sign():
             steps.append(f"Check that the output says “{sign}”.")
         return tuple(steps)
 
     def _rest(self) -> str:
-        return joined(f"`{clean(step.intent, 60)}`" for step in self._found.skipped)
+        return joined(f"`{clean(step.intent, 60)}`" for step in self._mistake.skipped)
 
     def _sign(self) -> str:
         """The last line of what worked, when it speaks of what was put in."""
-        lines = [line.strip() for line in self._found.resolved.output.splitlines()]
+        lines = [line.strip() for line in self._mistake.resolved.output.splitlines()]
         last = next((line for line in reversed(lines) if line), "")
-        told = any(word in last for word in self._found.change.added if len(word) > 2)
-        return self._general(last).rstrip(".") if told and len(last) < 120 else ""
+        speaks = any(word in last for word in self._mistake.change.added if len(word) > 2)
+        return self._general(last).rstrip(".") if speaks and len(last) < 120 else ""
 
     def _general(self, text: str) -> str:
         return self._phrases.general(text, 120)
 
     def _tags(self) -> tuple[str, ...]:
         program = self._intent.partition(" ")[0].lower()
-        needs_first = bool(self._found.setup or self._found.needed)
+        needs_first = bool(self._mistake.setup or self._mistake.needed)
         return ("recovery", program, "prerequisite" if needs_first else "usage")
 
 
@@ -188,18 +199,17 @@ def _capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def _evidence(execution: Execution, found: Mistake) -> Evidence:
-    last = found.resolved.result_line or found.resolved.call_line
-    error = " — ".join(filter(None, (found.error.line, found.error.hint)))
+def _evidence(execution: Execution, mistake: Mistake) -> Evidence:
+    error = " — ".join(filter(None, (mistake.error.line, mistake.error.hint)))
     return Evidence(
         execution=execution.id,
-        lines=str(execution.ref(found.failed.call_line, max(last, found.failed.call_line))),
+        lines=str(execution.ref(mistake.failed.call_line, mistake.resolved.last_line)),
         agent_id=execution.agent_id,
-        failed=_call(found.failed, found.step),
-        error=_kept(error, _MAX_ERROR),
-        resolved_by=_call(found.resolved, found.worked),
-        between=_between(execution, found),
-        at=found.failed.at or execution.started_at,
+        failed=_call(mistake.failed, mistake.step),
+        error=_safe(error, _MAX_ERROR),
+        resolved_by=_call(mistake.resolved, mistake.worked),
+        between=_between(execution, mistake),
+        at=mistake.failed.at or execution.started_at,
         project=execution.project,
     )
 
@@ -207,29 +217,29 @@ def _evidence(execution: Execution, found: Mistake) -> Evidence:
 def _call(call: ToolCall, step: Step) -> str:
     """The call as it was written; of a long one the step that matters."""
     step_alone = f"… {' '.join(step.words)}"
-    return _kept(call.arguments if len(call.arguments) <= _MAX_CALL else step_alone, _MAX_CALL)
+    return _safe(call.arguments if len(call.arguments) <= _MAX_CALL else step_alone, _MAX_CALL)
 
 
-def _between(execution: Execution, found: Mistake) -> tuple[str, ...]:
-    added = [_kept(f"{name}: {line}", 160) for name, line in found.needed]
-    ran = [_kept(" ".join(step.words), 160) for step in found.setup]
+def _between(execution: Execution, mistake: Mistake) -> tuple[str, ...]:
+    added = [_safe(f"{name}: {line}", 160) for name, line in mistake.needed]
+    ran = [_safe(" ".join(step.words), 160) for step in mistake.setup]
     return tuple([*added, *ran][:_MAX_BETWEEN])
 
 
-def _kept(text: str, limit: int) -> str:
-    """What is kept of a recorded text: one line without secrets or hidden characters."""
+def _safe(text: str, limit: int) -> str:
+    """A recorded text as it may be stored: one line without secrets or hidden characters."""
     return clean(redact_text(text, RedactionTally()), limit)
 
 
 def merged(known: Lesson, more: Lesson) -> Lesson:
     """``known`` with the evidence that ``more`` adds; its wording stays, its certainty rises."""
-    seen = {(each.execution, each.lines) for each in known.evidence}
-    new = tuple(each for each in more.evidence if (each.execution, each.lines) not in seen)
+    places = {(evidence.execution, evidence.lines) for evidence in known.evidence}
+    new = tuple(e for e in more.evidence if (e.execution, e.lines) not in places)
     if not new:
         return known
     together = known.model_copy(update={"evidence": (*known.evidence, *new)})
-    once = 1.0 - (1.0 - known.grounded.confidence) / _LEFT_AFTER_ONE_MORE ** (known.recurrence - 1)
-    confidence = certainty(once, together.recurrence)
+    once = 1.0 - (1.0 - known.grounded.confidence) / _DOUBT_LEFT ** (known.recurrence - 1)
+    confidence = certainty_of_lesson(once, together.recurrence)
     return together.model_copy(
         update={
             "proposal": known.proposal.model_copy(update={"confidence": confidence}),

@@ -1,4 +1,8 @@
-"""What an error output is about: the call itself, or the code that the call examined."""
+"""Errors of failed calls: the telling line, its advice, and whether it is about call or code.
+
+Only an error about the call can teach how to call: one about the code that was examined is what
+the call was for. ``signature`` is part of the key of stored lessons and must stay as it is.
+"""
 
 import re
 from collections.abc import Iterable
@@ -104,8 +108,8 @@ def _telling(lines: list[str]) -> str:
 
 
 def _about_call(line: str) -> bool:
-    told = _CALL.search(line) or _NAME.search(line)
-    return told is not None and not _CODE.search(line) and not line.lower().startswith("hint:")
+    match = _CALL.search(line) or _NAME.search(line)
+    return match is not None and not _CODE.search(line) and not line.lower().startswith("hint:")
 
 
 def _kind(line: str, step: Step) -> ErrorKind:

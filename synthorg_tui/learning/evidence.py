@@ -1,6 +1,9 @@
-"""Lessons that count already and come up again: more evidence, and more certainty."""
+"""Evidence for lessons that were approved: what comes up again makes skill and memory more certain.
 
-import asyncio
+While a lesson waits for a decision its item gains the evidence (``proposals``); afterwards the
+active skill and its memories do. Words never change by it: what a person approved stays as read.
+"""
+
 from typing import TYPE_CHECKING
 
 from synthorg_tui.curation.models import Lesson, LessonKind
@@ -15,23 +18,21 @@ ACTOR = "learn"
 
 
 class LessonEvidence:
-    """Adds what was seen again to the skill in force; decides nothing and writes no file.
+    """Adds evidence to the active skills of ``registry`` and to their ``memories``.
 
-    Args:
-        ledger: The skills in force.
-        desk: The memories, whose confidence rises.
-        deciding: Held while a decision is taken.
+    Decides nothing and writes no file; waits for a decision that is being taken.
     """
 
-    def __init__(self, *, ledger: SkillRegistry, desk: MemoryAdmin, deciding: asyncio.Lock) -> None:
-        self._ledger = ledger
-        self._desk = desk
-        self._deciding = deciding
+    def __init__(self, registry: SkillRegistry, memories: MemoryAdmin) -> None:
+        self._registry = registry
+        self._memories = memories
 
-    async def seen_again(self, lesson: Lesson) -> bool:
-        """Whether a skill in force was drawn from the same lesson; it then has its evidence."""
-        async with self._deciding:
-            same = [each for each in await self._ledger.active() if each.lesson_key == lesson.key]
+    async def add(self, lesson: Lesson) -> bool:
+        """Give the lesson's evidence to the active skill drawn from it; whether there is one."""
+        async with self._registry.deciding:
+            same = [
+                skill for skill in await self._registry.active() if skill.lesson_key == lesson.key
+            ]
             for record in same:
                 await self._add(record, lesson)
         return bool(same)
@@ -42,10 +43,8 @@ class LessonEvidence:
         if together.recurrence == record.recurrence and together.evidence == record.evidence:
             return
         confidence = max(record.proposal.confidence, together.proposal.confidence)
-        for memory_id in record.memory_ids:
-            if any(entry.id == memory_id for entry in await self._desk.lookup(memory_id)):
-                change = MemoryEdit(confidence=confidence)
-                await self._desk.edit(memory_id, change, actor=ACTOR)
+        for entry in await self._memories.entries(record.memory_ids):
+            await self._memories.edit(entry.id, MemoryEdit(confidence=confidence), actor=ACTOR)
 
         def work(db: "Connection") -> None:
             present = find(db, record.path)
@@ -54,7 +53,7 @@ class LessonEvidence:
                 gained = {"proposal": proposal, "evidence": together.evidence}
                 put(db, present.model_copy(update=gained))
 
-        await self._ledger.change(work)
+        await self._registry.change(work)
 
 
 def _lesson(record: RegisteredSkill, lesson: Lesson) -> Lesson:

@@ -1,4 +1,9 @@
-"""Proposes to give every agent what several of them have learnt. It proposes and stores nothing."""
+"""The evolver: proposes to give every agent what several of them have learnt.
+
+It turns patterns into items for a person and decides nothing. It has no store, no queue and no way
+to write to either, and must never get one: the import contract "The evolver holds no writer" checks
+this file and what it stands on.
+"""
 
 import hashlib
 import json
@@ -34,7 +39,7 @@ from synthorg_tui.learning.patterns import (
     Trajectory,
     TrajectoryAggregator,
     TrajectoryPattern,
-    certainty,
+    certainty_of_pattern,
 )
 from synthorg_tui.memory.config import EvolverConfig
 from synthorg_tui.memory.errors import MemoryConfigError
@@ -107,7 +112,7 @@ class AutonomousSkillEvolver:
         """One cycle.
 
         Args:
-            trajectories: Of all agents; those outside the configured window don't count.
+            trajectories: Of all agents; those outside the configured window are ignored.
             existing: What every agent is given already.
             decided: Ids of items that need not be proposed again.
         """
@@ -117,21 +122,21 @@ class AutonomousSkillEvolver:
             cycle_id=f"cycle-{end:%Y%m%dT%H%M%S.%f}", window_start=start, window_end=end
         )
         if not self._config.enabled:
-            _tell(models.SKILL_EVOLVER_DISABLED, report.cycle_id)
+            _log_event(models.SKILL_EVOLVER_DISABLED, report.cycle_id)
             return report
-        _tell(models.SKILL_EVOLVER_CYCLE_START, report.cycle_id)
-        seen = [each for each in trajectories if start <= each.at <= end]
+        _log_event(models.SKILL_EVOLVER_CYCLE_START, report.cycle_id)
+        recent = [trajectory for trajectory in trajectories if start <= trajectory.at <= end]
         aggregator = TrajectoryAggregator(self._config.min_agents_seen_pattern)
-        patterns = aggregator.aggregate(seen)
+        patterns = aggregator.aggregate(recent)
         report = report.model_copy(
             update={
-                "trajectories": len(seen),
+                "trajectories": len(recent),
                 "patterns": len(patterns),
                 "few_agents": aggregator.last_skipped_count,
             }
         )
         report = self._proposed(report, patterns, existing, decided)
-        _tell(models.SKILL_EVOLVER_CYCLE_COMPLETE, report.cycle_id, items=len(report.items))
+        _log_event(models.SKILL_EVOLVER_CYCLE_COMPLETE, report.cycle_id, items=len(report.items))
         return report
 
     def _proposed(
@@ -144,13 +149,13 @@ class AutonomousSkillEvolver:
         items: list[ApprovalItem] = []
         counts = dict.fromkeys(("uncertain", "known", "decided", "over_limit"), 0)
         for pattern in patterns:
-            confidence = certainty(pattern.by_agent)
+            confidence = certainty_of_pattern(pattern.by_agent)
             if confidence < self._config.min_confidence_for_org_promotion:
                 counts["uncertain"] += 1
                 continue
             proposal = _proposal(pattern, confidence)
             compared = compare_all(proposal, existing)
-            if any(each.is_repeat for each in compared):
+            if any(comparison.is_repeat for comparison in compared):
                 counts["known"] += 1
                 continue
             item = _item(pattern, proposal, compared, report)
@@ -160,7 +165,7 @@ class AutonomousSkillEvolver:
                 counts["over_limit"] += 1
             else:
                 items.append(item)
-                _tell_item(item)
+                _log_item(item)
         return report.model_copy(update={**counts, "items": tuple(items)})
 
 
@@ -212,7 +217,7 @@ def _consequence(against: Sequence[str], replaced: Sequence[str]) -> str:
 
 def _proposal(pattern: TrajectoryPattern, confidence: float) -> ProceduralMemoryProposal:
     """The lesson of the latest run, with how many it stands on and how certain it is."""
-    draft = max(pattern.trajectories, key=lambda each: each.at).draft
+    draft = max(pattern.trajectories, key=lambda trajectory: trajectory.at).draft
     figures = (
         f"{_agents(pattern)} learnt it, in {pattern.occurrences} of the "
         f"{pattern.attempts} runs that came to it."
@@ -249,23 +254,24 @@ def _lesson(
 
 def _evidence(pattern: TrajectoryPattern) -> tuple[Evidence, ...]:
     """The latest occurrences, oldest first; not all of hundreds."""
-    ordered = sorted(pattern.trajectories, key=lambda each: each.at)
-    return tuple(evidence for each in ordered for evidence in each.evidence)[-_MAX_EVIDENCE:]
+    ordered = sorted(pattern.trajectories, key=lambda trajectory: trajectory.at)
+    evidence = [item for trajectory in ordered for item in trajectory.evidence]
+    return tuple(evidence[-_MAX_EVIDENCE:])
 
 
 def _ids(compared: Iterable[Supersession], verdict: SupersessionVerdict) -> tuple[str, ...]:
-    return tuple(each.existing.id for each in compared if each.verdict is verdict)
+    return tuple(comparison.existing.id for comparison in compared if comparison.verdict is verdict)
 
 
-def _tell_item(item: ApprovalItem) -> None:
+def _log_item(item: ApprovalItem) -> None:
     is_conflict = item.action_type == CONFLICT
     event = (
         models.SKILL_EVOLVER_CONFLICT_DETECTED
         if is_conflict
         else models.SKILL_EVOLVER_PROPOSAL_EMITTED
     )
-    _tell(event, item.metadata["cycle_id"], item_id=item.id)
+    _log_event(event, item.metadata["cycle_id"], item_id=item.id)
 
 
-def _tell(event: str, cycle_id: str, **details: object) -> None:
+def _log_event(event: str, cycle_id: str, **details: object) -> None:
     _log.info("%s %s", event, cycle_id, extra={"event": event, "cycle_id": cycle_id, **details})

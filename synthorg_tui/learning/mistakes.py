@@ -1,6 +1,9 @@
-"""How a call that worked differs from the one that had failed.
+"""The mistakes of an execution: failed calls that teach what to do differently the next time.
 
-Finds the mistakes of a run that a later call put right and that could be made again.
+``executions.recoveries`` says which call resolved which failure. Here each pair is narrowed to the
+programs in question, compared word by word, and dropped unless it is plain what made the
+difference: a lesson about an accident is worse than none. Words are for ``phrases`` and
+``drafting``.
 """
 
 import json
@@ -11,8 +14,9 @@ from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
 from synthorg_tui.core.enums import CallOutcome
-from synthorg_tui.executions.commands import Step, command_steps, related
-from synthorg_tui.executions.models import SHELL_TOOLS, Execution, Recovery, ToolCall
+from synthorg_tui.executions.commands import Step, command_steps
+from synthorg_tui.executions.models import Execution, ToolCall
+from synthorg_tui.executions.recoveries import next_attempt
 from synthorg_tui.learning.error_lines import CallError, ErrorKind, read_error, signature
 
 MAX_WORDS = 6
@@ -102,8 +106,6 @@ def _common_prefix(dropped: tuple[str, ...], added: tuple[str, ...]) -> str:
     return next(iter(whole)) if len(whole) == 1 else ""
 
 
-MAX_BETWEEN = 15
-"""Calls between a failure and its answer; with more it is hard to say what made it good."""
 _MAX_SETUP = 3
 _SETUP = re.compile(
     r"(?:npm|pnpm|yarn|bun|pip|pip3|uv|poetry|pdm|cargo|gem|bundle|brew|apt|apt-get|dnf|apk|conda"
@@ -159,101 +161,84 @@ class Mistake:
 
 def find_mistakes(execution: Execution) -> Iterator[Mistake]:
     """The mistakes of a run, each failure once, in their order."""
-    position = {call.id: place for place, call in enumerate(execution.calls)}
+    positions = {call.id: position for position, call in enumerate(execution.calls)}
     seen: set[tuple[str, int]] = set()
     for recovery in execution.recoveries:
-        place, end = position.get(recovery.failed_call), position.get(recovery.resolved_by)
-        if place is None or end is None or not _is_shell(execution.calls[place]):
+        failed, end = positions.get(recovery.failed_call), positions.get(recovery.resolved_by)
+        if failed is None or end is None or not execution.calls[failed].is_shell:
             continue
-        found = _mistake(execution.calls, recovery, place, end)
-        if found is None:
+        mistake = _mistake(execution.calls, failed, end)
+        if mistake is None:
             continue
-        same = (signature(found.error.line), end)
+        same = (signature(mistake.error.line), end)
         if same not in seen:
             seen.add(same)
-            yield found
+            yield mistake
 
 
-def _mistake(calls: Sequence[ToolCall], recovery: Recovery, place: int, end: int) -> Mistake | None:
-    steps = command_steps(calls[place].arguments)
-    error = _error(calls[place], steps)
+def _mistake(calls: Sequence[ToolCall], position: int, end: int) -> Mistake | None:
+    failed, resolved = calls[position], calls[end]
+    steps = command_steps(failed.arguments)
+    error = read_error(failed.output, steps[-1]) if steps else None
     if error is None:
         return None
-    last, gone = _last_and_gone(calls, steps, error, place, end)
-    if last != place or gone - last - 1 > MAX_BETWEEN:
-        return None  # it failed the same way once more: that later failure is the one to look at
-    paired = _paired(calls[place], calls[gone], calls[end])
-    if paired is None:
+    attempt = next_attempt(calls, position, end, lambda call: _fails_with(call, error))
+    pair = _pair(failed, calls[attempt], resolved) if attempt is not None else None
+    if attempt is None or pair is None:
         return None
-    step, worked = paired
-    needed, others = _edits(calls[last + 1 : gone])
+    step, worked = pair
+    between = calls[position + 1 : attempt]
+    needed, others = _edits(between)
     if others:
         return None
     change = change_between(step, worked)
-    setup = _setup(calls, last, gone, worked)
-    found = Mistake(
-        failed=calls[place],
-        resolved=calls[end],
+    mistake = Mistake(
+        failed=failed,
+        resolved=resolved,
         step=step,
         worked=worked,
         error=error,
         change=change or CallChange(),
-        setup=setup,
+        setup=_setup(between, before=failed, attempt=calls[attempt], worked=worked),
         needed=needed,
         skipped=_skipped(steps, step),
-        distance=gone - last - 1,
+        distance=len(between),
     )
-    return found if _teaches(found, change, whole=gone == end) else None
+    return mistake if _teaches(mistake, change, whole=attempt == end) else None
 
 
-def _teaches(found: Mistake, change: CallChange | None, *, whole: bool) -> bool:
+def _fails_with(call: ToolCall, error: CallError) -> bool:
+    return call.outcome is CallOutcome.FAILED and error.line in " ".join(call.output.split())
+
+
+def _teaches(mistake: Mistake, change: CallChange | None, *, whole: bool) -> bool:
     """Whether the mistake is in the call or in what it needs, and it is known what put it right.
 
     ``whole``: the error was gone with the call that worked, not with one that failed otherwise.
     """
-    if found.error.kind is ErrorKind.CODE:
+    if mistake.error.kind is ErrorKind.CODE:
         return False
-    if found.setup:
-        return change is not None or bool(found.needed)
-    if change is None or change.is_empty or not whole or found.needed:
+    if mistake.setup:
+        return change is not None or bool(mistake.needed)
+    if change is None or change.is_empty or not whole or mistake.needed:
         return False
-    if found.error.kind is ErrorKind.NAME and change.only_names:
+    if mistake.error.kind is ErrorKind.NAME and change.only_names:
         return False  # a misspelt or outdated name is an accident
-    return not (change.only_names and change.added and not _advised_words(found, change))
+    return not (change.only_names and change.added and not _advised_words(mistake, change))
 
 
-def _advised_words(found: Mistake, change: CallChange) -> bool:
+def _advised_words(mistake: Mistake, change: CallChange) -> bool:
     """Whether what was put in place of other names is what the error had asked for."""
-    return any(word in found.failed.output for word in change.added)
+    return any(word in mistake.failed.output for word in change.added)
 
 
-def _error(call: ToolCall, steps: Sequence[Step]) -> CallError | None:
-    return read_error(call.output, steps[-1]) if steps else None
-
-
-def _last_and_gone(
-    calls: Sequence[ToolCall], steps: tuple[Step, ...], error: CallError, place: int, end: int
-) -> tuple[int, int]:
-    """Where the call failed with this error for the last time, and the attempt without it."""
-    last = place
-    for index in range(place + 1, end + 1):
-        call = calls[index]
-        if not _is_shell(call) or not related(steps, command_steps(call.arguments)):
-            continue
-        again = call.outcome is CallOutcome.FAILED and error.line in " ".join(call.output.split())
-        if not again:
-            return last, index
-        last = index
-    return last, end
-
-
-def _paired(failed: ToolCall, gone: ToolCall, resolved: ToolCall) -> tuple[Step, Step] | None:
-    """The step that failed and the same step of the attempt without the error.
+def _pair(failed: ToolCall, attempt: ToolCall, resolved: ToolCall) -> tuple[Step, Step] | None:
+    """The step that failed and the same step of the ``attempt`` without the error.
 
     Of a command with several, the one whose words the error repeats, else one that was changed.
     """
     before = command_steps(failed.arguments)
-    after = command_steps(gone.arguments) or command_steps(resolved.arguments)
+    after = command_steps(attempt.arguments) or command_steps(resolved.arguments)
     if not before or not after:
         return None
     pairs = [
@@ -270,17 +255,17 @@ def _paired(failed: ToolCall, gone: ToolCall, resolved: ToolCall) -> tuple[Step,
 
 def _fit(step: Step, other: Step, output: str) -> tuple[int, bool, int]:
     """How likely ``step`` is what failed, and ``other`` what took its place."""
-    told = sum(named(word, output) for word in step.words[1:])
+    names = sum(named(word, output) for word in step.words[1:])
     shared = len({*step.words} & {*other.words})
-    return told, step.words != other.words, shared
+    return names, step.words != other.words, shared
 
 
 def named(word: str, output: str) -> bool:
     """Whether an output names a word of a command, or the folder that it lies in."""
     if len(word) <= 2 or (word.startswith("-") and word not in output):
         return False
-    told = set(re.split(r"[\s'\"`:,()]+", output))
-    return any(each and (each == word or word.startswith(f"{each.rstrip('/')}/")) for each in told)
+    names = filter(None, re.split(r"[\s'\"`:,()]+", output))
+    return any(name == word or word.startswith(f"{name.rstrip('/')}/") for name in names)
 
 
 def _edits(calls: Sequence[ToolCall]) -> tuple[tuple[tuple[str, str], ...], bool]:
@@ -288,8 +273,8 @@ def _edits(calls: Sequence[ToolCall]) -> tuple[tuple[tuple[str, str], ...], bool
     needed: list[tuple[str, str]] = []
     others = False
     for call in calls:
-        verb, _, path = call.intent.partition(" ")
-        if verb not in {"edit", "write"} or call.outcome is not CallOutcome.OK:
+        path = call.changed_path
+        if path is None:
             continue
         name = PurePosixPath(path.replace("\\", "/")).name
         if _MANIFESTS.fullmatch(name):
@@ -310,27 +295,25 @@ def _added_lines(call: ToolCall) -> list[str]:
     return [line for line in lines if line and line not in old and len(line) <= _MAX_ADDED_LINE]
 
 
-def _setup(calls: Sequence[ToolCall], last: int, gone: int, worked: Step) -> tuple[Step, ...]:
+def _setup(
+    between: Sequence[ToolCall], *, before: ToolCall, attempt: ToolCall, worked: Step
+) -> tuple[Step, ...]:
     """Successful preparations between the attempts, and those that the second begins with."""
-    found: dict[tuple[str, ...], Step] = {}
-    for call in calls[last + 1 : gone]:
-        if _is_shell(call) and call.outcome is CallOutcome.OK:
-            for each in command_steps(call.arguments):
-                if _SETUP.match(each.intent):
-                    found[each.words] = each
-    before = {each.words for each in command_steps(calls[last].arguments)}
-    for each in command_steps(calls[gone].arguments):
-        if each.words == worked.words:
+    setup: dict[tuple[str, ...], Step] = {}
+    for call in between:
+        if call.is_shell and call.outcome is CallOutcome.OK:
+            for step in command_steps(call.arguments):
+                if _SETUP.match(step.intent):
+                    setup[step.words] = step
+    known = {step.words for step in command_steps(before.arguments)}
+    for step in command_steps(attempt.arguments):
+        if step.words == worked.words:
             break
-        if each.words not in before and _SETUP.match(each.intent):
-            found[each.words] = each
-    return tuple(found.values())[-_MAX_SETUP:]
+        if step.words not in known and _SETUP.match(step.intent):
+            setup[step.words] = step
+    return tuple(setup.values())[-_MAX_SETUP:]
 
 
 def _skipped(steps: Sequence[Step], failed: Step) -> tuple[Step, ...]:
     place = next((place for place, step in enumerate(steps) if step is failed), None)
     return () if place is None else tuple(steps[place + 1 :])
-
-
-def _is_shell(call: ToolCall) -> bool:
-    return call.tool.lower() in SHELL_TOOLS

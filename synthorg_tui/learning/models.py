@@ -1,53 +1,52 @@
-"""What learning needs of others, and what it reports."""
+"""What learning needs of the approval queue, and what it reports."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
-from synthorg_tui.approvals.models import ApprovalItem
-from synthorg_tui.curation.models import Lesson
-
-
-class LessonQueue(Protocol):
-    """What learning needs of the approval queue; decisions are not among it."""
-
-    async def add(self, item: ApprovalItem) -> None:
-        """Put an item in; ``ApprovalConflictError`` when its id is known."""
-        ...
-
-    async def get(self, item_id: str) -> ApprovalItem | None:
-        """The item, or ``None``."""
-        ...
-
-    async def save(self, item: ApprovalItem) -> ApprovalItem | None:
-        """Replace an undecided item; an expired one may be made pending again."""
-        ...
-
-    async def revise(
-        self,
-        item_id: str,
-        *,
-        actor: str,
-        payload: str | None = None,
-        metadata: Mapping[str, str] | None = None,
-        title: str | None = None,
-        description: str | None = None,
-    ) -> ApprovalItem:
-        """Change a pending item; ``ApprovalConflictError`` when it isn't pending."""
-        ...
+from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalItem, ApprovalStatus
+from synthorg_tui.approvals.proposals import ProposalBox
 
 
-class RecurrenceSink(Protocol):
-    """Keeps count of how often adopted lessons would have helped."""
+async def update_item(
+    queue: ProposalBox,
+    item: ApprovalItem,
+    *,
+    actor: str,
+    payload: str,
+    metadata: Mapping[str, str],
+    title: str,
+    description: str | None = None,
+) -> bool:
+    """Give an undecided item new content; one that has expired waits again, with its title.
 
-    async def seen_again(self, lesson: Lesson) -> bool:
-        """Whether an adopted skill stands for the lesson and took its evidence."""
-        ...
+    ``metadata`` is added to what it has. ``False`` when the item was decided meanwhile.
+    """
+    metadata = {**item.metadata, **metadata}
+    if item.status is ApprovalStatus.EXPIRED:
+        changes = {
+            "status": ApprovalStatus.PENDING,
+            "expires_at": None,
+            "payload": payload,
+            "metadata": metadata,
+        }
+        return await queue.save(item.model_copy(update=changes)) is not None
+    try:
+        await queue.revise(
+            item.id,
+            actor=actor,
+            payload=payload,
+            metadata=metadata,
+            title=title,
+            description=description,
+        )
+    except ApprovalConflictError:
+        return False
+    return True
 
 
 class LearnVerdict(StrEnum):
-    """What became of a lesson: new, with new evidence, as it was, or settled before."""
+    """What became of a lesson: new, with new evidence, as it was, or decided before."""
 
     PROPOSED = "proposed"
     SEEN_AGAIN = "seen_again"
@@ -79,8 +78,8 @@ class LearnReport:
     cancelled: bool = False
 
     def count(self, verdict: LearnVerdict) -> int:
-        """How many lessons met this end."""
-        return sum(each.verdict is verdict for each in self.lessons)
+        """How many lessons have this verdict."""
+        return sum(lesson.verdict is verdict for lesson in self.lessons)
 
 
 @dataclass(frozen=True, slots=True)

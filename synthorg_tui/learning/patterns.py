@@ -1,7 +1,8 @@
-"""What agents went through, and what several of them went through alike.
+"""Patterns: what several agents went through alike, and how certain that makes it for all.
 
-Lessons of single runs as trajectories, so that those of different agents can be compared.
-How certain it is that a pattern holds for every agent.
+Lessons of single runs become trajectories, which name the situation and not the agent, so that
+those of different agents compare; trajectories that went the same way are a pattern. All of it is
+computed from what is given: nothing here reads a store or proposes anything.
 """
 
 import json
@@ -73,7 +74,7 @@ class TrajectoryPattern:
     @cached_property
     def agents(self) -> tuple[str, ...]:
         """The agents that went this way, in order of appearance."""
-        return tuple(dict.fromkeys(each.agent_id for each in self.trajectories))
+        return tuple(dict.fromkeys(trajectory.agent_id for trajectory in self.trajectories))
 
     @property
     def occurrences(self) -> int:
@@ -88,7 +89,7 @@ class TrajectoryPattern:
     @property
     def by_agent(self) -> tuple[tuple[int, int], ...]:
         """For each agent that faced the situation: how often it went this way, of how often."""
-        went = Counter(each.agent_id for each in self.trajectories)
+        went = Counter(trajectory.agent_id for trajectory in self.trajectories)
         return tuple((went[agent], faced) for agent, faced in self.faced.items())
 
 
@@ -103,34 +104,34 @@ class TrajectoryAggregator:
 
     @property
     def last_skipped_count(self) -> int:
-        """How many ways of the last call too few agents had gone."""
+        """How many patterns of the last call had too few agents."""
         return self._last_skipped_count
 
     def aggregate(self, trajectories: Iterable[Trajectory]) -> tuple[TrajectoryPattern, ...]:
         """The patterns, the most frequent first; equally frequent ones as they first appeared."""
         groups: dict[str, list[Trajectory]] = {}
         faced: dict[str, Counter[str]] = {}
-        for each in trajectories:
-            groups.setdefault(each.pattern, []).append(each)
-            faced.setdefault(each.situation, Counter())[each.agent_id] += 1
+        for trajectory in trajectories:
+            groups.setdefault(trajectory.pattern, []).append(trajectory)
+            faced.setdefault(trajectory.situation, Counter())[trajectory.agent_id] += 1
         patterns = [_pattern(key, group, faced) for key, group in groups.items()]
-        shared = [each for each in patterns if len(each.agents) >= self._min_agents]
+        shared = [pattern for pattern in patterns if len(pattern.agents) >= self._min_agents]
         self._last_skipped_count = len(patterns) - len(shared)
-        return tuple(sorted(shared, key=lambda each: -each.occurrences))
+        return tuple(sorted(shared, key=lambda pattern: -pattern.occurrences))
 
 
 def _pattern(
     key: str, group: Sequence[Trajectory], faced: dict[str, Counter[str]]
 ) -> TrajectoryPattern:
     total: Counter[str] = Counter()
-    for situation in dict.fromkeys(each.situation for each in group):
+    for situation in dict.fromkeys(trajectory.situation for trajectory in group):
         total.update(faced[situation])
     return TrajectoryPattern(key, tuple(group), total)
 
 
 @dataclass(frozen=True, slots=True)
-class Occurrence:
-    """What one run taught, and when."""
+class LessonOccurrence:
+    """The lesson that one run taught, and when."""
 
     lesson: Lesson
     at: datetime
@@ -147,53 +148,57 @@ class Occurrence:
         return f"success in {next((e.project for e in self.lesson.evidence if e.project), '')}"
 
 
-def trajectories_of(encounters: Sequence[Occurrence]) -> tuple[Trajectory, ...]:
-    """A trajectory for each encounter.
+def trajectories_of(occurrences: Sequence[LessonOccurrence]) -> tuple[Trajectory, ...]:
+    """A trajectory for each occurrence.
 
-    Agents that put the same failure right in compatible ways went the same way. The way most of
-    them went has the situation's own category, which therefore stays the same from cycle to cycle.
+    Agents that put the same failure right by compatible remedies went the same way. The remedy
+    that most of them took has the situation's own category, which therefore stays the same from
+    cycle to cycle.
     """
-    failures: dict[str, list[Occurrence]] = {}
-    for each in encounters:
-        if each.lesson.kind is LessonKind.FAILURE:
-            failures.setdefault(each.situation, []).append(each)
-    ways = {situation: _ways(group) for situation, group in failures.items()}
-    return tuple(_trajectory(each, ways.get(each.situation, ())) for each in encounters)
+    failures: dict[str, list[LessonOccurrence]] = {}
+    for occurrence in occurrences:
+        if occurrence.lesson.kind is LessonKind.FAILURE:
+            failures.setdefault(occurrence.situation, []).append(occurrence)
+    remedies = {situation: _remedies(group) for situation, group in failures.items()}
+    return tuple(
+        _trajectory(occurrence, remedies.get(occurrence.situation, ()))
+        for occurrence in occurrences
+    )
 
 
-def _trajectory(encounter: Occurrence, ways: Sequence[str]) -> Trajectory:
-    lesson = encounter.lesson
+def _trajectory(occurrence: LessonOccurrence, remedies: Sequence[str]) -> Trajectory:
+    lesson = occurrence.lesson
     is_failure = lesson.kind is LessonKind.FAILURE
     category = None
     if is_failure:
-        way = _way(lesson.grounded.action, ways)
-        is_usual = way == ways[0]
-        category = encounter.situation if is_usual else f"{encounter.situation} -> {way}"
+        remedy = _remedy(lesson.grounded.action, remedies)
+        is_usual = remedy == remedies[0]
+        category = occurrence.situation if is_usual else f"{occurrence.situation} -> {remedy}"
     return Trajectory(
         agent_id=lesson.agent_id,
-        situation=encounter.situation,
+        situation=occurrence.situation,
         outcome=TrajectoryOutcome.FAILURE if is_failure else TrajectoryOutcome.SUCCESS,
         error_category=category,
         tools=() if is_failure else lesson.grounded.execution_steps,
-        at=encounter.at,
+        at=occurrence.at,
         draft=lesson.grounded,
         evidence=lesson.evidence,
     )
 
 
-def _ways(group: Iterable[Occurrence]) -> tuple[str, ...]:
-    """What was done about one situation, the most usual first; compatible ways are one."""
-    counts = Counter(each.lesson.grounded.action for each in group)
+def _remedies(group: Iterable[LessonOccurrence]) -> tuple[str, ...]:
+    """What was done about one situation, the most usual first; compatible remedies are one."""
+    counts = Counter(occurrence.lesson.grounded.action for occurrence in group)
     together: Counter[str] = Counter()
-    for action, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
-        together[_way(action, tuple(together))] += count
-    return tuple(sorted(together, key=lambda way: (-together[way], way)))
+    for action, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        together[_remedy(action, tuple(together))] += count
+    return tuple(sorted(together, key=lambda remedy: (-together[remedy], remedy)))
 
 
-def _way(action: str, ways: Sequence[str]) -> str:
-    """The way that the action is; itself when it is like none."""
-    alike = (way for way in ways if action_similarity(action, way) >= COMPATIBLE_ACTION)
-    return action if action in ways else next(alike, action)
+def _remedy(action: str, remedies: Sequence[str]) -> str:
+    """The known remedy that the action is; the action itself when it is like none."""
+    alike = (known for known in remedies if action_similarity(action, known) >= COMPATIBLE_ACTION)
+    return action if action in remedies else next(alike, action)
 
 
 def _without_agent(key: str) -> str:
@@ -211,7 +216,7 @@ def worth(runs: int) -> float:
     return runs / (1 + INTRACLASS_CORRELATION * (runs - 1))
 
 
-def certainty(agents: Iterable[tuple[int, int]]) -> float:
+def certainty_of_pattern(agents: Iterable[tuple[int, int]]) -> float:
     """The certainty, in [0, 1), of a pattern.
 
     ``agents`` holds for each agent in how many runs it went this way, and in how many (at least

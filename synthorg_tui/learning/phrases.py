@@ -1,4 +1,9 @@
-"""The words of a grounded lesson: commands and errors as they hold for the next time."""
+"""The words of a grounded lesson: commands and errors as they hold for the next time.
+
+Phrases of a memory, about one run as it was, are in ``ingest.extract.phrases``; here names of the
+run become placeholders. Errors so written are part of a lesson's key, and approved skills hold the
+rest: other words would make the same mistake another lesson.
+"""
 
 import re
 import shlex
@@ -100,21 +105,21 @@ def clean(text: str, limit: int) -> str:
 class Phrases:
     """Says things about one mistake with placeholders for what differs from time to time."""
 
-    def __init__(self, execution: Execution, found: Mistake) -> None:
-        self._found = found
-        self._project = execution.project or ""
-        self._values = _values(execution, found)
-        self._called = (found.step.words, found.worked.words)
+    def __init__(self, execution: Execution, mistake: Mistake) -> None:
+        self._mistake = mistake
+        self._execution = execution
+        self._values = _values(execution, mistake)
+        self._called = (mistake.step.words, mistake.worked.words)
 
     @property
     def own_names(self) -> tuple[str, ...]:
         """Names that only this run had."""
-        return (*self._values, self._project)
+        return (*self._values, self._execution.project or "")
 
     def general(self, text: str, limit: int) -> str:
         """``text`` with placeholders, paths in the project made relative."""
-        if self._project:
-            text = text.replace(f"{self._project}/", "").replace(self._project, ".")
+        if self._execution.project:
+            text = self._execution.relative(text).replace(self._execution.project, ".")
         text = re.sub(r"(?<![\w.])/(?:home|Users)/[^/\s'\"]+", "<home>", text)
         for value, name in self._values.items():
             text = re.sub(rf"(?<![\w-]){re.escape(value)}(?![\w-])", f"<{name}>", text)
@@ -123,20 +128,20 @@ class Phrases:
     @property
     def error(self) -> str:
         """The error's telling line; paths that the command named stand for any."""
-        text = self._found.error.line
-        for word in sorted(self._found.step.words[1:], key=len, reverse=True):
+        text = self._mistake.error.line
+        for word in sorted(self._mistake.step.words[1:], key=len, reverse=True):
             if "/" in word:
                 text = text.replace(word, "<path>")
         return self.general(text, 160)
 
     def command(self, step: Step) -> str:
         """A step as one would type it; paths and messages that don't matter stand for any."""
-        change = self._found.change
-        kept = {*change.dropped, *change.added, *change.lead_added, *change.lead_dropped}
+        change = self._mistake.change
+        changed = {*change.dropped, *change.added, *change.lead_added, *change.lead_dropped}
         words: list[str] = []
         message = False
         for place, word in enumerate(step.words):
-            shown = self._word(step, place, message=message, keep=word in kept)
+            shown = self._word(step, place, message=message, keep=word in changed)
             message = word in _MESSAGE_FLAGS and _SPEAKING.fullmatch(step.words[0]) is not None
             if not (shown == "<path>" and words and words[-1] == "<path>"):
                 words.append(shown)
@@ -147,7 +152,7 @@ class Phrases:
         word = step.words[place]
         if message:
             return "<message>"
-        if keep and self._found.change.prefix:
+        if keep and self._mistake.change.prefix:
             return self.path(word)
         if place == 0 or keep or word.startswith("-"):
             return self.general(_quoted(word), 120)
@@ -173,13 +178,13 @@ def _quoted(word: str) -> str:
     return word if re.fullmatch(r"[\w@%+=:,./<>~^*{}\[\]-]+", word) else shlex.quote(word)
 
 
-def _values(execution: Execution, found: Mistake) -> dict[str, str]:
+def _values(execution: Execution, mistake: Mistake) -> dict[str, str]:
     """Names that were this run's own, each with what it is the name of; the longest first."""
     values: dict[str, str] = {}
     if execution.branch:
         values[execution.branch] = "branch"
-    added = {part for word in found.change.added for part in (word, word.rpartition("/")[2])}
-    for noun, value in _NAMED.findall(found.error.line):
+    added = {part for word in mistake.change.added for part in (word, word.rpartition("/")[2])}
+    for noun, value in _NAMED.findall(mistake.error.line):
         if value in added and not value.startswith("-"):
             values.setdefault(value, noun.lower())
     return dict(sorted(values.items(), key=lambda item: -len(item[0])))

@@ -1,16 +1,20 @@
-"""Runs the evolver over what is recorded and puts what it proposes in the queue."""
+"""Promotion of lessons to every agent: the evolver's cycle over what is recorded, and its queue.
+
+The service reads executions, active skills and earlier decisions, gives them to the evolver and
+puts what that proposes in the queue. It holds no memory, no skill file and no way to approve.
+"""
 
 import asyncio
 import logging
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Protocol
+from typing import Final
 
 from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalItem, ApprovalStatus
+from synthorg_tui.approvals.proposals import ProposalBox
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.core.enums import ConsolidationInterval
-from synthorg_tui.core.failsafe import raise_fatal, surviving
+from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.curation import models
 from synthorg_tui.curation.inbox import ACTION, item_id
 from synthorg_tui.curation.models import ProceduralMemoryScope
@@ -26,9 +30,9 @@ from synthorg_tui.learning.evolver import (
     AutonomousSkillEvolver,
     EvolverReport,
 )
-from synthorg_tui.learning.models import LearnProgress, LessonQueue, ProgressSink
-from synthorg_tui.learning.patterns import Occurrence, trajectories_of
-from synthorg_tui.memory.config import ProceduralMemoryConfig
+from synthorg_tui.learning.models import LearnProgress, ProgressSink, update_item
+from synthorg_tui.learning.patterns import LessonOccurrence, trajectories_of
+from synthorg_tui.memory.config import CompanyMemoryConfig
 from synthorg_tui.persistence.settings_kv import LastRuns, is_due
 
 LAST_CYCLE: Final = "evolver"
@@ -37,16 +41,6 @@ LAST_CYCLE: Final = "evolver"
 _DECIDED: Final = (ApprovalStatus.APPROVED, ApprovalStatus.REJECTED)
 
 _log = logging.getLogger(__name__)
-
-
-class PromotionQueue(LessonQueue, Protocol):
-    """What promotions need of the approval queue; decisions are not among it."""
-
-    async def list(
-        self, *, action_type: str | None = None, snoozed: bool = False
-    ) -> tuple[ApprovalItem, ...]:
-        """The items of a type; snoozed ones only on request."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +55,10 @@ class Evolution:
 class EvolutionService:
     """Gives the evolver what it looks at, and the queue what it proposes.
 
-    A lesson that a person rejected for its agent counts for nobody.
+    A lesson that a person rejected for its agent is proposed for nobody.
 
     Args:
-        config: Of capture and of the evolver.
-        interval: How often a cycle is due.
+        config: Of capture, of the evolver, and how often a cycle is due (as consolidation).
         executions: The recorded runs of all agents.
         skills: Tells what every agent is given already.
         queue: Where proposals wait for a person.
@@ -76,23 +69,22 @@ class EvolutionService:
     def __init__(
         self,
         *,
-        config: ProceduralMemoryConfig,
-        interval: ConsolidationInterval,
+        config: CompanyMemoryConfig,
         executions: ExecutionStore,
         skills: ActiveSkills,
-        queue: PromotionQueue,
+        queue: ProposalBox,
         moments: LastRuns,
         clock: Clock,
     ) -> None:
-        self._config = config.evolver
-        self._interval = interval
+        self._config = config.procedural.evolver
+        self._interval = config.consolidation.interval
         self._executions = executions
         self._skills = skills
         self._queue = queue
         self._moments = moments
         self._clock = clock
-        self._capture = create_capture_strategy(config.capture)
-        self._evolver = AutonomousSkillEvolver(config.evolver, clock)
+        self._capture = create_capture_strategy(config.procedural.capture)
+        self._evolver = AutonomousSkillEvolver(self._config, clock)
 
     async def run(self, *, progress: ProgressSink | None = None) -> Evolution:
         """One cycle now; ``progress`` is told how many runs were read.
@@ -104,12 +96,12 @@ class EvolutionService:
         started = self._clock.now()
         try:
             rejected = await self._items((ACTION,), (ApprovalStatus.REJECTED,))
-            encounters = [
-                each
-                for each in await self._encounters(started, progress)
-                if item_id(each.lesson.key) not in rejected
+            occurrences = [
+                occurrence
+                for occurrence in await self._occurrences(started, progress)
+                if item_id(occurrence.lesson.key) not in rejected
             ]
-            trajectories = await asyncio.to_thread(trajectories_of, encounters)
+            trajectories = await asyncio.to_thread(trajectories_of, occurrences)
             report = self._evolver.evolve(
                 trajectories,
                 await self._shared(),
@@ -127,50 +119,55 @@ class EvolutionService:
         """A cycle if one is due; a failure of it is a log record and is not raised."""
         if not self._config.enabled:
             return None
-        with surviving("the evolver", _log):
+        try:
             last = await self._moments.get(LAST_CYCLE)
             return await self.run() if is_due(self._interval, last, self._clock.now()) else None
-        return None
+        except Exception as error:
+            raise_fatal(error)
+            _log.warning("the evolver failed: %s", error)
+            return None
 
-    async def _encounters(self, now: datetime, progress: ProgressSink | None) -> list[Occurrence]:
+    async def _occurrences(
+        self, now: datetime, progress: ProgressSink | None
+    ) -> list[LessonOccurrence]:
         start = now - timedelta(days=self._config.window_days)
         ids = await self._executions.ids()
-        found: list[Occurrence] = []
-        for place, each in enumerate(ids):
-            execution = await self._executions.get(each)
+        occurrences: list[LessonOccurrence] = []
+        for place, execution_id in enumerate(ids, 1):
+            execution = await self._executions.get(execution_id)
             at = (execution.ended_at or execution.started_at) if execution else None
             if execution is not None and at is not None and at >= start:
-                found += await asyncio.to_thread(self._learnt, execution, at)
+                occurrences += await asyncio.to_thread(self._taught_by, execution, at)
             if progress is not None:
-                progress(LearnProgress("reading", place + 1, len(ids)))
-        return found
+                progress(LearnProgress("reading", place, len(ids)))
+        return occurrences
 
-    def _learnt(self, execution: Execution, at: datetime) -> list[Occurrence]:
+    def _taught_by(self, execution: Execution, at: datetime) -> list[LessonOccurrence]:
         """What a run taught; one that can't be understood teaches nothing."""
         try:
-            return [Occurrence(each.lesson, at) for each in self._capture.capture(execution)]
+            captured = self._capture.capture(execution)
         except Exception as error:
             raise_fatal(error)
             _log.warning("nothing was learnt from %s: %s", execution.id, type(error).__name__)
             return []
+        return [LessonOccurrence(capture.lesson, at) for capture in captured]
 
     async def _shared(self) -> tuple[ExistingSkill, ...]:
         return tuple(
-            ExistingSkill(each.memory_ids[0], each.proposal)
-            for each in await self._skills.active()
-            if each.proposal.scope is ProceduralMemoryScope.ORG and each.memory_ids
+            ExistingSkill(skill.memory_ids[0], skill.proposal)
+            for skill in await self._skills.active()
+            if skill.proposal.scope is ProceduralMemoryScope.ORG and skill.memory_ids
         )
 
     async def _items(
         self, kinds: Iterable[str], statuses: Container[ApprovalStatus]
     ) -> frozenset[str]:
-        """Ids of the items of these kinds that stand so."""
-        found = [
-            item
-            for kind in kinds
-            for item in await self._queue.list(action_type=kind, snoozed=True)
-        ]
-        return frozenset(item.id for item in found if item.status in statuses)
+        """Ids of the items of these kinds with one of these statuses."""
+        ids: list[str] = []
+        for kind in kinds:
+            items = await self._queue.list(action_type=kind, snoozed=True)
+            ids += (item.id for item in items if item.status in statuses)
+        return frozenset(ids)
 
     async def _enqueue(self, report: EvolverReport) -> Evolution:
         proposed: list[str] = []
@@ -179,35 +176,23 @@ class EvolutionService:
             try:
                 await self._queue.add(item)
             except ApprovalConflictError:
-                if await self._renewed(item):
+                if await self._update(item):
                     revised.append(item.id)
             else:
                 proposed.append(item.id)
         return Evolution(report, tuple(proposed), tuple(revised))
 
-    async def _renewed(self, item: ApprovalItem) -> bool:
+    async def _update(self, item: ApprovalItem) -> bool:
         """Whether a known item was brought up to date; one that had expired waits again."""
         before = await self._queue.get(item.id)
         if before is None or before.payload == item.payload:
             return False
-        metadata: Mapping[str, str] = before.metadata | item.metadata
-        if before.status is ApprovalStatus.EXPIRED:
-            changes = {
-                "status": ApprovalStatus.PENDING,
-                "expires_at": None,
-                "payload": item.payload,
-                "metadata": dict(metadata),
-            }
-            return await self._queue.save(before.model_copy(update=changes)) is not None
-        try:
-            await self._queue.revise(
-                item.id,
-                actor=EVOLVER,
-                payload=item.payload,
-                metadata=metadata,
-                title=item.title,
-                description=item.description,
-            )
-        except ApprovalConflictError:  # decided meanwhile
-            return False
-        return True
+        return await update_item(
+            self._queue,
+            before,
+            actor=EVOLVER,
+            payload=item.payload,
+            metadata=item.metadata,
+            title=item.title,
+            description=item.description,
+        )

@@ -1,4 +1,8 @@
-"""How a run that went well was checked and delivered."""
+"""Recipes: how a run that went well was checked and delivered, as a lesson.
+
+Only commands that passed after the last change are part of it, in their order. Its key is stored:
+the same checks in the same project are the same lesson.
+"""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +20,7 @@ from synthorg_tui.curation.models import (
     ProceduralMemoryProposal,
 )
 from synthorg_tui.executions.commands import Step, command_steps
-from synthorg_tui.executions.models import SHELL_TOOLS, Execution, ToolCall
+from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.learning.phrases import joined
 
@@ -53,7 +57,7 @@ def find_recipe(execution: Execution) -> Recipe | None:
     checks: dict[str, tuple[Step, ToolCall]] = {}
     delivery: dict[str, tuple[Step, ToolCall]] = {}
     for call in calls:
-        if call.tool.lower() not in SHELL_TOOLS or call.outcome is not CallOutcome.OK:
+        if not call.is_shell or call.outcome is not CallOutcome.OK:
             continue
         for step in command_steps(call.arguments):
             if _CHECK.fullmatch(step.intent) and not delivery:
@@ -86,7 +90,7 @@ def recipe_lesson(execution: Execution, recipe: Recipe) -> Lesson:
         rationale="A run that did so ended normally, and none of its checks had to be repeated.",
         execution_steps=tuple(
             [f"Run {check}." for check in checks][:_MAX_STEPS]
-            + [f"Then {each}." for each in delivered]
+            + [f"Then {delivery}." for delivery in delivered]
         ),
         confidence=recipe.quality / 10.0,
         tags=("success-derived", "checks"),
@@ -111,10 +115,9 @@ def _shown(step: Step) -> str:
 
 
 def _evidence(execution: Execution, recipe: Recipe, checks: Sequence[str]) -> Evidence:
-    last = recipe.last.result_line or recipe.last.call_line
     return Evidence(
         execution=execution.id,
-        lines=str(execution.ref(recipe.first.call_line, max(last, recipe.first.call_line))),
+        lines=str(execution.ref(recipe.first.call_line, recipe.last.last_line)),
         agent_id=execution.agent_id,
         resolved_by=one_line(safe_text(recipe.last.arguments), 400),
         between=tuple(check.strip("`") for check in checks),
@@ -124,9 +127,5 @@ def _evidence(execution: Execution, recipe: Recipe, checks: Sequence[str]) -> Ev
 
 
 def _last_edit(calls: Sequence[ToolCall]) -> int:
-    edits = [
-        place
-        for place, call in enumerate(calls)
-        if call.intent.partition(" ")[0] in {"edit", "write"} and call.outcome is CallOutcome.OK
-    ]
+    edits = [place for place, call in enumerate(calls) if call.changed_path is not None]
     return edits[-1] if edits else -1

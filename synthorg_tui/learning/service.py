@@ -1,26 +1,20 @@
-"""Learns from recorded runs: lessons go to the queue, and what is known already gains evidence."""
+"""Learning from recorded executions: which are looked at, which lessons stand out, who words them.
+
+One pass reads executions, draws lessons, submits them, has a model word what is new, and lets the
+policy approve what needs no person. What a lesson is, is for ``capture`` and ``drafting``; what
+becomes of its item for ``proposals``. A pass can be cancelled at any time and keeps what it found.
+"""
 
 import asyncio
 import logging
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalItem, ApprovalStatus
-from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.failsafe import raise_fatal, surviving
-from synthorg_tui.curation.inbox import (
-    ACTOR,
-    WORDING_TRIED,
-    item_id,
-    item_of,
-    lesson_of,
-    metadata_of,
-    title_of,
-)
-from synthorg_tui.curation.models import Author, FailureAnalysisPayload, Lesson
+from synthorg_tui.core.failsafe import raise_fatal
+from synthorg_tui.curation.models import Author, Lesson
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.learning.capture import Captured, create_capture_strategy
@@ -31,59 +25,46 @@ from synthorg_tui.learning.models import (
     LearnProgress,
     LearnReport,
     LearnVerdict,
-    LessonQueue,
     ProgressSink,
-    RecurrenceSink,
 )
+from synthorg_tui.learning.proposals import LessonProposals
 from synthorg_tui.learning.recipes import find_recipe
-from synthorg_tui.learning.wording import (
-    ProceduralMemoryProposer,
-    SuccessMemoryProposer,
-    WordingCancelledError,
-)
+from synthorg_tui.learning.wording import ProceduralMemoryProposer, WordingCancelledError
 from synthorg_tui.memory.config import ProceduralMemoryConfig
 from synthorg_tui.providers.completion.errors import CompletionError
 from synthorg_tui.providers.completion.protocol import CompletionProvider
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _MAX_BUSY = 2
 """After so many lessons in a row that the model was too busy for, the others aren't tried."""
 
 
 class LearnService:
-    """Draws lessons from executions and keeps their items up to date.
+    """Draws lessons from executions and proposes them.
 
     Args:
-        queue: Where lessons wait for a person.
         executions: The recorded runs.
+        proposals: Where lessons wait for a person.
         config: What counts as a lesson, and how it is worded.
-        clock: Decides when an item was made.
         provider: Words lessons; without one they stay as code wrote them.
-        sink: Is told when a lesson that was approved is seen again.
         adopt: Approves what needs no person, after something was proposed.
     """
 
     def __init__(
         self,
         *,
-        queue: LessonQueue,
         executions: ExecutionStore,
+        proposals: LessonProposals,
         config: ProceduralMemoryConfig,
-        clock: Clock,
         provider: CompletionProvider | None = None,
-        sink: RecurrenceSink | None = None,
         adopt: Adopt | None = None,
     ) -> None:
-        self._queue = queue
         self._executions = executions
-        self._config = config
-        self._clock = clock
-        self._sink = sink
+        self._proposals = proposals
         self._adopt = adopt
         self._has_model = provider is not None
-        self._failures = ProceduralMemoryProposer(config, provider)
-        self._successes = SuccessMemoryProposer(config, provider)
+        self._proposer = ProceduralMemoryProposer(config, provider)
         self._strategy = create_capture_strategy(config.capture)
         self._qualities: dict[str, float | None] = {}
         self._one_at_a_time = asyncio.Lock()
@@ -102,32 +83,17 @@ class LearnService:
         understood. Learning that is cancelled keeps what it found. Raises what the stores raise.
         """
         ids = await self._executions.ids()
+        run = _LearnRun(progress, cancel or threading.Event())
         async with self._one_at_a_time:
-            return await _Round(self, progress, cancel or threading.Event()).run(
-                ids, since=since, word=word and self._has_model
-            )
+            return await self._learn(run, ids, since=since, word=word and self._has_model)
 
     async def learn_from(
         self, ids: Sequence[str], *, cancel: threading.Event | None = None
     ) -> LearnReport:
         """Look at these executions only, without a model."""
+        run = _LearnRun(None, cancel or threading.Event())
         async with self._one_at_a_time:
-            return await _Round(self, None, cancel or threading.Event()).run(
-                ids, since=None, word=False
-            )
-
-    async def settle(self, learned: Iterable[Learned]) -> str:
-        """Have approved what needs no person; what went wrong, empty when nothing did."""
-        fresh = any(
-            each.verdict in (LearnVerdict.PROPOSED, LearnVerdict.SEEN_AGAIN) for each in learned
-        )
-        if self._adopt is None or not fresh:
-            return ""
-        try:
-            await self._adopt()
-        except DomainError as error:
-            return f"nothing was adopted: {error.message}"
-        return ""
+            return await self._learn(run, ids, since=None, word=False)
 
     def capture(self, execution: Execution) -> tuple[Captured, ...]:
         """What one run teaches; how good it was is remembered for comparison."""
@@ -135,97 +101,105 @@ class LearnService:
         self._qualities[execution.id] = recipe.quality if recipe else None
         return self._strategy.capture(execution)
 
-    async def outstanding(self, found: Iterable[Captured]) -> list[Captured]:
+    async def _learn(
+        self, run: "_LearnRun", ids: Sequence[str], *, since: datetime | None, word: bool
+    ) -> LearnReport:
+        captured = await self._outstanding(_together(await self._read(run, ids, since)))
+        learned: list[Learned] = []
+        for capture in captured:
+            if run.is_cancelled:
+                break
+            learned.append(await self._proposals.submit(capture.lesson))
+        if word:
+            learned = await self._word_all(run, captured, learned)
+        await self._adopt_new(run, learned)
+        return run.report(learned)
+
+    async def _read(
+        self, run: "_LearnRun", ids: Sequence[str], since: datetime | None
+    ) -> list[Captured]:
+        captured: list[Captured] = []
+        for place, execution_id in enumerate(ids):
+            if run.is_cancelled:
+                break
+            run.show("reading", place, len(ids))
+            execution = await self._executions.get(execution_id)
+            if execution is None or _is_before(execution, since):
+                continue
+            run.executions += 1
+            try:
+                captured += await asyncio.to_thread(self.capture, execution)
+            except Exception as error:
+                raise_fatal(error)
+                _log.exception("can't learn from %s", execution_id)
+                run.warnings.append(f"{execution_id} can't be understood: {type(error).__name__}")
+        run.show("reading", len(ids), len(ids))
+        return captured
+
+    async def _outstanding(self, captured: Sequence[Captured]) -> list[Captured]:
         """Those that are worth a lesson next to all other runs."""
-        found = list(found)
-        if any(each.quality is not None for each in found):
+        if any(capture.quality is not None for capture in captured):
             await self._judge_others()
-        return [each for each in found if self._strategy.stands_out(each, self._others(each))]
-
-    async def _judge_others(self) -> None:
-        for each in await self._executions.ids():
-            if each not in self._qualities and (run := await self._executions.get(each)):
-                recipe = await asyncio.to_thread(find_recipe, run)
-                self._qualities[each] = recipe.quality if recipe else None
-
-    def _others(self, captured: Captured) -> list[float]:
-        own = {each.execution for each in captured.lesson.evidence}
         return [
-            quality
-            for run, quality in self._qualities.items()
-            if quality is not None and run not in own
+            capture
+            for capture in captured
+            if self._strategy.stands_out(capture, self._other_qualities(capture))
         ]
 
-    async def submit(self, lesson: Lesson) -> Learned:
-        """Propose the lesson, or add what it brings to what is known of it."""
-        identity = item_id(lesson.key)
-        item = await self._queue.get(identity)
-        if item is None:
-            if lesson.proposal.confidence < self._config.min_confidence:
-                return _learned(lesson, LearnVerdict.UNCERTAIN)
+    async def _judge_others(self) -> None:
+        for execution_id in await self._executions.ids():
+            if execution_id in self._qualities:
+                continue
+            if execution := await self._executions.get(execution_id):
+                recipe = await asyncio.to_thread(find_recipe, execution)
+                self._qualities[execution_id] = recipe.quality if recipe else None
+
+    def _other_qualities(self, capture: Captured) -> list[float]:
+        own = {evidence.execution for evidence in capture.lesson.evidence}
+        return [
+            quality
+            for execution_id, quality in self._qualities.items()
+            if quality is not None and execution_id not in own
+        ]
+
+    async def _word_all(
+        self, run: "_LearnRun", captured: list[Captured], learned: list[Learned]
+    ) -> list[Learned]:
+        """The lessons again, with the fields that the model wrote."""
+        done: list[Learned] = []
+        busy = 0
+        for place, (capture, known) in enumerate(zip(captured, learned, strict=False)):
+            run.show("wording", place, len(learned))
+            if run.is_cancelled or busy >= _MAX_BUSY:
+                break
             try:
-                await self._queue.add(item_of(lesson, self._clock))
-            except ApprovalConflictError:  # somebody else was quicker
-                item = await self._queue.get(identity)
-            else:
-                return _learned(lesson, LearnVerdict.PROPOSED)
-        return await self._known(item, lesson) if item else _learned(lesson, LearnVerdict.KNOWN)
+                fields = await self._word(capture, run.cancel)
+                done.append(replace(known, worded=fields))
+                busy = 0
+            except WordingCancelledError:
+                break
+            except CompletionError as error:
+                run.warn(f"the model failed: {error.message}")
+                done.append(known)
+                busy = busy + 1 if error.retryable else _MAX_BUSY
+            except Exception as error:
+                raise_fatal(error)
+                run.warn(f"the model failed unexpectedly ({type(error).__name__})")
+                done.append(known)
+                busy = _MAX_BUSY
+        run.show("wording", len(learned), len(learned))
+        return [*done, *learned[len(done) :]]
 
-    async def _known(self, item: ApprovalItem, lesson: Lesson) -> Learned:
-        if item.status is ApprovalStatus.REJECTED:
-            return _learned(lesson, LearnVerdict.REJECTED)
-        if item.status is ApprovalStatus.APPROVED:
-            adopted = self._sink is not None and await self._sink.seen_again(lesson)
-            return _learned(lesson, LearnVerdict.ADOPTED if adopted else LearnVerdict.KNOWN)
-        known = lesson_of(item)
-        together = merged(known, lesson) if known is not None else None
-        if together is None or together is known:
-            return _learned(known or lesson, LearnVerdict.KNOWN)
-        await self._keep(item, together)
-        return _learned(together, LearnVerdict.SEEN_AGAIN)
-
-    async def _keep(self, item: ApprovalItem, lesson: Lesson) -> None:
-        """The item with this lesson; one that has expired waits again."""
-        payload, metadata = lesson.model_dump_json(), item.metadata | metadata_of(lesson)
-        if item.status is ApprovalStatus.EXPIRED:
-            changes = {
-                "status": ApprovalStatus.PENDING,
-                "expires_at": None,
-                "payload": payload,
-                "metadata": metadata,
-            }
-            await self._queue.save(item.model_copy(update=changes))
-            return
-        await self._queue.revise(
-            item.id, actor=ACTOR, payload=payload, metadata=metadata, title=title_of(lesson)
-        )
-
-    async def word(self, captured: Captured, cancel: threading.Event) -> tuple[str, ...]:
+    async def _word(self, captured: Captured, cancel: threading.Event) -> tuple[str, ...]:
         """Have the model word a pending lesson that it wasn't asked for yet; the fields it wrote.
 
         Raises ``CompletionError`` and ``WordingCancelledError``.
         """
-        item = await self._queue.get(item_id(captured.lesson.key))
-        lesson = lesson_of(item) if item is not None else None
-        if item is None or lesson is None or not _unworded(item):
+        lesson = await self._proposals.unworded(captured.lesson.key)
+        if lesson is None:
             return ()
-        if isinstance(captured.payload, FailureAnalysisPayload):
-            worded = await self._failures.propose(captured.payload, lesson, cancel=cancel)
-        else:
-            worded = await self._successes.propose(captured.payload, lesson, cancel=cancel)
-        if worded is None:
-            return ()
-        metadata = item.metadata | {WORDING_TRIED: "yes"}
-        try:
-            await self._queue.revise(
-                item.id,
-                actor=ACTOR,
-                payload=worded.model_dump_json(),
-                metadata=metadata,
-                title=title_of(worded),
-                description=worded.proposal.condition,
-            )
-        except ApprovalConflictError:  # decided while the model was writing
+        worded = await self._proposer.propose(captured.payload, lesson, cancel=cancel)
+        if worded is None or not await self._proposals.put_worded(worded):
             return ()
         return tuple(
             field
@@ -233,120 +207,63 @@ class LearnService:
             if author is Author.MODEL and lesson.authors.get(field) is not Author.MODEL
         )
 
+    async def _adopt_new(self, run: "_LearnRun", learned: Iterable[Learned]) -> None:
+        """Have approved what needs no person, when there is anything new."""
+        new = (LearnVerdict.PROPOSED, LearnVerdict.SEEN_AGAIN)
+        if self._adopt is None or not any(lesson.verdict in new for lesson in learned):
+            return
+        try:
+            await self._adopt()
+        except DomainError as error:
+            run.warn(f"nothing was adopted: {error.message}")
 
-class _Round:
-    """One run of learning."""
 
-    def __init__(
-        self, service: LearnService, progress: ProgressSink | None, cancel: threading.Event
-    ) -> None:
-        self._service = service
-        self._progress = progress
-        self._cancel = cancel
-        self._warnings: list[str] = []
-        self._looked_at = 0
+@dataclass(slots=True)
+class _LearnRun:
+    """One run of learning: who watches it, whether it shall stop, and what went wrong."""
 
-    async def run(self, ids: Sequence[str], *, since: datetime | None, word: bool) -> LearnReport:
-        captured = await self._service.outstanding(_together(await self._read(ids, since)))
-        learned: list[Learned] = []
-        for each in captured:
-            if self._cancel.is_set():
-                break
-            learned.append(await self._service.submit(each.lesson))
-        if word:
-            learned = await self._word(captured, learned)
-        if problem := await self._service.settle(learned):
-            self._warn(problem)
+    progress: ProgressSink | None
+    cancel: threading.Event
+    executions: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self.cancel.is_set()
+
+    def show(self, stage: str, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress(LearnProgress(stage, done, total))
+
+    def warn(self, text: str) -> None:
+        _log.warning("%s", text)
+        self.warnings.append(text)
+
+    def report(self, learned: Sequence[Learned]) -> LearnReport:
         return LearnReport(
-            executions=self._looked_at,
-            lessons=tuple(learned),
-            warnings=tuple(self._warnings),
-            cancelled=self._cancel.is_set(),
+            self.executions, tuple(learned), tuple(self.warnings), cancelled=self.is_cancelled
         )
 
-    async def _read(self, ids: Sequence[str], since: datetime | None) -> list[Captured]:
-        found: list[Captured] = []
-        for place, each in enumerate(ids):
-            if self._cancel.is_set():
-                break
-            self._tell("reading", place, len(ids))
-            execution = await self._service._executions.get(each)
-            if execution is None or _is_before(execution, since):
-                continue
-            self._looked_at += 1
-            with surviving(f"learning from {each}", _LOG) as failure:
-                found += await asyncio.to_thread(self._service.capture, execution)
-            if failure.error is not None:
-                self._warnings.append(f"{each} can't be understood: {type(failure.error).__name__}")
-        self._tell("reading", len(ids), len(ids))
-        return found
 
-    async def _word(self, captured: list[Captured], learned: list[Learned]) -> list[Learned]:
-        """The lessons again, with the fields that the model wrote."""
-        done: list[Learned] = []
-        busy = 0
-        for place, (each, known) in enumerate(zip(captured, learned, strict=False)):
-            self._tell("wording", place, len(learned))
-            if self._cancel.is_set() or busy >= _MAX_BUSY:
-                break
-            try:
-                done.append(replace(known, worded=await self._service.word(each, self._cancel)))
-                busy = 0
-            except WordingCancelledError:
-                break
-            except CompletionError as error:
-                self._warn(f"the model failed: {error.message}")
-                done.append(known)
-                busy = busy + 1 if error.retryable else _MAX_BUSY
-            except Exception as error:
-                raise_fatal(error)
-                self._warn(f"the model failed unexpectedly ({type(error).__name__})")
-                busy = _MAX_BUSY
-                done.append(known)
-        self._tell("wording", len(learned), len(learned))
-        return [*done, *learned[len(done) :]]
-
-    def _warn(self, text: str) -> None:
-        _LOG.warning("%s", text)
-        self._warnings.append(text)
-
-    def _tell(self, stage: str, done: int, total: int) -> None:
-        if self._progress is not None:
-            self._progress(LearnProgress(stage, done, total))
-
-
-def _together(found: Iterable[Captured]) -> list[Captured]:
+def _together(captured: Iterable[Captured]) -> list[Captured]:
     """Each lesson once with all its evidence: as the most certain run taught it, else the first."""
-    first = sorted(
-        found, key=lambda each: (-each.lesson.proposal.confidence, _first_seen(each.lesson))
+    ordered = sorted(
+        captured,
+        key=lambda capture: (-capture.lesson.proposal.confidence, _first_seen(capture.lesson)),
     )
     lessons: dict[str, Captured] = {}
-    for each in first:
-        known = lessons.setdefault(each.lesson.key, each)
-        if known is not each:
-            lesson = merged(known.lesson, each.lesson)
-            lessons[each.lesson.key] = replace(known, lesson=lesson)
+    for capture in ordered:
+        key = capture.lesson.key
+        known = lessons.setdefault(key, capture)
+        if known is not capture:
+            lessons[key] = replace(known, lesson=merged(known.lesson, capture.lesson))
     return list(lessons.values())
 
 
 def _first_seen(lesson: Lesson) -> datetime:
-    return min((each.at for each in lesson.evidence if each.at), default=_LONG_AGO)
+    return min((evidence.at for evidence in lesson.evidence if evidence.at), default=_LONG_AGO)
 
 
 def _is_before(execution: Execution, since: datetime | None) -> bool:
     at = execution.ended_at or execution.started_at
     return since is not None and (at is None or at < since)
-
-
-def _learned(lesson: Lesson, verdict: LearnVerdict) -> Learned:
-    return Learned(
-        item_id=item_id(lesson.key),
-        title=title_of(lesson),
-        verdict=verdict,
-        recurrence=lesson.recurrence,
-        confidence=lesson.proposal.confidence,
-    )
-
-
-def _unworded(item: ApprovalItem) -> bool:
-    return item.status is ApprovalStatus.PENDING and WORDING_TRIED not in item.metadata

@@ -1,8 +1,9 @@
-"""Measures a wording against what is known: a model's is taken only where it is better.
+"""A model's wording of a lesson, taken line by line where it measures better than code's.
 
-Has a model reword a grounded lesson, one labelled line at a time.
-Proposes lessons from failures: grounded first, worded second, judged last.
-Proposes lessons from successes: lighter than those from failures, by the same steps.
+Lessons are complete without a model. One may only say the same in better words: it is shown the
+grounded text and fenced facts of the run, never the conversation, and ``Gate`` drops whatever adds
+a name, a command or a negation, or loses one. What is measured must stay computable from the
+lesson alone, so that nothing a model says about itself counts.
 """
 
 import asyncio
@@ -17,7 +18,6 @@ from synthorg_tui.core.text import has_hidden
 from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
 from synthorg_tui.curation.models import (
     Author,
-    Evidence,
     FailureAnalysisPayload,
     Lesson,
     ProceduralMemoryProposal,
@@ -32,6 +32,17 @@ from synthorg_tui.providers.completion.protocol import (
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage
 
+PROPOSAL_SECONDS = 17.0
+"""What one lesson may cost; what isn't worded by then stays as code wrote it."""
+_LOOK_SECONDS = 0.2
+_FIELDS = ("discovery", "condition", "action", "rationale")
+"""Single sentences. Steps are commands, which nobody words better."""
+_SEED = 11
+_REPEAT_PENALTY = 1.15
+_MIN_TOKENS = 24
+_TAGS = ("task-data", "tool-result", "lesson")
+_FAILURE_ROLE = "You write down for developers what to do differently after a call that failed."
+_SUCCESS_ROLE = "You write down for developers which way of working went well."
 _CODE = re.compile(r"`([^`]+)`")
 _QUOTED = re.compile(r"“([^”]*)”")
 _WORD = re.compile(r"[A-Za-z][A-Za-z']+")
@@ -55,8 +66,9 @@ _SMALL = frozenset(
 )
 _MIN_WORDS = 6
 _ROOM = 1.3
-"""How much longer than the grounded text a wording may be, and at least this many characters."""
-_ROOM_AT_LEAST = 40
+"""How many times as long as the grounded text a wording may be."""
+_MIN_ROOM = 40
+"""How many characters longer it may be in any case."""
 _STEM = 5
 _BREVITY = 400
 """A text of so many characters counts half as much for its length as an empty one."""
@@ -90,7 +102,7 @@ class Gate:
         return self._support(text) * self._facts(text) * _distinct(text) * brevity
 
     def _is_unfit(self, text: str) -> bool:
-        longest = max(len(self.grounded) * _ROOM, len(self.grounded) + _ROOM_AT_LEAST)
+        longest = max(len(self.grounded) * _ROOM, len(self.grounded) + _MIN_ROOM)
         bare = text.strip()
         if not bare or len(text) > longest or "\n" in text or has_hidden(text):
             return True
@@ -103,8 +115,8 @@ class Gate:
 
     def _says_otherwise(self, text: str) -> bool:
         """Whether it has names or commands of its own, or a negation that wasn't there."""
-        special = (each.strip(".,;:`'\"()“”") for each in _SPECIAL.findall(text))
-        unknown = [each for each in special if each not in self.source]
+        special = (word.strip(".,;:`'\"()“”") for word in _SPECIAL.findall(text))
+        unknown = [word for word in special if word not in self.source]
         negations = len(_NEGATION.findall(_QUOTED.sub(" ", text)))
         allowed = len(_NEGATION.findall(self.grounded))
         spans = set(_CODE.findall(text)) - set(_CODE.findall(self.grounded))
@@ -117,10 +129,10 @@ class Gate:
 
     def _facts(self, text: str) -> float:
         spans = set(_CODE.findall(self.grounded))
-        kept = len(spans & set(_CODE.findall(text))) / len(spans) if spans else 1.0
-        told = set().union(*(_content(quote) for quote in _QUOTED.findall(self.grounded)))
-        said = len(told & _content(text)) / len(told) if told else 1.0
-        return 0.6 * kept + 0.4 * said
+        commands = len(spans & set(_CODE.findall(text))) / len(spans) if spans else 1.0
+        quoted = set().union(*(_content(quote) for quote in _QUOTED.findall(self.grounded)))
+        errors = len(quoted & _content(text)) / len(quoted) if quoted else 1.0
+        return 0.6 * commands + 0.4 * errors
 
 
 def _content(text: str) -> set[str]:
@@ -143,100 +155,120 @@ def _starts_well(text: str) -> bool:
     return text[0].isupper() or text[0] in '`“"'
 
 
-PROPOSAL_SECONDS = 17.0
-"""What one lesson may cost; what isn't worded by then stays as code wrote it."""
-_LOOK_SECONDS = 0.2
-_FIELDS = ("discovery", "condition", "action", "rationale")
-"""Single sentences. Steps are commands, which nobody words better."""
-_SEED = 11
-_REPEAT_PENALTY = 1.15
-_LEAST_TOKENS = 24
-_TAGS = ("task-data", "tool-result", "lesson")
-
-
 class WordingCancelledError(Exception):
     """The person doesn't want to wait for the model."""
 
 
-class LessonRewording:
-    """Asks a model for better words and keeps those that the gate finds better.
+class ProceduralMemoryProposer:
+    """Words what a run taught. The agent of the run has no part in it.
 
     Args:
-        provider: The model.
-        config: Its temperature and the tokens that one lesson may cost.
-        role: Who the model is to be, as a sentence.
+        config: The least confidence of a proposal, the model's temperature, and the tokens that
+            one lesson may cost.
+        provider: The model; without one the grounded draft is the proposal.
     """
 
     def __init__(
-        self, provider: CompletionProvider, config: ProceduralMemoryConfig, *, role: str
+        self, config: ProceduralMemoryConfig, provider: CompletionProvider | None = None
     ) -> None:
-        self._provider = provider
         self._config = config
-        self._role = role
+        self._provider = provider
+
+    async def propose(
+        self,
+        payload: FailureAnalysisPayload | SuccessAnalysisPayload,
+        draft: Lesson,
+        *,
+        cancel: threading.Event | None = None,
+    ) -> Lesson | None:
+        """The proposal, or ``None`` when it is less certain than ``min_confidence``.
+
+        Raises ``CompletionError`` when the model fails and ``WordingCancelledError`` when
+        ``cancel`` is set; the draft stands all the same.
+        """
+        if draft.proposal.confidence < self._config.min_confidence:
+            return None
+        if isinstance(payload, FailureAnalysisPayload):
+            return await self.reword(draft, _FAILURE_ROLE, _failure_facts(payload), cancel=cancel)
+        return await self.reword(draft, _SUCCESS_ROLE, _success_facts(payload), cancel=cancel)
 
     async def reword(
-        self, lesson: Lesson, facts: str, cancel: threading.Event | None = None
+        self, lesson: Lesson, role: str, facts: str, *, cancel: threading.Event | None = None
     ) -> Lesson:
         """The lesson with the fields that the model worded better, and its name on them.
 
-        ``facts`` are about the run, fenced already. Raises ``CompletionError`` when the model
-        fails and ``WordingCancelledError`` when ``cancel`` is set; the lesson given is complete.
+        ``role`` says in a sentence who the model is to be; ``facts`` are about the run, fenced
+        already. Raises as ``propose`` does.
         """
-        kept: dict[str, str] = {}
+        if self._provider is None:
+            return lesson
+        worded: dict[str, str] = {}
         source = _source(lesson)
         left = self._config.max_tokens
         try:
             async with asyncio.timeout(PROPOSAL_SECONDS):
                 for field in _FIELDS:
                     grounded = str(getattr(lesson.grounded, field))
-                    allowed = min(_LEAST_TOKENS + len(grounded) // 3, left)
+                    allowed = min(_MIN_TOKENS + len(grounded) // 3, left)
                     if allowed < 1:
                         break
-                    answer = await self._ask(lesson, field, facts, allowed, cancel)
+                    messages = _messages(lesson.grounded, field, role, facts)
+                    asking = self._provider.complete(messages, self._options(allowed))
+                    answer = await _unless(cancel, asking)
                     left -= answer.usage.completion_tokens or allowed
                     text = _line(answer.text, field)
                     if Gate(grounded, source).better(text):
-                        kept[field] = text
+                        worded[field] = text
         except TimeoutError:
             pass
-        return _with_words(lesson, kept)
+        return _with_words(lesson, worded)
 
-    async def _ask(
-        self,
-        lesson: Lesson,
-        field: str,
-        facts: str,
-        allowed: int,
-        cancel: threading.Event | None,
-    ) -> Completion:
-        options = CompletionOptions(
-            max_tokens=allowed,
+    def _options(self, max_tokens: int) -> CompletionOptions:
+        return CompletionOptions(
+            max_tokens=max_tokens,
             temperature=self._config.temperature,
             stop=("\n",),
             seed=_SEED,
             repeat_penalty=_REPEAT_PENALTY,
         )
-        messages = self._messages(lesson.grounded, field, facts)
-        return await _unless(cancel, self._provider.complete(messages, options))
 
-    def _messages(
-        self, draft: ProceduralMemoryProposal, field: str, facts: str
-    ) -> Sequence[ChatMessage]:
-        """What is the same for all fields comes first: a local model reads it only once."""
-        system = (
-            f"{self._role} You reword one line at a time: the same facts in one plain English "
-            "sentence, every command in backticks exactly as it stands, nothing added. "
-            f"{untrusted_content_directive(_TAGS)}"
-        )
-        lines = "\n".join(f"{each.capitalize()}: {getattr(draft, each)}" for each in _FIELDS)
-        user = (
-            f"{facts}\n{wrap_untrusted('lesson', lines)}\n"
-            f'Write the line "{field.capitalize()}" of the lesson in other words, as one sentence.'
-        )
-        return (
-            ChatMessage(role=MessageRole.SYSTEM, content=system),
-            ChatMessage(role=MessageRole.USER, content=user),
-        )
+
+def _failure_facts(payload: FailureAnalysisPayload) -> str:
+    numbers = f"Turns: {payload.turn_count}. Failed attempts: {payload.retry_count + 1}."
+    task = f"{payload.task_title}\nError ({payload.error_category}): {payload.error_message}"
+    return _fenced(numbers, task, payload.tool_calls_made)
+
+
+def _success_facts(payload: SuccessAnalysisPayload) -> str:
+    return _fenced(f"Turns: {payload.turn_count}.", payload.outcome, payload.tool_names)
+
+
+def _fenced(numbers: str, task: str, tools: Sequence[str]) -> str:
+    """Facts of a run for a prompt: what strangers wrote, fenced, and its numbers."""
+    names = ", ".join(dict.fromkeys(tools)) or "none"
+    return "\n".join(
+        (wrap_untrusted("task-data", task), wrap_untrusted("tool-result", names), numbers)
+    )
+
+
+def _messages(
+    draft: ProceduralMemoryProposal, field: str, role: str, facts: str
+) -> Sequence[ChatMessage]:
+    """What is the same for all fields comes first: a local model reads it only once."""
+    system = (
+        f"{role} You reword one line at a time: the same facts in one plain English "
+        "sentence, every command in backticks exactly as it stands, nothing added. "
+        f"{untrusted_content_directive(_TAGS)}"
+    )
+    lines = "\n".join(f"{name.capitalize()}: {getattr(draft, name)}" for name in _FIELDS)
+    user = (
+        f"{facts}\n{wrap_untrusted('lesson', lines)}\n"
+        f'Write the line "{field.capitalize()}" of the lesson in other words, as one sentence.'
+    )
+    return (
+        ChatMessage(role=MessageRole.SYSTEM, content=system),
+        ChatMessage(role=MessageRole.USER, content=user),
+    )
 
 
 async def _unless(
@@ -263,104 +295,18 @@ def _line(answer: str, field: str) -> str:
 
 
 def _source(lesson: Lesson) -> str:
-    """Everything that a wording may say."""
+    """Everything that a wording may say: the grounded text and the evidence."""
     draft = lesson.grounded
     texts = [str(getattr(draft, field)) for field in _FIELDS]
-    return "\n".join([*texts, *draft.execution_steps, *map(_said, lesson.evidence)])
+    texts += draft.execution_steps
+    for evidence in lesson.evidence:
+        texts += (evidence.failed, evidence.error, evidence.resolved_by, *evidence.between)
+    return "\n".join(texts)
 
 
-def _said(evidence: Evidence) -> str:
-    said = (evidence.failed, evidence.error, evidence.resolved_by, *evidence.between)
-    return "\n".join(said)
-
-
-def _with_words(lesson: Lesson, kept: dict[str, str]) -> Lesson:
-    if not kept:
+def _with_words(lesson: Lesson, worded: dict[str, str]) -> Lesson:
+    if not worded:
         return lesson
-    proposal = lesson.proposal.model_copy(update=dict(kept))
-    authors = lesson.authors | dict.fromkeys(kept, Author.MODEL)
+    proposal = lesson.proposal.model_copy(update=dict(worded))
+    authors = lesson.authors | dict.fromkeys(worded, Author.MODEL)
     return lesson.model_copy(update={"proposal": proposal, "authors": authors})
-
-
-def fenced_facts(numbers: str, task: str, tools: Sequence[str]) -> str:
-    """Facts of a run for a prompt: what strangers wrote, fenced, and its numbers."""
-    names = ", ".join(dict.fromkeys(tools)) or "none"
-    return "\n".join(
-        (wrap_untrusted("task-data", task), wrap_untrusted("tool-result", names), numbers)
-    )
-
-
-_ROLE = "You write down for developers what to do differently after a call that failed."
-
-
-class ProceduralMemoryProposer:
-    """Words what a failure taught. The agent that failed has no part in it.
-
-    Without a ``provider`` the grounded draft is the proposal.
-    """
-
-    def __init__(
-        self, config: ProceduralMemoryConfig, provider: CompletionProvider | None = None
-    ) -> None:
-        self._config = config
-        self._wording = (
-            LessonRewording(provider, config, role=_ROLE) if provider is not None else None
-        )
-
-    async def propose(
-        self,
-        payload: FailureAnalysisPayload,
-        draft: Lesson,
-        *,
-        cancel: threading.Event | None = None,
-    ) -> Lesson | None:
-        """The proposal, or ``None`` when it is less certain than ``min_confidence``.
-
-        Raises ``CompletionError`` and ``WordingCancelledError``; the draft stands all the same.
-        """
-        if draft.proposal.confidence < self._config.min_confidence:
-            return None
-        if self._wording is None:
-            return draft
-        return await self._wording.reword(draft, _facts(payload), cancel)
-
-
-def _facts(payload: FailureAnalysisPayload) -> str:
-    numbers = f"Turns: {payload.turn_count}. Failed attempts: {payload.retry_count + 1}."
-    task = f"{payload.task_title}\nError ({payload.error_category}): {payload.error_message}"
-    return fenced_facts(numbers, task, payload.tool_calls_made)
-
-
-_SUCCESS_PROPOSER_ROLE = "You write down for developers which way of working went well."
-
-
-class SuccessMemoryProposer:
-    """Words what went well; without a ``provider`` the grounded draft is the proposal."""
-
-    def __init__(
-        self, config: ProceduralMemoryConfig, provider: CompletionProvider | None = None
-    ) -> None:
-        self._config = config
-        self._wording = (
-            LessonRewording(provider, config, role=_SUCCESS_PROPOSER_ROLE)
-            if provider is not None
-            else None
-        )
-
-    async def propose(
-        self,
-        payload: SuccessAnalysisPayload,
-        draft: Lesson,
-        *,
-        cancel: threading.Event | None = None,
-    ) -> Lesson | None:
-        """The proposal, or ``None`` when it is less certain than ``min_confidence``.
-
-        Raises ``CompletionError`` and ``WordingCancelledError``; the draft stands all the same.
-        """
-        if draft.proposal.confidence < self._config.min_confidence:
-            return None
-        if self._wording is None:
-            return draft
-        facts = fenced_facts(f"Turns: {payload.turn_count}.", payload.outcome, payload.tool_names)
-        return await self._wording.reword(draft, facts, cancel)

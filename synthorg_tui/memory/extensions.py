@@ -126,6 +126,15 @@ class MemoryAdmin(Protocol):
         """Memories whose id starts so, by id; also those soft-deleted when ``deleted``."""
         ...
 
+    async def entries(
+        self, memory_ids: Sequence[NotBlankStr], *, deleted: bool = False
+    ) -> tuple[ListedMemory, ...]:
+        """The memories with exactly these ids, in their order; unknown ids are left out.
+
+        Soft-deleted ones are among them only when ``deleted``.
+        """
+        ...
+
     async def facets(self) -> Facets:
         """Live memory counts."""
         ...
@@ -151,10 +160,10 @@ class MemoryAdmin(Protocol):
 
 
 @runtime_checkable
-class BundleStore(Protocol):
+class BundleStore(MemoryAdmin, Protocol):
     """Memories changed in one transaction with what else has to be true together with them.
 
-    A protocol for safety: whoever decides gets no more of the store than this.
+    A protocol for safety: whoever decides about skills gets no more of a backend than this.
     """
 
     async def change_together(

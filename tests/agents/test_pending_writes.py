@@ -29,7 +29,7 @@ from synthorg_tui.tui.approvals.adapter import EngineApprovals
 from synthorg_tui.tui.approvals.review_lines import whole_lines
 from synthorg_tui.tui.approvals.state import agent_of
 from synthorg_tui.tui.base.lines import plain
-from tests.curation.review_kit import PERSON
+from tests.curation.review_kit import PERSON, edit
 
 PORT = "The staging database listens on port 6543."
 SECRET = "ghp_" + "a1B2" * 9
@@ -240,7 +240,7 @@ class TestDeciding:
     ) -> None:
         async with desk(tmp_path) as engine:
             item_id = await asked(engine)
-            await approve(engine, item_id, edited=f"Staging: port 6544, token {SECRET}.")
+            await approve(engine, item_id, edit=edit(f"Staging: port 6544, token {SECRET}."))
             (entry,) = await memories(engine)
             await engine.reviews.undo(PERSON)
             review = await engine.reviews.review(item_id)
@@ -255,7 +255,7 @@ class TestDeciding:
         async with desk(tmp_path) as engine:
             item_id = await asked(engine)
             with pytest.raises(DecisionRefusedError, match="1 to 50,000"):
-                await approve(engine, item_id, edited=text)
+                await approve(engine, item_id, edit=edit(text))
             assert (await engine.approvals.counts()).pending == 1
 
     async def test_what_changed_since_it_was_shown_is_not_approved(self, tmp_path: Path) -> None:
@@ -393,7 +393,7 @@ class TestForgetting:
     ) -> None:
         async with desk(tmp_path) as engine:
             item_id = await asked(engine)
-            decision = await approve(engine, item_id, edited="Port 6543 is staging's.")
+            decision = await approve(engine, item_id, edit=edit("Port 6543 is staging's."))
             (memory_id,) = decision.memory_ids
             delete = {"memory_id": memory_id, **SURE}
             (deletion,) = (await ada(engine).call(tools.DELETE_ENTRY, delete)).waiting

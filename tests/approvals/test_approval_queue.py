@@ -19,7 +19,7 @@ from synthorg_tui.approvals.models import (
     DecisionRefusedError,
     RiskLevel,
 )
-from synthorg_tui.approvals.queue import LONGEST_SNOOZE, ApprovalQueue, payload_hash
+from synthorg_tui.approvals.queue import MAX_SNOOZE, ApprovalQueue, payload_hash
 from synthorg_tui.engine import Engine
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.settings.root import RootConfig
@@ -334,10 +334,10 @@ class TestSnoozing:
         self, queue: ApprovalQueue, clock: FixedClock
     ) -> None:
         await queue.add(item())
-        for until in (clock.now(), clock.now() + LONGEST_SNOOZE + timedelta(seconds=1)):
+        for until in (clock.now(), clock.now() + MAX_SNOOZE + timedelta(seconds=1)):
             with pytest.raises(ApprovalConflictError):
                 await queue.snooze("lesson-1", until, PERSON)
-        await queue.snooze("lesson-1", clock.now() + LONGEST_SNOOZE, PERSON)
+        await queue.snooze("lesson-1", clock.now() + MAX_SNOOZE, PERSON)
 
     async def test_who_snoozed_it_is_in_the_trail(
         self, queue: ApprovalQueue, clock: FixedClock

@@ -11,7 +11,9 @@ from synthorg_tui.approvals.person import Person
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.curation.disk_sync import FileChanges
+from synthorg_tui.curation.edits import ProposalEdit
 from synthorg_tui.curation.models import (
+    LESSON_ACTION,
     WORDED_FIELDS,
     Author,
     Evidence,
@@ -20,9 +22,8 @@ from synthorg_tui.curation.models import (
     ProceduralMemoryProposal,
 )
 from synthorg_tui.curation.registry import SkillRegistry
-from synthorg_tui.curation.review import LESSON_ACTION
-from synthorg_tui.curation.service import ReviewService
-from synthorg_tui.executions.store import DuckDBExecutionStore
+from synthorg_tui.curation.service import EditProposal, ReviewService
+from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.memory.config import ProceduralMemoryConfig, PropagationConfig
 from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.extensions import BrowseFilter
@@ -33,8 +34,8 @@ from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.skills.disk import FILE_NAME
 from synthorg_tui.skills.document import RootScope, SkillRoot
 from synthorg_tui.skills.library import SkillLibrary
+from synthorg_tui.wiring import CurationBase, build_curation
 from synthorg_tui.wiring import CurationServices as Parts
-from synthorg_tui.wiring import build_curation
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, opened
 
@@ -87,10 +88,10 @@ class Office:
         await self.queue.add(item)
         return item.id
 
-    async def approve(self, item_id: str, **fields: object) -> str:
+    async def approve(self, item_id: str, *, edit: EditProposal | None = None) -> str:
         """Approve what the desk shows; the first memory's id."""
         shown = (await self.desk.review(item_id)).shown
-        decision = await self.desk.approve(item_id, shown=shown, person=PERSON, **fields)  # type: ignore[arg-type]
+        decision = await self.desk.approve(item_id, shown=shown, person=PERSON, edit=edit)
         return decision.memory_ids[0]
 
     async def memories(self) -> tuple[ListedMemory, ...]:
@@ -129,7 +130,7 @@ async def office(
         database = backend.core.database
         queue = ApprovalQueue(database, clock=clock)
         ledger = SkillRegistry(database)
-        shelf = SkillLibrary(
+        library = SkillLibrary(
             (
                 SkillRoot(data_dir / USER, RootScope.USER),
                 SkillRoot(data_dir / OWN, RootScope.OWN),
@@ -138,21 +139,24 @@ async def office(
         config = ProceduralMemoryConfig(
             propagation=propagation or PropagationConfig(), require_approval=require_approval
         )
-        parts = build_curation(
+        base = CurationBase(
             database=database,
             queue=queue,
-            ledger=ledger,
+            registry=ledger,
             store=backend.admin,
-            shelf=shelf,
+            library=library,
             own_root=data_dir / OWN,
-            agents=lambda: agents,
-            executions=DuckDBExecutionStore(database),
-            config=config,
             clock=clock,
+        )
+        parts = build_curation(
+            base,
+            agents=lambda: agents,
+            executions=ExecutionStore(database),
+            config=config,
         )
         await parts.journal.roll_forward()
         if knows_roots:
-            await parts.found.note([root.path for root in shelf.roots], ())
+            await parts.preexisting.record([root.path for root in library.roots], ())
         yield Office(data_dir, backend, queue, ledger, parts)
 
 
@@ -168,6 +172,11 @@ def proposal(**fields: object) -> ProceduralMemoryProposal:
         "tags": ("git",),
     }
     return ProceduralMemoryProposal.model_validate(given | fields)
+
+
+def edit(wording: ProceduralMemoryProposal | str, **authors: Author) -> EditProposal:
+    """What a person makes of whatever is shown."""
+    return lambda _: ProposalEdit(wording, authors)
 
 
 def evidence(execution: str = "claude-code:one", line: int = 12) -> Evidence:

@@ -251,16 +251,16 @@ async def test_files_edited_here_and_on_disk_are_a_conflict_with_both_texts(
 async def test_a_file_that_appears_while_ours_is_written_stays_and_is_a_conflict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    carry_out = journal.carry_out
+    write_step = journal.write_step
 
     def overtaken(step: journal.FileStep, content: bytes | None) -> bool:
         write_skill_file(Path(step.root), step.name, DEPLOY.replace("deploy", NAME, 1))
-        return carry_out(step, content)
+        return write_step(step, content)
 
     async with office(tmp_path) as desk:
         item_id = await desk.propose(lesson())
         shown = (await desk.desk.review(item_id)).shown
-        monkeypatch.setattr(journal, "carry_out", overtaken)
+        monkeypatch.setattr(journal, "write_step", overtaken)
         decision = await desk.desk.approve(item_id, shown=shown, person=PERSON)
         monkeypatch.undo()
         (path,) = decision.left_alone

@@ -95,7 +95,7 @@ async def test_the_same_lesson_is_not_proposed_again(tmp_path: Path) -> None:
         item = (await desk.queue.list())[0]
         memory_id = await desk.approve(item.id)
         await purge(desk, memory_id)
-        assert not await desk.parts.recurrences.seen_again(again)
+        assert not await desk.parts.evidence.add(again)
         assert (await desk.queue.get(item.id)) is not None
 
 

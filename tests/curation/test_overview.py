@@ -16,8 +16,9 @@ from synthorg_tui.curation.overview import (
     SkillOverviewRow,
 )
 from synthorg_tui.executions.models import Execution
-from synthorg_tui.executions.store import DuckDBExecutionStore, FileMark
+from synthorg_tui.executions.store import ExecutionStore, FileMark
 from synthorg_tui.skills import SkillsConfig
+from synthorg_tui.skills.document import SkillRoot
 from synthorg_tui.skills.library import SkillLibrary, skill_roots
 from tests.curation.review_kit import OWN, PERSON, USER, Office, lesson, office, write_skill_file
 from tests.patience import PATIENCE
@@ -53,23 +54,26 @@ class Desk:
 def shelf_of(place: Office, *, watches: bool = True) -> SkillOverview:
     config = SkillsConfig(project_roots=(Path("agents"),), user_roots=(place.data_dir / USER,))
     library = SkillLibrary(())
+    executions = ExecutionStore(place.backend.core.database)
+
+    async def roots() -> tuple[SkillRoot, ...]:
+        projects = [Path(project) for project in await executions.projects()]
+        return skill_roots(config, own=place.data_dir / OWN, projects=projects)
+
     changes = FileChanges(
         queue=place.queue,
-        ledger=place.ledger,
+        registry=place.ledger,
         store=place.backend.admin,
-        shelf=library,
-        found=place.parts.found,
-        deciding=place.desk.deciding,
+        library=library,
+        preexisting=place.parts.preexisting,
         clock=place.backend.core.clock,
     )
     return SkillOverview(
         library=library,
-        roots=lambda projects: skill_roots(config, own=place.data_dir / OWN, projects=projects),
-        projects=DuckDBExecutionStore(place.backend.core.database),
-        ledger=place.ledger,
+        roots=roots,
+        registry=place.ledger,
         queue=place.queue,
         changes=changes,
-        found=place.parts.found,
         watches=watches,
     )
 
@@ -169,7 +173,7 @@ async def test_projects_of_imported_sessions_are_looked_in(desk: Desk, tmp_path:
     project = tmp_path / "project"
     write_skill_file(project / "agents", "theirs", TEXT.format(name="theirs", why="asked"))
     assert await desk.rows() == {}
-    executions = DuckDBExecutionStore(desk.office.backend.core.database)
+    executions = ExecutionStore(desk.office.backend.core.database)
     for number, folder in enumerate((str(project), str(project), "relative", None)):
         session = Execution(
             id=f"claude:{number}",

@@ -9,7 +9,8 @@ import pytest
 from synthorg_tui.approvals.models import ApprovalItem
 from synthorg_tui.curation.applications import Applications
 from synthorg_tui.curation.models import PrunePayload
-from synthorg_tui.curation.pruning import PRUNE, PruneReport, PruneService
+from synthorg_tui.curation.pruning import PruneReport, PruneService
+from synthorg_tui.curation.review import PRUNE_ACTION
 from synthorg_tui.memory.config import ProceduralMemoryConfig
 from synthorg_tui.memory.shared import SHARED_OWNER
 from tests.conftest import FixedClock
@@ -35,7 +36,7 @@ async def prune(desk: Office, clock: FixedClock, **settings: object) -> PruneRep
 
 
 async def waiting(desk: Office) -> list[tuple[ApprovalItem, PrunePayload]]:
-    items = await desk.queue.list(action_type=PRUNE)
+    items = await desk.queue.list(action_type=PRUNE_ACTION)
     return [(item, PrunePayload.model_validate_json(item.payload)) for item in items]
 
 

@@ -22,6 +22,7 @@ from tests.curation.review_kit import (
     PERSON,
     USER,
     Office,
+    edit,
     lesson,
     office,
     on_disk,
@@ -55,7 +56,7 @@ async def test_undoing_an_edited_approval_brings_the_first_wording_back(tmp_path
     async with office(tmp_path) as desk:
         item_id = await desk.propose(lesson())
         before = await desk.state()
-        await desk.approve(item_id, edited=proposal(action="Push with -u."))
+        await desk.approve(item_id, edit=edit(proposal(action="Push with -u.")))
         await desk.desk.undo(PERSON)
         assert await desk.state() == before
 

@@ -13,12 +13,15 @@ from synthorg_tui.approvals.models import (
     RiskLevel,
 )
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.curation.edits import ProposalEdit
 from synthorg_tui.curation.models import Author, LessonKind, ProceduralMemoryScope
 from synthorg_tui.curation.registry import SkillStatus
 from synthorg_tui.curation.rendering import proposal_of, stored_text
-from synthorg_tui.curation.review import ReviewChangedError, SubjectKind
+from synthorg_tui.curation.review import InboxEntry, ReviewChangedError, SubjectKind
 from synthorg_tui.memory.config import PropagationConfig
 from synthorg_tui.memory.extensions import MemoryEdit
+from synthorg_tui.skills.document import SkillFile
+from synthorg_tui.skills.library import SkillLibrary
 from synthorg_tui.skills.validate import parse
 from tests.conftest import FixedClock
 from tests.curation.review_kit import (
@@ -26,6 +29,7 @@ from tests.curation.review_kit import (
     PERSON,
     USER,
     Colleague,
+    edit,
     evidence,
     item_of,
     lesson,
@@ -202,8 +206,7 @@ async def test_an_edited_proposal_is_adopted_as_the_person_wrote_it(tmp_path: Pa
             item_id,
             shown=shown,
             person=PERSON,
-            edited=edited,
-            authors={"rationale": Author.MODEL},
+            edit=edit(edited, rationale=Author.MODEL),
         )
         (memory,) = await desk.memories()
         (entry,) = await desk.desk.inbox(status=ApprovalStatus.APPROVED)
@@ -213,6 +216,44 @@ async def test_an_edited_proposal_is_adopted_as_the_person_wrote_it(tmp_path: Pa
     assert entry.fields["condition"].author is Author.EVIDENCE
 
 
+async def test_an_edited_approval_reads_the_skills_on_disk_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scans = 0
+    scan = SkillLibrary.scan
+
+    def counted(library: SkillLibrary) -> tuple[SkillFile, ...]:
+        nonlocal scans
+        scans += 1
+        return scan(library)
+
+    async with office(tmp_path) as desk:
+        item_id = await desk.propose(lesson())
+        shown = (await desk.desk.review(item_id)).shown
+        monkeypatch.setattr(SkillLibrary, "scan", counted)
+        wording = edit(proposal(action="Push with -u."))
+        await desk.desk.approve(item_id, shown=shown, person=PERSON, edit=wording)
+    assert scans == 1
+
+
+async def test_an_edit_that_fails_changes_nothing_and_sees_what_was_shown(tmp_path: Path) -> None:
+    seen: list[InboxEntry] = []
+
+    def refuse(entry: InboxEntry) -> ProposalEdit:
+        seen.append(entry)
+        raise DecisionRefusedError("this wording doesn't do")
+
+    async with office(tmp_path) as desk:
+        review = await desk.desk.review(await desk.propose(lesson()))
+        before = await desk.state()
+        with pytest.raises(DecisionRefusedError):
+            await desk.desk.approve(review.item.id, shown=review.shown, person=PERSON, edit=refuse)
+        with pytest.raises(ReviewChangedError):
+            await desk.desk.approve(review.item.id, shown="other", person=PERSON, edit=refuse)
+        assert await desk.state() == before
+    assert seen == [review.entry]
+
+
 async def test_an_edit_replaces_no_more_than_was_shown(tmp_path: Path) -> None:
     async with office(tmp_path) as desk:
         old = await desk.approve(await desk.propose(lesson()))
@@ -220,7 +261,7 @@ async def test_an_edit_replaces_no_more_than_was_shown(tmp_path: Path) -> None:
         shown = await desk.desk.review(item_id)
         assert shown.replaces == ()
         edited = proposal(discovery="Upstream.", confidence=0.9, supersedes=(old,))
-        await desk.desk.approve(item_id, shown=shown.shown, person=PERSON, edited=edited)
+        await desk.desk.approve(item_id, shown=shown.shown, person=PERSON, edit=edit(edited))
         assert old in {entry.id for entry in await desk.memories()}
 
 
@@ -230,7 +271,7 @@ async def test_secrets_that_a_person_types_are_not_stored(tmp_path: Path) -> Non
         item_id = await desk.propose(lesson())
         shown = (await desk.desk.review(item_id)).shown
         edited = proposal(action=f"Push with {token}")
-        await desk.desk.approve(item_id, shown=shown, person=PERSON, edited=edited)
+        await desk.desk.approve(item_id, shown=shown, person=PERSON, edit=edit(edited))
         (memory,) = await desk.memories()
         (entry,) = await desk.desk.inbox(status=ApprovalStatus.APPROVED)
     assert token not in memory.content

@@ -13,7 +13,7 @@ import pytest
 from synthorg_tui.core.clock import SystemClock
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import SourceRef
-from synthorg_tui.executions.store import DuckDBExecutionStore
+from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.ingest.service import ImportService
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.listing import ListedMemory
@@ -29,7 +29,7 @@ SESSIONS = ("258c7280-ae70-4798-800f-63464d01a85d", "fa812bfe-b295-4cca-9c2f-fdf
 @dataclass
 class Desk:
     backend: LocalMemoryBackend
-    executions: DuckDBExecutionStore
+    executions: ExecutionStore
     imports: ImportService
 
     async def all(self) -> tuple[ListedMemory, ...]:
@@ -40,7 +40,7 @@ class Desk:
 async def desk(data_dir: Path, *, real_model: bool = False) -> AsyncIterator[Desk]:
     embedder = create_embedder(MiniLMConfig()) if real_model else None
     async with opened(data_dir, clock=SystemClock(), embedder=embedder) as backend:
-        executions = DuckDBExecutionStore(backend.core.database)
+        executions = ExecutionStore(backend.core.database)
         clock = SystemClock()
         yield Desk(
             backend,

@@ -4,7 +4,8 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,22 +14,27 @@ import pytest
 import synthorg_tui.ingest
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import Execution, SourceRef
-from synthorg_tui.executions.store import FileMark
+from synthorg_tui.executions.store import ExecutionStore, FileMark
 from synthorg_tui.ingest.service import ImportProgress, ImportService, Learner
 from synthorg_tui.memory.errors import MemoryStoreError
+from synthorg_tui.persistence.database import Database
 from tests.conftest import FixedClock
-from tests.ingest.ingest_fakes import FakeBackend, FakeExecutions
+from tests.ingest.ingest_fakes import FakeBackend
 from tests.ingest.transcript_kit import SESSION, ClaudeTranscript, CodexTranscript
 from tests.patience import PATIENCE
 
 
 class Bench:
-    """An import service on fake stores, with a home of its own."""
+    """An import service on a database, with a home of its own; memories go to a fake."""
 
     def __init__(
-        self, home: Path, environ: dict[str, str] | None = None, learner: Learner | None = None
+        self,
+        home: Path,
+        database: Database,
+        environ: dict[str, str] | None = None,
+        learner: Learner | None = None,
     ) -> None:
-        self.backend, self.executions = FakeBackend(), FakeExecutions()
+        self.backend, self.executions = FakeBackend(), ExecutionStore(database)
         self.service = ImportService(
             backend=self.backend,
             executions=self.executions,
@@ -40,8 +46,23 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path / "home")
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    async with opened(tmp_path / "store") as database:
+        yield database
+
+
+@asynccontextmanager
+async def opened(folder: Path) -> AsyncIterator[Database]:
+    folder.mkdir()
+    database = Database.in_dir(folder)
+    await database.open()
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def bench(tmp_path: Path, database: Database) -> Bench:
+    return Bench(tmp_path / "home", database)
 
 
 def session(number: int = 1) -> ClaudeTranscript:
@@ -89,8 +110,9 @@ async def test_a_file_cut_in_a_line_is_imported_up_to_there_and_later_the_rest(
     (tmp_path / "a.jsonl").write_bytes(whole)
     rest = await bench.service.run([tmp_path / "a.jsonl"])
     assert (rest.recoveries, rest.memories_added) == (1, 1)
-    fresh = Bench(tmp_path / "home")
-    await fresh.service.run([tmp_path / "a.jsonl"])
+    async with opened(tmp_path / "other") as other:
+        fresh = Bench(tmp_path / "home", other)
+        await fresh.service.run([tmp_path / "a.jsonl"])
     assert sorted(fresh.backend.contents) == sorted(bench.backend.contents)
 
 
@@ -101,8 +123,11 @@ async def test_a_shorter_copy_never_replaces_a_longer_one(bench: Bench, tmp_path
     (tmp_path / "short.jsonl").write_text("".join(lines[:3]))
     report = await bench.service.run([tmp_path / "short.jsonl"])
     assert "longer copy" in report.skipped[0][1]
-    ((execution, kept),) = bench.executions.kept.values()
-    assert execution.line_count == len(kept) == len(lines)
+    (execution_id,) = await bench.executions.ids()
+    execution = await bench.executions.get(execution_id)
+    assert execution is not None
+    assert execution.line_count == len(lines)
+    assert await bench.executions.excerpt(execution.ref(1, len(lines))) is not None
 
 
 async def test_every_source_resolves_to_its_lines(bench: Bench, tmp_path: Path) -> None:
@@ -199,8 +224,7 @@ async def test_the_first_name_of_a_subagent_stays(bench: Bench, tmp_path: Path) 
     assert (report.memories_added, report.memories_updated) == (0, 0)
 
 
-async def test_nothing_is_dated_in_the_future(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+async def test_nothing_is_dated_in_the_future(bench: Bench, tmp_path: Path) -> None:
     now = datetime(2020, 1, 1, tzinfo=UTC)
     bench.service = ImportService(
         backend=bench.backend, executions=bench.executions, clock=FixedClock(now), home=tmp_path
@@ -210,21 +234,21 @@ async def test_nothing_is_dated_in_the_future(tmp_path: Path) -> None:
     assert {draft.created_at for draft in bench.backend.drafts.values()} == {now}
 
 
-async def test_the_usual_places_are_found_and_imported(tmp_path: Path) -> None:
+async def test_the_usual_places_are_found_and_imported(tmp_path: Path, database: Database) -> None:
     home = tmp_path / "home"
     session().write(home / ".claude" / "projects" / "x" / "a.jsonl")
     CodexTranscript().message("user", "go").run("make", "Exit code: 0\n").write(
         home / ".codex" / "sessions" / "2025" / "rollout-1.jsonl"
     )
-    bench = Bench(home)
+    bench = Bench(home, database)
     found = await bench.service.discover()
     assert [(each.reader, each.files) for each in found] == [("claude_code", 1), ("codex", 1)]
     assert (await bench.service.run()).executions == 2
 
 
-async def test_the_environment_moves_the_usual_places(tmp_path: Path) -> None:
+async def test_the_environment_moves_the_usual_places(tmp_path: Path, database: Database) -> None:
     session().write(tmp_path / "c" / "projects" / "x" / "a.jsonl")
-    bench = Bench(tmp_path / "home", {"CLAUDE_CONFIG_DIR": str(tmp_path / "c")})
+    bench = Bench(tmp_path / "home", database, {"CLAUDE_CONFIG_DIR": str(tmp_path / "c")})
     assert [each.root for each in await bench.service.discover()] == [tmp_path / "c" / "projects"]
 
 
@@ -265,14 +289,14 @@ async def test_the_sample_gives_memories_of_every_kind(bench: Bench) -> None:
     assert any("no upstream branch" in content for content in bench.backend.contents)
 
 
-async def test_what_was_imported_is_learnt_from_once(tmp_path: Path) -> None:
+async def test_what_was_imported_is_learnt_from_once(tmp_path: Path, database: Database) -> None:
     learnt: list[tuple[str, ...]] = []
 
     async def learner(ids: Sequence[str], cancel: threading.Event) -> int:
         learnt.append(tuple(ids))
         return 2
 
-    bench = Bench(tmp_path / "home", learner=learner)
+    bench = Bench(tmp_path / "home", database, learner=learner)
     session(1).write(tmp_path / "a.jsonl")
     report = await bench.service.run([tmp_path / "a.jsonl"])
     again = await bench.service.run([tmp_path / "a.jsonl"])
@@ -281,12 +305,12 @@ async def test_what_was_imported_is_learnt_from_once(tmp_path: Path) -> None:
 
 
 async def test_an_import_is_none_the_worse_when_learning_fails(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def learner(ids: Sequence[str], cancel: threading.Event) -> int:
         raise OSError("disk full")
 
-    bench = Bench(tmp_path / "home", learner=learner)
+    bench = Bench(tmp_path / "home", database, learner=learner)
     session(1).write(tmp_path / "a.jsonl")
     report = await bench.service.run([tmp_path / "a.jsonl"])
     assert (report.executions, report.lessons_proposed) == (1, 0)
@@ -337,7 +361,7 @@ class TestNamesThatAreNotUtf8:
                     loop.call_later(4.0, session(3).write, tmp_path / "t" / "c.jsonl")
                 else:
                     stop.set()
-        assert len(bench.executions.kept) == 2
+        assert await bench.executions.count() == 2
 
 
 async def test_a_file_that_can_not_be_stored_does_not_stop_the_others(

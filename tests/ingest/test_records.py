@@ -55,7 +55,7 @@ def test_lines_are_numbered_as_they_stand_in_the_file(tmp_path: Path) -> None:
     path.write_bytes(b'{"a":1}\n\nnonsense\r\n{"b":2}\r\n')
     lines = TranscriptLines(path)
     assert [number for number, _ in lines.records()] == [1, 4]
-    assert len(lines.kept) == 4
+    assert len(lines.redacted) == 4
 
 
 def test_a_broken_line_is_malformed_and_a_blank_one_is_not(tmp_path: Path) -> None:
@@ -64,19 +64,19 @@ def test_a_broken_line_is_malformed_and_a_blank_one_is_not(tmp_path: Path) -> No
 
 def test_a_torn_last_line_is_left_for_later(tmp_path: Path) -> None:
     lines = records(tmp_path, b'{"a":1}\n{"b":"hal')
-    assert (lines.malformed, lines.torn, len(lines.kept)) == (0, True, 1)
+    assert (lines.malformed, lines.torn, len(lines.redacted)) == (0, True, 1)
 
 
 def test_a_last_line_without_a_line_end_counts_when_it_is_complete(tmp_path: Path) -> None:
     lines = records(tmp_path, b'{"a":1}\n{"b":2}')
-    assert (lines.torn, len(lines.kept)) == (False, 2)
+    assert (lines.torn, len(lines.redacted)) == (False, 2)
 
 
 def test_invalid_utf8_and_lone_surrogates_can_be_stored(tmp_path: Path) -> None:
     lines = records(tmp_path, b'{"a":"\xff\xfe"}\n{"b":"\\ud800 \\u0000"}\n')
     assert lines.malformed == 0
-    assert "\x00" not in "".join(lines.kept)
-    "".join(lines.kept).encode()
+    assert "\x00" not in "".join(lines.redacted)
+    "".join(lines.redacted).encode()
 
 
 def test_a_deeply_nested_line_is_malformed_not_fatal(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_deeply_nested_line_is_malformed_not_fatal(tmp_path: Path) -> None:
 def test_a_line_of_megabytes_is_read_and_its_evidence_cut(tmp_path: Path) -> None:
     lines = records(tmp_path, json.dumps({"a": "x y " * 1_000_000}).encode() + b"\n")
     assert lines.malformed == 0
-    assert len(lines.kept[0]) < 100_000
+    assert len(lines.redacted[0]) < 100_000
 
 
 @given(data=st.binary(max_size=300))

@@ -1,14 +1,12 @@
 """Runs written call by call, for tests of what they teach."""
 
 import json
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.commands import call_intent
-from synthorg_tui.executions.models import Execution, SourceRef, ToolCall, Turn
+from synthorg_tui.executions.models import Execution, ToolCall, Turn
 from synthorg_tui.executions.recoveries import find_recoveries
-from synthorg_tui.executions.store import Excerpt, FileMark
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 PROJECT = "/srv/tidepool"
@@ -102,31 +100,3 @@ class Run:
             recoveries=find_recoveries(self.calls),
             line_count=len(self.calls) * 2 + 2,
         )
-
-
-class KeptRuns:
-    """Executions in memory; lines are of no matter here."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, Execution] = {}
-
-    async def save(self, execution: Execution, lines: Sequence[str], mark: FileMark) -> None:
-        self.kept[execution.id] = execution
-
-    async def get(self, execution_id: str) -> Execution | None:
-        return self.kept.get(execution_id)
-
-    async def excerpt(self, ref: SourceRef, *, context: int = 0) -> Excerpt | None:
-        return None
-
-    async def marks(self) -> dict[str, FileMark]:
-        return {}
-
-    async def count(self) -> int:
-        return len(self.kept)
-
-    async def ids(self) -> tuple[str, ...]:
-        return tuple(sorted(self.kept))
-
-    async def projects(self) -> tuple[str, ...]:
-        return tuple(sorted({each.project for each in self.kept.values() if each.project}))

@@ -6,7 +6,12 @@ from hypothesis import strategies as st
 
 from synthorg_tui.core.text import has_hidden
 from synthorg_tui.curation.models import WORDED_FIELDS, Author, Lesson
-from synthorg_tui.learning.drafting import CERTAIN, certainty, merged, mistake_lesson
+from synthorg_tui.learning.drafting import (
+    MAX_CERTAINTY,
+    certainty_of_lesson,
+    merged,
+    mistake_lesson,
+)
 from synthorg_tui.learning.mistakes import find_mistakes
 from tests.learning.lesson_kit import BRANCH, Run
 
@@ -71,10 +76,10 @@ def test_evidence_of_further_runs_raises_recurrence_and_certainty() -> None:
     twice = merged(first, second)
     assert (first.recurrence, twice.recurrence) == (1, 2)
     assert first.proposal.confidence < twice.proposal.confidence
-    assert twice.proposal.confidence == certainty(first.proposal.confidence, 2)
+    assert twice.proposal.confidence == certainty_of_lesson(first.proposal.confidence, 2)
     thrice = merged(twice, third)
     assert thrice.proposal.confidence == pytest.approx(
-        certainty(first.proposal.confidence, 3), abs=0.002
+        certainty_of_lesson(first.proposal.confidence, 3), abs=0.002
     )
 
 
@@ -85,8 +90,8 @@ def test_the_same_evidence_again_changes_nothing() -> None:
 
 @given(st.floats(0.0, 1.0), st.integers(1, 1000))
 def test_certainty_grows_and_stays_within_its_bound(once: float, runs: int) -> None:
-    now, later = certainty(once, runs), certainty(once, runs + 1)
-    assert 0.0 <= now <= later <= CERTAIN
+    now, later = certainty_of_lesson(once, runs), certainty_of_lesson(once, runs + 1)
+    assert 0.0 <= now <= later <= MAX_CERTAINTY
 
 
 def test_secrets_do_not_reach_the_evidence() -> None:

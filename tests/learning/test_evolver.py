@@ -14,7 +14,7 @@ from synthorg_tui.curation.models import Author, Lesson, LessonKind, ProceduralM
 from synthorg_tui.curation.supersession import ExistingSkill
 from synthorg_tui.learning import evolver as evolver_module
 from synthorg_tui.learning.evolver import CONFLICT, PROMOTION, AutonomousSkillEvolver, EvolverReport
-from synthorg_tui.learning.patterns import Trajectory, certainty
+from synthorg_tui.learning.patterns import Trajectory, certainty_of_pattern
 from synthorg_tui.memory.config import EvolverConfig
 from synthorg_tui.memory.errors import MemoryConfigError
 from tests.conftest import FixedClock
@@ -131,7 +131,7 @@ def test_a_cycle_proposes_no_more_than_allowed(limit: int, items: int, over: int
 
 def test_the_least_confidence_holds() -> None:
     runs = met((ADA, BOB, CYD), PUSH)
-    bound = certainty([(1, 1)] * 3)
+    bound = certainty_of_pattern([(1, 1)] * 3)
     assert len(evolve(runs, min_confidence_for_org_promotion=bound).items) == 1
     assert not evolve(runs, min_confidence_for_org_promotion=math.nextafter(bound, 1)).items
 

@@ -12,10 +12,11 @@ from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.curation.inbox import lesson_of
 from synthorg_tui.curation.models import Author, Lesson
 from synthorg_tui.executions.models import SourceRef
-from synthorg_tui.executions.store import DuckDBExecutionStore
+from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts
 from synthorg_tui.ingest.reading import read_file
 from synthorg_tui.learning.models import LearnVerdict
+from synthorg_tui.learning.proposals import LessonProposals
 from synthorg_tui.learning.service import LearnService
 from synthorg_tui.memory.config import ProceduralMemoryConfig
 from synthorg_tui.persistence.database import Database
@@ -29,13 +30,12 @@ class Desk:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self.executions = DuckDBExecutionStore(database)
+        self.executions = ExecutionStore(database)
         self.queue = ApprovalQueue(database, clock=FixedClock())
         self.learning = LearnService(
-            queue=self.queue,
             executions=self.executions,
+            proposals=LessonProposals(self.queue, clock=FixedClock()),
             config=ProceduralMemoryConfig(),
-            clock=FixedClock(),
         )
 
     async def read(self, folder: Path) -> None:

@@ -21,7 +21,7 @@ from synthorg_tui.providers.completion.protocol import CompletionProvider
 from synthorg_tui.providers.embedding.local import default_threads
 
 # Of a processor: what else the machine does doesn't count.
-MOST_SECONDS = 20
+MAX_SECONDS = 20
 CANCELLED_WITHIN = 1
 _ERROR = "fatal: The current branch topic-7 has no upstream branch."
 
@@ -80,7 +80,7 @@ async def test_a_proposal_is_worded_in_time_and_no_field_is_worse(
 ) -> None:
     started = time.process_time()
     lesson = await propose(provider)
-    assert time.process_time() - started <= MOST_SECONDS * default_threads()
+    assert time.process_time() - started <= MAX_SECONDS * default_threads()
     assert lesson is not None
     assert lesson.evidence == captured().lesson.evidence
     for field, author in lesson.authors.items():

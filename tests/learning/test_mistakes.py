@@ -3,8 +3,9 @@
 import pytest
 
 from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.executions.recoveries import MAX_BETWEEN
 from synthorg_tui.learning.drafting import mistake_lesson
-from synthorg_tui.learning.mistakes import MAX_BETWEEN, find_mistakes
+from synthorg_tui.learning.mistakes import find_mistakes
 from tests.learning.lesson_kit import Run
 
 NO_UPSTREAM = "fatal: The current branch retry-fetch has no upstream branch."

@@ -3,7 +3,7 @@
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.learning.capture import create_capture_strategy
 from synthorg_tui.learning.patterns import (
-    Occurrence,
+    LessonOccurrence,
     Trajectory,
     TrajectoryOutcome,
     trajectories_of,
@@ -30,7 +30,7 @@ def checked(agent: str, *commands: str) -> Execution:
 
 def went(*runs: Execution) -> tuple[Trajectory, ...]:
     return trajectories_of(
-        [Occurrence(c.lesson, NOW) for run in runs for c in CAPTURE.capture(run)]
+        [LessonOccurrence(c.lesson, NOW) for run in runs for c in CAPTURE.capture(run)]
     )
 
 

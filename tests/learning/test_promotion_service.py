@@ -16,12 +16,13 @@ from synthorg_tui.curation import models as events
 from synthorg_tui.curation.models import Lesson, ProceduralMemoryProposal, ProceduralMemoryScope
 from synthorg_tui.curation.registry import ActiveSkills, RegisteredSkill
 from synthorg_tui.executions.models import Execution
-from synthorg_tui.executions.store import DuckDBExecutionStore, FileMark
+from synthorg_tui.executions.store import ExecutionStore, FileMark
 from synthorg_tui.learning.evolver import CONFLICT, PROMOTION
 from synthorg_tui.learning.models import LearnProgress
 from synthorg_tui.learning.promotion import EvolutionService
+from synthorg_tui.learning.proposals import LessonProposals
 from synthorg_tui.learning.service import LearnService
-from synthorg_tui.memory.config import ProceduralMemoryConfig
+from synthorg_tui.memory.config import CompanyMemoryConfig, ProceduralMemoryConfig
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.settings_kv import LastRuns
 from tests.conftest import FixedClock
@@ -55,11 +56,13 @@ class Desk:
         interval: ConsolidationInterval = ConsolidationInterval.DAILY,
         **evolver: object,
     ) -> EvolutionService:
-        settings = {"evolver": {"enabled": True, **evolver}}
+        settings = {
+            "consolidation": {"interval": interval},
+            "procedural": {"evolver": {"enabled": True, **evolver}},
+        }
         return EvolutionService(
-            config=ProceduralMemoryConfig.model_validate(settings),
-            interval=interval,
-            executions=DuckDBExecutionStore(self.database),
+            config=CompanyMemoryConfig.model_validate(settings),
+            executions=ExecutionStore(self.database),
             skills=self,
             queue=self.queue,
             moments=LastRuns(self.database),
@@ -67,7 +70,7 @@ class Desk:
         )
 
     async def record(self, *runs: Execution) -> None:
-        store = DuckDBExecutionStore(self.database)
+        store = ExecutionStore(self.database)
         for run in runs:
             await store.save(run, (), FileMark(run.id, 1, 1, "d"))
 
@@ -157,10 +160,9 @@ async def test_what_was_decided_is_not_proposed_again(desk: Desk, status: Approv
 async def test_what_was_rejected_for_an_agent_is_no_reason_to_share_it(desk: Desk) -> None:
     await desk.record(*(pushed(agent) for agent in AGENTS[:3]))
     config = ProceduralMemoryConfig()
-    executions = DuckDBExecutionStore(desk.database)
-    learning = LearnService(
-        queue=desk.queue, executions=executions, config=config, clock=desk.clock
-    )
+    executions = ExecutionStore(desk.database)
+    proposals = LessonProposals(desk.queue, clock=desk.clock)
+    learning = LearnService(executions=executions, proposals=proposals, config=config)
     await learning.learn(word=False)
     first, *_ = await desk.queue.list()
     await desk.decide(first, ApprovalStatus.REJECTED)
@@ -217,7 +219,7 @@ async def test_a_failed_cycle_is_told_and_due_again(
         raise OSError("gone")
 
     with monkeypatch.context() as patched:
-        patched.setattr(DuckDBExecutionStore, "ids", broken)
+        patched.setattr(ExecutionStore, "ids", broken)
         caplog.set_level(logging.INFO)
         assert await desk.service().run_if_due() is None
     told = [record.__dict__.get("event") for record in caplog.records]

@@ -12,7 +12,7 @@ from synthorg_tui.learning.patterns import (
     TrajectoryAggregator,
     TrajectoryOutcome,
     Z,
-    certainty,
+    certainty_of_pattern,
     worth,
 )
 from tests.learning.evolver_kit import ADA, BOB, CYD, DAN, EVE, FIVE, NOW, draft, failure, success
@@ -90,11 +90,11 @@ def test_further_runs_of_an_agent_are_worth_less(runs: int, counted: float) -> N
     ],
 )
 def test_certainty_by_wilson_and_kish(agents: list[tuple[int, int]], expected: float) -> None:
-    assert certainty(agents) == pytest.approx(expected, abs=0.001)
+    assert certainty_of_pattern(agents) == pytest.approx(expected, abs=0.001)
 
 
 def test_when_all_went_the_same_way_it_is_n_by_n_plus_z_squared() -> None:
-    assert math.isclose(certainty([(1, 1)] * 7), 7 / (7 + Z * Z))
+    assert math.isclose(certainty_of_pattern([(1, 1)] * 7), 7 / (7 + Z * Z))
 
 
 def _runs(faced: int) -> st.SearchStrategy[tuple[int, int]]:
@@ -106,21 +106,23 @@ AGENTS = st.lists(st.integers(1, 20).flatmap(_runs), min_size=1, max_size=10)
 
 @given(AGENTS)
 def test_certainty_is_a_fraction_below_one(agents: list[tuple[int, int]]) -> None:
-    assert 0 <= certainty(agents) < 1
+    assert 0 <= certainty_of_pattern(agents) < 1
 
 
 @given(AGENTS)
 def test_one_more_run_this_way_is_more_certain(agents: list[tuple[int, int]]) -> None:
     (went, faced), *others = agents
-    before = certainty([(min(went, faced - 1), faced), *others])
-    assert certainty([(min(went, faced - 1) + 1, faced), *others]) >= before - 1e-9
+    before = certainty_of_pattern([(min(went, faced - 1), faced), *others])
+    assert certainty_of_pattern([(min(went, faced - 1) + 1, faced), *others]) >= before - 1e-9
 
 
 @given(AGENTS)
 def test_one_more_agent_that_went_this_way_is_more_certain(agents: list[tuple[int, int]]) -> None:
-    assert certainty([*agents, (1, 1)]) > certainty(agents) - 1e-9
+    assert certainty_of_pattern([*agents, (1, 1)]) > certainty_of_pattern(agents) - 1e-9
 
 
 @given(st.integers(1, 20), st.integers(1, 9))
 def test_more_runs_of_each_agent_are_more_certain(runs: int, agents: int) -> None:
-    assert certainty([(runs + 1, runs + 1)] * agents) > certainty([(runs, runs)] * agents)
+    assert certainty_of_pattern([(runs + 1, runs + 1)] * agents) > certainty_of_pattern(
+        [(runs, runs)] * agents
+    )

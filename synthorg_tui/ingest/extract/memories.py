@@ -1,262 +1,397 @@
-"""Memories of an execution, without any model: what was asked, done, solved, committed and said."""
+"""Memories of an execution, drawn without any model: asked, done, solved, committed and said.
+
+Each kind of memory is a function from an execution to drafts, listed in ``_KINDS`` or ``_SPOKEN``.
+It cuts the ``Span`` it is about and puts together lines, most of which any span can render. How a
+call or a file is named is in ``phrases``, what counts as a person's wish in ``statements``; nothing
+here reads a file or the store. Keys and texts are stored: another wording is a new memory the next
+time the same transcript is imported.
+"""
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome, MemoryCategory
-from synthorg_tui.executions.models import SHELL_TOOLS, Execution, ToolCall, Turn
-from synthorg_tui.executions.output_lines import one_line
+from synthorg_tui.executions.models import Execution, ToolCall, Turn, slug
+from synthorg_tui.executions.output_lines import headline, one_line
+from synthorg_tui.executions.recoveries import really_ok, resolved_failures
 from synthorg_tui.ingest.extract import phrases
-from synthorg_tui.ingest.extract.drafts import MAX_CONTENT, draft, tools_of, where
-from synthorg_tui.ingest.extract.solved import solved
-from synthorg_tui.ingest.extract.statements import statements
+from synthorg_tui.ingest.extract.statements import feedback, statements
+from synthorg_tui.ingest.speech import is_memory_tool
 from synthorg_tui.memory.extensions import MemoryDraft
+from synthorg_tui.memory.filter import NON_INFERABLE_TAG
+from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 
+MAX_CONTENT = 1_800
 _MIN_ANSWER = 80
 _MIN_TASK_CALLS = 3
-_FEEDBACK = re.compile(r"the user said:\s*(.+)", re.DOTALL | re.IGNORECASE)
-_HAPPENED = {
+_ENDED = {
     ExecutionOutcome.COMPLETED: "It ended normally.",
     ExecutionOutcome.FAILED: "It ended with an error.",
     ExecutionOutcome.INTERRUPTED: "The user interrupted it.",
 }
+_TRIVIAL_FAILURE = re.compile(
+    r"has not been read yet|modified since (?:it was )?(?:last )?read|String to replace not found"
+    r"|Found \d+ matches of the string|No changes to make|InputValidationError|File does not exist",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class _Span:
-    """A request and everything up to the next one."""
+class Span:
+    """The part of an execution that one memory is about.
 
-    request: Turn
-    answers: tuple[Turn, ...]
-    calls: tuple[ToolCall, ...]
-    last_line: int
+    ``requests`` are what was asked in it, ``answers`` the texts of the agent. ``at`` is when it
+    happened; without one the memory is dated as the execution.
+    """
+
+    execution: Execution
+    lines: tuple[int, int]
+    requests: tuple[Turn, ...] = ()
+    answers: tuple[str, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    at: datetime | None = None
+
+    @property
+    def result(self) -> str:
+        """The last answer that says how it ended."""
+        return phrases.conclusion(self.answers, _MIN_ANSWER)
+
+    @property
+    def commits(self) -> list[str]:
+        """Subjects of the commits made in it, each once."""
+        subjects = [commit[1] for call in self.calls if (commit := phrases.commit_of(call))]
+        return list(dict.fromkeys(subjects))
+
+    def draft(
+        self,
+        name: str,
+        lines: Sequence[str],
+        *,
+        tags: tuple[str, ...],
+        confidence: float,
+        category: MemoryCategory = MemoryCategory.EPISODIC,
+    ) -> MemoryDraft:
+        """The memory of it, made of the lines that aren't empty and fit.
+
+        ``name`` tells it from the others of its session across imports; what a person said is
+        named by its text instead, so that saying it again in another session adds nothing.
+        """
+        execution = self.execution
+        scope = "" if name.startswith("said:") else f"{execution.session_id}|"
+        return MemoryDraft(
+            request=MemoryStoreRequest(
+                category=category,
+                content=phrases.within(lines, MAX_CONTENT),
+                metadata=MemoryMetadata(
+                    source=str(execution.ref(*self.lines)),
+                    confidence=confidence,
+                    tags=tuple(filter(None, (*tags, *_origin_tags(execution, tags)))),
+                ),
+            ),
+            key=f"{execution.agent_id}|{scope}{name}",
+            created_at=self.at or execution.started_at,
+            session_id=execution.session_id,
+            project=execution.project,
+        )
+
+
+def _origin_tags(execution: Execution, tags: tuple[str, ...]) -> tuple[str, ...]:
+    """Tags of every memory: that the code base doesn't tell it, the project and the branch."""
+    known_to_git = "commit" in tags
+    branch = f"branch:{slug(execution.branch)}" if execution.branch else ""
+    return ("" if known_to_git else NON_INFERABLE_TAG, slug(execution.project_name), branch)
 
 
 def extract(execution: Execution, *, reported: bool = False) -> tuple[MemoryDraft, ...]:
-    """Drafts of every memory worth keeping, without two of the same key or content.
+    """Drafts of every memory worth storing, without two of the same key or content.
 
     In an execution that its agent ``reported`` no person speaks, whatever it claims was said.
     """
     drafts: dict[str, MemoryDraft] = {}
     contents: set[str] = set()
-    for found in _all(execution, reported=reported):
-        if found.key and found.key not in drafts and found.request.content not in contents:
-            drafts[found.key] = found
-            contents.add(found.request.content)
+    for kind in _KINDS if reported else (*_KINDS, *_SPOKEN):
+        for draft in kind(execution):
+            if draft.key and draft.key not in drafts and draft.request.content not in contents:
+                drafts[draft.key] = draft
+                contents.add(draft.request.content)
     return tuple(drafts.values())
 
 
-def _all(execution: Execution, *, reported: bool) -> Iterator[MemoryDraft]:
-    spans = _spans(execution)
-    if (session := _session(execution, spans)) is not None:
-        yield session
-    if len(spans) > 1 and execution.line_count > 1:
-        for span in spans:
-            if (task := _task(execution, span)) is not None:
-                yield task
-    yield from solved(execution)
-    yield from _commits(execution)
-    if not reported:
-        yield from _refusals(execution)
-        yield from _said(execution)
-
-
-def _spans(execution: Execution) -> list[_Span]:
-    """One span for each request; a subagent has the one its parent gave it."""
-    requests = [turn for turn in execution.turns if turn.role != "assistant"]
-    ends = [turn.first_line for turn in requests[1:]] + [execution.line_count + 1]
-    spans = []
-    for turn, end in zip(requests, ends, strict=False):
-        spans.append(
-            _Span(
-                request=turn,
-                answers=tuple(
-                    each
-                    for each in execution.turns
-                    if each.role == "assistant" and turn.first_line <= each.first_line < end
-                ),
-                calls=tuple(
-                    call for call in execution.calls if turn.first_line <= call.call_line < end
-                ),
-                last_line=max(turn.first_line, end - 1),
-            )
-        )
-    return spans
-
-
-def _session(execution: Execution, spans: list[_Span]) -> MemoryDraft | None:
-    answers = [turn.text for turn in execution.turns if turn.role == "assistant"]
+def _session(execution: Execution) -> Iterator[MemoryDraft]:
+    """One memory of the whole execution."""
+    answers = tuple(turn.text for turn in execution.turns if turn.role == "assistant")
+    requests = tuple(_requests(execution))
     worked = bool(execution.calls) or any(len(text) >= _MIN_ANSWER for text in answers)
-    if not worked or not (spans or execution.task):
-        return None
-    title = one_line(execution.task or phrases.first_sentence(answers[-1]))
-    result = phrases.conclusion(answers, _MIN_ANSWER)
-    others = [f"“{one_line(span.request.text, 80)}”" for span in spans[1:7]]
-    commits = [found[1] for call in execution.calls if (found := phrases.commit_of(call))]
+    if not worked or not (requests or execution.task):
+        return
+    span = Span(execution, (1, execution.line_count), requests, answers, execution.calls)
+    place = phrases.place(execution, "Worked in") or "Worked"
+    ended = _ENDED.get(execution.outcome, "")
     files = list(execution.files_touched) or phrases.changed_files(execution.calls)
-    content = phrases.sentences(
-        [
-            title,
-            f"{phrases.place(execution, 'Worked in') or 'Worked'}{_duration(execution)}. "
-            f"{_HAPPENED.get(execution.outcome, '')}".strip(),
-            f"Also asked: {', '.join(others)}." if others else "",
-            f"Error: {one_line(execution.error, 200)}" if execution.error else "",
-            f"Result: {phrases.paragraph(result, 600)}" if result else "",
-            f"Commits: {'; '.join(dict.fromkeys(commits))}." if commits else "",
-            f"Changed {phrases.file_list(files, execution)}." if files else "",
-            _trouble(execution),
-            f"Ran {phrases.command_counts(execution.calls)}." if execution.commands else "",
-        ],
-        MAX_CONTENT,
-    )
-    last = max(execution.line_count, 1)
-    return draft(
-        execution,
+    yield span.draft(
         f"session:{execution.id}",
-        content,
-        lines=(1, last),
-        tags=("session", "subagent" if execution.parent_id else "", *tools_of(execution.calls)),
+        [
+            one_line(execution.task or phrases.first_sentence(answers[-1])),
+            f"{place}{phrases.duration(execution)}. {ended}".strip(),
+            _further_requests(span),
+            f"Error: {one_line(execution.error, 200)}" if execution.error else "",
+            _result(span, 600),
+            _commit_subjects(span),
+            _changed(files, execution),
+            _trouble(execution),
+            _commands(span),
+        ],
+        tags=("session", "subagent" if execution.parent_id else "", *_tools(execution.calls)),
         confidence=0.9 if execution.outcome is ExecutionOutcome.COMPLETED else 0.8,
-        at=execution.started_at,
     )
 
 
-def _duration(execution: Execution) -> str:
-    if execution.started_at is None or execution.ended_at is None:
-        return ""
-    minutes = round((execution.ended_at - execution.started_at).total_seconds() / 60)
-    day = f"{execution.started_at:%Y-%m-%d}"
-    return f" on {day} for {minutes} min" if minutes else f" on {day}"
+def _tasks(execution: Execution) -> Iterator[MemoryDraft]:
+    """A memory for each of several requests that led to something."""
+    spans = _task_spans(execution)
+    if len(spans) < 2 or execution.line_count < 2:
+        return
+    for span in spans:
+        (request,) = span.requests
+        files = phrases.changed_files(span.calls)
+        if not (files or span.commits or len(span.calls) >= _MIN_TASK_CALLS):
+            continue
+        yield span.draft(
+            f"task:{request.record_id or request.first_line}",
+            [
+                _task_title(span),
+                phrases.place_sentence(execution, "A task in"),
+                _result(span, 500),
+                _commit_subjects(span),
+                _changed(files, execution),
+                _commands(span),
+            ],
+            tags=("task", *_tools(span.calls)),
+            confidence=0.85,
+        )
+
+
+def _requests(execution: Execution) -> Iterator[Turn]:
+    return (turn for turn in execution.turns if turn.role != "assistant")
+
+
+def _task_spans(execution: Execution) -> list[Span]:
+    """A request and everything up to the next one; a subagent has the one its parent gave it."""
+    requests = list(_requests(execution))
+    ends = [turn.first_line for turn in requests[1:]] + [execution.line_count + 1]
+    return [
+        Span(
+            execution,
+            (request.first_line, end - 1),
+            (request,),
+            tuple(
+                turn.text
+                for turn in execution.turns
+                if turn.role == "assistant" and request.first_line <= turn.first_line < end
+            ),
+            tuple(call for call in execution.calls if request.first_line <= call.call_line < end),
+            request.at,
+        )
+        for request, end in zip(requests, ends, strict=False)
+    ]
+
+
+def _task_title(span: Span) -> str:
+    """The request, and what became of it when it is too short to tell."""
+    title = one_line(span.requests[0].text, 100)
+    if len(title.split()) < 5 and (span.commits or span.result):
+        outcome = span.commits[0] if span.commits else phrases.first_sentence(span.result, 90)
+        return f"{title} → {outcome}"
+    return title
+
+
+def _further_requests(span: Span) -> str:
+    texts = [f"“{one_line(turn.text, 80)}”" for turn in span.requests[1:7]]
+    return f"Also asked: {', '.join(texts)}." if texts else ""
+
+
+def _result(span: Span, limit: int) -> str:
+    return f"Result: {phrases.paragraph(span.result, limit)}" if span.result else ""
+
+
+def _commit_subjects(span: Span) -> str:
+    return f"Commits: {'; '.join(span.commits)}." if span.commits else ""
+
+
+def _changed(files: Sequence[str], execution: Execution) -> str:
+    return f"Changed {phrases.file_list(files, execution)}." if files else ""
+
+
+def _commands(span: Span) -> str:
+    counts = phrases.command_counts(span.calls)
+    return f"Ran {counts}." if counts else ""
 
 
 def _trouble(execution: Execution) -> str:
     solved = {recovery.failed_call for recovery in execution.recoveries}
-    notes = []
-    for call in execution.failures[:8]:
-        state = "solved" if call.id in solved else "not solved"
-        notes.append(f"{phrases.what(call, execution, 60)} ({state})")
-    for call in execution.calls:
-        if call.outcome is CallOutcome.BLOCKED_BY_HOOK:
-            notes.append(f"{phrases.what(call, execution, 60)} (blocked by a hook)")
+    notes = [
+        f"{phrases.what(call, execution, 60)} ({'solved' if call.id in solved else 'not solved'})"
+        for call in execution.failures[:8]
+    ]
+    notes += [
+        f"{phrases.what(call, execution, 60)} (blocked by a hook)"
+        for call in execution.calls
+        if call.outcome is CallOutcome.BLOCKED_BY_HOOK
+    ]
     return f"Failed: {'; '.join(dict.fromkeys(notes))}." if notes else ""
 
 
-def _task(execution: Execution, span: _Span) -> MemoryDraft | None:
-    files, commits = (
-        phrases.changed_files(span.calls),
-        [found[1] for call in span.calls if (found := phrases.commit_of(call))],
+def _recoveries(execution: Execution) -> Iterator[MemoryDraft]:
+    """One memory for each call that resolved one or more failures or refusals by a hook."""
+    calls = execution.calls
+    failures: dict[int, list[int]] = {}
+    for position, later in resolved_failures(calls, _is_trouble):
+        failures.setdefault(later, []).append(position)
+    for later, positions in failures.items():
+        first, fix = calls[positions[0]], calls[later]
+        span = Span(
+            execution,
+            (first.call_line, fix.last_line),
+            calls=calls[positions[0] : later + 1],
+            at=fix.at or first.at,
+        )
+        yield _recovery(span, [calls[position] for position in positions])
+
+
+def _is_trouble(call: ToolCall) -> bool:
+    """Whether the call failed or was blocked, over something that an agent may meet again."""
+    return (
+        call.outcome in {CallOutcome.FAILED, CallOutcome.BLOCKED_BY_HOOK}
+        and not _TRIVIAL_FAILURE.search(call.output)
+        and not is_memory_tool(call.tool, call.arguments)
     )
-    if not (files or commits or len(span.calls) >= _MIN_TASK_CALLS):
-        return None
-    result = phrases.conclusion([turn.text for turn in span.answers], _MIN_ANSWER)
-    title = one_line(span.request.text, 100)
-    if len(title.split()) < 5 and (commits or result):
-        title = f"{title} → {commits[0] if commits else phrases.first_sentence(result, 90)}"
-    content = phrases.sentences(
+
+
+def _recovery(span: Span, failed: Sequence[ToolCall]) -> MemoryDraft:
+    """The memory of ``failed`` calls, all resolved by the last call of the span."""
+    execution, first, fix = span.execution, failed[0], span.calls[-1]
+    between = span.calls[1:-1]
+    files = phrases.changed_files(between)
+    steps = [
+        phrases.what(call, execution, 80) for call in between if call.is_shell and really_ok(call)
+    ]
+    how = phrases.remedy(execution, (first, fix), files, steps)
+    blocked = first.outcome is CallOutcome.BLOCKED_BY_HOOK
+    verb = "was blocked by a hook" if blocked else "failed"
+    times = f" {len(failed)} times" if len(failed) > 1 else ""
+    return span.draft(
+        f"recovery:{first.id}",
         [
-            title,
-            where(execution, "A task in"),
-            f"Result: {phrases.paragraph(result, 500)}" if result else "",
-            f"Commits: {'; '.join(dict.fromkeys(commits))}." if commits else "",
-            f"Changed {phrases.file_list(files, execution)}." if files else "",
-            f"Ran {phrases.command_counts(span.calls)}."
-            if any(call.tool.lower() in SHELL_TOOLS for call in span.calls)
-            else "",
+            one_line(f"{first.intent} {verb}{times}: {headline(first.output)} → {how}", 260),
+            *(_attempt(span, call) for call in failed[:5]),
+            f"In between changed {phrases.file_list(files, execution)}." if files else "",
+            f"In between ran {'; '.join(dict.fromkeys(steps[-4:]))}." if steps else "",
+            f"Then worked: {phrases.what(fix, execution, 300)}",
+            phrases.place_sentence(execution),
         ],
-        MAX_CONTENT,
+        tags=("recovery", "hook" if blocked else "", _program(first), *_tools((first,))),
+        confidence=0.9 if len(between) <= 20 else 0.75,
     )
-    return draft(
-        execution,
-        f"task:{span.request.record_id or span.request.first_line}",
-        content,
-        lines=(span.request.first_line, span.last_line),
-        tags=("task", *tools_of(span.calls)),
-        confidence=0.85,
-        at=span.request.at,
+
+
+def _attempt(span: Span, call: ToolCall) -> str:
+    """What failed and what the agent made of it, in its own words."""
+    code = f" (exit code {call.exit_code})" if call.exit_code else ""
+    line = f"Failed: {phrases.what(call, span.execution, 200)}{code}: {phrases.reason(call)}"
+    following = span.calls[span.calls.index(call) + 1]
+    thought = next(
+        (
+            phrases.first_sentence(turn.text, 200)
+            for turn in span.execution.turns
+            if turn.role == "assistant" and call.last_line < turn.first_line <= following.call_line
+        ),
+        "",
     )
+    return f"{line}. {thought}" if thought else line
+
+
+def _program(call: ToolCall) -> str:
+    return slug(call.intent.partition(" ")[0]) if call.is_shell else ""
+
+
+def _tools(calls: Sequence[ToolCall]) -> tuple[str, ...]:
+    """The names of the most used tools."""
+    counts = Counter(call.tool for call in calls)
+    ranked = sorted(counts, key=lambda tool: (-counts[tool], tool))
+    return tuple(slug(tool) for tool in ranked[:5])
+
+
+def _call_span(execution: Execution, call: ToolCall) -> Span:
+    return Span(execution, (call.call_line, call.last_line), calls=(call,), at=call.at)
 
 
 def _commits(execution: Execution) -> Iterator[MemoryDraft]:
+    """A memory for each commit; one made again (after a rebase, say) is the same."""
     seen: set[str] = set()
     for call in execution.calls:
         commit = phrases.commit_of(call)
         if commit is None or commit[1] in seen:
             continue
         seen.add(commit[1])
-        content = phrases.sentences(
+        yield _call_span(execution, call).draft(
+            f"commit:{call.id}",
             [
                 one_line(f"Committed: {commit[1]}", 200),
                 phrases.commit_body(call),
-                where(execution, f"Commit {commit[0]} in"),
+                phrases.place_sentence(execution, f"Commit {commit[0]} in"),
             ],
-            MAX_CONTENT,
-        )
-        yield draft(
-            execution,
-            f"commit:{call.id}",
-            content,
-            lines=(call.call_line, call.result_line or call.call_line),
             tags=("commit", "git"),
             confidence=0.95,
-            at=call.at,
         )
 
 
 def _refusals(execution: Execution) -> Iterator[MemoryDraft]:
-    """Calls the person refused with a word why."""
+    """Calls that the person refused with a word why."""
     for call in execution.calls:
-        feedback = _feedback(call)
-        if not feedback:
-            continue
-        said = one_line(feedback, 300)
-        name = phrases.what(call, execution, 120)
-        yield draft(
-            execution,
-            f"refused:{call.id}",
-            f"The user refused {name}: “{said}”\n{where(execution)}".strip(),
-            lines=(call.call_line, call.result_line or call.call_line),
-            tags=("refused", *tools_of((call,))),
-            confidence=0.9,
-            at=call.at,
-        )
+        if reason := feedback(call):
+            name = phrases.what(call, execution, 120)
+            yield _call_span(execution, call).draft(
+                f"refused:{call.id}",
+                [
+                    f"The user refused {name}: “{one_line(reason, 300)}”",
+                    phrases.place_sentence(execution),
+                ],
+                tags=("refused", *_tools((call,))),
+                confidence=0.9,
+            )
 
 
-def _said(execution: Execution) -> Iterator[MemoryDraft]:
-    """What the person said to keep; a parent agent's task text is no person speaking."""
+def _wishes(execution: Execution) -> Iterator[MemoryDraft]:
+    """What the person wants remembered; a parent agent's task text is no person speaking."""
     for turn in execution.turns:
         if turn.role == "user":
-            yield from _stated(execution, turn.text, (turn.first_line, turn.last_line), turn.at)
-    for call in execution.calls:
-        feedback = _feedback(call)
-        if feedback and execution.parent_id is None:
-            line = call.result_line or call.call_line
-            yield from _stated(execution, feedback, (line, line), call.at)
+            span = Span(execution, (turn.first_line, turn.last_line), at=turn.at)
+            yield from _stated(span, turn.text)
+    if execution.parent_id is None:
+        for call in execution.calls:
+            span = Span(execution, (call.last_line, call.last_line), at=call.at)
+            yield from _stated(span, feedback(call))
 
 
-def _stated(
-    execution: Execution, text: str, lines: tuple[int, int], at: datetime | None
-) -> Iterator[MemoryDraft]:
+def _stated(span: Span, text: str) -> Iterator[MemoryDraft]:
     for statement in statements(text):
         normal = re.sub(r"\W+", " ", statement.text.lower()).strip()
-        digest = hashlib.sha256(f"{execution.project}\n{normal}".encode()).hexdigest()[:20]
-        yield draft(
-            execution,
+        digest = hashlib.sha256(f"{span.execution.project}\n{normal}".encode()).hexdigest()[:20]
+        yield span.draft(
             f"said:{digest}",
-            statement.text,
-            lines=lines,
+            [statement.text],
             tags=("said", statement.kind),
             confidence=statement.confidence,
-            at=at,
             category=MemoryCategory.SEMANTIC,
         )
 
 
-def _feedback(call: ToolCall) -> str:
-    """What the person said when refusing the call."""
-    if call.outcome is not CallOutcome.DENIED_BY_USER:
-        return ""
-    match = _FEEDBACK.search(call.output)
-    return match[1].strip() if match else ""
+_Kind = Callable[[Execution], Iterator[MemoryDraft]]
+_KINDS: tuple[_Kind, ...] = (_session, _tasks, _recoveries, _commits)
+"""In this order; of two drafts with the same content the first is stored."""
+_SPOKEN: tuple[_Kind, ...] = (_refusals, _wishes)
+"""Kinds in which a person speaks."""

@@ -1,19 +1,28 @@
-"""Words for what happened: short, concrete, made only of what the record holds."""
+"""Words for what happened: short, concrete, made only of what the record holds.
+
+Phrases of a memory, about one run as it was; those of a lesson, which hold for the next time, are
+in ``learning.phrases``. They are stored, and tell a memory from one imported before.
+"""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import PurePosixPath
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import command_steps
-from synthorg_tui.executions.models import SHELL_TOOLS, Execution, ToolCall
+from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.output_lines import TITLE, clean_output, headline, one_line
 
 _REDIRECTED = re.compile(r"\s*(?:2>&1|2>\s*/dev/null|>\s*/dev/null|&>\s*/dev/null)")
 _MARKDOWN = re.compile(r"\*\*|`|^#{1,6}\s+", re.MULTILINE)
 _MESSAGE_START = re.compile(r"\s*(?:-a?m\s*)?[\"']?\$\(\s*cat\s*$")
 _COMMIT_LINE = re.compile(r"^\[\S+(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
+_TRAILER = re.compile(r"\s*(?:Co-Authored-By|Signed-off-by):")
+_STARTING = re.compile(
+    r"(?:(?:ok(?:ay)?|good|right|now|great|perfect|next)\b[\s,.!—-]*)*"
+    r"(?:let me|i'll|i will|i need to)\b",
+    re.IGNORECASE,
+)
 
 
 def paragraph(text: str, limit: int) -> str:
@@ -40,40 +49,31 @@ def reason(call: ToolCall) -> str:
 
 def what(call: ToolCall, execution: Execution, limit: int = 120) -> str:
     """The call as a person would name it: the command, or the tool and the file."""
-    if call.tool.lower() in SHELL_TOOLS:
+    if call.is_shell:
         command = _REDIRECTED.sub("", call.arguments)
         whole = " ".join(_MESSAGE_START.sub("", command.partition("<<")[0]).split())
         if len(whole) > limit:
             whole = " && ".join(step.intent for step in command_steps(call.arguments)) or whole
         return one_line(whole, limit)
-    return one_line(relative_text(call.intent, execution), limit)
-
-
-def relative_text(text: str, execution: Execution) -> str:
-    """``text`` with paths inside the project made relative."""
-    return text.replace(f"{execution.project}/", "") if execution.project else text
+    return one_line(execution.relative(call.intent), limit)
 
 
 def file_list(paths: Iterable[str], execution: Execution, limit: int = 8) -> str:
     """Some of the files, relative to the project, and how many more there are."""
-    names = [relative_text(path, execution) for path in dict.fromkeys(paths)]
+    names = [execution.relative(path) for path in dict.fromkeys(paths)]
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return f"{', '.join(names[:limit])}{more}"
 
 
 def changed_files(calls: Iterable[ToolCall]) -> list[str]:
     """Files that the calls wrote."""
-    found: dict[str, None] = {}
-    for call in calls:
-        verb, _, path = call.intent.partition(" ")
-        if verb in {"edit", "write"} and path and call.outcome is CallOutcome.OK:
-            found.update(dict.fromkeys(path.split(", ")))
-    return list(found)
+    paths = (path for call in calls if (path := call.changed_path))
+    return list(dict.fromkeys(part for path in paths for part in path.split(", ")))
 
 
 def command_counts(calls: Iterable[ToolCall], limit: int = 6) -> str:
     """The most used commands with their counts: ``mix test 6 times, git push``."""
-    counts = Counter(call.intent for call in calls if call.tool.lower() in SHELL_TOOLS)
+    counts = Counter(call.intent for call in calls if call.is_shell)
     return ", ".join(
         intent if count == 1 else f"{intent} {count} times"
         for intent, count in counts.most_common(limit)
@@ -92,15 +92,8 @@ def commit_body(call: ToolCall) -> str:
     """The commit message's text below its subject, from the command; trailers left out."""
     match = re.search(r"<<-?\s*['\"]?(\w+)['\"]?\n(.*?)\n\s*\1\b", call.arguments, re.DOTALL)
     lines = match[2].strip().splitlines()[1:] if match else []
-    kept = [line for line in lines if not re.match(r"\s*(?:Co-Authored-By|Signed-off-by):", line)]
-    return paragraph("\n".join(kept), 600)
-
-
-_STARTING = re.compile(
-    r"(?:(?:ok(?:ay)?|good|right|now|great|perfect|next)\b[\s,.!—-]*)*"
-    r"(?:let me|i'll|i will|i need to)\b",
-    re.IGNORECASE,
-)
+    prose = [line for line in lines if not _TRAILER.match(line)]
+    return paragraph("\n".join(prose), 600)
 
 
 def conclusion(texts: Sequence[str], least: int = 80) -> str:
@@ -111,16 +104,26 @@ def conclusion(texts: Sequence[str], least: int = 80) -> str:
     return ""
 
 
-def project_name(execution: Execution) -> str:
-    """Last part of the project's path; empty when unknown."""
-    return PurePosixPath(execution.project.replace("\\", "/")).name if execution.project else ""
-
-
 def place(execution: Execution, before: str = "In") -> str:
     """``<before> <project> on branch <branch>`` as far as known; empty when nothing is."""
-    name = project_name(execution)
+    name = execution.project_name
     branch = f" on branch {execution.branch}" if execution.branch else ""
     return f"{before} {name}{branch}" if name or branch else ""
+
+
+def place_sentence(execution: Execution, before: str = "In") -> str:
+    """The place as a sentence; empty when it is unknown."""
+    where = place(execution, before)
+    return f"{where}." if where else ""
+
+
+def duration(execution: Execution) -> str:
+    """The day and the minutes it took, to follow a place; empty when they are unknown."""
+    if execution.started_at is None or execution.ended_at is None:
+        return ""
+    minutes = round((execution.ended_at - execution.started_at).total_seconds() / 60)
+    day = f" on {execution.started_at:%Y-%m-%d}"
+    return f"{day} for {minutes} min" if minutes else day
 
 
 def differences(first: ToolCall, fix: ToolCall) -> str:
@@ -136,8 +139,27 @@ def differences(first: ToolCall, fix: ToolCall) -> str:
     return one_line(" and ".join(parts), 120) if len(dropped) + len(added) <= 6 else ""
 
 
-def sentences(parts: Sequence[str], limit: int) -> str:
-    """Non-empty parts as lines, dropped from the end where they exceed ``limit``."""
+def remedy(
+    execution: Execution,
+    attempts: tuple[ToolCall, ToolCall],
+    files: Sequence[str],
+    steps: Sequence[str],
+) -> str:
+    """What made the difference between the first attempt and the last, as the end of a title."""
+    first, fix = attempts
+    if files:
+        return f"passed after changing {file_list(files, execution, 3)}"
+    command = what(fix, execution, 80)
+    if command != what(first, execution, 80):
+        return f"{command} worked"
+    change = differences(first, fix)
+    if change or steps:
+        return f"worked {change or f'after {steps[-1]}'}"
+    return "worked later"
+
+
+def within(parts: Iterable[str], limit: int) -> str:
+    """Non-empty parts as lines; one that would exceed ``limit`` is left out."""
     text = ""
     for part in parts:
         if part and len(text) + len(part) + 1 <= limit:

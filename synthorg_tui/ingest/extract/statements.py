@@ -1,8 +1,15 @@
-"""What a person told an agent to keep: remember, always, never, not this but that."""
+"""What a person told an agent to keep: remember, always, never, not this but that.
+
+Only what a person said may be given to these functions: ``SPOKEN_TAGS`` mark memories as a
+person's word, and an agent that could make them would speak with a person's authority.
+"""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.executions.models import ToolCall
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'`(])|\n+")
@@ -56,6 +63,7 @@ _EMPTY_TALK = re.compile(
     r"|(?:\S+\s+){0,3}(?:it|that|this|those|these|them|here|now|yet)[.!]*$",
     re.IGNORECASE,
 )
+_FEEDBACK = re.compile(r"the user said:\s*(.+)", re.DOTALL | re.IGNORECASE)
 _MIN_WORDS = 3
 _MAX_CHARS = 400
 _HEAD, _TAIL = 1_500, 700
@@ -64,7 +72,7 @@ _HEAD, _TAIL = 1_500, 700
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence worth keeping, the pattern that found it, and how sure that pattern is."""
+    """A sentence worth storing, the pattern that found it, and how sure that pattern is."""
 
     text: str
     kind: str
@@ -83,6 +91,14 @@ def statements(text: str) -> Iterator[Statement]:
             if pattern.match(bare):
                 yield Statement(_capitalised(bare), kind, confidence)
                 break
+
+
+def feedback(call: ToolCall) -> str:
+    """What the person said when refusing the call; empty for a call that wasn't refused."""
+    if call.outcome is not CallOutcome.DENIED_BY_USER:
+        return ""
+    match = _FEEDBACK.search(call.output)
+    return match[1].strip() if match else ""
 
 
 def _sentences(text: str) -> Iterator[str]:

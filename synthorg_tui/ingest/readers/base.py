@@ -1,4 +1,8 @@
-"""What a transcript reader is, and the record of an execution while it is being read."""
+"""What a transcript reader is, and the execution while it is being read.
+
+Every reader feeds the same builder, so caps and the removal of memory texts happen in one place.
+What a record of some tool means is for its reader.
+"""
 
 import json
 import os.path
@@ -11,7 +15,7 @@ from typing import ClassVar, Protocol
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.commands import call_intent
-from synthorg_tui.executions.models import SHELL_TOOLS, Execution, ExecutionTokens, ToolCall, Turn
+from synthorg_tui.executions.models import Execution, ExecutionTokens, ToolCall, Turn
 from synthorg_tui.executions.recoveries import find_recoveries
 from synthorg_tui.ingest.records import Record, TranscriptLines
 from synthorg_tui.ingest.speech import is_memory_tool, without_memory
@@ -157,13 +161,8 @@ class ExecutionBuilder:
             files_touched=tuple(self.files),
             tokens=self.tokens,
             source_path=str(lines.path),
-            line_count=len(lines.kept),
+            line_count=len(lines.redacted),
         )
-
-
-def is_shell(tool: str) -> bool:
-    """Whether the tool runs a shell command."""
-    return tool.lower() in SHELL_TOOLS
 
 
 def text_of(value: object) -> str:
@@ -190,11 +189,6 @@ def timestamp(value: object) -> datetime | None:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-
-
-def slug(text: str) -> str:
-    """``text`` as a lower-case name without spaces or slashes, at most 80 characters."""
-    return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-.")[:80]
 
 
 def session_name(value: object) -> str:

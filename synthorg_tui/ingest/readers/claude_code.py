@@ -1,6 +1,8 @@
-"""How a Claude Code tool call ended, from its result and the hooks that ran around it.
+"""The reader of Claude Code session files and of those of its subagents.
 
-Claude Code session files, with those of its subagents.
+How a tool call ended is told by its result and by the hooks that ran around it: one that a hook or
+the person refused isn't a failure of the agent. Record types that are unknown are counted, never
+guessed at. Nothing here decides what is worth remembering.
 """
 
 import re
@@ -9,14 +11,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
-from synthorg_tui.executions.models import ExecutionTokens
+from synthorg_tui.executions.models import ExecutionTokens, is_shell
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     ReadExecution,
     Reading,
     count_of,
-    is_shell,
     items,
     session_name,
     text_of,
@@ -70,7 +71,7 @@ class HookLog:
         return call.tool in self.watched or is_shell(call.tool)
 
 
-def settle(call: PendingCall, block: Record, record: Record, output: str) -> None:
+def set_result(call: PendingCall, block: Record, record: Record, output: str) -> None:
     """Set outcome, exit code and output of a call from its result block and record."""
     result = record.get("toolUseResult")
     call.output = output
@@ -100,7 +101,7 @@ def _error_outcome(output: str, denial: str) -> tuple[CallOutcome, int | None]:
     return CallOutcome.FAILED, None
 
 
-def settle_with_hooks(call: PendingCall, hooks: HookLog) -> None:
+def correct_by_hooks(call: PendingCall, hooks: HookLog) -> None:
     """Correct a failure that was a hook's silent refusal."""
     failed_itself = call.exit_code is not None or "<tool_use_error>" in call.output[:_HEAD]
     if call.outcome is CallOutcome.FAILED and not failed_itself and hooks.stopped(call):
@@ -229,23 +230,23 @@ class _Session:
     def _speak(self, number: int, record: Record, text: str, *, queued: bool = False) -> None:
         if INTERRUPTION in text[:200]:
             self.last_event = "interrupted"
-        said = spoken(text)
-        if not said or self._repeats_queued(said, queued):
+        speech = spoken(text)
+        if not speech or self._repeats_queued(speech, queued):
             return
         role = "parent" if self.builder.subagent else "user"
-        said = f"Remember: {said}" if remembered(text) else said
+        speech = f"Remember: {speech}" if remembered(text) else speech
         at = timestamp(record.get("timestamp"))
         identity = text_of(record.get("uuid")) or f"{text_of(record.get('timestamp'))}"
-        self.builder.say(role, said, number, at, identity)
+        self.builder.say(role, speech, number, at, identity)
         self.last_event = "asked"
 
-    def _repeats_queued(self, said: str, queued: bool) -> bool:
+    def _repeats_queued(self, speech: str, queued: bool) -> bool:
         if queued:
-            self.queued[said] = self.queued.get(said, 0) + 1
+            self.queued[speech] = self.queued.get(speech, 0) + 1
             return False
-        if self.queued.get(said, 0) < 1:
+        if self.queued.get(speech, 0) < 1:
             return False
-        self.queued[said] -= 1
+        self.queued[speech] -= 1
         return True
 
     def _assistant(self, number: int, record: Record) -> None:
@@ -295,7 +296,7 @@ class _Session:
         if call is None or call.result_line is not None:
             return
         call.result_line = number
-        settle(call, block, record, _result_text(block.get("content")))
+        set_result(call, block, record, _result_text(block.get("content")))
         if call.outcome == "ok" and call.tool in _WRITING_TOOLS:
             path = call.input.get("file_path") or call.input.get("notebook_path")
             if isinstance(path, str) and path:
@@ -307,7 +308,7 @@ class _Session:
         if not builder.session_id or not (builder.turns or builder.calls):
             return Reading(unknown_records=self.unknown, skipped="nothing was asked or done in it")
         for call in builder.calls.values():
-            settle_with_hooks(call, self.hooks)
+            correct_by_hooks(call, self.hooks)
         builder.tokens = ExecutionTokens(
             input=self._tokens("input_tokens") + self._tokens("cache_creation_input_tokens"),
             output=self._tokens("output_tokens"),
@@ -316,7 +317,7 @@ class _Session:
         builder.outcome = _OUTCOMES.get(self.last_event, ExecutionOutcome.UNKNOWN)
         if builder.outcome is not ExecutionOutcome.FAILED:
             builder.error = ""
-        read = ReadExecution(builder.build(lines), lines.kept)
+        read = ReadExecution(builder.build(lines), lines.redacted)
         return Reading((read,), unknown_records=self.unknown)
 
     def _tokens(self, name: str) -> int:

@@ -1,4 +1,8 @@
-"""Codex CLI rollout files."""
+"""The reader of Codex CLI rollout files.
+
+Exit codes stand in the texts of outputs, in the words of several versions; what says neither that
+it failed nor that it was refused is taken as done. Unknown items are counted, never guessed at.
+"""
 
 import json
 import re
@@ -8,14 +12,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
-from synthorg_tui.executions.models import ExecutionTokens
+from synthorg_tui.executions.models import ExecutionTokens, is_shell
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     ReadExecution,
     Reading,
     count_of,
-    is_shell,
     items,
     session_name,
     text_of,
@@ -125,10 +128,10 @@ class _Rollout:
         identity = text_of(payload.get("id")) or f"L{number}"
         texts = [text_of(part.get("text")) for part in items(payload.get("content"))]
         if role == "user":
-            said = "\n".join(filter(None, (spoken(text) for text in texts)))
-            if said:
+            speech = "\n".join(filter(None, (spoken(text) for text in texts)))
+            if speech:
                 self.last_event = "asked"
-            self.builder.say("user", said, number, at, identity)
+            self.builder.say("user", speech, number, at, identity)
         elif role == "assistant":
             self.last_event = "answered"
             self.builder.say("assistant", "\n".join(texts), number, at, identity)
@@ -172,7 +175,7 @@ class _Rollout:
         builder.outcome = _OUTCOMES.get(self.last_event, ExecutionOutcome.UNKNOWN)
         if builder.outcome is not ExecutionOutcome.FAILED:
             builder.error = ""
-        return Reading((ReadExecution(builder.build(lines), lines.kept),), self.unknown)
+        return Reading((ReadExecution(builder.build(lines), lines.redacted),), self.unknown)
 
 
 _OUTCOMES = {

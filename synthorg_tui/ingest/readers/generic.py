@@ -1,21 +1,23 @@
-"""Our own format, one execution a line; see ``docs/transcript-format.md``."""
+"""The reader of our own format, one execution a line; see ``docs/transcript-format.md``.
+
+What an agent reports of itself comes in this format, too. It then speaks for no person: what was
+asked is the word of a parent, and its ids can't be those of another agent.
+"""
 
 from collections.abc import Iterable
 from typing import ClassVar, TypeVar
 from urllib.parse import quote
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
-from synthorg_tui.executions.models import Execution, ExecutionTokens
+from synthorg_tui.executions.models import Execution, ExecutionTokens, is_shell, slug
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     ReadExecution,
     Reading,
     count_of,
-    is_shell,
     items,
     session_name,
-    slug,
     text_of,
     timestamp,
 )
@@ -32,7 +34,7 @@ class GenericReader:
     """Reads ``{"format": "synthorg-execution", "session": ..., ...}`` lines.
 
     With ``reporter`` they are what the agent with this id reports: the executions are that
-    agent's, its id as it is, and their task is told by it, not by a person.
+    agent's, its id as it is, and their task is given by a parent, not by a person.
     """
 
     name: ClassVar[str] = "generic"
@@ -46,16 +48,16 @@ class GenericReader:
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Read every execution of the file; each keeps its own line, as line 1."""
-        found: dict[str, ReadExecution] = {}
+        executions: dict[str, ReadExecution] = {}
         unknown = 0
         for _number, record in records:
             execution = self._execution(record, lines) if self.recognises(record) else None
             if execution is None:
                 unknown += 1
             else:
-                found[execution.id] = ReadExecution(execution, (lines.kept[-1],))
-        skipped = "" if found else "no complete execution in it"
-        return Reading(tuple(found.values()), unknown_records=unknown, skipped=skipped)
+                executions[execution.id] = ReadExecution(execution, (lines.redacted[-1],))
+        skipped = "" if executions else "no complete execution in it"
+        return Reading(tuple(executions.values()), unknown_records=unknown, skipped=skipped)
 
     def _execution(self, record: Record, lines: TranscriptLines) -> Execution | None:
         session = session_name(record.get("session"))

@@ -81,6 +81,15 @@ class StoreAdmin:
             )
         return tuple(rows)
 
+    async def entries(
+        self, memory_ids: Sequence[NotBlankStr], *, deleted: bool = False
+    ) -> tuple[ListedMemory, ...]:
+        """Memories of whichever agent, expired ones included, with exactly these ids."""
+        with translate_errors(MemoryRetrievalError, "reading"):
+            rows = await self._core.read(lambda db: queries.rows_by_id(db, memory_ids))
+        found = (rows[key] for key in queries.known_ids(memory_ids) if key in rows)
+        return tuple(listed(row) for row in found if deleted or row.deleted_at is None)
+
     async def facets(self) -> Facets:
         """Live counts, agents with most memories first, categories in their own order."""
         return await self._reader.facets()

@@ -70,8 +70,14 @@ class EngineApprovals:
         authors: "Mapping[str, Author] | None" = None,
     ) -> "Decision":
         """Approve what was shown, with the person's wording if there is one."""
+        from synthorg_tui.curation.edits import ProposalEdit
+
+        edit = None if edited is None else ProposalEdit(edited, authors or {})
         return await self._engine.reviews.approve(
-            item_id, shown=shown, person=person(), edited=edited, authors=authors
+            item_id,
+            shown=shown,
+            person=person(),
+            edit=None if edit is None else lambda _entry: edit,
         )
 
     async def approve_many(self, reviewed: Sequence[tuple[str, str]]) -> "BulkOutcome":

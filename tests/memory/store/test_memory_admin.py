@@ -169,6 +169,17 @@ async def test_a_memory_is_looked_up_by_the_start_of_its_id(backend: LocalMemory
     assert contents(await backend.admin.lookup(memory_id, deleted=True)) == ["alpha"]
 
 
+async def test_memories_are_read_by_their_ids_in_the_order_asked_for(
+    backend: LocalMemoryBackend,
+) -> None:
+    first, second, gone = [await backend.store(AGENT, request(text)) for text in "abc"]
+    await backend.admin.remove([gone], actor="me")
+    wanted = [second, gone, "not-an-id", first, first[:8]]
+    assert contents(await backend.admin.entries(wanted)) == ["b", "a"]
+    assert contents(await backend.admin.entries(wanted, deleted=True)) == ["b", "c", "a"]
+    assert not await backend.admin.entries(())
+
+
 @pytest.mark.parametrize(
     ("word", "found"), [("50%", 1), ("a_b", 1), ("wow!", 1), ("ÜBER", 1), ("a%b", 0)]
 )

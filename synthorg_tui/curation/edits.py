@@ -1,0 +1,90 @@
+"""How a person words a proposal before approving it.
+
+An edit comes from outside the program, so it passes here on its way into a plan: secrets are
+redacted, lengths are bounded, and nothing but the wording of the item's own subject can change.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from synthorg_tui.approvals.models import DecisionRefusedError
+from synthorg_tui.core.redaction import RedactionTally, redact_text
+from synthorg_tui.curation.models import (
+    MAX_DISCOVERY,
+    MAX_TEXT,
+    WORDED_FIELDS,
+    Author,
+    Lesson,
+    ProceduralMemoryProposal,
+)
+from synthorg_tui.curation.review import InboxEntry, WritePayload
+from synthorg_tui.memory.strategies.schemas import MAX_CONTENT_CHARS
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalEdit:
+    """How a person words a proposal: a lesson's fields, or the text that an agent wrote.
+
+    ``authors`` names who wrote fields of a lesson where that wasn't the person.
+    """
+
+    wording: ProceduralMemoryProposal | str
+    authors: Mapping[str, Author] = field(default_factory=dict)
+
+
+def edited_subject(entry: InboxEntry, edit: ProposalEdit) -> Lesson | WritePayload:
+    """What a person made of an item's subject, without secrets.
+
+    Raises ``DecisionRefusedError`` when the subject can't be edited like this, or the text is
+    empty or too long.
+    """
+    if isinstance(edit.wording, str):
+        return _reworded_write(entry, edit.wording)
+    return _edited_lesson(entry, edit.wording, edit.authors)
+
+
+def _edited_lesson(
+    entry: InboxEntry, wording: ProceduralMemoryProposal, authors: Mapping[str, Author]
+) -> Lesson:
+    lesson = entry.subject
+    if not isinstance(lesson, Lesson):
+        raise DecisionRefusedError("only a lesson can be edited like one before it is approved")
+    wording = redacted(wording)
+    changed = {
+        name: authors.get(name, Author.PERSON)
+        for name in WORDED_FIELDS
+        if getattr(wording, name) != getattr(lesson.proposal, name)
+    }
+    return lesson.model_copy(
+        update={"proposal": wording, "authors": {**lesson.authors, **authors, **changed}}
+    )
+
+
+def _reworded_write(entry: InboxEntry, text: str) -> WritePayload:
+    write = entry.subject
+    if not isinstance(write, WritePayload):
+        raise DecisionRefusedError("only what an agent wrote can be reworded as a text")
+    if not text.strip() or len(text) > MAX_CONTENT_CHARS:
+        raise DecisionRefusedError(f"the text must have 1 to {MAX_CONTENT_CHARS:,} characters")
+    content = redact_text(text, RedactionTally())
+    request = write.draft.request.model_copy(update={"content": content})
+    return write.model_copy(update={"draft": write.draft.model_copy(update={"request": request})})
+
+
+def redacted(proposal: ProceduralMemoryProposal) -> ProceduralMemoryProposal:
+    """The proposal without secrets that a person or a file may have put into it."""
+    tally = RedactionTally()
+
+    def clean(text: str, max_length: int | None = None) -> str:
+        return redact_text(text, tally)[:max_length]
+
+    return proposal.model_copy(
+        update={
+            "discovery": clean(proposal.discovery, MAX_DISCOVERY),
+            "condition": clean(proposal.condition, MAX_TEXT),
+            "action": clean(proposal.action, MAX_TEXT),
+            "rationale": clean(proposal.rationale, MAX_TEXT),
+            "execution_steps": tuple(map(clean, proposal.execution_steps)),
+            "tags": tuple(map(clean, proposal.tags)),
+        }
+    )

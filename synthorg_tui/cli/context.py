@@ -1,9 +1,14 @@
-"""What every command gets: its arguments, the console, the settings and the engine."""
+"""What every command gets: its arguments, the console, the settings and the engine.
+
+Commands open the engine through here alone, so that each works beside an app that has the store
+open already. How something is printed belongs into ``output``, what it means to the command.
+"""
 
 import asyncio
 import logging
 import os
 import signal
+import sys
 import threading
 from argparse import Namespace
 from collections.abc import Iterator
@@ -11,8 +16,8 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from synthorg_tui.cli.console import Console
-from synthorg_tui.core.errors import DomainError
+from synthorg_tui.cli.errors import DeclinedError, UsageError
+from synthorg_tui.cli.output import Console
 from synthorg_tui.core.types import LOGGER_NAME, SUSPECT
 
 if TYPE_CHECKING:
@@ -22,21 +27,6 @@ if TYPE_CHECKING:
 
 AnyEngine: TypeAlias = "Engine | RemoteEngine"
 """An engine of our own or that of the directory's owner."""
-
-ACTOR = "person"
-"""Who the history names for changes made at the desk."""
-
-
-class UsageError(DomainError):
-    """The command was not given what it needs."""
-
-    exit_code = 2
-
-
-class DeclinedError(DomainError):
-    """The person said no; nothing was changed."""
-
-    exit_code = 130
 
 
 class Context:
@@ -130,25 +120,23 @@ def cancelled_by_signal(console: Console) -> Iterator[Cancellation]:
 
 
 def _is_interactive() -> bool:
-    import sys
-
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 @contextmanager
 def routed_logs(console: Console) -> Iterator[None]:
-    """Settings that have no effect are told to the person; other logs only when debugging."""
+    """Warn the person of settings that have no effect; show other logs only when debugging."""
     if os.environ.get("SYNTHORG_DEBUG"):
         logging.basicConfig(level=logging.DEBUG, format="%(name)s: %(message)s")
-    quiet, told = logging.NullHandler(), _WarningHandler(console)
-    ours, config_log = logging.getLogger("synthorg_tui"), logging.getLogger(LOGGER_NAME)
-    ours.addHandler(quiet)
-    config_log.addHandler(told)
+    quiet, warnings = logging.NullHandler(), _WarningHandler(console)
+    program_log, config_log = logging.getLogger("synthorg_tui"), logging.getLogger(LOGGER_NAME)
+    program_log.addHandler(quiet)
+    config_log.addHandler(warnings)
     try:
         yield
     finally:
-        config_log.removeHandler(told)
-        ours.removeHandler(quiet)
+        config_log.removeHandler(warnings)
+        program_log.removeHandler(quiet)
 
 
 class _WarningHandler(logging.Handler):

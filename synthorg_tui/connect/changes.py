@@ -20,7 +20,7 @@ from synthorg_tui.connect.clients import (
 from synthorg_tui.connect.edits import Edit
 from synthorg_tui.connect.errors import ClientConfigError
 from synthorg_tui.connect.records import FileRecord, Records, SkillsRecord
-from synthorg_tui.connect.skills import Placed
+from synthorg_tui.connect.skills import PlacedSkills
 from synthorg_tui.core.files import write_atomically
 
 MAX_BYTES: Final = 32 * 1024 * 1024
@@ -143,7 +143,7 @@ class ClientInstaller:
         agent_id: str,
         source: Path,
         wanted: Mapping[str, str],
-    ) -> tuple[Path, Placed]:
+    ) -> tuple[Path, PlacedSkills]:
         """Link what is ``wanted`` where the client looks; that folder, and what became of it.
 
         ``refresh`` goes on doing so for the agent.

@@ -17,7 +17,7 @@ _PATIENCE: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedSkills:
     """What became of a client's folder.
 
     ``left_alone`` are names that somebody else has there, ``changed`` those whose file isn't the
@@ -49,14 +49,14 @@ async def approved(
         await connection.close()
 
 
-def place(source: Path, root: Path, wanted: Mapping[str, str]) -> Placed:
+def place(source: Path, root: Path, wanted: Mapping[str, str]) -> PlacedSkills:
     """Link what is ``wanted`` (SHA-256 by name) from ``source`` into ``root``.
 
     Links to files that are gone or changed go. Raises ``OSError`` where the folder can't be
     written.
     """
     if root.resolve() == source.resolve():
-        return Placed()
+        return PlacedSkills()
     found = _files(source)
     changed = {name for name, digest in wanted.items() if found.get(name, digest) != digest}
     for link in _ours(source, root):
@@ -73,7 +73,7 @@ def place(source: Path, root: Path, wanted: Mapping[str, str]) -> Placed:
         elif not _is_ours(link, source):
             left_alone.append(name)
     linked = tuple(name for name in names if name not in left_alone)
-    return Placed(linked, tuple(left_alone), tuple(sorted(changed)))
+    return PlacedSkills(linked, tuple(left_alone), tuple(sorted(changed)))
 
 
 def clear(source: Path, root: Path) -> tuple[str, ...]:

@@ -72,13 +72,13 @@ def shipped_settings() -> RootConfig:
 
 def _constructed(model: type[M], values: Mapping[str, Any]) -> M:
     """A model of values that are right as they are, sections that they leave out by default."""
-    made = dict(values)
+    fields = dict(values)
     for name, value in values.items():
         if isinstance(value, Mapping):
             section = model.model_fields[name].annotation
             assert isinstance(section, type)
-            made[name] = _constructed(section, value)
-    return model.model_construct(**made)
+            fields[name] = _constructed(section, value)
+    return model.model_construct(**fields)
 
 
 class _Report:
@@ -136,7 +136,7 @@ def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 def _drop_empty_sections(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:
     """``memory:`` with every line below commented out means the defaults, not ``null``."""
-    kept: dict[str, Any] = {}
+    given: dict[str, Any] = {}
     for key, value in data.items():
         info = model.model_fields.get(key)
         default = info.get_default(call_default_factory=True) if info else None
@@ -144,5 +144,5 @@ def _drop_empty_sections(model: type[BaseModel], data: Mapping[str, Any]) -> dic
             continue
         if isinstance(default, BaseModel) and isinstance(value, dict):
             value = _drop_empty_sections(type(default), value)
-        kept[key] = value
-    return kept
+        given[key] = value
+    return given

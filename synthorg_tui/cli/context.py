@@ -35,6 +35,7 @@ class Context:
     def __init__(self, args: Namespace, console: Console) -> None:
         self.args = args
         self.console = console
+        self._settings: RootConfig | None = None
 
     @property
     def wants_json(self) -> bool:
@@ -47,10 +48,12 @@ class Context:
         return self.args.data_dir or Path(self.settings().memory.storage.data_dir)
 
     def settings(self) -> "RootConfig":
-        """The settings in force; raises ``ConfigError``."""
+        """The settings in force, read once; raises ``ConfigError``."""
         from synthorg_tui.settings.loader import load_settings
 
-        return load_settings(self.args.config)
+        if self._settings is None:
+            self._settings = load_settings(self.args.config)
+        return self._settings
 
     def engine(self) -> AbstractAsyncContextManager[AnyEngine]:
         """The engine over the data directory in force, also while the app has it open."""
@@ -63,6 +66,14 @@ class Context:
         from synthorg_tui.engine import Engine
 
         return Engine.open(self.settings(), data_dir=self.args.data_dir)
+
+    def print_result(self, value: object, line: str) -> int:
+        """Print a result that is one line for a person; the exit code of a command that is done."""
+        if self.wants_json:
+            self.console.json(value)
+        else:
+            self.console.line(line)
+        return 0
 
     def confirm(self, question: str, *, word: str = "") -> None:
         """Go on only when the person agrees; ``word`` must then be typed in full.

@@ -23,11 +23,10 @@ async def run_check(context: "Context") -> int:
 
     source = config_file(context.args.config)
     context.settings()
-    if context.wants_json:
-        context.console.json({"ok": True, "path": str(source) if source else None})
-    else:
-        context.console.line(f"{source}: ok" if source else "No settings file; the defaults hold.")
-    return 0
+    return context.print_result(
+        {"ok": True, "path": str(source) if source else None},
+        f"{source}: ok" if source else "No settings file; the defaults hold.",
+    )
 
 
 async def run_show(context: "Context") -> int:
@@ -49,10 +48,7 @@ async def run_path(context: "Context") -> int:
 
     source = config_file(context.args.config)
     path = source or default_config_file()
-    if context.wants_json:
-        context.console.json({"path": str(path), "exists": source is not None})
-    else:
-        context.console.line(str(path))
-        if source is None:
-            context.console.note("not there yet; the defaults hold")
-    return 0
+    code = context.print_result({"path": str(path), "exists": source is not None}, str(path))
+    if source is None and not context.wants_json:
+        context.console.note("not there yet; the defaults hold")
+    return code

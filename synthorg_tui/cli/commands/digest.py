@@ -179,12 +179,8 @@ async def run_save(context: "Context") -> int:
     async with context.engine() as engine:
         question = await _question(context, engine)
         saved = await engine.scenarios.save(context.args.name, question)
-    if context.wants_json:
-        context.console.json(_scenario(saved))
-    else:
-        expected = counted(len(saved.expected), "memory", "memories")
-        context.console.line(f"Saved {saved.name}: {expected} expected.")
-    return 0
+    expected = counted(len(saved.expected), "memory", "memories")
+    return context.print_result(_scenario(saved), f"Saved {saved.name}: {expected} expected.")
 
 
 async def run_delete(context: "Context") -> int:
@@ -196,11 +192,7 @@ async def run_delete(context: "Context") -> int:
             f"there is no scenario {context.args.name!r}",
             remedy="`synthorg-tui scenarios list` shows them.",
         )
-    if context.wants_json:
-        context.console.json({"deleted": 1})
-    else:
-        context.console.line(f"Deleted {context.args.name}.")
-    return 0
+    return context.print_result({"deleted": 1}, f"Deleted {context.args.name}.")
 
 
 async def run_scenarios(context: "Context") -> int:

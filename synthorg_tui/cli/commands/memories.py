@@ -151,11 +151,7 @@ async def run_add(context: "Context") -> int:
         outcome = await engine.memory.store_many(args.agent, [draft], actor=_ACTOR)
     if not outcome.added:
         raise MemoryStoreError("the memory was not stored: " + outcome.skipped[0][1])
-    if context.wants_json:
-        context.console.json({"id": outcome.added[0]})
-    else:
-        context.console.line(f"Added {outcome.added[0]}")
-    return 0
+    return context.print_result({"id": outcome.added[0]}, f"Added {outcome.added[0]}")
 
 
 async def run_edit(context: "Context") -> int:
@@ -181,11 +177,7 @@ async def run_edit(context: "Context") -> int:
         )
         edited = await engine.desk.edit(entry.id, change, actor=_ACTOR)
         source = await shapes.SourceResolver(engine.executions).resolve(edited.metadata.source)
-    if context.wants_json:
-        context.console.json(shapes.memory(edited, source))
-    else:
-        context.console.line(f"Changed {edited.id}")
-    return 0
+    return context.print_result(shapes.memory(edited, source), f"Changed {edited.id}")
 
 
 async def run_delete(context: "Context") -> int:
@@ -244,13 +236,11 @@ def _name(context: "Context", entries: "Sequence[MemoryEntry]") -> None:
 
 
 def _report(context: "Context", done: str, count: int, hint: str = "") -> int:
-    if context.wants_json:
-        context.console.json({done: count})
-    else:
-        context.console.line(f"{done.capitalize()} {counted(count, 'memory', 'memories')}.")
-        if hint and count:
-            context.console.note(hint)
-    return 0
+    memories = counted(count, "memory", "memories")
+    code = context.print_result({done: count}, f"{done.capitalize()} {memories}.")
+    if hint and count and not context.wants_json:
+        context.console.note(hint)
+    return code
 
 
 def _content(given: str) -> str:

@@ -122,11 +122,9 @@ async def run_reindex(context: "Context") -> int:
                 progress=lambda done, total: line.update(f"{done:,} of {total:,} memories"),
                 cancel=cancellation.requested,
             )
-    if context.wants_json:
-        context.console.json({"reindexed": count})
-    else:
-        context.console.line(f"Indexed {counted(count, 'memory', 'memories')}.")
-    return 0
+    return context.print_result(
+        {"reindexed": count}, f"Indexed {counted(count, 'memory', 'memories')}."
+    )
 
 
 async def run_serve(context: "Context") -> int:
@@ -154,11 +152,7 @@ async def run_backup(context: "Context") -> int:
     """Copy the database while it is open."""
     async with context.engine() as engine:
         copy = await engine.maintenance.backup(context.args.target)
-    if context.wants_json:
-        context.console.json({"path": str(copy)})
-    else:
-        context.console.line(f"Backed up to {copy}")
-    return 0
+    return context.print_result({"path": str(copy)}, f"Backed up to {copy}")
 
 
 async def run_restore(context: "Context") -> int:
@@ -166,8 +160,4 @@ async def run_restore(context: "Context") -> int:
     from synthorg_tui.memory.store.maintenance import restore_backup
 
     restored = restore_backup(context.data_dir, context.args.backup)
-    if context.wants_json:
-        context.console.json({"path": str(restored)})
-    else:
-        context.console.line(f"Restored {restored}")
-    return 0
+    return context.print_result({"path": str(restored)}, f"Restored {restored}")

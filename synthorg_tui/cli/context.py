@@ -14,7 +14,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from synthorg_tui.cli.errors import DeclinedError, UsageError
 from synthorg_tui.cli.output import Console
@@ -31,6 +31,9 @@ AnyEngine: TypeAlias = "Engine | RemoteEngine"
 
 class Context:
     """One command being run."""
+
+    actor: Final = "person"
+    """Whom the history names for what a command changes."""
 
     def __init__(self, args: Namespace, console: Console) -> None:
         self.args = args

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
     from synthorg_tui.memory.models import MemoryEntry
 
-_ACTOR: Final = "person"
-"""Whom the history names for changes made here."""
 _SENSITIVITIES: Final = tuple(sensitivity.value for sensitivity in Sensitivity)
 
 
@@ -148,7 +146,7 @@ async def run_add(context: "Context") -> int:
     async with context.engine() as engine:
         if not isinstance(engine.memory, BatchStore):
             raise MemoryCapabilityError(f"the {engine.memory.backend_name} backend keeps no notes")
-        outcome = await engine.memory.store_many(args.agent, [draft], actor=_ACTOR)
+        outcome = await engine.memory.store_many(args.agent, [draft], actor=context.actor)
     if not outcome.added:
         raise MemoryStoreError("the memory was not stored: " + outcome.skipped[0][1])
     return context.print_result({"id": outcome.added[0]}, f"Added {outcome.added[0]}")
@@ -175,7 +173,7 @@ async def run_edit(context: "Context") -> int:
             sensitivity=Sensitivity(args.sensitivity) if args.sensitivity else None,
             fact_key=args.fact_key,
         )
-        edited = await engine.desk.edit(entry.id, change, actor=_ACTOR)
+        edited = await engine.desk.edit(entry.id, change, actor=context.actor)
         source = await shapes.SourceResolver(engine.executions).resolve(edited.metadata.source)
     return context.print_result(shapes.memory(edited, source), f"Changed {edited.id}")
 
@@ -186,7 +184,7 @@ async def run_delete(context: "Context") -> int:
         entries = [await find_one(engine.desk, start) for start in context.args.ids]
         _name(context, entries)
         context.confirm(f"Delete {counted(len(entries), 'memory', 'memories')}?")
-        count = await engine.desk.remove(_ids(entries), actor=_ACTOR)
+        count = await engine.desk.remove(_ids(entries), actor=context.actor)
     return _report(context, "deleted", count, "Undo with: synthorg-tui memories restore ID")
 
 
@@ -194,7 +192,7 @@ async def run_restore(context: "Context") -> int:
     """Bring soft-deleted memories back."""
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start, deleted=True) for start in context.args.ids]
-        count = await engine.desk.restore(_ids(entries), actor=_ACTOR)
+        count = await engine.desk.restore(_ids(entries), actor=context.actor)
     return _report(context, "restored", count)
 
 
@@ -208,7 +206,7 @@ async def run_purge(context: "Context") -> int:
                 context.console.note(consequence)
         count = counted(len(entries), "memory", "memories")
         context.confirm(f"Erase {count} for good?", word="purge")
-        erased = await engine.erasure.purge(_ids(entries), actor=_ACTOR)
+        erased = await engine.erasure.purge(_ids(entries), actor=context.actor)
     if context.wants_json:
         left = [{"path": path, "reason": why} for path, why in erased.left]
         removed = list(erased.removed)

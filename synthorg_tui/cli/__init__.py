@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     if argv is None:
         starting()
-    from synthorg_tui.cli.running import run
+    from synthorg_tui.cli.runner import run
 
     return run(arguments)
 

@@ -1,18 +1,23 @@
-"""What every command gets: its arguments, the console, the settings and the engine."""
+"""What every command gets: its arguments, the console, the settings and the engine.
+
+Commands open the engine through here alone, so that each works beside an app that has the store
+open already. How something is printed belongs into ``output``, what it means to the command.
+"""
 
 import asyncio
 import logging
 import os
 import signal
+import sys
 import threading
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from synthorg_tui.cli.console import Console
-from synthorg_tui.core.errors import DomainError
+from synthorg_tui.cli.errors import DeclinedError, UsageError
+from synthorg_tui.cli.output import Console
 from synthorg_tui.core.types import LOGGER_NAME, SUSPECT
 
 if TYPE_CHECKING:
@@ -23,28 +28,17 @@ if TYPE_CHECKING:
 AnyEngine: TypeAlias = "Engine | RemoteEngine"
 """An engine of our own or that of the directory's owner."""
 
-ACTOR = "person"
-"""Who the history names for changes made at the desk."""
-
-
-class UsageError(DomainError):
-    """The command was not given what it needs."""
-
-    exit_code = 2
-
-
-class DeclinedError(DomainError):
-    """The person said no; nothing was changed."""
-
-    exit_code = 130
-
 
 class Context:
     """One command being run."""
 
+    actor: Final = "person"
+    """Whom the history names for what a command changes."""
+
     def __init__(self, args: Namespace, console: Console) -> None:
         self.args = args
         self.console = console
+        self._settings: RootConfig | None = None
 
     @property
     def wants_json(self) -> bool:
@@ -57,10 +51,12 @@ class Context:
         return self.args.data_dir or Path(self.settings().memory.storage.data_dir)
 
     def settings(self) -> "RootConfig":
-        """The settings in force; raises ``ConfigError``."""
+        """The settings in force, read once; raises ``ConfigError``."""
         from synthorg_tui.settings.loader import load_settings
 
-        return load_settings(self.args.config)
+        if self._settings is None:
+            self._settings = load_settings(self.args.config)
+        return self._settings
 
     def engine(self) -> AbstractAsyncContextManager[AnyEngine]:
         """The engine over the data directory in force, also while the app has it open."""
@@ -73,6 +69,14 @@ class Context:
         from synthorg_tui.engine import Engine
 
         return Engine.open(self.settings(), data_dir=self.args.data_dir)
+
+    def print_result(self, value: object, line: str) -> int:
+        """Print a result that is one line for a person; the exit code of a command that is done."""
+        if self.wants_json:
+            self.console.json(value)
+        else:
+            self.console.line(line)
+        return 0
 
     def confirm(self, question: str, *, word: str = "") -> None:
         """Go on only when the person agrees; ``word`` must then be typed in full.
@@ -130,25 +134,23 @@ def cancelled_by_signal(console: Console) -> Iterator[Cancellation]:
 
 
 def _is_interactive() -> bool:
-    import sys
-
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 @contextmanager
 def routed_logs(console: Console) -> Iterator[None]:
-    """Settings that have no effect are told to the person; other logs only when debugging."""
+    """Warn the person of settings that have no effect; show other logs only when debugging."""
     if os.environ.get("SYNTHORG_DEBUG"):
         logging.basicConfig(level=logging.DEBUG, format="%(name)s: %(message)s")
-    quiet, told = logging.NullHandler(), _WarningHandler(console)
-    ours, config_log = logging.getLogger("synthorg_tui"), logging.getLogger(LOGGER_NAME)
-    ours.addHandler(quiet)
-    config_log.addHandler(told)
+    quiet, warnings = logging.NullHandler(), _WarningHandler(console)
+    program_log, config_log = logging.getLogger("synthorg_tui"), logging.getLogger(LOGGER_NAME)
+    program_log.addHandler(quiet)
+    config_log.addHandler(warnings)
     try:
         yield
     finally:
-        config_log.removeHandler(told)
-        ours.removeHandler(quiet)
+        config_log.removeHandler(warnings)
+        program_log.removeHandler(quiet)
 
 
 class _WarningHandler(logging.Handler):

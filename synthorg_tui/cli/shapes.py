@@ -1,25 +1,30 @@
-"""The JSON that commands print; ``docs/cli.md`` documents it."""
+"""The JSON of memories, imports and proposals; ``docs/cli.md`` documents it.
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+Its fields stay: programs read them. What only one command prints is shaped next to that command.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.paths import short_path
-from synthorg_tui.executions.models import SourceRef
-from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
-from synthorg_tui.memory.retrieval.tags import parse_tags
 
 if TYPE_CHECKING:
+    from synthorg_tui.approvals.models import ApprovalEvent
+    from synthorg_tui.curation.review import Decision, InboxEntry, Review
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.ingest.service import ImportReport
+    from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
 
 Json: TypeAlias = dict[str, object]
 
-_SCORE_DIGITS = 6
+HASH_LENGTH: Final = 12
+"""Hex digits of a content hash that are printed and typed in."""
+_SCORE_DIGITS: Final = 6
 
 
 class SourceResolver:
-    """Finds the file and lines that a memory's source names."""
+    """Finds the file and lines that a memory's source names; asks once for each session."""
 
     def __init__(self, executions: "ExecutionStore") -> None:
         self._executions = executions
@@ -27,6 +32,8 @@ class SourceResolver:
 
     async def resolve(self, source: str | None) -> Json | None:
         """``{ref, path, first_line, last_line}`` for a transcript, else ``{ref}``."""
+        from synthorg_tui.executions.models import SourceRef
+
         if source is None:
             return None
         ref = SourceRef.parse(source)
@@ -40,7 +47,7 @@ class SourceResolver:
         return {"ref": source, "path": path, **lines}
 
 
-def report(done: "ImportReport") -> Json:
+def import_report(done: "ImportReport") -> Json:
     """What an import did."""
     return {
         "files": done.files,
@@ -61,8 +68,10 @@ def calls(counts: Mapping[CallOutcome, int]) -> dict[str, int]:
     return {outcome.value: counts.get(outcome, 0) for outcome in CallOutcome}
 
 
-def memory(entry: ListedMemory, source: Json | None) -> Json:
+def memory(entry: "ListedMemory", source: Json | None) -> Json:
     """A memory with all its fields."""
+    from synthorg_tui.memory.retrieval.tags import parse_tags
+
     traits = parse_tags(entry.tags)
     return {
         "id": entry.id,
@@ -81,23 +90,23 @@ def memory(entry: ListedMemory, source: Json | None) -> Json:
     }
 
 
-def hit(entry: ListedMemory, source: Json | None) -> Json:
+def hit(entry: "ListedMemory", source: Json | None) -> Json:
     """A search result; ``score`` is the fused one."""
-    fused = _score(entry.fused)
+    fused = rounded(entry.fused)
     return {
         "id": entry.id,
         "agent_id": entry.agent_id,
         "category": entry.category.value,
         "content": entry.content,
         "score": fused,
-        "scores": {"dense": _score(entry.dense), "sparse": _score(entry.sparse), "fused": fused},
+        "scores": {"dense": rounded(entry.dense), "sparse": rounded(entry.sparse), "fused": fused},
         "source": source,
         "created_at": entry.created_at.isoformat(),
         "tags": list(entry.tags),
     }
 
 
-def revision(change: MemoryRevision) -> Json:
+def revision(change: "MemoryRevision") -> Json:
     """One change of a memory."""
     return {
         "revision": change.revision,
@@ -120,5 +129,109 @@ def place(source: Json | None) -> str:
     return f"{short_path(str(source['path']))}:{lines}"
 
 
-def _score(score: float | None) -> float | None:
+def rounded(score: float | None) -> float | None:
+    """A score without the digits that are noise."""
     return None if score is None else round(score, _SCORE_DIGITS)
+
+
+def short_hash(review: "Review") -> str:
+    """What is typed in to decide on exactly this."""
+    return review.shown[:HASH_LENGTH]
+
+
+def proposal(entry: "InboxEntry") -> Json:
+    """A proposal with what it says and what it stands on."""
+    item = entry.item
+    return {
+        "id": item.id,
+        "kind": entry.kind.value,
+        "scope": entry.scope,
+        "title": item.title,
+        "status": item.status.value,
+        "confidence": entry.confidence,
+        "recurrence": entry.recurrence,
+        "evidence": [
+            {
+                "execution": evidence.execution,
+                "lines": evidence.lines,
+                "error": evidence.error,
+                "resolved_by": evidence.resolved_by,
+            }
+            for evidence in entry.evidence
+        ],
+        "fields": {
+            name: {"text": field.text, "author": field.author.value}
+            for name, field in entry.fields.items()
+        },
+        "memory": memory_of(entry),
+        "created_at": item.created_at.isoformat(),
+        "expires_at": item.expires_at.isoformat() if item.expires_at else None,
+        "snoozed_until": item.snoozed_until.isoformat() if item.snoozed_until else None,
+    }
+
+
+def memory_of(entry: "InboxEntry") -> dict[str, Any] | None:
+    """What goes with the text that an agent wants kept; ``None`` for other proposals."""
+    from synthorg_tui.core.redaction import marks_in
+    from synthorg_tui.curation.review import WritePayload
+
+    write = entry.subject
+    if not isinstance(write, WritePayload):
+        return None
+    request = write.draft.request
+    return {
+        "agent_id": write.agent_id,
+        "project": write.draft.project,
+        "category": request.category.value,
+        "source": request.metadata.source,
+        "tags": list(request.metadata.tags),
+        "redactions": marks_in(request.content),
+    }
+
+
+def review(preview: "Review", trail: "Sequence[ApprovalEvent]") -> Json:
+    """A proposal with all that approving it would do, and what happened to it until now."""
+    return {
+        **proposal(preview.entry),
+        "hash": short_hash(preview),
+        "problem": preview.problem,
+        "flags": [
+            {"kind": flag.kind.value, "place": flag.place, "found": flag.found}
+            for flag in preview.flags
+        ],
+        "near": [
+            {
+                "memory_id": near.memory_id,
+                "name": near.name,
+                "discovery": near.discovery,
+                "similarity": rounded(near.similarity),
+                "verdict": near.verdict,
+            }
+            for near in preview.near
+        ],
+        "replaces": [memory.id for memory in preview.replaces],
+        "agents": list(preview.agents),
+        "path": preview.path,
+        "diff": list(preview.diff),
+        "trail": [
+            {
+                "at": event.at.isoformat(),
+                "kind": event.kind.value,
+                "actor": event.actor,
+                "reason": event.reason,
+            }
+            for event in trail
+        ],
+    }
+
+
+def decision(taken: "Decision") -> Json:
+    """A decision that has taken effect."""
+    return {
+        "kind": taken.kind.value,
+        "id": taken.item_id,
+        "title": taken.title,
+        "memory_ids": list(taken.memory_ids),
+        "paths": list(taken.paths),
+        "left_alone": list(taken.left_alone),
+    }

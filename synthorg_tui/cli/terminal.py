@@ -16,9 +16,6 @@ from synthorg_tui.approvals.models import DecisionRefusedError
 from synthorg_tui.approvals.person import Person
 from synthorg_tui.core.text import safe_text
 
-HASH_LENGTH: Final = 12
-"""Hex digits of a content hash that are printed and typed in."""
-
 AGENT_MARKS: Final[Mapping[str, str]] = {
     "CLAUDECODE": "Claude Code",
     "CLAUDE_CODE": "Claude Code",

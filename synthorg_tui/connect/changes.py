@@ -1,4 +1,9 @@
-"""Plans what connecting and disconnecting change, and does it once a person has agreed."""
+"""Plans what connecting and disconnecting change, and does it once a person has agreed.
+
+Planning writes nothing and gives the exact bytes, so that what is shown is what is done; a file
+that changed between the two isn't touched. How a file is edited is ``edits``, which files there
+are ``clients``, what was done before ``records``.
+"""
 
 import difflib
 import hashlib
@@ -20,7 +25,7 @@ from synthorg_tui.connect.clients import (
 from synthorg_tui.connect.edits import Edit
 from synthorg_tui.connect.errors import ClientConfigError
 from synthorg_tui.connect.records import FileRecord, Records, SkillsRecord
-from synthorg_tui.connect.skills import Placed
+from synthorg_tui.connect.skills import PlacedSkills
 from synthorg_tui.core.files import write_atomically
 
 MAX_BYTES: Final = 32 * 1024 * 1024
@@ -64,7 +69,7 @@ class ClientInstaller:
     """The clients of this user and project that one data directory is connected to.
 
     Args:
-        data_dir: Where records and backups are kept.
+        data_dir: Where records and backups are stored.
         where: Which home and project it is about.
     """
 
@@ -93,47 +98,47 @@ class ClientInstaller:
         Files that we have no record of are looked at in their usual places; one of those that
         can't be read counts only when there is nothing else.
         """
-        found: dict[Path, FileChange] = {}
+        changes: dict[Path, FileChange] = {}
         problem: ClientConfigError | None = None
-        for each in ConfigScope if scope is None else (scope,):
-            targets = self._targets(client, each)
-            for record in self._of(client, each):
+        for one in ConfigScope if scope is None else (scope,):
+            targets = self._targets(client, one)
+            for record in self._records.files_of(client.name, one):
                 target = Target(Path(record.path), targets[record.is_hooks].edit)
-                found[target.path] = self._removal(target, record)
+                changes[target.path] = self._removal(target, record)
             for is_hooks, target in targets.items():
                 try:
-                    path = self._real(target.path, each)
-                    unknown = FileRecord(client.name, each, str(path), is_hooks, "", "", ())
-                    if path not in found:
-                        found[path] = self._removal(Target(path, target.edit), unknown)
+                    path = self._real(target.path, one)
+                    unknown = FileRecord(client.name, one, str(path), is_hooks, "", "", ())
+                    if path not in changes:
+                        changes[path] = self._removal(Target(path, target.edit), unknown)
                 except ClientConfigError as error:
                     problem = error
-        changes = (each for each in found.values() if each.record.written or each.is_needed)
-        planned = tuple(changes)
+        planned = tuple(
+            change for change in changes.values() if change.record.written or change.is_needed
+        )
         if not planned and problem is not None:
             raise problem
         return planned
 
     def apply(self, changes: Iterable[FileChange]) -> None:
-        """Keep backups, then write; raises ``ClientConfigError`` when a file changed meanwhile."""
-        needed = [each for each in changes if each.is_needed]
+        """Make copies, then write; raises ``ClientConfigError`` when a file changed meanwhile."""
+        needed = [change for change in changes if change.is_needed]
         for change in needed:
             _require_unchanged(change)
-            self._records.keep(change.record, change.base)
+            self._records.add(change.record, change.base)
         self._records.save()
         for change in needed:
             _write(change)
 
     def apply_removal(self, changes: Iterable[FileChange]) -> None:
-        """Write, then forget; raises ``ClientConfigError`` when a file changed meanwhile."""
+        """Write, then remove the record; raises ``ClientConfigError`` as ``apply`` does."""
         for change in changes:
             _require_unchanged(change)
             if change.is_needed:
                 _write(change)
             if change.after is None:
                 _remove_empty(change.record.made)
-            kept = (each for each in self._records.files if each.path != str(change.path))
-            self._records.files = tuple(kept)
+            self._records.remove(change.path)
             self._records.save()
 
     def place_skills(
@@ -143,18 +148,18 @@ class ClientInstaller:
         agent_id: str,
         source: Path,
         wanted: Mapping[str, str],
-    ) -> tuple[Path, Placed]:
-        """Link what is ``wanted`` where the client looks; that folder, and what became of it.
+    ) -> tuple[Path, PlacedSkills]:
+        """Link what is ``wanted`` where the client looks; that folder, and what is linked.
 
         ``refresh`` goes on doing so for the agent.
         """
         root = client.skills(self._where, scope)
         self._require_inside(root, scope)
-        kept = [each for each in self._records.skills if not _is_about(each, client, root)]
-        before = next((each for each in self._records.skills if each.root == str(root)), None)
-        made = before.made if before is not None else _missing(root)
-        record = SkillsRecord(client.name, scope, agent_id, str(root), str(source), made)
-        self._records.skills = (*kept, record)
+        known = next((one for one in self._records.skills if one.root == str(root)), None)
+        new_folders = known.made if known is not None else _missing(root)
+        self._records.add_skills(
+            SkillsRecord(client.name, scope, agent_id, str(root), str(source), new_folders)
+        )
         self._records.save()
         return root, skills.place(source, root, wanted)
 
@@ -162,16 +167,11 @@ class ClientInstaller:
         self, client: Client, scope: ConfigScope | None
     ) -> dict[Path, tuple[str, ...]]:
         """Remove our links from folders that no other connected client looks in."""
-        gone = [
-            each
-            for each in self._records.skills
-            if each.client == client.name and scope in (None, each.scope)
-        ]
-        self._records.skills = tuple(each for each in self._records.skills if each not in gone)
-        still = {each.root for each in self._records.skills}
+        removed = self._records.remove_skills(client.name, scope)
+        roots = {record.root for record in self._records.skills}
         cleared = {}
-        for record in gone:
-            if record.root not in still:
+        for record in removed:
+            if record.root not in roots:
                 root = Path(record.root)
                 cleared[root] = skills.clear(Path(record.source), root)
                 _remove_empty(record.made)
@@ -183,34 +183,27 @@ class ClientInstaller:
         record = self._records.file(change.path)
         return self._records.backup_path(record) if record and record.backup else None
 
-    def _of(self, client: Client, scope: ConfigScope) -> list[FileRecord]:
-        return [
-            each
-            for each in self._records.files
-            if each.client == client.name and each.scope == scope
-        ]
-
     def _addition(
         self, client: Client, scope: ConfigScope, target: Target, is_hooks: bool
     ) -> FileChange:
         path = self._real(target.path, scope)
         current, known = _read(path), self._records.file(path)
-        with _about(path):
-            base, whole = self._original(known, current, target.edit)
+        with _naming(path):
+            base, is_whole = self._original(known, current, target.edit)
             after = target.edit.added(_text(base)).encode()
-        made = known.made if known is not None else _missing(path.parent)
+        new_folders = known.made if known is not None else _missing(path.parent)
         digest = hashlib.sha256(after).hexdigest()
-        record = FileRecord(client.name, scope, str(path), is_hooks, digest, "", made)
-        return FileChange(path, current, after, base, record, whole)
+        record = FileRecord(client.name, scope, str(path), is_hooks, digest, "", new_folders)
+        return FileChange(path, current, after, base, record, is_whole)
 
     def _removal(self, target: Target, record: FileRecord) -> FileChange:
         current = _read(target.path)
-        with _about(target.path):
+        with _naming(target.path):
             if record.written:
-                base, whole = self._original(record, current, target.edit)
+                base, is_whole = self._original(record, current, target.edit)
             else:
-                base, whole = _without_ours(current, target.edit, None), False
-        return FileChange(target.path, current, base, base, record, whole)
+                base, is_whole = _without_ours(current, target.edit, None), False
+        return FileChange(target.path, current, base, base, record, is_whole)
 
     def _targets(self, client: Client, scope: ConfigScope) -> dict[bool, Target]:
         """Server and hooks of a client, by whether they are hooks."""
@@ -232,7 +225,7 @@ class ClientInstaller:
         return _without_ours(current, edit, _text(backup)), False
 
     def _real(self, path: Path, scope: ConfigScope) -> Path:
-        """The file itself: who keeps settings elsewhere and links to them goes on doing so."""
+        """The file itself: for a person who links to settings elsewhere, the link stays."""
         self._require_inside(path, scope)
         return path.resolve()
 
@@ -243,10 +236,6 @@ class ClientInstaller:
             raise ClientConfigError(
                 f"{path} leads out of the project", remedy="Remove the link, or use --user."
             )
-
-
-def _is_about(record: SkillsRecord, client: Client, root: Path) -> bool:
-    return record.client == client.name and record.root == str(root)
 
 
 def _read(path: Path) -> bytes | None:
@@ -274,8 +263,8 @@ def _without_ours(current: bytes | None, edit: Edit, before: str | None) -> byte
 
 
 @contextmanager
-def _about(path: Path) -> Iterator[None]:
-    """Errors name the file."""
+def _naming(path: Path) -> Iterator[None]:
+    """Put the name of the file before what is wrong with it."""
     try:
         yield
     except ClientConfigError as error:

@@ -1,4 +1,7 @@
-"""The coding agents that can be connected: where their configuration is, and its shape."""
+"""The coding agents that can be connected: where their configuration is, and its shape.
+
+One function and one entry of ``CLIENTS`` for each, and its name in ``CLIENT_NAMES``.
+"""
 
 import os
 import sys
@@ -23,7 +26,7 @@ class ConfigScope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClientPlaces:
-    """What tells where configuration is."""
+    """Home, project and environment: what says where configuration is."""
 
     home: Path
     project: Path
@@ -37,7 +40,7 @@ class ClientPlaces:
 class ServerCommand(NamedTuple):
     """How our program is called: the words before a command, and the options after it.
 
-    Hooks have options of their own: they have no time to look for what they aren't told.
+    Hooks have options of their own: they have no time to look for what isn't given.
     """
 
     command: tuple[str, ...]
@@ -106,9 +109,9 @@ def _codex(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> Targ
 
 
 def _cursor(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> Target:
-    # Cursor starts servers anywhere, but tells a project's own ones where they are.
-    told = ("--project", "${workspaceFolder}") if scope is ConfigScope.PROJECT else ()
-    program, arguments = call.serving(*told)
+    # Cursor starts servers anywhere, but fills in the folder for a project's own ones.
+    place = ("--project", "${workspaceFolder}") if scope is ConfigScope.PROJECT else ()
+    program, arguments = call.serving(*place)
     value = {"command": program, "args": arguments}
     folder = where.home if scope is ConfigScope.USER else where.project
     path = folder / ".cursor" / "mcp.json"
@@ -154,8 +157,8 @@ def _claude_skills(where: ClientPlaces, scope: ConfigScope) -> Path:
 
 
 CLIENTS: Final[Mapping[str, Client]] = {
-    each.name: each
-    for each in (
+    client.name: client
+    for client in (
         Client(
             "claude-code",
             "Claude Code",

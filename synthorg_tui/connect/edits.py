@@ -1,4 +1,7 @@
-"""What is put into a client's configuration, and taken out again."""
+"""What is put into a client's configuration, and taken out again.
+
+An edit turns text into text and knows no files: what is written where, and when, is ``changes``.
+"""
 
 import re
 import shlex
@@ -96,11 +99,10 @@ class ClaudeHooksEdit:
 
     def removed(self, text: str, before: str | None) -> str:
         document = JsonText(text, lenient=False)
-        found = False
-        while (place := _our_hook(document.root.value)) is not None:
-            document, found = document.remove(place), True
-        if not found:
+        if _our_hook(document.root.value) is None:
             return text
+        while (place := _our_hook(document.root.value)) is not None:
+            document = document.remove(place)
         for event in (*DIGEST_EVENTS, *IMPORT_EVENTS):
             document = _pruned(document, ("hooks", event), before, lenient=False)
         return _pruned(document, ("hooks",), before, lenient=False).text

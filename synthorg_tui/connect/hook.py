@@ -1,21 +1,23 @@
-"""Claude Code's hooks: hands out the digest, and has imported what is new.
+"""Claude Code's hooks: they hand out the digest, and have imported what is new.
 
 A hook is never in the agent's way: what fails or is late gives empty output and exit code 0, and a
 line in ``hooks.log`` in the data directory.
 
-A person waits for it at every prompt, so it loads little: paths are text, since to load pathlib and
-typing takes as long as the owner takes to answer.
+A person waits for it at every prompt, so nothing but the standard library may be imported here, and
+of that only the quick part: paths are text, since to load pathlib and typing takes as long as the
+owner takes to answer.
 """
 
 import json
 import os
+import socket
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+from synthorg_tui import __version__
 from synthorg_tui.connect import DIGEST_EVENTS, IMPORT_EVENTS
-from synthorg_tui.connect.call import CallFailedError, HookConnection
-from synthorg_tui.host.endpoint import LOG_FILE as OWNER_LOG
+from synthorg_tui.host import endpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,15 +30,19 @@ TIME_LIMIT = 1.4
 """Seconds from the start of the hook until it gives up."""
 OWNER_SECONDS = 600
 """How long an owner that a hook started waits for the next one: a person thinks between prompts."""
-MAX_INPUT = 1024 * 1024
+MAX_INPUT_BYTES = 1024 * 1024
 MAX_QUERY = 8_000
-_LOG_LIMIT = 256 * 1024
-_POLL = 0.02
+_MAX_LOG_BYTES = 256 * 1024
+_POLL_SECONDS = 0.02
 _EXIT_REASONS = {3: "the store is in use by another process", 4: "the store is corrupt"}
 
 
+class CallFailedError(Exception):
+    """The owner didn't answer in time, or refused."""
+
+
 class HookCall:
-    """What the agent's program told the hook, and as whom it acts."""
+    """What the agent's program sent to the hook, and as whom the hook acts."""
 
     def __init__(
         self,
@@ -64,6 +70,66 @@ class HookCall:
         return os.path.join(self.data_dir, name)
 
 
+class HookConnection:
+    """A connection for one or two calls, all of them done by ``deadline`` (monotonic seconds).
+
+    The messages are those of ``host.wire``, whose own client takes too long to load.
+
+    Raises:
+        NoOwnerError: Nobody listens.
+        RefusedError: The socket isn't this user's.
+    """
+
+    def __init__(self, data_dir: str, *, deadline: float, hello: dict[str, object]) -> None:
+        path = endpoint.socket_path(data_dir)
+        endpoint.require_own_socket(path)
+        self._deadline = deadline
+        self._number = 0
+        self._unread = b""
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.settimeout(self._seconds_left())
+            self._socket.connect(path)
+            self.call("host.hello", {"version": __version__, **hello})
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def call(self, method: str, params: dict[str, object]) -> object:
+        """The result of a call; raises ``CallFailedError`` and ``OSError``."""
+        self._number += 1
+        message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
+        self._socket.settimeout(self._seconds_left())
+        self._socket.sendall(json.dumps(message).encode() + b"\n")
+        while True:
+            answer = json.loads(self._line())
+            if answer.get("id") == self._number and "method" not in answer:
+                break
+        if "error" in answer:
+            raise CallFailedError(str(answer["error"].get("message")))
+        return answer.get("result")
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()
+
+    def _line(self) -> bytes:
+        while b"\n" not in self._unread:
+            self._socket.settimeout(self._seconds_left())
+            chunk = self._socket.recv(65536)
+            if not chunk:
+                raise CallFailedError("the owner hung up")
+            self._unread += chunk
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line
+
+    def _seconds_left(self) -> float:
+        seconds = self._deadline - time.monotonic()
+        if seconds <= 0:
+            raise CallFailedError("out of time")
+        return seconds
+
+
 def main(
     arguments: Sequence[str], *, stdin: "IO[bytes] | None" = None, stdout: "IO[str] | None" = None
 ) -> int:
@@ -89,7 +155,7 @@ def main(
 
 
 def _digest(call: HookCall) -> str:
-    """The digest as the event's additional context; empty when there is nothing to tell."""
+    """The digest as the event's additional context; empty when no memory is relevant."""
     connection = _connection(call)
     try:
         params: dict[str, object] = {"query": _query(call), "token_budget": call.token_budget}
@@ -99,8 +165,8 @@ def _digest(call: HookCall) -> str:
     text = served.get("text") if isinstance(served, dict) else ""
     if not text:
         return ""
-    told = {"hookEventName": call.event, "additionalContext": text}
-    return json.dumps({"hookSpecificOutput": told}) + "\n"
+    context = {"hookEventName": call.event, "additionalContext": text}
+    return json.dumps({"hookSpecificOutput": context}) + "\n"
 
 
 def _query(call: HookCall) -> str:
@@ -155,10 +221,10 @@ def _connection(call: HookCall) -> HookConnection:
             _require_store(call)
             owner = ["synthorg_tui.host", call.data_dir, str(OWNER_SECONDS)]
             owner += [call.config] if call.config else []
-            started = _start(owner, call.file(OWNER_LOG))
+            started = _start(owner, call.file(endpoint.LOG_FILE))
         elif started.poll() in _EXIT_REASONS and started.returncode != 3:
             raise CallFailedError(_EXIT_REASONS[started.returncode])
-        time.sleep(_POLL)
+        time.sleep(_POLL_SECONDS)
 
 
 def _require_store(call: HookCall) -> None:
@@ -181,7 +247,7 @@ def _start(module: list[str], log: str) -> "subprocess.Popen[bytes]":
 
 
 def _payload(stream: "IO[bytes]") -> Mapping[str, object]:
-    payload = json.loads(stream.read(MAX_INPUT + 1)[: MAX_INPUT + 1])
+    payload = json.loads(stream.read(MAX_INPUT_BYTES + 1)[: MAX_INPUT_BYTES + 1])
     if not isinstance(payload, dict):
         raise CallFailedError("the event is no JSON object")
     return payload
@@ -193,13 +259,12 @@ def _parse(arguments: Sequence[str]) -> tuple[str, dict[str, str]] | str:
         "usage: synthorg-tui hook claude-code EVENT [--data-dir DIR] [--config FILE] [--agent ID] "
         f"[--token-budget N]\nevents: {', '.join(_HANDLERS)}; the event's JSON comes on stdin"
     )
-    rest = list(arguments)
-    if len(rest) < 2 or rest[0] != "claude-code" or rest[1] not in _HANDLERS:
+    if len(arguments) < 2 or arguments[0] != "claude-code" or arguments[1] not in _HANDLERS:
         return usage
-    event, rest = rest[1], rest[2:]
-    if len(rest) % 2 or any(name not in _OPTIONS for name in rest[::2]):
+    event, words = arguments[1], arguments[2:]
+    if len(words) % 2 or any(name not in _OPTIONS for name in words[::2]):
         return usage
-    options = dict(zip(rest[::2], rest[1::2], strict=True))
+    options = dict(zip(words[::2], words[1::2], strict=True))
     if not options.get("--token-budget", "0").isdigit():
         return usage
     return event, options
@@ -231,4 +296,4 @@ def _opened_log(path: str) -> "IO[bytes]":
     from synthorg_tui.core.files import open_log  # here: most hooks have nothing to log
 
     os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
-    return open_log(path, _LOG_LIMIT)
+    return open_log(path, _MAX_LOG_BYTES)

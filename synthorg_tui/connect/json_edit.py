@@ -1,4 +1,8 @@
-"""Edits JSON as text: comments, order, spacing and all that is not ours stay as they are."""
+"""Edits JSON as text: comments, order, spacing and all that is not ours stay as they are.
+
+A scanner knows where each value stands; an edit inserts or cuts there, and its result is parsed
+again and must mean what was wanted.
+"""
 
 import copy
 import json
@@ -59,12 +63,12 @@ class JsonText:
         """The value at a path; raises ``ClientConfigError`` for a key that occurs twice."""
         node = self.root
         for key in path:
-            found = [each for each in node.members if each.key == key]
-            if len(found) > 1:
+            members = [member for member in node.members if member.key == key]
+            if len(members) > 1:
                 raise ClientConfigError(f"the key {key!r} occurs twice", remedy="Remove one.")
-            if not found:
+            if not members:
                 return None
-            node = found[0].node
+            node = members[0].node
         return node
 
     def put(self, path: Sequence[str], value: Any) -> "JsonText":
@@ -72,7 +76,7 @@ class JsonText:
 
         Raises ``ClientConfigError`` when something else stands on the way.
         """
-        known = self._known(path)
+        depth = self._depth(path)
         node = self.find(path)
         expected = copy.deepcopy(self.root.value)
         inner = expected
@@ -84,11 +88,11 @@ class JsonText:
             return self._edited(
                 self.text[: node.start] + rendered + self.text[node.end :], expected
             )
-        parent = self.find(path[:known])
+        parent = self.find(path[:depth])
         assert parent is not None
-        for key in reversed(path[known + 1 :]):
+        for key in reversed(path[depth + 1 :]):
             value = {key: value}
-        return self._edited(self._with_member(parent, path[known], value), expected)
+        return self._edited(self._with_member(parent, path[depth], value), expected)
 
     def append(self, path: Sequence[str], value: Any) -> "JsonText":
         """With the value at the end of the array at the path, which is made when it is missing."""
@@ -108,7 +112,7 @@ class JsonText:
         """Without the value at the path, which must be there."""
         parent = self.find(path[:-1])
         assert parent is not None
-        index = [each.key for each in parent.members].index(path[-1])
+        index = [member.key for member in parent.members].index(path[-1])
         expected = copy.deepcopy(self.root.value)
         inner = expected
         for key in path[:-1]:
@@ -116,7 +120,7 @@ class JsonText:
         del inner[path[-1]]
         return self._edited(self._without_member(parent, index), expected)
 
-    def _known(self, path: Sequence[str]) -> int:
+    def _depth(self, path: Sequence[str]) -> int:
         """How much of the path is there already; all on the way must be objects."""
         for depth in range(len(path)):
             node = self.find(path[:depth])
@@ -208,8 +212,8 @@ class _Scanner:
 
     def skip(self, at: int) -> int:
         """Where the next thing that counts stands."""
-        found = self._trivia.match(self._text, at)
-        return found.end() if found else at
+        trivia = self._trivia.match(self._text, at)
+        return trivia.end() if trivia else at
 
     def _node(self, at: int, depth: int) -> Node:
         if depth > _MAX_DEPTH:
@@ -217,23 +221,23 @@ class _Scanner:
         first = self._text[at : at + 1]
         if first == "{":
             members, end = self._members(at, depth, "}")
-            return Node(at, end, {each.key: each.node.value for each in members}, members)
+            return Node(at, end, {member.key: member.node.value for member in members}, members)
         if first == "[":
             members, end = self._members(at, depth, "]")
-            return Node(at, end, [each.node.value for each in members], members)
+            return Node(at, end, [member.node.value for member in members], members)
         if first == '"':
             return self._string(at)
-        found = _SCALAR.match(self._text, at)
-        if found is None:
+        scalar = _SCALAR.match(self._text, at)
+        if scalar is None:
             self._wrong(at)
-        return Node(at, found.end(), json.loads(found[0]))
+        return Node(at, scalar.end(), json.loads(scalar[0]))
 
     def _string(self, at: int) -> Node:
-        found = _STRING.match(self._text, at)
-        if found is None:
+        string = _STRING.match(self._text, at)
+        if string is None:
             self._wrong(at)
         try:
-            return Node(at, found.end(), json.loads(found[0]))
+            return Node(at, string.end(), json.loads(string[0]))
         except ValueError:
             self._wrong(at)
 

@@ -1,4 +1,8 @@
-"""What was changed for which client, with the files as they were, kept in the data directory."""
+"""What was changed for which client, and copies of the files as they were, in the data directory.
+
+This is what ``disconnect`` goes by. The copies hold whatever the files held, tokens too, so they
+are for this user alone.
+"""
 
 import dataclasses
 import hashlib
@@ -19,7 +23,7 @@ class FileRecord:
     """A file that was changed.
 
     ``written`` is the SHA-256 of what was written (hex), ``backup`` the name of the copy of what
-    was there, empty when nothing was; ``made`` are the folders made for it, outermost first.
+    was there, empty when nothing was; ``made`` are the folders created for it, outermost first.
     """
 
     client: str
@@ -55,9 +59,12 @@ class Records:
             return
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
-            files = [FileRecord(**{**each, "made": tuple(each["made"])}) for each in data["files"]]
+            files = [
+                FileRecord(**{**record, "made": tuple(record["made"])}) for record in data["files"]
+            ]
             skills = [
-                SkillsRecord(**{**each, "made": tuple(each["made"])}) for each in data["skills"]
+                SkillsRecord(**{**record, "made": tuple(record["made"])})
+                for record in data["skills"]
             ]
         except (ValueError, KeyError, TypeError) as error:
             raise ClientConfigError(
@@ -67,16 +74,20 @@ class Records:
 
     def file(self, path: Path) -> FileRecord | None:
         """The record of a file."""
-        return next((each for each in self.files if each.path == str(path)), None)
+        return next((record for record in self.files if record.path == str(path)), None)
+
+    def files_of(self, client: str, scope: str) -> list[FileRecord]:
+        """The records of a client's files in a scope."""
+        return [one for one in self.files if (one.client, one.scope) == (client, scope)]
 
     def backup_path(self, record: FileRecord) -> Path:
-        """Where the copy of the file as it was is kept."""
+        """Where the copy of the file as it was is."""
         return self._folder / record.backup
 
     def backup(self, record: FileRecord) -> bytes | None:
         """The file as it was; ``None`` when there was none.
 
-        Raises ``ClientConfigError`` when the copy is gone.
+        Raises ``ClientConfigError`` when the copy is missing.
         """
         if not record.backup:
             return None
@@ -87,29 +98,48 @@ class Records:
                 f"the backup of {record.path} is gone", remedy="Take our entry out by hand."
             ) from None
 
-    def keep(self, record: FileRecord, content: bytes | None) -> FileRecord:
-        """Note a change that is about to be made, and copy what is there; ``save`` comes next."""
+    def add(self, record: FileRecord, content: bytes | None) -> None:
+        """Record a change that is about to be made, and copy ``content``; ``save`` comes next."""
         name = ""
         if content is not None:
             name = f"{hashlib.sha256(record.path.encode()).hexdigest()[:16]}.backup"
             write_atomically(self._private_folder() / name, content, mode=PRIVATE_FILE)
-        noted = dataclasses.replace(record, backup=name)
-        self.files = (*(each for each in self.files if each.path != record.path), noted)
-        return noted
+        others = (other for other in self.files if other.path != record.path)
+        self.files = (*others, dataclasses.replace(record, backup=name))
+
+    def remove(self, path: Path) -> None:
+        """Remove the record of a file; ``save`` comes next, and removes the copy."""
+        self.files = tuple(record for record in self.files if record.path != str(path))
+
+    def add_skills(self, record: SkillsRecord) -> None:
+        """Record a folder for links, instead of what is known of it for that client."""
+        about = (record.client, record.root)
+        others = (other for other in self.skills if (other.client, other.root) != about)
+        self.skills = (*others, record)
+
+    def remove_skills(self, client: str, scope: str | None) -> tuple[SkillsRecord, ...]:
+        """Remove and return a client's records, of all scopes when none is named."""
+        removed = tuple(
+            record
+            for record in self.skills
+            if record.client == client and scope in (None, record.scope)
+        )
+        self.skills = tuple(record for record in self.skills if record not in removed)
+        return removed
 
     def save(self) -> None:
-        """Write the records; without any, nothing of them is left."""
+        """Write the records and remove copies that none of them names; without any, the folder."""
         path = self._folder / _RECORDS
         if self.files or self.skills:
             data = {
-                "files": [dataclasses.asdict(each) for each in self.files],
-                "skills": [dataclasses.asdict(each) for each in self.skills],
+                "files": [dataclasses.asdict(record) for record in self.files],
+                "skills": [dataclasses.asdict(record) for record in self.skills],
             }
             content = json.dumps(data, indent=1).encode()
             write_atomically(self._private_folder() / path.name, content, mode=PRIVATE_FILE)
         else:
             path.unlink(missing_ok=True)
-        used = {each.backup for each in self.files}
+        used = {record.backup for record in self.files}
         for backup in self._folder.glob("*.backup"):
             if backup.name not in used:
                 backup.unlink(missing_ok=True)

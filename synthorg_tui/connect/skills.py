@@ -1,4 +1,7 @@
-"""Puts approved skills where a client looks: as links to ours, so that there is one of each."""
+"""Puts approved skills where a client looks: as links to ours, so that there is one of each.
+
+Which skills these are is the store's word (``approved``), never what lies in a folder.
+"""
 
 import asyncio
 import os
@@ -17,8 +20,8 @@ _PATIENCE: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """What became of a client's folder.
+class PlacedSkills:
+    """What was linked in a client's folder, and what wasn't.
 
     ``left_alone`` are names that somebody else has there, ``changed`` those whose file isn't the
     approved one any more.
@@ -49,20 +52,20 @@ async def approved(
         await connection.close()
 
 
-def place(source: Path, root: Path, wanted: Mapping[str, str]) -> Placed:
+def place(source: Path, root: Path, wanted: Mapping[str, str]) -> PlacedSkills:
     """Link what is ``wanted`` (SHA-256 by name) from ``source`` into ``root``.
 
-    Links to files that are gone or changed go. Raises ``OSError`` where the folder can't be
-    written.
+    Links to files that are missing or changed are removed. Raises ``OSError`` where the folder
+    can't be written.
     """
     if root.resolve() == source.resolve():
-        return Placed()
-    found = _files(source)
-    changed = {name for name, digest in wanted.items() if found.get(name, digest) != digest}
-    for link in _ours(source, root):
-        if link.name not in found or link.name in changed:
+        return PlacedSkills()
+    present = _digests(source)
+    changed = {name for name, digest in wanted.items() if present.get(name, digest) != digest}
+    for link in _our_links(source, root):
+        if link.name not in present or link.name in changed:
             link.unlink(missing_ok=True)
-    names = sorted(found.keys() & wanted.keys() - changed)
+    names = sorted(present.keys() & wanted.keys() - changed)
     if names:
         root.mkdir(parents=True, exist_ok=True)
     left_alone = []
@@ -73,15 +76,15 @@ def place(source: Path, root: Path, wanted: Mapping[str, str]) -> Placed:
         elif not _is_ours(link, source):
             left_alone.append(name)
     linked = tuple(name for name in names if name not in left_alone)
-    return Placed(linked, tuple(left_alone), tuple(sorted(changed)))
+    return PlacedSkills(linked, tuple(left_alone), tuple(sorted(changed)))
 
 
 def clear(source: Path, root: Path) -> tuple[str, ...]:
     """Remove our links from ``root``; their names."""
-    ours = sorted(_ours(source, root))
-    for link in ours:
+    links = sorted(_our_links(source, root))
+    for link in links:
         link.unlink(missing_ok=True)
-    return tuple(link.name for link in ours)
+    return tuple(link.name for link in links)
 
 
 async def refresh(data_dir: Path, agent_id: str, *, config_path: Path | None = None) -> None:
@@ -92,23 +95,25 @@ async def refresh(data_dir: Path, agent_id: str, *, config_path: Path | None = N
     if not (data_dir / FOLDER).is_dir():
         return
     with suppress(DomainError, OSError):
-        records = [each for each in Records(data_dir).skills if each.agent_id == agent_id]
-        wanted = await approved(data_dir, agent_id, config_path=config_path) if records else {}
+        records = [record for record in Records(data_dir).skills if record.agent_id == agent_id]
+        wanted: Mapping[str, str] = {}
+        if records:
+            wanted = await approved(data_dir, agent_id, config_path=config_path)
         for record in records:
             with suppress(OSError):
                 await asyncio.to_thread(place, Path(record.source), Path(record.root), wanted)
 
 
-def _files(source: Path) -> dict[str, str]:
+def _digests(source: Path) -> dict[str, str]:
     """The usable skills there: SHA-256 by name."""
     from synthorg_tui.skills.document import RootScope, SkillRoot
     from synthorg_tui.skills.library import SkillLibrary  # here: most callers have nothing to place
 
-    found = SkillLibrary((SkillRoot(source, RootScope.OWN),)).scan()
-    return {each.name: each.sha256 for each in found if each.document is not None}
+    files = SkillLibrary((SkillRoot(source, RootScope.OWN),)).scan()
+    return {file.name: file.sha256 for file in files if file.document is not None}
 
 
-def _ours(source: Path, root: Path) -> Iterator[Path]:
+def _our_links(source: Path, root: Path) -> Iterator[Path]:
     with suppress(FileNotFoundError, NotADirectoryError):
         for path in root.iterdir():
             if _is_ours(path, source):

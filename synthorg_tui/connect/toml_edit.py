@@ -1,4 +1,8 @@
-"""Adds a table to TOML and takes it out again, as text; all else stays as it is."""
+"""Adds a table to TOML and takes it out again, as text; all else stays as it is, byte for byte.
+
+The standard library says what a text means before and after each edit; what can't be changed with
+certainty is refused. Why this is no library's work: decision 0021.
+"""
 
 import copy
 import json
@@ -45,13 +49,13 @@ def with_table(text: str, path: Sequence[str], values: Mapping[str, str | Sequen
         key: value if isinstance(value, str) else list(value) for key, value in values.items()
     }
     newline = "\r\n" if "\r\n" in text else "\n"
-    lines = [f"[{'.'.join(path)}]", *(f"{key} = {_value(each)}" for key, each in values.items())]
+    lines = [f"[{'.'.join(path)}]", *(f"{key} = {_toml(value)}" for key, value in values.items())]
     gap = newline if text.strip() else ""
     end = "" if not text or text.endswith("\n") else newline
-    added = text + end + gap + newline.join(lines) + newline
-    if not _says(added, expected):
+    edited = text + end + gap + newline.join(lines) + newline
+    if not _means(edited, expected):
         raise _unsafe()
-    return added
+    return edited
 
 
 def without_table(text: str, path: Sequence[str]) -> str:
@@ -63,34 +67,36 @@ def without_table(text: str, path: Sequence[str]) -> str:
     del inner[path[-1]]
     lines = text.splitlines(keepends=True)
     names = r"[ \t]*\.[ \t]*".join(rf"[\"']?{re.escape(key)}[\"']?" for key in path)
-    ours = re.compile(rf"[ \t]*\[[ \t]*{names}[ \t]*[\].]")
+    header = re.compile(rf"[ \t]*\[[ \t]*{names}[ \t]*[\].]")
     for start, line in enumerate(lines):
-        # What looks like our table may stand in a text: the values tell.
-        if ours.match(line) and _says(left := _without_lines(lines, start, ours), expected):
-            return left
+        # What looks like the header may stand in a string: the values tell.
+        if header.match(line):
+            edited = _without_lines(lines, start, header)
+            if _means(edited, expected):
+                return edited
     raise _unsafe()
 
 
-def _without_lines(lines: Sequence[str], start: int, ours: re.Pattern[str]) -> str:
-    """Without the tables from ``start`` on that are ours; comments at their end stay."""
+def _without_lines(lines: Sequence[str], start: int, header: re.Pattern[str]) -> str:
+    """Without the tables from ``start`` on that have this header; comments at their end stay."""
     end = start
     for number in range(start, len(lines)):
-        told = lines[number].strip()
-        if told.startswith("[") and not ours.match(lines[number]):
+        content = lines[number].strip()
+        if content.startswith("[") and not header.match(lines[number]):
             break
-        if told and not told.startswith("#"):
+        if content and not content.startswith("#"):
             end = number + 1
     is_apart = start > 0 and not lines[start - 1].strip()
     return "".join([*lines[: start - 1 if is_apart else start], *lines[end:]])
 
 
-def _says(text: str, expected: Mapping[str, Any]) -> bool:
+def _means(text: str, expected: Mapping[str, Any]) -> bool:
     try:
-        found = tomllib.loads(text)
+        values = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return False
     # A table that was there only to hold ours isn't missed.
-    return _filled(found) == _filled(expected)
+    return _filled(values) == _filled(expected)
 
 
 def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,6 +110,6 @@ def _unsafe() -> ClientConfigError:
     )
 
 
-def _value(value: str | Sequence[str]) -> str:
+def _toml(value: str | Sequence[str]) -> str:
     # A JSON string is a TOML string, but for one character.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

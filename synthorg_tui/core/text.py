@@ -76,6 +76,15 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
+def duration(seconds: float) -> str:
+    """``12 s``, ``3 min``, ``1 h 20 min``; what is begun of a minute doesn't count."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    minutes = whole // 60
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
 def jaccard(first: AbstractSet[Hashable], second: AbstractSet[Hashable]) -> float:
     """The share of all members that two sets have in common, in [0, 1]; empty ones are alike."""
     common = len(first & second)

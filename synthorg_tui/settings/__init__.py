@@ -1,1 +1,1 @@
-"""RootConfig, YAML, environment and paths."""
+"""The settings: their model, and where they come from."""

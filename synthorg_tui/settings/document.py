@@ -1,4 +1,7 @@
-"""Reading a settings file. YAML itself is loaded once there is some: most stores have none."""
+"""Settings as YAML text, and on which line each of them stands, so that errors can name it.
+
+YAML is loaded when there is some: most stores have no settings file.
+"""
 
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,6 +1,8 @@
-"""Where settings are looked for; loads no model of them.
+"""What the environment says: which settings file is in force, and single settings.
 
-Settings from environment variables such as ``SYNTHORG__MEMORY__RETRIEVAL__MAX_MEMORIES=30``.
+``SYNTHORG_CONFIG`` names a file, variables such as ``SYNTHORG__MEMORY__RETRIEVAL__MAX_MEMORIES=30``
+override settings. No model of the settings is loaded here: the app asks before its first frame
+whether anything is set at all.
 """
 
 import os
@@ -14,11 +16,14 @@ from synthorg_tui.core.errors import ConfigError
 from synthorg_tui.core.paths import APP_NAME, expand_home
 from synthorg_tui.settings.document import SettingPath, parse_value
 
-CONFIG_FILE_NAME = "company.yaml"
+CONFIG_FILE_NAME: Final = "company.yaml"
+CONFIG_FILE_VARIABLE: Final = "SYNTHORG_CONFIG"
+PREFIX: Final = "SYNTHORG__"
+_SEPARATOR: Final = "__"
 
 
 def default_config_file() -> Path:
-    """Where the user's settings are looked for when no file is named."""
+    """The user's settings file, in force when it exists and no other is named."""
     return platformdirs.user_config_path(APP_NAME, appauthor=False) / CONFIG_FILE_NAME
 
 
@@ -49,15 +54,10 @@ def is_anything_set(path: Path | None = None, *, environ: Mapping[str, str] = os
     return config_file(path, environ=environ) is not None or any(variables)
 
 
-PREFIX: Final = "SYNTHORG__"
-CONFIG_FILE_VARIABLE: Final = "SYNTHORG_CONFIG"
-_SEPARATOR: Final = "__"
-
-
 def apply_environment(
     data: dict[str, object], environ: Mapping[str, str]
 ) -> tuple[dict[str, object], dict[SettingPath, str]]:
-    """``data`` with the variables applied, and which variable set which path.
+    """Apply the variables to ``data``; the result, and which variable set which path.
 
     Raises ``ConfigError`` for a name without a path, for a value that is no YAML, and for a path
     that leads through a list or a plain value.

@@ -1,4 +1,7 @@
-"""Turning validation errors into lines that say where, what, and what is allowed."""
+"""Explains what is wrong with a setting and what is allowed, by the schema of the models.
+
+What is allowed is never written down here: it is read from the models, so that it stays true.
+"""
 
 import difflib
 import json
@@ -38,7 +41,7 @@ class Explainer:
         return (*path, "type") if error["type"] == "union_tag_invalid" else path
 
     def reason(self, error: ErrorDetails) -> str:
-        """What is wrong and what is allowed."""
+        """Say what is wrong and what is allowed, without naming the setting."""
         if error["type"] == "extra_forbidden":
             return _unknown(error["loc"][-1], self._walk(error["loc"][:-1])[1])
         path, nodes = self._walk(error["loc"])

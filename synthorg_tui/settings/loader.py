@@ -1,4 +1,8 @@
-"""Settings from their layers: shipped defaults, a file, the environment."""
+"""Settings from their layers: the shipped defaults, a file, the environment.
+
+``SHIPPED`` is the one place where this program's defaults differ from those of the models. The
+models say what a value means, ``explain`` what is wrong with one.
+"""
 
 import os
 from collections.abc import Mapping
@@ -15,7 +19,7 @@ from synthorg_tui.settings.document import Document, SettingPath, read_document
 from synthorg_tui.settings.environment import apply_environment, config_file
 from synthorg_tui.settings.root import RootConfig
 
-M = TypeVar("M", bound=BaseModel)
+_Model = TypeVar("_Model", bound=BaseModel)
 
 SHIPPED: Final[Mapping[str, Any]] = {
     "memory": {
@@ -70,28 +74,28 @@ def shipped_settings() -> RootConfig:
     return _constructed(RootConfig, SHIPPED)
 
 
-def _constructed(model: type[M], values: Mapping[str, Any]) -> M:
-    """A model of values that are right as they are, sections that they leave out by default."""
-    made = dict(values)
+def _constructed(model: type[_Model], values: Mapping[str, Any]) -> _Model:
+    """A model of values that need no validation; sections that are left out have their defaults."""
+    fields = dict(values)
     for name, value in values.items():
         if isinstance(value, Mapping):
             section = model.model_fields[name].annotation
             assert isinstance(section, type)
-            made[name] = _constructed(section, value)
-    return model.model_construct(**made)
+            fields[name] = _constructed(section, value)
+    return model.model_construct(**fields)
 
 
 class _Report:
-    """Says where a problem comes from."""
+    """Problems as lines that say where each comes from."""
 
     def __init__(
         self, source: Path | None, lines: dict[SettingPath, int], origins: dict[SettingPath, str]
     ) -> None:
+        from synthorg_tui.settings.explain import Explainer
+
         self._source = source
         self._lines = lines
         self._origins = origins
-        from synthorg_tui.settings.explain import Explainer
-
         self._explainer = Explainer(RootConfig)
 
     def position(self, details: ErrorDetails) -> int:
@@ -136,7 +140,7 @@ def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 def _drop_empty_sections(model: type[BaseModel], data: Mapping[str, Any]) -> dict[str, Any]:
     """``memory:`` with every line below commented out means the defaults, not ``null``."""
-    kept: dict[str, Any] = {}
+    given: dict[str, Any] = {}
     for key, value in data.items():
         info = model.model_fields.get(key)
         default = info.get_default(call_default_factory=True) if info else None
@@ -144,5 +148,5 @@ def _drop_empty_sections(model: type[BaseModel], data: Mapping[str, Any]) -> dic
             continue
         if isinstance(default, BaseModel) and isinstance(value, dict):
             value = _drop_empty_sections(type(default), value)
-        kept[key] = value
-    return kept
+        given[key] = value
+    return given

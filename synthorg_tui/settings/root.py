@@ -1,4 +1,8 @@
-"""The whole configuration: memory, organisation memory, agents and model providers."""
+"""The settings of one company as one model: memory, agents, providers, skills, approvals.
+
+Each part is modelled by the package it is for. Here are only rules that concern several parts, and
+the questions whose answer depends on more than one.
+"""
 
 from pathlib import Path
 from typing import Self
@@ -20,7 +24,7 @@ from synthorg_tui.skills import SkillsConfig
 
 
 class AgentConfig(FrozenModel):
-    """An agent known beforehand; others come to be when their sessions are imported.
+    """An agent declared in the settings; others are added when their sessions are imported.
 
     ``level`` ``None`` is the company's. ``retention_days`` and ``retention_overrides`` take
     precedence as ``RootConfig.retention_days`` says.
@@ -103,7 +107,7 @@ class RootConfig(FrozenModel):
     def embedding(self) -> EmbeddingConfig:
         """The embedding model in force: ``providers.embedding`` with ``memory.embedder`` applied.
 
-        Naming another provider keeps nothing of the former one.
+        When it names another provider, nothing of ``providers.embedding`` remains.
         """
         base = self.providers.embedding
         override = self.memory.embedder
@@ -127,10 +131,10 @@ class RootConfig(FrozenModel):
         return agent.level if agent and agent.level else self.memory.level
 
     def retention_days(self, agent_id: str, category: MemoryCategory) -> int | None:
-        """How long the agent's memories of a category are kept; ``None`` for good.
+        """Days that the agent's memories of a category are stored; ``None`` means for good.
 
-        First found wins: the agent's override for the category, the company's rule for it, the
-        agent's own days, the company's days.
+        The first that is set wins: the agent's override for the category, the company's rule for
+        it, the agent's own days, the company's days.
         """
         agent = self.agent(agent_id)
         company = self.memory.consolidation.retention

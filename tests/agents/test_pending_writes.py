@@ -15,9 +15,9 @@ from synthorg_tui.agents.guarded import ORIGIN_TAG
 from synthorg_tui.agents.models import AgentIdentity, ToolReply
 from synthorg_tui.agents.session import WROTE, AgentSession
 from synthorg_tui.approvals.models import ApprovalStatus, DecisionRefusedError, RiskLevel
-from synthorg_tui.cli import proposal_shapes
+from synthorg_tui.cli import shapes
 from synthorg_tui.cli.commands import proposals_view
-from synthorg_tui.cli.console import Console
+from synthorg_tui.cli.output import Console
 from synthorg_tui.curation.review import Decision, ReviewChangedError, SubjectKind, WritePayload
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.enums import Sensitivity, SourceKind
@@ -379,9 +379,9 @@ class TestAtTheDesk:
         for each in ("ada", "/srv/tidepool", "agent:claude-code 2.1", "Token of staging", "×1"):
             assert each in shown
         assert "\x1b" not in shown
-        found = proposal_shapes.memory_of(review.entry)
+        found = shapes.memory_of(review.entry)
         assert found is not None
-        assert proposal_shapes.proposal(review.entry)["memory"] == found
+        assert shapes.proposal(review.entry)["memory"] == found
         assert found["agent_id"] == "ada"
         assert found["project"] == "/srv/tidepool"
         assert sum(found["redactions"].values()) == 1

@@ -347,6 +347,17 @@ class TestConfig:
         assert result.code == 0
         assert result.err == "warning: rrf_k: only used with fusion_strategy rrf\n"
 
+    def test_it_is_warned_about_once_where_the_settings_name_the_store(
+        self,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
+    ) -> None:
+        monkeypatch.setenv("SYNTHORG__MEMORY__RETRIEVAL__RRF_K", "61")
+        monkeypatch.setenv("SYNTHORG__MEMORY__STORAGE__DATA_DIR", str(tmp_path / "new"))
+        assert main(["agents"]) == 0
+        assert capsys.readouterr().err.count("rrf_k") == 1
+
     def test_secrets_are_not_shown(self, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
         prefix = "SYNTHORG__MEMORY__STORAGE"
         monkeypatch.setenv(f"{prefix}__VECTOR_STORE", "qdrant-external")

@@ -10,8 +10,9 @@ from argparse import Namespace
 import pytest
 
 from synthorg_tui.cli import context as cli_context
-from synthorg_tui.cli.console import Console
-from synthorg_tui.cli.context import Context, DeclinedError, UsageError, cancelled_by_signal
+from synthorg_tui.cli.context import Context, cancelled_by_signal
+from synthorg_tui.cli.errors import DeclinedError, UsageError
+from synthorg_tui.cli.output import Console
 from tests.patience import PATIENCE
 
 

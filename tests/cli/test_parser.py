@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from synthorg_tui.cli.moments import parse_moment
-from synthorg_tui.cli.parser import build_parser
+from synthorg_tui.cli.arguments import past_moment
+from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.runner import build_parser
 from tests import REPO
 
 DOCS = REPO / "docs" / "cli.md"
@@ -28,7 +29,7 @@ def commands(
     yield name, parser
 
 
-COMMANDS = dict(commands(build_parser()))
+EVERY = dict(commands(build_parser()))
 
 
 def sections() -> dict[str, str]:
@@ -37,24 +38,45 @@ def sections() -> dict[str, str]:
 
 
 def test_every_command_is_documented_and_nothing_else() -> None:
-    assert set(sections()) == set(COMMANDS)
+    assert set(sections()) == set(EVERY)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", EVERY)
 def test_every_option_is_documented(name: str) -> None:
     documented = sections()[name]
-    for action in COMMANDS[name]._actions:
+    for action in EVERY[name]._actions:
         options = set(action.option_strings) - {"-h", "--help"}
         if options and action.dest not in ("data_dir", "config", "json"):
             assert any(f"`{option}" in documented for option in options), options
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", EVERY)
 def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         build_parser().parse_args([*name.split(), "--help"])
     assert stopped.value.code == 0
     assert "--data-dir" in capsys.readouterr().out
+
+
+def test_the_list_of_commands_is_that_of_the_commands_themselves() -> None:
+    """It is printed without loading them, each adds what it is listed with."""
+    assert build_parser(["--help"]).format_help() == build_parser().format_help()
+    for name, entry in COMMANDS.items():
+        alone = build_parser(["--data-dir", "d", name]).format_help()
+        listed = [other for other, its in COMMANDS.items() if its.module == entry.module]
+        assert all(re.search(rf"^    {other} ", alone, re.MULTILINE) for other in listed)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [(["memores"], "memories"), (["memories", "lst"], "list"), (["connect", "codx"], "codex")],
+)
+def test_a_mistyped_word_is_answered_with_the_one_that_is_meant(
+    arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        build_parser(arguments).parse_args(arguments)
+    assert capsys.readouterr().err.endswith(f"; did you mean '{meant}'?\n")
 
 
 def test_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,25 +146,28 @@ class TestMoments:
         [("12h", timedelta(hours=12)), ("7d", timedelta(days=7)), ("2w", timedelta(weeks=2))],
     )
     def test_how_long_ago(self, text: str, ago: timedelta) -> None:
-        assert abs(datetime.now(UTC) - ago - parse_moment(text)) < timedelta(minutes=1)
+        assert abs(datetime.now(UTC) - ago - past_moment(text)) < timedelta(minutes=1)
 
     def test_a_date_is_its_midnight_here(self) -> None:
-        assert parse_moment("2026-01-31") == datetime(2026, 1, 31).astimezone()
+        assert past_moment("2026-01-31") == datetime(2026, 1, 31).astimezone()
 
     def test_a_zone_is_kept(self) -> None:
         expected = datetime(2026, 1, 31, 12, tzinfo=UTC)
-        assert parse_moment("2026-01-31T12:00:00+00:00") == expected
+        assert past_moment("2026-01-31T12:00:00+00:00") == expected
 
     @pytest.mark.parametrize("text", ["soon", "7", "7y", "2026-13-01", "", "999999999d"])
     def test_anything_else_is_refused(self, text: str) -> None:
         with pytest.raises(argparse.ArgumentTypeError, match="is no date"):
-            parse_moment(text)
+            past_moment(text)
 
 
-def test_help_loads_nothing_heavy() -> None:
+@pytest.mark.parametrize(
+    "arguments", [["--help"], *([*name.split(), "--help"] for name in ("import", "skills list"))]
+)
+def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     code = (
         "import sys; from synthorg_tui.cli import main\n"
-        "try: main(['--help'])\n"
+        f"try: main({arguments})\n"
         "except SystemExit: pass\n"
         "heavy = {'asyncio', 'pydantic', 'duckdb', 'numpy', 'yaml', 'textual', 'rich'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"

@@ -172,7 +172,7 @@ def test_a_corrupt_store_gives_no_output_and_a_line_in_the_log(
     assert "corrupt" in logged(tmp_path)
 
 
-@pytest.mark.parametrize("payload", [b"", b"{", b"[]", b"\xff", b"x" * (2 * hook.MAX_INPUT)])
+@pytest.mark.parametrize("payload", [b"", b"{", b"[]", b"\xff", b"x" * (2 * hook.MAX_INPUT_BYTES)])
 def test_an_event_that_is_none_gives_no_output_and_a_line_in_the_log(
     tmp_path: Path, payload: bytes
 ) -> None:

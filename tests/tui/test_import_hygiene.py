@@ -62,7 +62,7 @@ print(*sys.modules)
 
 def test_only_the_bridge_process_loads_the_mcp_sdk() -> None:
     """And that only once it has an owner starting beside it."""
-    names = ["cli.parser", "cli.commands.mcp", "mcp.bridge", "engine", "host.headless"]
+    names = ["cli.runner", "cli.commands.mcp", "mcp.bridge", "engine", "host.headless"]
     program = "import sys, " + ", ".join(f"synthorg_tui.{name}" for name in names)
     done = subprocess.run(
         [sys.executable, "-c", f"{program}; print(*sys.modules)"],

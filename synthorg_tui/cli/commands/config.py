@@ -1,21 +1,35 @@
 """``config``: checking and showing the settings."""
 
-from synthorg_tui.cli.context import Context
-from synthorg_tui.settings.environment import config_file, default_config_file
+from typing import TYPE_CHECKING
+
+from synthorg_tui.cli.arguments import Subparsers, add_command, add_group
+from synthorg_tui.cli.commands import COMMANDS
+
+if TYPE_CHECKING:
+    from synthorg_tui.cli.context import Context
 
 
-async def run_check(context: Context) -> int:
+def add(commands: Subparsers) -> None:
+    """Add the command."""
+    actions = add_group(commands, "config", COMMANDS["config"].summary)
+    add_command(actions, "check", run_check, "say what is wrong with the settings")
+    add_command(actions, "show", run_show, "show the settings in force")
+    add_command(actions, "path", run_path, "say where the settings file is")
+
+
+async def run_check(context: "Context") -> int:
     """Load the settings; problems are printed by the error they raise."""
+    from synthorg_tui.settings.environment import config_file
+
     source = config_file(context.args.config)
     context.settings()
-    if context.wants_json:
-        context.console.json({"ok": True, "path": str(source) if source else None})
-    else:
-        context.console.line(f"{source}: ok" if source else "No settings file; the defaults hold.")
-    return 0
+    return context.print_result(
+        {"ok": True, "path": str(source) if source else None},
+        f"{source}: ok" if source else "No settings file; the defaults hold.",
+    )
 
 
-async def run_show(context: Context) -> int:
+async def run_show(context: "Context") -> int:
     """Print the settings in force, secrets hidden."""
     settings = context.settings().model_dump(mode="json")
     if context.wants_json:
@@ -28,14 +42,13 @@ async def run_show(context: Context) -> int:
     return 0
 
 
-async def run_path(context: Context) -> int:
+async def run_path(context: "Context") -> int:
     """Print which file is in force, or where one would be looked for."""
+    from synthorg_tui.settings.environment import config_file, default_config_file
+
     source = config_file(context.args.config)
     path = source or default_config_file()
-    if context.wants_json:
-        context.console.json({"path": str(path), "exists": source is not None})
-    else:
-        context.console.line(str(path))
-        if source is None:
-            context.console.note("not there yet; the defaults hold")
-    return 0
+    code = context.print_result({"path": str(path), "exists": source is not None}, str(path))
+    if source is None and not context.wants_json:
+        context.console.note("not there yet; the defaults hold")
+    return code

@@ -1,29 +1,104 @@
-"""``connect``, ``disconnect`` and ``hook``."""
+"""``connect``, ``disconnect`` and ``hook``: our entries in the configuration of coding agents."""
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.console import Console
-from synthorg_tui.cli.context import Context, UsageError
+from synthorg_tui.cli.arguments import Subparsers, add_command, agent_id
+from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.cli.output import Console
+from synthorg_tui.cli.shapes import Json
+from synthorg_tui.connect import CLIENT_NAMES, DIGEST_EVENTS, IMPORT_EVENTS
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import short_path
 
 if TYPE_CHECKING:
-    from synthorg_tui.connect.changes import FileChange
+    from synthorg_tui.cli.context import Context
+    from synthorg_tui.connect.changes import ClientInstaller, FileChange
     from synthorg_tui.connect.clients import ServerCommand
-    from synthorg_tui.connect.skills import Placed
+    from synthorg_tui.connect.skills import PlacedSkills
 
-_SCRIPT = "synthorg-tui"
+_SCRIPT: Final = "synthorg-tui"
 
 
-async def run_connect(context: Context) -> int:
+def add(commands: Subparsers) -> None:
+    """Add the three commands."""
+    parser = add_command(
+        commands,
+        "connect",
+        run_connect,
+        COMMANDS["connect"].summary,
+        more="It shows the\nexact change and asks first. Approved skills are linked where the "
+        "agent looks.",
+        examples=("connect claude-code --hooks", "connect cursor", "connect codex --agent me"),
+    )
+    _add_client(parser)
+    parser.add_argument(
+        "--agent",
+        type=agent_id,
+        metavar="ID",
+        help="whose memory it is (default: the client's name)",
+    )
+    parser.add_argument(
+        "--hooks",
+        action="store_true",
+        help="Claude Code: hand out the digest with each prompt, import what was done",
+    )
+    _add_scope(parser, "default: --project for cursor and vscode, --user for the others")
+    parser = add_command(
+        commands,
+        "disconnect",
+        run_disconnect,
+        COMMANDS["disconnect"].summary,
+        more="A file that\nnobody changed since is restored byte for byte.",
+        examples=("disconnect claude-code", "disconnect cursor --project"),
+    )
+    _add_client(parser)
+    _add_scope(parser, "default: wherever it was connected")
+    _add_hook(commands)
+
+
+def _add_client(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "client", choices=CLIENT_NAMES, metavar="CLIENT", help=", ".join(CLIENT_NAMES)
+    )
+    parser.add_argument("--yes", action="store_true", help="don't ask")
+
+
+def _add_scope(parser: argparse.ArgumentParser, default: str) -> None:
+    group = parser.add_mutually_exclusive_group()
+    for name, text in (("user", "in all projects"), ("project", f"in this directory ({default})")):
+        group.add_argument(f"--{name}", dest="scope", action="store_const", const=name, help=text)
+
+
+def _add_hook(commands: Subparsers) -> None:
+    events = (*DIGEST_EVENTS, *IMPORT_EVENTS)
+    parser = add_command(
+        commands,
+        "hook",
+        run_hook,
+        COMMANDS["hook"].summary,
+        more="The event's JSON\ncomes on stdin. What fails or is late gives no output, exit code 0 "
+        "and a line in hooks.log.",
+        examples=("hook claude-code UserPromptSubmit < event.json",),
+    )
+    parser.add_argument("client", choices=CLIENT_NAMES[:1], metavar="CLIENT", help="claude-code")
+    parser.add_argument("event", choices=events, metavar="EVENT", help=", ".join(events))
+    parser.add_argument("--agent", type=agent_id, metavar="ID", help="whose memory it is")
+    parser.add_argument(
+        "--token-budget", type=int, metavar="N", help="tokens of a digest (default: settings)"
+    )
+
+
+async def run_connect(context: "Context") -> int:
     """Add the server, and hooks when wanted, to a client's configuration; place skills."""
-    from synthorg_tui.connect.changes import ClientInstaller
-    from synthorg_tui.connect.clients import CLIENTS, ConfigScope, here
+    from dataclasses import asdict
+
+    from synthorg_tui.connect.clients import CLIENTS, ConfigScope
 
     args, client = context.args, CLIENTS[context.args.client]
     if args.hooks and not client.has_hooks:
@@ -31,16 +106,16 @@ async def run_connect(context: Context) -> int:
             f"{client.title} gets no hooks from us", remedy="Leave out --hooks: MCP is enough."
         )
     scope = ConfigScope(args.scope) if args.scope else client.usual
-    connections = ClientInstaller(context.data_dir.absolute(), here())
-    call = _call(context, args.agent or client.name)
-    changes = connections.plan(client, scope, call, hooks=args.hooks)
-    if _show(context.console, changes, wants_json=context.wants_json):
+    installer = _installer(context)
+    call = _server_command(context, args.agent or client.name)
+    changes = installer.plan(client, scope, call, hooks=args.hooks)
+    if _show_changes(context, changes):
         context.confirm("Write this?")
-        connections.apply(changes)
+        installer.apply(changes)
     source = context.settings().own_skills(context.data_dir.absolute())
     wanted = await _approved(context, call.agent_id)
-    root, placed = connections.place_skills(client, scope, call.agent_id, source, wanted)
-    backups = [connections.backup_path(each) for each in changes]
+    root, placed = installer.place_skills(client, scope, call.agent_id, source, wanted)
+    backups = [installer.backup_path(change) for change in changes]
     if context.wants_json:
         files = [
             {**_file(change), "backup": str(backup) if backup else None}
@@ -51,19 +126,22 @@ async def run_connect(context: Context) -> int:
             {"client": client.name, "agent": call.agent_id, "files": files, "skills": skills}
         )
         return 0
-    for change, backup in zip(changes, backups, strict=True):
-        if not change.is_needed:
-            context.console.line(f"{short_path(str(change.path))} is as it should be.")
-        elif backup is not None:
-            context.console.line(f"Written; the file as it was: {short_path(str(backup))}")
-    _tell_placed(context.console, root, placed)
+    _show_written(context.console, changes, backups)
+    _show_placed(context.console, root, placed)
     if scope in client.notes:
         context.console.note(client.notes[scope])
     context.console.line(f"Start {client.title} again to use it.")
     return 0
 
 
-async def _approved(context: Context, agent_id: str) -> dict[str, str]:
+def _installer(context: "Context") -> "ClientInstaller":
+    from synthorg_tui.connect.changes import ClientInstaller
+    from synthorg_tui.connect.clients import here
+
+    return ClientInstaller(context.data_dir.absolute(), here())
+
+
+async def _approved(context: "Context", agent_id: str) -> dict[str, str]:
     from synthorg_tui.connect.skills import approved
 
     try:
@@ -75,27 +153,26 @@ async def _approved(context: Context, agent_id: str) -> dict[str, str]:
         return {}
 
 
-async def run_disconnect(context: Context) -> int:
+async def run_disconnect(context: "Context") -> int:
     """Undo what ``connect`` did."""
-    from synthorg_tui.connect.changes import ClientInstaller
-    from synthorg_tui.connect.clients import CLIENTS, ConfigScope, here
+    from synthorg_tui.connect.clients import CLIENTS, ConfigScope
 
     args, client = context.args, CLIENTS[context.args.client]
     scope = ConfigScope(args.scope) if args.scope else None
-    connections = ClientInstaller(context.data_dir.absolute(), here())
-    changes = connections.plan_removal(client, scope)
-    if _show(context.console, changes, wants_json=context.wants_json):
+    installer = _installer(context)
+    changes = installer.plan_removal(client, scope)
+    if _show_changes(context, changes):
         context.confirm("Write this?")
-    cleared = connections.clear_skills(client, scope)
-    connections.apply_removal(changes)
+    cleared = installer.clear_skills(client, scope)
+    installer.apply_removal(changes)
     if context.wants_json:
-        files = [{**_file(each), "restored": each.is_whole} for each in changes]
+        files = [{**_file(change), "restored": change.is_whole} for change in changes]
         skills = [{"root": str(root), "removed": names} for root, names in cleared.items()]
         context.console.json({"client": client.name, "files": files, "skills": skills})
         return 0
     for change in changes:
-        told = "is as it was" if change.is_whole else "was changed since; only ours was taken out"
-        context.console.line(f"{short_path(str(change.path))} {told}.")
+        state = "is as it was" if change.is_whole else "was changed since; only ours was taken out"
+        context.console.line(f"{short_path(str(change.path))} {state}.")
     for root, names in cleared.items():
         if names:
             context.console.line(f"Links removed from {short_path(str(root))}: {', '.join(names)}")
@@ -104,7 +181,7 @@ async def run_disconnect(context: Context) -> int:
     return 0
 
 
-async def run_hook(context: Context) -> int:
+async def run_hook(context: "Context") -> int:
     """Run a hook that was called with options before it; usually the parser isn't even loaded."""
     from synthorg_tui.connect.hook import main
 
@@ -121,7 +198,7 @@ async def run_hook(context: Context) -> int:
     return main(words)
 
 
-def _call(context: Context, agent_id: str) -> "ServerCommand":
+def _server_command(context: "Context", agent_id: str) -> "ServerCommand":
     """How clients start us, with no more options than the same store needs."""
     from synthorg_tui.connect.clients import ServerCommand
     from synthorg_tui.settings.environment import config_file, default_config_file
@@ -147,23 +224,30 @@ def own_command(called: str) -> tuple[str, ...]:
     return (sys.executable, "-m", "synthorg_tui")
 
 
-def _show(console: Console, changes: "Sequence[FileChange]", *, wants_json: bool) -> bool:
-    """Print what would change; whether anything would."""
-    styles = {"+": "green", "-": "red", "@": "cyan"}
-    needed = [each for each in changes if each.is_needed]
-    for change in needed if not wants_json else ():
-        for line in change.diff():
-            style = styles.get(line[:1])
-            console.line(line, *((style,) if style else ()))
-        console.line()
+def _show_changes(context: "Context", changes: "Sequence[FileChange]") -> bool:
+    """Print what would change, unless the result is for a program; whether anything would."""
+    needed = [change for change in changes if change.is_needed]
+    for change in needed if not context.wants_json else ():
+        context.console.diff(change.diff())
+        context.console.line()
     return bool(needed)
 
 
-def _file(change: "FileChange") -> dict[str, object]:
+def _file(change: "FileChange") -> Json:
     return {"path": str(change.path), "changed": change.is_needed, "diff": change.diff()}
 
 
-def _tell_placed(console: Console, root: Path, placed: "Placed") -> None:
+def _show_written(
+    console: Console, changes: "Sequence[FileChange]", backups: Sequence[Path | None]
+) -> None:
+    for change, backup in zip(changes, backups, strict=True):
+        if not change.is_needed:
+            console.line(f"{short_path(str(change.path))} is as it should be.")
+        elif backup is not None:
+            console.line(f"Written; the file as it was: {short_path(str(backup))}")
+
+
+def _show_placed(console: Console, root: Path, placed: "PlacedSkills") -> None:
     where = short_path(str(root))
     if placed.linked:
         console.line(f"Skills linked in {where}: {', '.join(placed.linked)}")

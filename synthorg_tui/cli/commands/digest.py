@@ -1,26 +1,139 @@
-"""``digest`` and ``scenarios``."""
+"""``digest`` and ``scenarios``: what an agent would be given, and whether that changed."""
 
-from typing import TYPE_CHECKING
+import argparse
+from typing import TYPE_CHECKING, Final
 
-from pydantic import ValidationError
-
-from synthorg_tui.cli.commands.memories import find_one
-from synthorg_tui.cli.console import Console, cut, plural
-from synthorg_tui.cli.context import AnyEngine, Context, UsageError
-from synthorg_tui.cli.shapes import Json
-from synthorg_tui.core.text import safe_text
-from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation
-from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome
+from synthorg_tui.cli.arguments import Subparsers, add_command, add_group
+from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.commands.memories_reading import find_one
+from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.cli.output import Console, cut
+from synthorg_tui.cli.shapes import Json, rounded
+from synthorg_tui.core.text import counted
+from synthorg_tui.memory.enums import InjectionStrategy
 
 if TYPE_CHECKING:
+    from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation
+    from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome
     from synthorg_tui.memory.strategies.service import Injection
 
-_DIGITS = 6
-CHANGED = 1
+CHANGED: Final = 1
 """Exit code of ``scenarios run`` when an agent would get something else."""
+_MAX_TOKENS: Final = 1_000_000
 
 
-async def run_digest(context: Context) -> int:
+def add(commands: Subparsers) -> None:
+    """Add both commands."""
+    parser = add_command(
+        commands,
+        "digest",
+        run_digest,
+        COMMANDS["digest"].summary,
+        more="Nothing else is printed,\nso the output can be used as it is.",
+        examples=(
+            'digest "push a branch that has no upstream" --agent claude-code --token-budget 800',
+            "digest flaky test --agent codex --token-budget 2000 --explain",
+            "digest flaky test --agent codex --token-budget 500 --set min_relevance=0.2 --json",
+        ),
+    )
+    _add_question(parser)
+    parser.add_argument(
+        "--explain", action="store_true", help="show every candidate and why it is in or out, too"
+    )
+    parser.add_argument(
+        "--preview", action="store_true", help="only look: don't count it for the skills in it"
+    )
+    _add_scenarios(commands)
+
+
+def _add_scenarios(commands: Subparsers) -> None:
+    actions = add_group(
+        commands,
+        "scenarios",
+        COMMANDS["scenarios"].summary,
+        "Keep questions with what they include, and ask them again after a change.",
+    )
+    add_command(actions, "list", run_list, "list the scenarios")
+    parser = add_command(
+        actions,
+        "save",
+        run_save,
+        "keep a question with what it includes now",
+        more="One of the same name is replaced.",
+        examples=("scenarios save push git push --agent claude-code --token-budget 800",),
+    )
+    parser.add_argument("name", metavar="NAME", help="what to call it")
+    _add_question(parser)
+    parser = add_command(actions, "delete", run_delete, "forget a scenario")
+    parser.add_argument("name", metavar="NAME")
+    parser = add_command(
+        actions,
+        "run",
+        run_scenarios,
+        "ask the scenarios again",
+        more="Exits with 1 when an agent would get something else.",
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these (default: all)")
+
+
+def _add_question(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", nargs="+", metavar="QUERY", help="what the agent is about to do")
+    parser.add_argument("--agent", required=True, metavar="ID", help="which agent asks")
+    parser.add_argument(
+        "--token-budget",
+        required=True,
+        metavar="N",
+        type=_tokens,
+        help="most tokens that memories may take",
+    )
+    strategies = [strategy.value for strategy in InjectionStrategy]
+    parser.add_argument(
+        "--strategy",
+        choices=strategies,
+        metavar="NAME",
+        help=f"{', '.join(strategies)} (default: settings)",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=_setting,
+        metavar="NAME=VALUE",
+        help="another value for a setting of memory.retrieval (repeatable)",
+    )
+    parser.add_argument(
+        "--pin", action="append", default=[], metavar="ID", help="give this memory in any case"
+    )
+    parser.add_argument(
+        "--exclude", action="append", default=[], metavar="ID", help="don't give this memory"
+    )
+
+
+def _tokens(text: str) -> int:
+    if not text.isdecimal() or int(text) > _MAX_TOKENS:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a whole number from 0 to {_MAX_TOKENS:,}"
+        )
+    return int(text)
+
+
+def _setting(text: str) -> tuple[str, object]:
+    import json
+
+    name, separator, value = text.partition("=")
+    if not separator or not name.strip() or not value.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    try:
+        parsed = json.loads(value)
+    except ValueError:
+        parsed = value.strip()
+    if isinstance(parsed, (dict, list)) or parsed is None:
+        raise argparse.ArgumentTypeError(f"{name.strip()} takes a word, a number, true or false")
+    return name.strip(), parsed
+
+
+async def run_digest(context: "Context") -> int:
     """Print exactly what an agent would be given, and why when asked to."""
     async with context.engine() as engine:
         question = await _question(context, engine)
@@ -37,7 +150,7 @@ async def run_digest(context: Context) -> int:
     if context.wants_json:
         context.console.json(_digest(injection))
         return 0
-    _write(context.console, injection.text)
+    context.console.exact(injection.text)
     if context.args.explain:
         if injection.text:
             context.console.line()
@@ -45,38 +158,32 @@ async def run_digest(context: Context) -> int:
     return 0
 
 
-async def run_list(context: Context) -> int:
+async def run_list(context: "Context") -> int:
     """List the scenarios."""
     async with context.engine() as engine:
         saved = await engine.scenarios.list()
     if context.wants_json:
-        context.console.json({"scenarios": [_scenario(each) for each in saved]})
+        context.console.json({"scenarios": [_scenario(scenario) for scenario in saved]})
         return 0
     if not saved:
         context.console.line("No scenarios yet; `synthorg-tui scenarios save` keeps one.")
         return 0
-    rows = [
-        (each.name, each.question.agent_id, str(each.question.token_budget), each.question.query)
-        for each in saved
-    ]
+    questions = [(scenario.name, scenario.question) for scenario in saved]
+    rows = [(name, it.agent_id, str(it.token_budget), it.query) for name, it in questions]
     context.console.table(("NAME", "AGENT", "BUDGET", "QUERY"), rows)
     return 0
 
 
-async def run_save(context: Context) -> int:
+async def run_save(context: "Context") -> int:
     """Keep a question with what it includes now."""
     async with context.engine() as engine:
         question = await _question(context, engine)
         saved = await engine.scenarios.save(context.args.name, question)
-    if context.wants_json:
-        context.console.json(_scenario(saved))
-    else:
-        expected = plural(len(saved.expected), "memory", "memories")
-        context.console.line(f"Saved {saved.name}: {expected} expected.")
-    return 0
+    expected = counted(len(saved.expected), "memory", "memories")
+    return context.print_result(_scenario(saved), f"Saved {saved.name}: {expected} expected.")
 
 
-async def run_delete(context: Context) -> int:
+async def run_delete(context: "Context") -> int:
     """Forget a scenario."""
     async with context.engine() as engine:
         deleted = await engine.scenarios.delete(context.args.name)
@@ -85,14 +192,10 @@ async def run_delete(context: Context) -> int:
             f"there is no scenario {context.args.name!r}",
             remedy="`synthorg-tui scenarios list` shows them.",
         )
-    if context.wants_json:
-        context.console.json({"deleted": 1})
-    else:
-        context.console.line(f"Deleted {context.args.name}.")
-    return 0
+    return context.print_result({"deleted": 1}, f"Deleted {context.args.name}.")
 
 
-async def run_scenarios(context: Context) -> int:
+async def run_scenarios(context: "Context") -> int:
     """Ask the scenarios again; 1 when something changed."""
     async with context.engine() as engine:
         outcomes = await engine.scenarios.run(context.args.names)
@@ -104,11 +207,15 @@ async def run_scenarios(context: Context) -> int:
     else:
         for outcome in outcomes:
             _show_outcome(context.console, outcome)
-        context.console.line(f"{changed} of {plural(len(outcomes), 'scenario')} changed", "dim")
+        context.console.line(f"{changed} of {counted(len(outcomes), 'scenario')} changed", "dim")
     return CHANGED if changed else 0
 
 
-async def _question(context: Context, engine: AnyEngine) -> Question:
+async def _question(context: "Context", engine: "AnyEngine") -> "Question":
+    from pydantic import ValidationError
+
+    from synthorg_tui.memory.scenarios import Question
+
     args = context.args
     overrides = dict(args.set)
     if args.strategy is not None:
@@ -130,21 +237,7 @@ async def _question(context: Context, engine: AnyEngine) -> Question:
         raise UsageError(f"{field}: {first['msg'].removeprefix('Value error, ')}") from error
 
 
-def _write(console: Console, text: str) -> None:
-    """The text byte for byte; made safe only where it would act, on a terminal."""
-    if console.out.isatty():
-        console.line(safe_text(text, multiline=True))
-        return
-    console.out.flush()
-    buffer = getattr(console.out, "buffer", None)
-    if buffer is None:
-        console.out.write(text)
-    else:
-        buffer.write(text.encode("utf-8", "replace"))
-        buffer.flush()
-
-
-def _explain(console: Console, explanation: Explanation) -> None:
+def _explain(console: Console, explanation: "Explanation") -> None:
     used, budget = explanation.tokens_used, explanation.token_budget
     included, left_out = len(explanation.included), len(explanation.left_out)
     console.line(
@@ -152,23 +245,23 @@ def _explain(console: Console, explanation: Explanation) -> None:
         "bold",
     )
     header = ("", "VERDICT", "SCORE", "DENSE", "SPARSE", "RECENT", "TOKENS", "ID", "WHY · MEMORY")
-    console.table(header, [_row(each) for each in explanation.candidates])
+    console.table(header, [_row(candidate) for candidate in explanation.candidates])
     took = "  ".join(f"{stage.name} {stage.milliseconds:.1f} ms" for stage in explanation.stages)
     if took:
         console.line(took, "dim")
 
 
-def _row(each: Candidate) -> tuple[str, ...]:
+def _row(candidate: "Candidate") -> tuple[str, ...]:
     return (
-        "+" if each.verdict.is_in else "-",
-        each.verdict.value.replace("_", " "),
-        f"{each.combined:.2f}",
-        "–" if each.dense is None else f"{each.dense:.2f}",
-        "–" if each.sparse is None else f"{each.sparse:.2f}",
-        f"{each.recency:.2f}",
-        str(each.tokens),
-        each.entry.id[:8],
-        f"{each.reason} · {each.entry.content}",
+        "+" if candidate.verdict.is_in else "-",
+        candidate.verdict.value.replace("_", " "),
+        f"{candidate.combined:.2f}",
+        "–" if candidate.dense is None else f"{candidate.dense:.2f}",
+        "–" if candidate.sparse is None else f"{candidate.sparse:.2f}",
+        f"{candidate.recency:.2f}",
+        str(candidate.tokens),
+        candidate.entry.id[:8],
+        f"{candidate.reason} · {candidate.entry.content}",
     )
 
 
@@ -193,8 +286,8 @@ def _digest(injection: "Injection") -> Json:
         "degraded": explanation.degraded,
         "text": injection.text,
         "tools": [tool.name for tool in injection.tools],
-        "included": [each.entry.id for each in explanation.included],
-        "candidates": [_candidate(each) for each in explanation.candidates],
+        "included": [candidate.entry.id for candidate in explanation.included],
+        "candidates": [_candidate(candidate) for candidate in explanation.candidates],
         "stages": [
             {"name": stage.name, "milliseconds": round(stage.milliseconds, 3)}
             for stage in explanation.stages
@@ -202,44 +295,40 @@ def _digest(injection: "Injection") -> Json:
     }
 
 
-def _candidate(each: Candidate) -> Json:
+def _candidate(candidate: "Candidate") -> Json:
     return {
-        "id": each.entry.id,
-        "verdict": each.verdict.value,
-        "reason": each.reason,
-        "is_shared": each.is_shared,
-        "dense": _rounded(each.dense),
-        "sparse": _rounded(each.sparse),
-        "relevance": _rounded(each.relevance),
-        "recency": _rounded(each.recency),
-        "boost": _rounded(each.boost),
-        "combined": _rounded(each.combined),
-        "rank": each.rank,
-        "similarity": _rounded(each.similarity),
-        "similar_to": each.similar_to,
-        "tokens": each.tokens,
+        "id": candidate.entry.id,
+        "verdict": candidate.verdict.value,
+        "reason": candidate.reason,
+        "is_shared": candidate.is_shared,
+        "dense": rounded(candidate.dense),
+        "sparse": rounded(candidate.sparse),
+        "relevance": rounded(candidate.relevance),
+        "recency": rounded(candidate.recency),
+        "boost": rounded(candidate.boost),
+        "combined": rounded(candidate.combined),
+        "rank": candidate.rank,
+        "similarity": rounded(candidate.similarity),
+        "similar_to": candidate.similar_to,
+        "tokens": candidate.tokens,
     }
 
 
-def _rounded(score: float | None) -> float | None:
-    return None if score is None else round(score, _DIGITS)
-
-
-def _scenario(each: Scenario) -> Json:
-    question = each.question
+def _scenario(scenario: "Scenario") -> Json:
+    question = scenario.question
     return {
-        "name": each.name,
+        "name": scenario.name,
         "agent_id": question.agent_id,
         "query": question.query,
         "token_budget": question.token_budget,
         "overrides": dict(question.overrides),
         "pinned": list(question.pinned),
         "excluded": list(question.excluded),
-        "expected": list(each.expected),
+        "expected": list(scenario.expected),
     }
 
 
-def _outcome(outcome: ScenarioOutcome) -> Json:
+def _outcome(outcome: "ScenarioOutcome") -> Json:
     return {
         "name": outcome.scenario.name,
         "changed": outcome.is_changed,
@@ -251,15 +340,15 @@ def _outcome(outcome: ScenarioOutcome) -> Json:
     }
 
 
-def _show_outcome(console: Console, outcome: ScenarioOutcome) -> None:
+def _show_outcome(console: Console, outcome: "ScenarioOutcome") -> None:
     if outcome.error:
-        mark, said = ("FAIL   ", "red"), outcome.error
+        mark, remark = ("FAIL   ", "red"), outcome.error
     elif outcome.is_changed:
-        mark, said = ("changed", "yellow"), "in another order" if outcome.is_reordered else ""
+        mark, remark = ("changed", "yellow"), "in another order" if outcome.is_reordered else ""
     else:
-        mark, said = ("same   ", "green"), ""
-    console.parts([mark, (outcome.scenario.name, "bold"), (said,)])
+        mark, remark = ("same   ", "green"), ""
+    console.parts([mark, (outcome.scenario.name, "bold"), (remark,)])
     for sign, ids, style in (("-", outcome.removed, "red"), ("+", outcome.added, "green")):
         for memory_id in ids:
-            told = cut(outcome.about(memory_id), max(console.width - 16, 40))
-            console.line(f"    {sign} {memory_id[:8]}  {told}", style)
+            content = cut(outcome.about(memory_id), max(console.width - 16, 40))
+            console.line(f"    {sign} {memory_id[:8]}  {content}", style)

@@ -2,28 +2,53 @@
 
 from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.console import Console, plural
-from synthorg_tui.cli.context import Context, UsageError
-from synthorg_tui.cli.progress import CountProgress
+from synthorg_tui.cli.arguments import Subparsers, add_command
+from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.cli.output import Console, ProgressLine
+from synthorg_tui.cli.shapes import Json
+from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.models import ApprovalItem
+    from synthorg_tui.cli.context import Context
     from synthorg_tui.curation.pruning import PruneReport
     from synthorg_tui.learning.promotion import Evolution
 
 _NEXT = "Next: `synthorg-tui proposals list`, or the app's Approvals."
 
 
-async def run_evolve(context: Context) -> int:
+def add(commands: Subparsers) -> None:
+    """Add both commands."""
+    waits = "Nothing changes before you approve it:\n`synthorg-tui proposals list` shows it."
+    add_command(
+        commands,
+        "evolve",
+        run_evolve,
+        COMMANDS["evolve"].summary,
+        more=waits,
+        examples=("evolve", "evolve --json"),
+    )
+    add_command(
+        commands,
+        "prune",
+        run_prune,
+        COMMANDS["prune"].summary,
+        more=waits,
+        examples=("prune", "prune --json"),
+    )
+
+
+async def run_evolve(context: "Context") -> int:
     """One cycle of the evolver now, whatever the schedule says."""
     if not context.settings().memory.procedural.evolver.enabled:
         raise UsageError(
             "the evolver is off", remedy="Set memory.procedural.evolver.enabled to true."
         )
     async with context.engine() as engine:
-        with CountProgress(context.console, "sessions") as line:
+        with ProgressLine(context.console) as line:
             evolution = await engine.evolution.run(
-                progress=lambda step: line(step.done, step.total)
+                progress=lambda step: line.update(f"{step.done:,} of {step.total:,} sessions")
             )
     if context.wants_json:
         context.console.json(_evolution_shape(evolution))
@@ -32,7 +57,7 @@ async def run_evolve(context: Context) -> int:
     return 0
 
 
-async def run_prune(context: Context) -> int:
+async def run_prune(context: "Context") -> int:
     """Propose what can go by the configured strategy."""
     async with context.engine() as engine:
         report = await engine.pruning.propose()
@@ -50,7 +75,7 @@ async def run_prune(context: Context) -> int:
     return 0
 
 
-def _evolution_shape(evolution: "Evolution") -> dict[str, object]:
+def _evolution_shape(evolution: "Evolution") -> Json:
     report = evolution.report
     return {
         "cycle": report.cycle_id,
@@ -68,7 +93,7 @@ def _evolution_shape(evolution: "Evolution") -> dict[str, object]:
     }
 
 
-def _item_shape(item: "ApprovalItem", evolution: "Evolution") -> dict[str, object]:
+def _item_shape(item: "ApprovalItem", evolution: "Evolution") -> Json:
     return {
         "id": item.id,
         "kind": item.action_type,
@@ -87,8 +112,8 @@ def _state(item: "ApprovalItem", evolution: "Evolution") -> str:
 
 def _show_evolution(console: Console, evolution: "Evolution") -> None:
     report = evolution.report
-    read = plural(report.trajectories, "lesson")
-    console.parts([(f"{read} of single sessions",), (plural(report.patterns, "pattern"), "bold")])
+    read = counted(report.trajectories, "lesson")
+    console.parts([(f"{read} of single sessions",), (counted(report.patterns, "pattern"), "bold")])
     for item in report.items:
         console.line(f"{item.id}  {_state(item, evolution)}", "bold")
         console.line(f"  {item.title}")
@@ -108,9 +133,9 @@ def _show_evolution(console: Console, evolution: "Evolution") -> None:
 
 def _show_pruning(console: Console, report: "PruneReport") -> None:
     if not report.chosen:
-        console.line(f"{plural(report.skills, 'skill')}, all worth keeping.")
+        console.line(f"{counted(report.skills, 'skill')}, all worth keeping.")
         return
-    console.line(f"{report.chosen:,} of {plural(report.skills, 'skill')} can go.")
+    console.line(f"{report.chosen:,} of {counted(report.skills, 'skill')} can go.")
     for word, ids in (("proposed", report.proposed), ("revised", report.revised)):
         for item_id in ids:
             console.line(f"{item_id}  {word}", "bold")

@@ -1,16 +1,19 @@
-"""``learn``."""
+"""``learn``: lessons out of the imported sessions, proposed to the person."""
 
 from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.commands.transcripts import CANCELLED
-from synthorg_tui.cli.console import Console, plural
-from synthorg_tui.cli.context import Context, cancelled_by_signal
-from synthorg_tui.cli.progress import ProgressLine
+from synthorg_tui.cli.arguments import Subparsers, add_command, add_since
+from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.errors import CANCELLED
+from synthorg_tui.cli.output import Console, ProgressLine
+from synthorg_tui.cli.shapes import Json
+from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
+    from synthorg_tui.cli.context import Context
     from synthorg_tui.learning.models import Learned, LearnProgress, LearnReport
 
-_SAID = {
+_VERDICTS = {
     "proposed": "new",
     "seen_again": "seen again",
     "known": "known",
@@ -20,26 +23,34 @@ _SAID = {
 }
 
 
-class LearnLine(ProgressLine):
-    """``reading 3 of 20 sessions``, ``wording 1 of 4 lessons``."""
+def add(commands: Subparsers) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "learn",
+        run_learn,
+        COMMANDS["learn"].summary,
+        more="They wait for you:\n`synthorg-tui proposals list` shows them.",
+        examples=("learn", "learn --since 7d --no-model"),
+    )
+    add_since(parser)
+    parser.add_argument(
+        "--no-model", action="store_true", help="leave the wording as it was put together"
+    )
 
-    def __call__(self, step: "LearnProgress") -> None:
-        """Show how far learning is."""
-        if self.is_due:
-            unit = "sessions" if step.stage == "reading" else "lessons"
-            self.show(f"{step.stage} {step.done:,} of {step.total:,} {unit}")
 
-
-async def run_learn(context: Context) -> int:
+async def run_learn(context: "Context") -> int:
     """Draw lessons from what was imported and put them into the queue."""
+    from synthorg_tui.cli.context import cancelled_by_signal
+
     args = context.args
     async with context.engine() as engine:
-        line = LearnLine(context.console)
+        line = ProgressLine(context.console)
         with cancelled_by_signal(context.console) as cancellation, line:
             report = await engine.learning.learn(
                 since=args.since,
                 word=not args.no_model,
-                progress=line,
+                progress=lambda step: line.update(_progress(step)),
                 cancel=cancellation.requested,
             )
     if context.wants_json:
@@ -51,19 +62,24 @@ async def run_learn(context: Context) -> int:
     return CANCELLED if report.cancelled else 0
 
 
-def _shape(report: "LearnReport") -> dict[str, object]:
+def _progress(step: "LearnProgress") -> str:
+    unit = "sessions" if step.stage == "reading" else "lessons"
+    return f"{step.stage} {step.done:,} of {step.total:,} {unit}"
+
+
+def _shape(report: "LearnReport") -> Json:
     return {
         "executions": report.executions,
         "lessons": [
             {
-                "id": each.item_id,
-                "title": each.title,
-                "verdict": each.verdict.value,
-                "recurrence": each.recurrence,
-                "confidence": each.confidence,
-                "worded": list(each.worded),
+                "id": lesson.item_id,
+                "title": lesson.title,
+                "verdict": lesson.verdict.value,
+                "recurrence": lesson.recurrence,
+                "confidence": lesson.confidence,
+                "worded": list(lesson.worded),
             }
-            for each in report.lessons
+            for lesson in report.lessons
         ],
         "warnings": list(report.warnings),
         "cancelled": report.cancelled,
@@ -71,12 +87,12 @@ def _shape(report: "LearnReport") -> dict[str, object]:
 
 
 def _show(console: Console, report: "LearnReport") -> None:
-    read = f"{plural(report.executions, 'session')} read"
-    console.parts([(read,), (plural(len(report.lessons), "lesson"), "bold")])
-    for each in report.lessons:
-        console.line(f"{each.item_id}  {_SAID[each.verdict.value]}{_seen(each)}", "bold")
-        console.line(f"  {each.title}")
-    if any(each.verdict.value in {"proposed", "seen_again"} for each in report.lessons):
+    read = f"{counted(report.executions, 'session')} read"
+    console.parts([(read,), (counted(len(report.lessons), "lesson"), "bold")])
+    for lesson in report.lessons:
+        console.line(f"{lesson.item_id}  {_VERDICTS[lesson.verdict.value]}{_seen(lesson)}", "bold")
+        console.line(f"  {lesson.title}")
+    if any(lesson.verdict.value in {"proposed", "seen_again"} for lesson in report.lessons):
         console.note("Next: `synthorg-tui proposals list`, or the app's Approvals.")
     elif not report.lessons:
         console.note("Nothing went wrong there that would come up again.")
@@ -84,5 +100,5 @@ def _show(console: Console, report: "LearnReport") -> None:
 
 def _seen(lesson: "Learned") -> str:
     words = f", worded by the model: {', '.join(lesson.worded)}" if lesson.worded else ""
-    times = plural(lesson.recurrence, "session")
+    times = counted(lesson.recurrence, "session")
     return f" · seen in {times} · confidence {lesson.confidence:.2f}{words}"

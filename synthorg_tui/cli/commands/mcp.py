@@ -1,18 +1,74 @@
 """``mcp``: an agent's memory for the agent's programs."""
 
-import asyncio
-import shlex
+import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.context import Context, UsageError, cancelled_by_signal
+from synthorg_tui.cli.arguments import Subparsers, add_command, agent_id
+from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.core.paths import expand_home
+from synthorg_tui.mcp import DEFAULT_PORT
 
 if TYPE_CHECKING:
+    from synthorg_tui.cli.context import Context
     from synthorg_tui.mcp.connections import Acting
 
 
-async def run_mcp(context: Context) -> int:
+def add(commands: Subparsers) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "mcp",
+        run_mcp,
+        COMMANDS["mcp"].summary,
+        more="It ends\nwhen the program hangs up.",
+        examples=(
+            "mcp --agent claude-code",
+            "mcp --agent codex --project ~/shop --read-only",
+            "mcp --agent claude-code --http",
+        ),
+    )
+    parser.add_argument(
+        "--agent", required=True, type=agent_id, metavar="ID", help="whose memory it is"
+    )
+    parser.add_argument(
+        "--project",
+        type=_folder,
+        metavar="DIR",
+        help="which project it works in (default: the working directory)",
+    )
+    parser.add_argument("--read-only", action="store_true", help="leave out what writes")
+    parser.add_argument(
+        "--http",
+        action="store_true",
+        help="serve programs of this machine over HTTP, who must show a token, until Ctrl-C",
+    )
+    parser.add_argument(
+        "--port",
+        type=_port,
+        metavar="N",
+        help=f"for --http: where to listen, 0 for any free port (default {DEFAULT_PORT})",
+    )
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 6 and int(text) < 65_536):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 65535")
+    return int(text)
+
+
+def _folder(text: str) -> Path:
+    path = expand_home(text)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is no directory")
+    return path
+
+
+async def run_mcp(context: "Context") -> int:
     """Serve until the client hangs up or, over HTTP, until Ctrl-C."""
+    import asyncio
+
     from synthorg_tui.connect.skills import refresh
     from synthorg_tui.mcp import bridge
     from synthorg_tui.mcp.connections import Acting
@@ -42,11 +98,14 @@ async def run_mcp(context: Context) -> int:
     return 0
 
 
-async def _serve_http(context: Context, acting: "Acting") -> None:
-    from synthorg_tui.mcp import DEFAULT_PORT, bridge
+async def _serve_http(context: "Context", acting: "Acting") -> None:
+    import shlex
+
+    from synthorg_tui.cli.context import cancelled_by_signal
+    from synthorg_tui.mcp import bridge
     from synthorg_tui.mcp.token import TOKEN_FILE
 
-    def tell(url: str) -> None:
+    def announce(url: str) -> None:
         token = shlex.quote(str(acting.data_dir.absolute() / TOKEN_FILE))
         context.console.note(
             f"serving {acting.agent_id} at {url}; Ctrl-C ends it\n"
@@ -59,5 +118,5 @@ async def _serve_http(context: Context, acting: "Acting") -> None:
             acting,
             port=port,
             stop=cancellation.stop,
-            on_ready=tell,
+            on_ready=announce,
         )

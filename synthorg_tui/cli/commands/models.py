@@ -1,15 +1,15 @@
 """``models``: what is found, whether it works, and what it was used for."""
 
-import dataclasses
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.console import Console, plural
-from synthorg_tui.cli.context import Context
-from synthorg_tui.cli.progress import ProgressLine
+from synthorg_tui.cli.arguments import Subparsers, add_command, add_group
+from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.output import Console, ProgressLine
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
+    from synthorg_tui.cli.context import Context
     from synthorg_tui.persistence.usage import UsageTotal
     from synthorg_tui.providers.inspection import FoundModel, Measured
 
@@ -17,8 +17,35 @@ _DAYS = 30
 _MEGABYTE = 1_000_000
 
 
-async def run_list(context: Context) -> int:
+def add(commands: Subparsers) -> None:
+    """Add the command."""
+    actions = add_group(
+        commands,
+        "models",
+        COMMANDS["models"].summary,
+        examples=("models list", "models check"),
+    )
+    add_command(
+        actions,
+        "list",
+        run_list,
+        "list the models found, and what they were used for",
+        more="Servers are looked for\non this machine only, besides those in the settings.",
+    )
+    add_command(
+        actions,
+        "check",
+        run_check,
+        "load the configured models and measure them",
+        more="Exits with 1 when one\ndoesn't work.",
+    )
+
+
+async def run_list(context: "Context") -> int:
     """List models, and the tokens of today and of the last 30 days."""
+    from dataclasses import asdict
+    from datetime import timedelta
+
     from synthorg_tui.core.clock import SystemClock
     from synthorg_tui.providers.completion.usage import start_of_day
     from synthorg_tui.providers.inspection import find_models
@@ -26,7 +53,7 @@ async def run_list(context: Context) -> int:
     settings = context.settings()
     completion = settings.providers.completion
     limit = getattr(completion, "daily_token_limit", None)
-    found = await find_models(completion, settings.embedding())
+    models = await find_models(completion, settings.embedding())
     today = start_of_day(SystemClock().now())
     async with context.engine() as engine:
         used_today = await engine.usage.tokens_since(today)
@@ -34,22 +61,24 @@ async def run_list(context: Context) -> int:
     if context.wants_json:
         context.console.json(
             {
-                "models": [_model_shape(each) for each in found],
+                "models": [asdict(model) | {"purpose": model.purpose.value} for model in models],
                 "usage": {
                     "today_tokens": used_today,
                     "daily_token_limit": limit,
-                    "last_30_days": [dataclasses.asdict(each) for each in used],
+                    "last_30_days": [asdict(total) for total in used],
                 },
             }
         )
     else:
-        _show_models(context.console, found)
+        _show_models(context.console, models)
         _show_usage(context.console, used_today, limit, used)
     return 0
 
 
-async def run_check(context: Context) -> int:
+async def run_check(context: "Context") -> int:
     """Load the configured models and measure them; 1 when one doesn't work."""
+    from dataclasses import asdict
+
     from synthorg_tui.providers.completion.config import NoModelConfig
     from synthorg_tui.providers.completion.factory import create_completion_provider
     from synthorg_tui.providers.embedding.factory import create_embedder
@@ -63,44 +92,36 @@ async def run_check(context: Context) -> int:
     if not isinstance(settings.providers.completion, NoModelConfig):
         with ProgressLine(context.console) as line:
             provider = create_completion_provider(
-                settings.providers.completion, on_load=lambda share: _show_load(line, share)
+                settings.providers.completion,
+                on_load=lambda share: line.update(f"loading the language model, {share:.0%}"),
             )
             measured.append(await measure_completion(provider))
             if provider is not None:
                 await provider.close()
-    works = not any(each.problem for each in measured)
+    works = not any(model.problem for model in measured)
     if context.wants_json:
-        checks = [dataclasses.asdict(each) | {"purpose": each.purpose.value} for each in measured]
+        checks = [asdict(model) | {"purpose": model.purpose.value} for model in measured]
         context.console.json({"ok": works, "checks": checks})
     else:
-        for each in measured:
-            _show_measured(context.console, each)
+        for model in measured:
+            _show_measured(context.console, model)
     return 0 if works else 1
 
 
-def _show_load(line: ProgressLine, share: float) -> None:
-    if line.is_due:
-        line.show(f"loading the language model, {share:.0%}")
-
-
-def _model_shape(model: "FoundModel") -> dict[str, object]:
-    return dataclasses.asdict(model) | {"purpose": model.purpose.value}
-
-
-def _show_models(console: Console, found: "tuple[FoundModel, ...]") -> None:
+def _show_models(console: Console, models: "tuple[FoundModel, ...]") -> None:
     rows = [
         (
-            each.purpose.value,
-            each.name,
-            "in use" if each.configured else "",
-            f"{each.size / _MEGABYTE:,.0f} MB" if each.size is not None else "",
-            each.problem or "ready",
-            short_path(each.where),
+            model.purpose.value,
+            model.name,
+            "in use" if model.configured else "",
+            f"{model.size / _MEGABYTE:,.0f} MB" if model.size is not None else "",
+            model.problem or "ready",
+            short_path(model.where),
         )
-        for each in found
+        for model in models
     ]
     console.table(("PURPOSE", "MODEL", "", "SIZE", "STATE", "WHERE"), rows)
-    if not any(each.purpose.value == "completion" for each in found):
+    if not any(model.purpose.value == "completion" for model in models):
         console.note("No language model: lessons are worded without one.")
 
 
@@ -109,12 +130,12 @@ def _show_usage(
 ) -> None:
     allowed = f" of {limit:,} allowed" if limit is not None else ""
     console.line()
-    console.line(f"today: {plural(today, 'token')}{allowed}")
-    for each in used:
-        cost = f", cost {each.cost:,.4f}" if each.cost else ""
+    console.line(f"today: {counted(today, 'token')}{allowed}")
+    for total in used:
+        cost = f", cost {total.cost:,.4f}" if total.cost else ""
         console.line(
-            f"last {_DAYS} days, {each.model}: {plural(each.answers, 'answer')}, "
-            f"{each.prompt_tokens:,} tokens read, {each.completion_tokens:,} written{cost}"
+            f"last {_DAYS} days, {total.model}: {counted(total.answers, 'answer')}, "
+            f"{total.prompt_tokens:,} tokens read, {total.completion_tokens:,} written{cost}"
         )
 
 

@@ -2,33 +2,113 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.approvals.models import (
-    ApprovalConflictError,
-    ApprovalError,
-    ApprovalNotFoundError,
-    ApprovalStatus,
-    DecisionRefusedError,
-)
-from synthorg_tui.cli import proposal_shapes as shapes
+from synthorg_tui.cli import shapes
+from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, coming_moment
+from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.commands import proposals_view as view
-from synthorg_tui.cli.console import cut, local_time
-from synthorg_tui.cli.context import Context, DeclinedError, UsageError
-from synthorg_tui.cli.terminal import Terminal, controlling_terminal
+from synthorg_tui.cli.errors import DeclinedError, UsageError
+from synthorg_tui.cli.output import cut, local_time
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine
+    from datetime import datetime
+
+    from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.cli.terminal import Terminal
     from synthorg_tui.curation.review import Decision, InboxEntry, Review
     from synthorg_tui.engine import Engine
 
-_ACTOR = "command line"
-_TITLE_WIDTH = 60
-_NAMED_AT_MOST = 10
+_STATUSES: Final = ("pending", "approved", "rejected", "expired", "all")
+_NOW: Final = "now"
+_ACTOR: Final = "command line"
+_TITLE_WIDTH: Final = 60
+_MAX_NAMED: Final = 10
 
 
-async def run_list(context: Context) -> int:
+def add(commands: Subparsers) -> None:
+    """Add the command."""
+    actions = add_group(
+        commands,
+        "proposals",
+        COMMANDS["proposals"].summary,
+        "See and decide what waits for your approval. An ID may be shortened to its\n"
+        "first characters. Decisions are taken at a terminal, by you and not by an agent.",
+        examples=(
+            "proposals list",
+            "proposals show lesson-3f2a",
+            "proposals approve lesson-3f2a",
+            'proposals reject lesson-3f2a --reason "only true for one project"',
+        ),
+    )
+    _add_reading(actions)
+    _add_deciding(actions)
+
+
+def _add_reading(actions: Subparsers) -> None:
+    parser = add_command(
+        actions,
+        "list",
+        run_list,
+        "list what waits for you",
+        examples=("proposals list", "proposals list --status all --json"),
+    )
+    parser.add_argument(
+        "--status", choices=_STATUSES, default="pending", metavar="NAME", help=", ".join(_STATUSES)
+    )
+    parser.add_argument("--snoozed", action="store_true", help="those that are snoozed, too")
+    parser = add_command(
+        actions,
+        "show",
+        run_show,
+        "show all that an approval would do, and the hash to approve it with",
+        examples=("proposals show lesson-3f2a --transcript",),
+    )
+    parser.add_argument("id", metavar="ID")
+    parser.add_argument(
+        "--transcript", action="store_true", help="the transcript lines of the evidence, too"
+    )
+
+
+def _add_deciding(actions: Subparsers) -> None:
+    asks = "It asks at the terminal for the hash\nthat `proposals show` printed."
+    parser = add_command(actions, "approve", run_approve, "let a proposal count", more=asks)
+    parser.add_argument("id", metavar="ID")
+    parser = add_command(actions, "reject", run_reject, "turn a proposal down for good", more=asks)
+    parser.add_argument("id", metavar="ID")
+    parser.add_argument("--reason", required=True, metavar="TEXT", help="why; it is kept")
+    parser = add_command(
+        actions,
+        "snooze",
+        run_snooze,
+        "put a proposal out of the way for a time",
+        more="It asks at the terminal.",
+        examples=("proposals snooze lesson-3f2a 7d", f"proposals snooze lesson-3f2a {_NOW}"),
+    )
+    parser.add_argument("id", metavar="ID")
+    parser.add_argument(
+        "until",
+        metavar="WHEN",
+        type=_until,
+        help=f"2026-01-31, or 12h, 7d, 2w from now; `{_NOW}` wakes it",
+    )
+    add_command(
+        actions,
+        "undo",
+        run_undo,
+        "take the last decision back",
+        more="It asks at the terminal.\nAgain, it takes back the one before.",
+    )
+
+
+def _until(text: str) -> "datetime | None":
+    return None if text == _NOW else coming_moment(text)
+
+
+async def run_list(context: "Context") -> int:
     """List proposals, newest first."""
+    from synthorg_tui.approvals.models import ApprovalStatus
+
     args = context.args
     status = None if args.status == "all" else ApprovalStatus(args.status)
     async with context.engine() as engine:
@@ -43,15 +123,15 @@ async def run_list(context: Context) -> int:
     return 0
 
 
-async def run_show(context: Context) -> int:
+async def run_show(context: "Context") -> int:
     """Show all that an approval would do."""
     async with context.engine() as engine:
         entry = await _find(engine, context.args.id)
         review = await engine.reviews.review(entry.item.id)
         trail = await engine.approvals.events(entry.item.id)
         excerpts = [
-            await engine.reviews.excerpt(each) if context.args.transcript else None
-            for each in entry.evidence
+            await engine.reviews.excerpt(evidence) if context.args.transcript else None
+            for evidence in entry.evidence
         ]
     if context.wants_json:
         context.console.json(shapes.review(review, trail))
@@ -60,22 +140,24 @@ async def run_show(context: Context) -> int:
     return 0
 
 
-async def run_approve(context: Context) -> int:
-    """Let a proposal count, once the person has typed the hash of what was shown."""
+async def run_approve(context: "Context") -> int:
+    """Approve a proposal, once the person has typed the hash of what was shown."""
+    from synthorg_tui.approvals.models import DecisionRefusedError
+
     async with _deciding(context) as engine:
         review = await _pending(engine, context.args.id)
         async with _person(engine, review) as terminal:
             if review.problem:
                 raise DecisionRefusedError(review.problem)
-            _agree(terminal, review, "Approve")
-            with view.shown_anew(context.console):
+            _require_hash(terminal, review, "Approve")
+            with view.shown_again(context.console):
                 decision = await engine.reviews.approve(
                     review.item.id, shown=review.shown, person=terminal.person
                 )
-    return _told(context, decision)
+    return _report(context, decision)
 
 
-async def run_reject(context: Context) -> int:
+async def run_reject(context: "Context") -> int:
     """Turn a proposal down for good."""
     reason = context.args.reason.strip()
     if not reason:
@@ -83,15 +165,15 @@ async def run_reject(context: Context) -> int:
     async with _deciding(context) as engine:
         review = await _pending(engine, context.args.id)
         async with _person(engine, review) as terminal:
-            _agree(terminal, review, "Reject")
-            with view.shown_anew(context.console):
+            _require_hash(terminal, review, "Reject")
+            with view.shown_again(context.console):
                 decision = await engine.reviews.reject(
                     review.item.id, shown=review.shown, reason=reason, person=terminal.person
                 )
-    return _told(context, decision)
+    return _report(context, decision)
 
 
-async def run_snooze(context: Context) -> int:
+async def run_snooze(context: "Context") -> int:
     """Put a proposal out of the way, or wake it."""
     until = context.args.until
     async with _deciding(context) as engine:
@@ -112,7 +194,7 @@ async def run_snooze(context: Context) -> int:
     return 0
 
 
-async def run_undo(context: Context) -> int:
+async def run_undo(context: "Context") -> int:
     """Take the last decision back."""
     async with _deciding(context) as engine, _person(engine, None) as terminal:
         titles = await engine.reviews.undoable()
@@ -122,10 +204,10 @@ async def run_undo(context: Context) -> int:
         decision = await engine.reviews.undo(terminal.person) if titles else None
     if decision is None:
         raise UsageError("there is no decision to take back")
-    return _told(context, decision)
+    return _report(context, decision)
 
 
-def _deciding(context: Context) -> "AbstractAsyncContextManager[Engine]":
+def _deciding(context: "Context") -> "AbstractAsyncContextManager[Engine]":
     """The engine itself: owners decide nothing for others; a headless one makes room."""
     from synthorg_tui.host.opening import engine_for_app
 
@@ -133,8 +215,11 @@ def _deciding(context: Context) -> "AbstractAsyncContextManager[Engine]":
 
 
 @asynccontextmanager
-async def _person(engine: "Engine", review: "Review | None") -> AsyncIterator[Terminal]:
+async def _person(engine: "Engine", review: "Review | None") -> "AsyncIterator[Terminal]":
     """The person at the terminal; what is refused to them stands in the proposal's trail."""
+    from synthorg_tui.approvals.models import ApprovalError, DecisionRefusedError
+    from synthorg_tui.cli.terminal import controlling_terminal
+
     try:
         if not engine.settings.approvals.allow_cli:
             raise DecisionRefusedError(
@@ -149,8 +234,13 @@ async def _person(engine: "Engine", review: "Review | None") -> AsyncIterator[Te
         raise
 
 
-def _agree(terminal: Terminal, review: "Review", what: str) -> None:
-    """Have the hash typed in; raises ``DeclinedError`` for none, and for another it refuses."""
+def _require_hash(terminal: "Terminal", review: "Review", what: str) -> None:
+    """Have the hash typed in.
+
+    Raises ``DeclinedError`` when nothing is typed, ``DecisionRefusedError`` for another hash.
+    """
+    from synthorg_tui.approvals.models import DecisionRefusedError
+
     item_id = review.item.id
     typed = terminal.ask(
         f"{what} {_title(review)}? Type the hash that `proposals show {item_id}` printed:"
@@ -169,6 +259,8 @@ def _title(review: "Review") -> str:
 
 
 async def _pending(engine: "Engine", id_start: str) -> "Review":
+    from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalStatus
+
     entry = await _find(engine, id_start)
     if entry.item.status is not ApprovalStatus.PENDING:
         raise ApprovalConflictError(f"{entry.item.id} is {entry.item.status} already")
@@ -177,21 +269,23 @@ async def _pending(engine: "Engine", id_start: str) -> "Review":
 
 async def _find(engine: "AnyEngine", id_start: str) -> "InboxEntry":
     """The one proposal whose id is this or starts so."""
+    from synthorg_tui.approvals.models import ApprovalNotFoundError
+
     entries = await engine.reviews.inbox(include_snoozed=True, status=None)
     exact = [entry for entry in entries if entry.item.id == id_start]
-    found = exact or [entry for entry in entries if entry.item.id.startswith(id_start)]
-    if not found:
+    matching = exact or [entry for entry in entries if entry.item.id.startswith(id_start)]
+    if not matching:
         raise ApprovalNotFoundError(
             f"no proposal has an id that starts with {id_start!r}",
             remedy="See `synthorg-tui proposals list --status all --snoozed`.",
         )
-    if len(found) > 1:
-        names = ", ".join(entry.item.id for entry in found[:_NAMED_AT_MOST])
+    if len(matching) > 1:
+        names = ", ".join(entry.item.id for entry in matching[:_MAX_NAMED])
         raise UsageError(f"several ids start with {id_start!r}: {names}")
-    return found[0]
+    return matching[0]
 
 
-def _told(context: Context, decision: "Decision") -> int:
+def _report(context: "Context", decision: "Decision") -> int:
     if context.wants_json:
         context.console.json(shapes.decision(decision))
     else:

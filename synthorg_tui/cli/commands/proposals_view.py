@@ -4,19 +4,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from synthorg_tui.approvals.models import ApprovalEvent, ApprovalStatus
-from synthorg_tui.cli.console import Console, local_time, plural
-from synthorg_tui.cli.proposal_shapes import memory_of, short_hash
+from synthorg_tui.cli.output import Console, local_time
+from synthorg_tui.cli.shapes import memory_of, short_hash
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
+    from synthorg_tui.approvals.models import ApprovalEvent
     from synthorg_tui.curation.models import Evidence
     from synthorg_tui.curation.review import Decision, InboxEntry, Review
     from synthorg_tui.executions.store import Excerpt
 
 _WIDEST_LINE = 2000
 _LONGEST_OUTPUT = 12
-_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 _EXPLAINED = {
     "secret": "holds a secret",
     "injection": "says what may steer a model",
@@ -47,7 +47,7 @@ def show_list(console: Console, entries: "Sequence[InboxEntry]") -> None:
 def show_review(
     console: Console,
     review: "Review",
-    trail: Sequence[ApprovalEvent],
+    trail: "Sequence[ApprovalEvent]",
     excerpts: "Sequence[Excerpt | None]" = (),
 ) -> None:
     """Everything a person should see before deciding; evidence first."""
@@ -64,9 +64,9 @@ def show_review(
     if trail:
         _section(console, "what happened to it")
         for event in trail:
-            said = f"{event.kind.value} by {event.actor}"
-            console.parts([(local_time(event.at), "dim"), (said,), (event.reason, "dim")])
-    if review.item.status is ApprovalStatus.PENDING:
+            action = f"{event.kind.value} by {event.actor}"
+            console.parts([(local_time(event.at), "dim"), (action,), (event.reason, "dim")])
+    if review.item.status.value == "pending":
         console.line()
         console.parts([("hash", "dim"), (short_hash(review), "bold")])
         act = "reject" if review.problem else "approve"
@@ -85,7 +85,7 @@ def show_decision(console: Console, decision: "Decision") -> None:
 
 
 @contextmanager
-def shown_anew(console: Console) -> Iterator[None]:
+def shown_again(console: Console) -> Iterator[None]:
     """When what was to be decided has changed, show how it is now before saying so."""
     from synthorg_tui.curation.review import ReviewChangedError
 
@@ -102,8 +102,8 @@ def _head(console: Console, review: "Review") -> None:
     if item.description:
         console.block(item.description)
     console.line()
-    seen = plural(entry.recurrence, "run") if entry.recurrence else ""
-    for label, value in (
+    seen = counted(entry.recurrence, "run") if entry.recurrence else ""
+    facts = (
         ("id", item.id),
         ("status", item.status.value),
         ("kind", entry.kind.value.replace("_", " ")),
@@ -119,24 +119,20 @@ def _head(console: Console, review: "Review") -> None:
             f"{local_time(item.decided_at)} by {item.decided_by}" if item.decided_by else "",
         ),
         ("reason", item.decision_reason or ""),
-    ):
-        if value:
-            console.parts([(f"{label:<11}", "dim"), (value,)])
+    )
+    console.facts(facts)
 
 
 def _written(entry: "InboxEntry") -> Iterator[tuple[str, str]]:
     """What goes with the text that an agent wants kept."""
-    found = memory_of(entry)
-    if found is not None:
-        taken = found["redactions"]
-        yield "project", found["project"] or "none"
-        yield "category", found["category"]
-        yield "through", found["source"] or ""
-        yield "tags", ", ".join(found["tags"])
-        yield (
-            "redacted",
-            ", ".join(f"{kind} ×{times}" for kind, times in taken.items()) or "nothing",
-        )
+    memory = memory_of(entry)
+    if memory is not None:
+        redactions = [f"{kind} ×{times}" for kind, times in memory["redactions"].items()]
+        yield "project", memory["project"] or "none"
+        yield "category", memory["category"]
+        yield "through", memory["source"] or ""
+        yield "tags", ", ".join(memory["tags"])
+        yield "redacted", ", ".join(redactions) or "nothing"
 
 
 def _evidence(console: Console, evidence: "Evidence", excerpt: "Excerpt | None") -> None:
@@ -162,8 +158,8 @@ def _warnings(console: Console, review: "Review") -> None:
     if review.flags:
         _section(console, "look twice")
     for flag in review.flags:
-        said = _EXPLAINED.get(flag.kind.value, flag.kind.value)
-        console.parts([("!", "yellow"), (f"{flag.place} {said}:", "yellow"), (flag.found,)])
+        problem = _EXPLAINED.get(flag.kind.value, flag.kind.value)
+        console.parts([("!", "yellow"), (f"{flag.place} {problem}:", "yellow"), (flag.found,)])
     if review.near:
         _section(console, "much like it already counts")
     for near in review.near:
@@ -181,15 +177,13 @@ def _effects(console: Console, review: "Review") -> None:
     if review.agents:
         _section(console, f"also for {', '.join(review.agents)}")
     if review.replaces:
-        _section(console, f"{plural(len(review.replaces), 'memory', 'memories')} would go")
+        _section(console, f"{counted(len(review.replaces), 'memory', 'memories')} would go")
     for memory in review.replaces:
         console.parts([(memory.id[:8], "dim"), (" ".join(memory.content.split())[:_WIDEST_LINE],)])
     if review.path:
         _section(console, short_path(review.path))
     if review.diff:
-        for line in review.diff:
-            style = _DIFF_STYLES.get(line[:1])
-            console.line(line.rstrip("\n"), *([style] if style else []))
+        console.diff(line.rstrip("\n") for line in review.diff)
     elif review.text:
         console.block(review.text)
 

@@ -1,42 +1,67 @@
-"""``search``."""
+"""``search``: finding memories by meaning and by words."""
 
-import time
-
-from pydantic import ValidationError
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from synthorg_tui.cli import shapes
-from synthorg_tui.cli.console import Console, local_time, plural
-from synthorg_tui.cli.context import Context, UsageError
-from synthorg_tui.core.text import safe_text
-from synthorg_tui.memory.listing import FoundMemories, ListedMemory
-from synthorg_tui.memory.models import MemoryQuery
+from synthorg_tui.cli.arguments import Subparsers, add_command, add_memory_filters, whole
+from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.cli.output import Console, local_time
+from synthorg_tui.core.text import counted, safe_text
+
+if TYPE_CHECKING:
+    from synthorg_tui.cli.context import Context
+    from synthorg_tui.executions.store import ExecutionStore
+    from synthorg_tui.memory.listing import FoundMemories, ListedMemory
+    from synthorg_tui.memory.models import MemoryQuery
 
 _CONTENT_LINES = 3
 
 
-async def run_search(context: Context) -> int:
+def add(commands: Subparsers) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "search",
+        run_search,
+        COMMANDS["search"].summary,
+        examples=(
+            'search "push a branch that has no upstream"',
+            "search migration failed --agent claude-code --since 7d",
+            "search --json --limit 3 flaky test",
+        ),
+    )
+    parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for")
+    add_memory_filters(parser)
+    parser.add_argument(
+        "--limit", metavar="N", type=whole(1, 1000), default=10, help="at most (default 10)"
+    )
+
+
+async def run_search(context: "Context") -> int:
     """Find memories and print them, best first."""
+    import time
+
     args = context.args
     query = _query(context)
     async with context.engine() as engine:
         started = time.perf_counter()
         result = await engine.desk.find(query, agents=frozenset(args.agent) or None)
         took_ms = round((time.perf_counter() - started) * 1000, 1)
-        resolver = shapes.SourceResolver(engine.executions)
-        sources = [await resolver.resolve(hit.source) for hit in result.hits]
+        sources = await sources_of(result, engine.executions)
         agents = None if result.hits else dict((await engine.desk.facets()).agents)
     if agents is not None:
         _explain_nothing(context, agents)
     if result.degraded:
         context.console.warning(result.degraded)
     if context.wants_json:
-        hits = [shapes.hit(h, s) for h, s in zip(result.hits, sources, strict=True)]
         context.console.json(
             {
                 "query": query.text,
                 "took_ms": took_ms,
                 "degraded": bool(result.degraded),
-                "results": hits,
+                "results": hits_json(result, sources),
             }
         )
     else:
@@ -44,8 +69,21 @@ async def run_search(context: Context) -> int:
     return 0
 
 
-def _explain_nothing(context: Context, agents: dict[str, int]) -> None:
-    """Why nothing can be found: nothing is there, or nobody of that name."""
+async def sources_of(
+    result: "FoundMemories", executions: "ExecutionStore"
+) -> list[shapes.Json | None]:
+    """The sources of the results, in their order."""
+    resolver = shapes.SourceResolver(executions)
+    return [await resolver.resolve(hit.source) for hit in result.hits]
+
+
+def hits_json(result: "FoundMemories", sources: Iterable[shapes.Json | None]) -> list[shapes.Json]:
+    """The results as JSON."""
+    return [shapes.hit(hit, source) for hit, source in zip(result.hits, sources, strict=True)]
+
+
+def _explain_nothing(context: "Context", agents: Mapping[str, int]) -> None:
+    """Say why nothing can be found: nothing is there, or nobody of that name."""
     if not agents:
         context.console.note("the store is empty; `synthorg-tui import` fills it")
         return
@@ -58,8 +96,8 @@ def _explain_nothing(context: Context, agents: dict[str, int]) -> None:
 
 def show_results(
     console: Console,
-    result: FoundMemories,
-    sources: list[shapes.Json | None],
+    result: "FoundMemories",
+    sources: Sequence[shapes.Json | None],
     took_ms: float | None = None,
 ) -> None:
     """Print results for a person."""
@@ -69,14 +107,14 @@ def show_results(
     for rank, (hit, source) in enumerate(zip(result.hits, sources, strict=True), start=1):
         _show_hit(console, rank, hit, shapes.place(source))
     took = f" in {took_ms:.0f} ms" if took_ms is not None else ""
-    console.line(f"{plural(len(result.hits), 'result')}{took}", "dim")
+    console.line(f"{counted(len(result.hits), 'result')}{took}", "dim")
 
 
-def _show_hit(console: Console, rank: int, entry: ListedMemory, place: str) -> None:
+def _show_hit(console: Console, rank: int, entry: "ListedMemory", place: str) -> None:
     console.parts(
         [
             (f"{rank:>2}", "dim"),
-            (f"{entry.fused or 0.0:.2f}", "green"),
+            (f"{entry.fused:.2f}", "green"),
             (entry.category.value, "cyan"),
             (entry.agent_id,),
             (local_time(entry.created_at), "dim"),
@@ -89,7 +127,11 @@ def _show_hit(console: Console, rank: int, entry: ListedMemory, place: str) -> N
     console.line()
 
 
-def _query(context: Context) -> MemoryQuery:
+def _query(context: "Context") -> "MemoryQuery":
+    from pydantic import ValidationError
+
+    from synthorg_tui.memory.models import MemoryQuery
+
     args = context.args
     text = " ".join(args.query).strip()
     if not text:

@@ -1,75 +1,153 @@
 """``skills``: what is on disk and in memory, and what is wrong with it."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from synthorg_tui.cli.console import Console, cut, local_time, plural
-from synthorg_tui.cli.context import AnyEngine, Context, UsageError
+from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, path
+from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.cli.output import Console, cut, local_time
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.paths import expand_home, short_path
-from synthorg_tui.skills.disk import FILE_NAME
-from synthorg_tui.skills.document import Finding, RootScope, Severity, SkillFile, SkillRoot
-from synthorg_tui.skills.library import RootState, SkillLibrary, read_skill
+from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
+    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow
+    from synthorg_tui.skills.document import Finding, SkillFile
+    from synthorg_tui.skills.library import RootState
 
-INVALID = 1
+INVALID: Final = 1
 """Exit code of ``validate`` when something is wrong."""
 
-_STYLES = {"invalid": "red", "gone": "red", "changed": "yellow", "new": "cyan", "valid": "green"}
-_MARKS = {Severity.ERROR: ("error", "red"), Severity.WARNING: ("warning", "yellow")}
+_STATES: Final = {
+    "invalid": "red",
+    "gone": "red",
+    "changed": "yellow",
+    "new": "cyan",
+    "valid": "green",
+}
+_SEVERITIES: Final = {"error": "red", "warning": "yellow"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Checked:
+class _Checked(NamedTuple):
     path: str
-    findings: tuple[Finding, ...]
+    findings: "tuple[Finding, ...]"
 
     def is_bad(self, *, strict: bool) -> bool:
         """Whether it can't be used, or not by every reader."""
-        return any(strict or each.severity is Severity.ERROR for each in self.findings)
+        return any(strict or finding.severity.value == "error" for finding in self.findings)
 
 
-async def run_list(context: Context) -> int:
+def add(commands: Subparsers) -> None:
+    """Add the command."""
+    actions = add_group(
+        commands,
+        "skills",
+        COMMANDS["skills"].summary,
+        "Skills are SKILL.md files: of projects, of yours, and of approved lessons.",
+    )
+    _add_reading(actions)
+    _add_reviewing(actions)
+
+
+def _add_reading(actions: Subparsers) -> None:
+    add_command(
+        actions,
+        "list",
+        run_list,
+        "list skills",
+        more="Those of projects come\nbefore yours, and those before approved lessons; "
+        "of one name the first wins.",
+    )
+    parser = add_command(
+        actions,
+        "show",
+        run_show,
+        "show a skill, what is wrong with it, and what taught it",
+        examples=("skills show push-new-branch", "skills show .claude/skills/release/SKILL.md"),
+    )
+    parser.add_argument("skill", metavar="NAME", help="its name, or the path of its file")
+    parser = add_command(
+        actions,
+        "validate",
+        run_validate,
+        "say what is wrong with skills, line by line",
+        more="Exits with 1 when a skill\ncan't be used.",
+        examples=("skills validate", "skills validate --strict .agents/skills"),
+    )
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        type=path,
+        metavar="PATH",
+        help="a SKILL.md, its folder, or a folder of such folders (default: all there are)",
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with 1 for what only strict readers refuse, too"
+    )
+
+
+def _add_reviewing(actions: Subparsers) -> None:
+    add_command(
+        actions,
+        "sync",
+        run_sync,
+        "put skills that changed on disk up for review",
+        more="Nothing counts\nbefore you have approved it; see `synthorg-tui proposals`.",
+    )
+    parser = add_command(
+        actions,
+        "review",
+        run_review,
+        "put skills up for review that were here before",
+        more="What lies in a folder\nwhen it is seen first is only listed, as found.",
+        examples=("skills review release",),
+    )
+    parser.add_argument(
+        "skills", nargs="+", metavar="NAME", help="its name, or the path of its file"
+    )
+
+
+async def run_list(context: "Context") -> int:
     """List the skills of every root and those that are only in memory."""
     async with context.engine() as engine:
-        shelf = await engine.skills.overview()
+        overview = await engine.skills.overview()
     console = context.console
     if context.wants_json:
-        roots = [_root(state) for state in shelf.roots]
-        console.json({"roots": roots, "skills": [_row(row) for row in shelf.rows]})
+        roots = [_root(state) for state in overview.roots]
+        console.json({"roots": roots, "skills": [_row(row) for row in overview.rows]})
         return 0
-    if shelf.rows:
+    if overview.rows:
         header = ("STATE", "NAME", "WHOSE", "GIVEN", "DESCRIPTION")
-        console.table(header, [_cells(row) for row in shelf.rows])
+        console.table(header, [_cells(row) for row in overview.rows])
     else:
         console.line("No skills yet; they come from approved proposals, or lie in these folders:")
-        for state in shelf.roots:
+        for state in overview.roots:
             console.line(f"  {short_path(str(state.root.path))}")
-    for state in shelf.roots:
+    for state in overview.roots:
         if state.problem:
             console.warning(f"{state.root.path}: {state.problem}")
     return 0
 
 
-async def run_show(context: Context) -> int:
+async def run_show(context: "Context") -> int:
     """Show one skill in full."""
     async with context.engine() as engine:
-        found = await engine.skills.skill(await _path_of(engine, context.args.skill))
+        skill = await engine.skills.skill(await _path_of(engine, context.args.skill))
     if context.wants_json:
-        context.console.json(_full(found))
+        context.console.json(_full(skill))
     else:
-        _show(context.console, found)
+        _show(context.console, skill)
     return 0
 
 
-async def run_validate(context: Context) -> int:
+async def run_validate(context: "Context") -> int:
     """Say what is wrong with the skills named, or with all on disk."""
+    import asyncio
+
     strict = context.args.strict
     if context.args.paths:
         checked = await asyncio.to_thread(_read_all, context.args.paths)
@@ -77,46 +155,46 @@ async def run_validate(context: Context) -> int:
         async with context.engine() as engine:
             rows = (await engine.skills.overview()).rows
         checked = [_Checked(row.path, row.findings) for row in rows if row.scope is not None]
-    is_ok = not any(each.is_bad(strict=strict) for each in checked)
+    is_ok = not any(skill.is_bad(strict=strict) for skill in checked)
     if context.wants_json:
         skills = [
             {
-                "path": each.path,
-                "ok": not each.is_bad(strict=strict),
-                "findings": [_finding(finding) for finding in each.findings],
+                "path": skill.path,
+                "ok": not skill.is_bad(strict=strict),
+                "findings": [_finding(finding) for finding in skill.findings],
             }
-            for each in checked
+            for skill in checked
         ]
         context.console.json({"ok": is_ok, "skills": skills})
     else:
-        _tell(context.console, checked)
+        _show_checked(context.console, checked)
     return 0 if is_ok else INVALID
 
 
-async def run_sync(context: Context) -> int:
+async def run_sync(context: "Context") -> int:
     """Put what changed on disk up for review."""
     async with context.engine() as engine:
         report = await engine.skills.sync()
     if context.wants_json:
-        told = {"added": list(report.added), "withdrawn": list(report.withdrawn)}
-        context.console.json({**told, "found": report.found})
+        changes = {"added": list(report.added), "withdrawn": list(report.withdrawn)}
+        context.console.json({**changes, "found": report.found})
         return 0
     if report.found:
-        context.console.line(f"{plural(report.found, 'skill')} lay here already: taken note of.")
+        context.console.line(f"{counted(report.found, 'skill')} lay here already: taken note of.")
         context.console.note("`synthorg-tui skills review NAME` puts one up for review")
     elif not (report.added or report.withdrawn):
         context.console.line("Nothing changed.")
     if report.added:
-        context.console.line(f"{plural(len(report.added), 'change')} up for review:")
+        context.console.line(f"{counted(len(report.added), 'change')} up for review:")
         for item_id in report.added:
             context.console.line(f"  {item_id}", "bold")
         context.console.note("`synthorg-tui proposals show ID` tells what approving would do")
     if report.withdrawn:
-        context.console.line(f"{plural(len(report.withdrawn), 'item')} withdrawn: no longer so.")
+        context.console.line(f"{counted(len(report.withdrawn), 'item')} withdrawn: no longer so.")
     return 0
 
 
-async def run_review(context: Context) -> int:
+async def run_review(context: "Context") -> int:
     """Put skills up for review that were here before."""
     async with context.engine() as engine:
         paths = [await _path_of(engine, named) for named in context.args.skills]
@@ -125,108 +203,116 @@ async def run_review(context: Context) -> int:
         items = [{"path": path, "item": item_id or None} for path, item_id in offered]
         context.console.json({"skills": items})
         return 0
-    for path, item_id in offered:
-        told = item_id or "nothing to decide: it is in memory as it is, decided, or shadowed"
-        context.console.parts([(short_path(path),), (told, "bold" if item_id else "dim")])
+    for skill_path, item_id in offered:
+        remark = item_id or "nothing to decide: it is in memory as it is, decided, or shadowed"
+        context.console.parts([(short_path(skill_path),), (remark, "bold" if item_id else "dim")])
     if any(item_id for _, item_id in offered):
         context.console.note("`synthorg-tui proposals show ID` tells what approving would do")
     return 0
 
 
-async def _path_of(engine: AnyEngine, named: str) -> str:
+async def _path_of(engine: "AnyEngine", named: str) -> str:
     """The path of the file that a name or a path stands for."""
-    found = _matching((await engine.skills.overview()).rows, named)
-    if not found:
+    rows = _matching((await engine.skills.overview()).rows, named)
+    if not rows:
         raise UsageError(f"no skill {named!r}", remedy="`synthorg-tui skills list` names them.")
-    if len(found) > 1:
-        places = "\n".join(row.path for row in found)
+    if len(rows) > 1:
+        places = "\n".join(row.path for row in rows)
         raise UsageError(f"{named!r} is in several places:\n{places}", remedy="Name a path.")
-    return found[0].path
+    return rows[0].path
 
 
 def _matching(rows: "Sequence[SkillOverviewRow]", named: str) -> "list[SkillOverviewRow]":
-    path = expand_home(named).absolute()
-    paths = {str(path), str(path / FILE_NAME)}
-    found = [row for row in rows if row.path in paths or row.name == named]
-    return [row for row in found if not row.shadowed_by] or found
+    from synthorg_tui.skills.disk import FILE_NAME
+
+    named_path = expand_home(named).absolute()
+    paths = {str(named_path), str(named_path / FILE_NAME)}
+    matching = [row for row in rows if row.path in paths or row.name == named]
+    return [row for row in matching if not row.shadowed_by] or matching
 
 
 def _read_all(paths: Sequence[Path]) -> list[_Checked]:
-    return [
-        _Checked(str(file.path), file.findings) for path in paths for file in _read(path.absolute())
-    ]
+    files = [file for named in paths for file in _read(named.absolute())]
+    return [_Checked(str(file.path), file.findings) for file in files]
 
 
-def _read(path: Path) -> Iterable[SkillFile]:
+def _read(named: Path) -> "Iterable[SkillFile]":
     """The skills that a path names: one, or those in a folder of skills."""
-    if not path.exists():
-        raise UsageError(f"{path}: no such file or folder")
-    folder = (path if path.is_dir() else path.parent).resolve()
-    one = read_skill(SkillRoot(folder.parent, RootScope.USER), folder.name)
-    found: tuple[SkillFile, ...] = () if one is None else (one,)
-    if path.is_dir() and not found:
-        found = SkillLibrary([SkillRoot(folder, RootScope.USER)]).scan()
-    if not found or (path.is_file() and path.name != found[0].path.name):
-        raise UsageError(f"{path} is no skill", remedy=f"A skill is a folder with a {FILE_NAME}.")
-    return found
+    from synthorg_tui.skills.disk import FILE_NAME
+    from synthorg_tui.skills.document import RootScope, SkillRoot
+    from synthorg_tui.skills.library import SkillLibrary, read_skill
+
+    if not named.exists():
+        raise UsageError(f"{named}: no such file or folder")
+    folder = (named if named.is_dir() else named.parent).resolve()
+    skill = read_skill(SkillRoot(folder.parent, RootScope.USER), folder.name)
+    skills: tuple[SkillFile, ...] = () if skill is None else (skill,)
+    if named.is_dir() and not skills:
+        skills = SkillLibrary([SkillRoot(folder, RootScope.USER)]).scan()
+    if not skills or (named.is_file() and named.name != skills[0].path.name):
+        raise UsageError(f"{named} is no skill", remedy=f"A skill is a folder with a {FILE_NAME}.")
+    return skills
 
 
-def _tell(console: Console, checked: Sequence[_Checked]) -> None:
-    counts: Counter[Severity] = Counter()
+def _show_checked(console: Console, checked: Sequence[_Checked]) -> None:
+    counts: Counter[str] = Counter()
     for skill in checked:
-        for each in skill.findings:
-            counts[each.severity] += 1
-            _tell_finding(console, each, f"{skill.path}:{each.line}: ")
-    told = [plural(len(checked), "skill")]
-    told += [plural(counts[each], _MARKS[each][0]) for each in Severity if counts[each]]
-    console.line(", ".join(told) + ("." if counts else ", nothing wrong."))
+        for finding in skill.findings:
+            counts[finding.severity.value] += 1
+            _show_finding(console, finding, f"{skill.path}:{finding.line}: ")
+    summary = [counted(len(checked), "skill")]
+    summary += [counted(counts[name], name) for name in _SEVERITIES if counts[name]]
+    console.line(", ".join(summary) + ("." if counts else ", nothing wrong."))
 
 
-def _tell_finding(console: Console, finding: Finding, place: str) -> None:
-    word, style = _MARKS[finding.severity]
-    said = f"{finding.message[:1].upper()}{finding.message[1:]}. {finding.remedy}"
-    console.parts([(place,), (f"{word}: ", style), (said,)], separator="")
+def _show_finding(console: Console, finding: "Finding", place: str) -> None:
+    severity = finding.severity.value
+    text = f"{finding.message[:1].upper()}{finding.message[1:]}. {finding.remedy}"
+    console.parts([(place,), (f"{severity}: ", _SEVERITIES[severity]), (text,)], separator="")
 
 
-def _show(console: Console, found: "SkillDetail") -> None:
-    row = found.row
-    console.parts([(row.name, "bold"), (row.state.value, _STYLES.get(row.state.value, "dim"))])
+def _show(console: Console, skill: "SkillDetail") -> None:
+    row = skill.row
+    console.parts([(row.name, "bold"), (row.state.value, _STATES.get(row.state.value, "dim"))])
     facts = [("file", short_path(row.path)), ("given", _given(row))]
     facts += [("gives way to", short_path(row.shadowed_by)), ("waiting", row.waiting)]
-    facts += [("memories", ", ".join(found.memory_ids))]
-    facts += [("taught by", each.lines) for each in found.evidence]
+    facts += [("memories", ", ".join(skill.memory_ids))]
+    facts += [("taught by", evidence.lines) for evidence in skill.evidence]
     facts += [
-        ("text", f"{local_time(each.at)} {each.event.value.replace('_', ' ')} by {each.actor}")
-        for each in found.versions
+        ("text", f"{local_time(text.at)} {text.event.value.replace('_', ' ')} by {text.actor}")
+        for text in skill.versions
     ]
-    for label, value in facts:
-        if value:
-            console.parts([(label.ljust(12), "dim"), (cut(value, max(console.width - 14, 40)),)])
+    room = max(console.width - 14, 40)
+    console.facts([(label, cut(value, room)) for label, value in facts], label_width=12)
     for finding in row.findings:
-        _tell_finding(console, finding, f"line {finding.line}: ")
-    if not found.text:
-        return
+        _show_finding(console, finding, f"line {finding.line}: ")
+    if skill.text:
+        _show_text(console, skill)
+
+
+def _show_text(console: Console, skill: "SkillDetail") -> None:
+    """Print the file with the lines marked that something is wrong with."""
     console.line()
-    marked = {each.line: _MARKS[each.severity][1] for each in row.findings}
-    for number, line in enumerate(found.text.rstrip("\n").split("\n"), 1):
-        style = marked.get(number)
+    styles = {finding.line: _SEVERITIES[finding.severity.value] for finding in skill.row.findings}
+    for number, line in enumerate(skill.text.rstrip("\n").split("\n"), 1):
+        style = styles.get(number)
         console.line(f"{number:>4} {'!' if style else ' '} {line}".rstrip(), *filter(None, [style]))
 
 
 def _cells(row: "SkillOverviewRow") -> tuple[str, ...]:
     whose = row.scope.value if row.scope else ""
-    errors = [each.message for each in row.findings if each.severity is Severity.ERROR]
-    said = row.description or "; ".join(errors)
-    return (row.state.value, row.name, whose, str(row.applied or ""), said)
+    errors = [finding.message for finding in row.findings if finding.severity.value == "error"]
+    description = row.description or "; ".join(errors)
+    return (row.state.value, row.name, whose, str(row.applied or ""), description)
 
 
 def _given(row: "SkillOverviewRow") -> str:
     if not row.applied:
         return ""
-    return f"{plural(row.applied, 'time')}, last {local_time(row.applied_at)}"
+    return f"{counted(row.applied, 'time')}, last {local_time(row.applied_at)}"
 
 
-def _root(state: RootState) -> Json:
+def _root(state: "RootState") -> Json:
     return {
         "path": str(state.root.path),
         "scope": state.root.scope.value,
@@ -248,32 +334,33 @@ def _row(row: "SkillOverviewRow") -> Json:
         "applied_at": row.applied_at.isoformat() if row.applied_at else None,
         "shadowed_by": row.shadowed_by or None,
         "waiting": row.waiting or None,
-        "findings": [_finding(each) for each in row.findings],
+        "findings": [_finding(finding) for finding in row.findings],
     }
 
 
-def _full(found: "SkillDetail") -> Json:
+def _full(skill: "SkillDetail") -> Json:
     return {
-        **_row(found.row),
-        "memory_ids": list(found.memory_ids),
+        **_row(skill.row),
+        "memory_ids": list(skill.memory_ids),
         "taught_by": [
-            {"execution": each.execution, "lines": each.lines} for each in found.evidence
+            {"execution": evidence.execution, "lines": evidence.lines}
+            for evidence in skill.evidence
         ],
         "versions": [
             {
-                "version": each.version,
-                "at": each.at.isoformat(),
-                "by": each.actor,
-                "event": each.event.value,
-                "sha256": each.sha256,
+                "version": version.version,
+                "at": version.at.isoformat(),
+                "by": version.actor,
+                "event": version.event.value,
+                "sha256": version.sha256,
             }
-            for each in found.versions
+            for version in skill.versions
         ],
-        "text": found.text,
+        "text": skill.text,
     }
 
 
-def _finding(finding: Finding) -> Json:
+def _finding(finding: "Finding") -> Json:
     return {
         "line": finding.line,
         "severity": finding.severity.value,

@@ -1,33 +1,105 @@
-"""Commands about the store as a whole: ``agents``, ``doctor``, ``reindex``, backups."""
+"""Commands about the store as a whole: ``agents``, ``doctor``, ``reindex``, ``serve``, backups."""
 
-import dataclasses
+from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.console import plural
-from synthorg_tui.cli.context import Context, cancelled_by_signal
-from synthorg_tui.cli.progress import CountProgress
+from synthorg_tui.cli.arguments import Subparsers, add_command, path, whole
+from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.output import ProgressLine
+from synthorg_tui.core.text import counted
+
+if TYPE_CHECKING:
+    from synthorg_tui.cli.context import Context
 
 
-async def run_agents(context: Context) -> int:
+def add(commands: Subparsers) -> None:
+    """Add the commands."""
+    add_command(commands, "agents", run_agents, COMMANDS["agents"].summary)
+    parser = add_command(
+        commands,
+        "doctor",
+        run_doctor,
+        COMMANDS["doctor"].summary,
+        more="Exits with 1 when something is wrong.",
+        examples=("doctor", "doctor --fix"),
+    )
+    parser.add_argument("--fix", action="store_true", help="repair what can be repaired")
+    add_command(
+        commands,
+        "reindex",
+        run_reindex,
+        COMMANDS["reindex"].summary,
+        more="Nothing is lost: it is made from the database.",
+    )
+    _add_serve(commands)
+    _add_backups(commands)
+
+
+def _add_serve(commands: Subparsers) -> None:
+    parser = add_command(
+        commands,
+        "serve",
+        run_serve,
+        COMMANDS["serve"].summary,
+        more="Ctrl-C ends it; opening the app takes the store over.",
+        examples=("serve",),
+    )
+    parser.add_argument(
+        "--until-idle",
+        nargs="?",
+        type=whole(0, 86_400),
+        const=5,
+        metavar="SECONDS",
+        help="leave when nobody has been connected for so long (default 5)",
+    )
+
+
+def _add_backups(commands: Subparsers) -> None:
+    parser = add_command(
+        commands, "backup", run_backup, COMMANDS["backup"].summary, examples=("backup",)
+    )
+    parser.add_argument(
+        "target", nargs="?", type=path, metavar="FILE", help="(default: backups/ in the data dir)"
+    )
+    parser = add_command(
+        commands,
+        "restore",
+        run_restore,
+        COMMANDS["restore"].summary,
+        more="The present database is set aside, not deleted.",
+        examples=("restore", "restore ~/desk-backup.duckdb"),
+    )
+    parser.add_argument(
+        "backup", nargs="?", type=path, metavar="FILE", help="(default: the newest backup)"
+    )
+
+
+async def run_agents(context: "Context") -> int:
     """List the agents, declared ones and those that imports brought."""
     async with context.engine() as engine:
         agents = await engine.agents()
     if context.wants_json:
-        context.console.json({"agents": [dataclasses.asdict(agent) for agent in agents]})
+        from dataclasses import asdict
+
+        context.console.json({"agents": [asdict(agent) for agent in agents]})
         return 0
     if not agents:
         context.console.line("No agents yet; they come with `synthorg-tui import`.")
         return 0
-    rows = [(a.id, f"{a.memories:,}", str(a.level), a.role or "") for a in agents]
+    rows = [
+        (agent.id, f"{agent.memories:,}", str(agent.level), agent.role or "") for agent in agents
+    ]
     context.console.table(("AGENT", "MEMORIES", "LEVEL", "ROLE"), rows)
     return 0
 
 
-async def run_doctor(context: Context) -> int:
+async def run_doctor(context: "Context") -> int:
     """Check the store; 1 when something is wrong that was not repaired."""
     async with context.engine() as engine:
         report = await engine.maintenance.doctor(fix=context.args.fix)
     if context.wants_json:
-        checks = [{"name": c.name, "ok": c.ok, "detail": c.detail} for c in report.checks]
+        checks = [
+            {"name": check.name, "ok": check.ok, "detail": check.detail} for check in report.checks
+        ]
         context.console.json({"ok": report.ok, "checks": checks})
     else:
         width = max((len(check.name) for check in report.checks), default=0)
@@ -39,39 +111,53 @@ async def run_doctor(context: Context) -> int:
     return 0 if report.ok else 1
 
 
-async def run_reindex(context: Context) -> int:
+async def run_reindex(context: "Context") -> int:
     """Build the search index again from the database."""
-    progress = CountProgress(context.console, "memories")
+    from synthorg_tui.cli.context import cancelled_by_signal
+
+    line = ProgressLine(context.console)
     async with context.own_engine() as engine:
-        with cancelled_by_signal(context.console) as cancellation, progress:
+        with cancelled_by_signal(context.console) as cancellation, line:
             count = await engine.maintenance.reindex(
-                progress=progress, cancel=cancellation.requested
+                progress=lambda done, total: line.update(f"{done:,} of {total:,} memories"),
+                cancel=cancellation.requested,
             )
-    if context.wants_json:
-        context.console.json({"reindexed": count})
-    else:
-        context.console.line(f"Indexed {plural(count, 'memory', 'memories')}.")
+    return context.print_result(
+        {"reindexed": count}, f"Indexed {counted(count, 'memory', 'memories')}."
+    )
+
+
+async def run_serve(context: "Context") -> int:
+    """Own the store until Ctrl-C, until an app asks for it or, if wanted, until nobody is left."""
+    from synthorg_tui.cli.context import cancelled_by_signal
+    from synthorg_tui.host.headless import serve
+
+    def announce(_: object) -> None:
+        context.console.note(f"serving {context.data_dir}; Ctrl-C ends it")
+
+    with cancelled_by_signal(context.console) as cancellation:
+        await serve(
+            context.settings(),
+            data_dir=context.data_dir,
+            stop=cancellation.stop,
+            until_idle=context.args.until_idle,
+            on_ready=announce,
+        )
+        if cancellation.stop.is_set() and not cancellation.requested.is_set():
+            context.console.note("the app asked for the store and has it now")
     return 0
 
 
-async def run_backup(context: Context) -> int:
+async def run_backup(context: "Context") -> int:
     """Copy the database while it is open."""
     async with context.engine() as engine:
-        path = await engine.maintenance.backup(context.args.target)
-    if context.wants_json:
-        context.console.json({"path": str(path)})
-    else:
-        context.console.line(f"Backed up to {path}")
-    return 0
+        copy = await engine.maintenance.backup(context.args.target)
+    return context.print_result({"path": str(copy)}, f"Backed up to {copy}")
 
 
-async def run_restore(context: Context) -> int:
+async def run_restore(context: "Context") -> int:
     """Put a backup in the place of the database."""
     from synthorg_tui.memory.store.maintenance import restore_backup
 
     restored = restore_backup(context.data_dir, context.args.backup)
-    if context.wants_json:
-        context.console.json({"path": str(restored)})
-    else:
-        context.console.line(f"Restored {restored}")
-    return 0
+    return context.print_result({"path": str(restored)}, f"Restored {restored}")

@@ -1,35 +1,83 @@
 """``import``, ``watch`` and ``demo``."""
 
-import tempfile
 from contextlib import AbstractContextManager, nullcontext
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui.cli import shapes
-from synthorg_tui.cli.commands.search import show_results
-from synthorg_tui.cli.console import Console, plural
-from synthorg_tui.cli.context import Context, UsageError, cancelled_by_signal
-from synthorg_tui.cli.progress import ImportLine
-from synthorg_tui.memory.models import MemoryQuery
+from synthorg_tui.cli.arguments import Subparsers, add_command, path
+from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.commands.search import hits_json, show_results, sources_of
+from synthorg_tui.cli.errors import CANCELLED, UsageError
+from synthorg_tui.cli.output import Console, ProgressLine
+from synthorg_tui.core.text import counted, duration
 
 if TYPE_CHECKING:
-    from synthorg_tui.ingest.service import ImportReport
+    import argparse
 
-CANCELLED = 130
+    from synthorg_tui.cli.context import Context
+    from synthorg_tui.ingest.service import ImportProgress, ImportReport
+
 _REASONS_SHOWN = 20
+_MEGABYTE = 1_000_000
 _DEMO_QUERY = "push a branch that has no upstream"
 
 
-async def run_import(context: Context) -> int:
+def add(commands: Subparsers) -> None:
+    """Add the three commands."""
+    parser = add_command(
+        commands,
+        "import",
+        run_import,
+        COMMANDS["import"].summary,
+        more="Importing again adds only what is new.\nCtrl-C stops and keeps what is done.",
+        examples=("import", "import ~/.claude/projects/my-project", "import --json session.jsonl"),
+    )
+    _add_paths(parser)
+    parser = add_command(
+        commands,
+        "watch",
+        run_watch,
+        COMMANDS["watch"].summary,
+        more="Ctrl-C ends it.",
+        examples=("watch", "watch ~/.codex/sessions"),
+    )
+    _add_paths(parser)
+    add_command(
+        commands,
+        "demo",
+        run_demo,
+        COMMANDS["demo"].summary,
+        more="It uses a temporary\ndirectory unless --data-dir names one.",
+        examples=("demo", "demo --data-dir /tmp/desk"),
+    )
+
+
+def _add_paths(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        type=path,
+        metavar="PATH",
+        help="files or folders (default: the usual places of Claude Code and Codex CLI)",
+    )
+
+
+async def run_import(context: "Context") -> int:
     """Import the given transcripts, or those found in the usual places."""
+    from synthorg_tui.cli.context import cancelled_by_signal
+
     paths = _paths(context)
     async with context.engine() as engine:
-        line = ImportLine(context.console)
+        line = ProgressLine(context.console)
         with cancelled_by_signal(context.console) as cancellation, line:
-            report = await engine.imports.run(paths, progress=line, cancel=cancellation.requested)
+            report = await engine.imports.run(
+                paths,
+                progress=lambda step: line.update(describe(step)),
+                cancel=cancellation.requested,
+            )
     if context.wants_json:
-        context.console.json(shapes.report(report))
+        context.console.json(shapes.import_report(report))
     else:
         _show_report(context.console, report)
     _show_skipped(context.console, report)
@@ -41,24 +89,29 @@ async def run_import(context: Context) -> int:
     return 0
 
 
-async def run_watch(context: Context) -> int:
+async def run_watch(context: "Context") -> int:
     """Import again and again until Ctrl-C; one line for each import that brought something."""
+    from synthorg_tui.cli.context import cancelled_by_signal
+
     paths = _paths(context)
     async with context.own_engine() as engine:
         context.console.note("watching; Ctrl-C ends it")
         with cancelled_by_signal(context.console) as cancellation:
             async for report in engine.imports.watch(paths, stop=cancellation.stop):
                 if context.wants_json:
-                    context.console.json(shapes.report(report), indent=None)
+                    context.console.json(shapes.import_report(report), indent=None)
                 elif report.executions:
                     _show_report(context.console, report)
                 _show_skipped(context.console, report)
     return CANCELLED
 
 
-async def run_demo(context: Context) -> int:
+async def run_demo(context: "Context") -> int:
     """Import the sample into a store of its own and search it, with the default settings."""
+    from importlib.resources import as_file, files
+
     from synthorg_tui.engine import Engine
+    from synthorg_tui.memory.models import MemoryQuery
     from synthorg_tui.settings.loader import shipped_settings
 
     console = context.console
@@ -69,11 +122,12 @@ async def run_demo(context: Context) -> int:
             console.note("importing the sample")
             report = await engine.imports.run([folder])
             result = await engine.desk.find(MemoryQuery(text=_DEMO_QUERY, limit=3))
-            resolver = shapes.SourceResolver(engine.executions)
-            sources = [await resolver.resolve(hit.source) for hit in result.hits]
+            sources = await sources_of(result, engine.executions)
     if context.wants_json:
-        hits = [shapes.hit(h, s) for h, s in zip(result.hits, sources, strict=True)]
-        console.json({"import": shapes.report(report), "query": _DEMO_QUERY, "results": hits})
+        hits = hits_json(result, sources)
+        console.json(
+            {"import": shapes.import_report(report), "query": _DEMO_QUERY, "results": hits}
+        )
     else:
         _show_report(console, report)
         console.line()
@@ -87,26 +141,45 @@ async def run_demo(context: Context) -> int:
 def _demo_directory(given: Path | None) -> AbstractContextManager[str]:
     if given is not None:
         return nullcontext(str(given))
+    import tempfile
+
     return tempfile.TemporaryDirectory(prefix="synthorg-demo-")
 
 
-def _paths(context: Context) -> list[Path] | None:
-    for path in context.args.paths:
-        if not path.exists():
-            raise UsageError(f"{path}: no such file or folder")
+def _paths(context: "Context") -> list[Path] | None:
+    for given in context.args.paths:
+        if not given.exists():
+            raise UsageError(f"{given}: no such file or folder")
     return context.args.paths or None
+
+
+def describe(step: "ImportProgress") -> str:
+    """An import's progress on one line.
+
+    ``3 of 20 files · 12.3 of 40.0 MB · 1.1 MB/s · 25 s left · 140 memories · name``
+    """
+    left = f"{duration(step.seconds_left)} left" if step.seconds_left is not None else ""
+    parts = (
+        f"{step.files_done:,} of {counted(step.files_total, 'file')}",
+        f"{step.bytes_done / _MEGABYTE:.1f} of {step.bytes_total / _MEGABYTE:.1f} MB",
+        f"{step.bytes_per_second / _MEGABYTE:.1f} MB/s",
+        left,
+        counted(step.memories_added, "memory", "memories"),
+        step.current,
+    )
+    return " · ".join(part for part in parts if part)
 
 
 def _show_report(console: Console, report: "ImportReport") -> None:
     if report.files and report.unchanged == report.files:
-        console.line(f"{plural(report.files, 'file')}, nothing new.")
+        console.line(f"{counted(report.files, 'file')}, nothing new.")
         return
-    changed = [plural(report.memories_added, "memory", "memories") + " added"]
+    changed = [counted(report.memories_added, "memory", "memories") + " added"]
     if report.memories_updated:
         changed.append(f"{report.memories_updated:,} updated")
     if report.memories_skipped:
         changed.append(f"{report.memories_skipped:,} known already or skipped")
-    read = f"{plural(report.executions, 'session')} in {plural(report.files, 'file')}"
+    read = f"{counted(report.executions, 'session')} in {counted(report.files, 'file')}"
     console.parts([(read,), (", ".join(changed), "bold")])
     calls = [
         f"{count:,} {name.replace('_', ' ')}"
@@ -122,9 +195,9 @@ def _show_report(console: Console, report: "ImportReport") -> None:
         (report.unknown_records, "record of unknown type", "records of unknown type"),
     ):
         if count:
-            console.line(plural(count, one, many))
+            console.line(counted(count, one, many))
     if report.lessons_proposed:
-        proposed = plural(report.lessons_proposed, "lesson")
+        proposed = counted(report.lessons_proposed, "lesson")
         console.line(f"{proposed} proposed; `synthorg-tui proposals list` shows them")
 
 

@@ -1,6 +1,9 @@
 """Times, sizes and counts as a person reads them."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
+
+from synthorg_tui.core.text import counted as counted
+from synthorg_tui.core.text import duration as duration
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
@@ -28,17 +31,6 @@ def moment(then: datetime, now: datetime) -> str:
     return f"{shown} · just now" if distance == "now" else f"{shown} · {distance} ago"
 
 
-def duration(seconds: float) -> str:
-    """``12 s``, ``3 min``, ``1 h 20 min``."""
-    whole = timedelta(seconds=round(seconds))
-    minutes = int(whole.total_seconds()) // _MINUTE
-    if whole < timedelta(minutes=1):
-        return f"{int(whole.total_seconds())} s"
-    if minutes < _MINUTE:
-        return f"{minutes} min"
-    return f"{minutes // _MINUTE} h {minutes % _MINUTE} min"
-
-
 def size(count: float) -> str:
     """Bytes with a unit: ``812 B``, ``1.4 MB``."""
     for unit in ("B", "kB", "MB", "GB"):
@@ -46,11 +38,6 @@ def size(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1000
     raise AssertionError("unreachable")
-
-
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """``1 memory``, ``1,234 memories``."""
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def memories(count: int) -> str:

@@ -2,14 +2,17 @@
 
 import io
 import json
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthorg_tui.cli.console import Console, cell_width, cut, plural
-from synthorg_tui.cli.progress import describe, duration
+from synthorg_tui.cli.commands.transcripts import describe
+from synthorg_tui.cli.output import Console, cell_width, cut
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.core.text import counted, duration
 from synthorg_tui.ingest.service import ImportProgress
 
 NASTY = "\x1b[31mred\x07\x9b2J\u202eevil\u200b\r"
@@ -94,6 +97,29 @@ def test_a_long_text_is_wrapped_and_cut(monkeypatch: pytest.MonkeyPatch) -> None
     assert lines[-1].endswith("…")
 
 
+def test_wide_characters_are_wrapped_by_the_columns_they_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    target = console()
+    target.block("日本語の文章" * 10, indent=4)
+    lines = printed(target).splitlines()
+    assert max(map(cell_width, lines)) <= 40
+    assert "".join(line.strip() for line in lines) == "日本語の文章" * 10
+
+
+def test_only_text_that_rich_has_to_measure_loads_it() -> None:
+    code = (
+        "import io, sys; from synthorg_tui.cli.output import Console\n"
+        "target = Console(sys.stdout, sys.stderr)\n"
+        "target.json({'text': '日本'})\n"
+        "target.table(('A', 'B'), [('x', 'word ' * 100)]); target.block('word ' * 100)\n"
+        "print('rich' in sys.modules, file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "False"
+
+
 @pytest.mark.parametrize(
     ("cause", "remedy", "shown"),
     [
@@ -110,7 +136,7 @@ def test_an_error_is_cause_and_remedy_on_one_line(cause: str, remedy: str, shown
 
 
 def test_numbers_agree_with_their_noun() -> None:
-    assert [plural(count, "memory", "memories") for count in (0, 1, 1200)] == [
+    assert [counted(count, "memory", "memories") for count in (0, 1, 1200)] == [
         "0 memories",
         "1 memory",
         "1,200 memories",
@@ -125,7 +151,7 @@ def test_the_home_directory_is_shortened(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize(
     ("seconds", "shown"),
-    [(0.2, "0 s"), (89, "89 s"), (90, "2 min"), (3600, "60 min"), (7500, "2 h 5 min")],
+    [(0.2, "0 s"), (59, "59 s"), (90, "1 min"), (3600, "1 h 0 min"), (7500, "2 h 5 min")],
 )
 def test_durations_read_well(seconds: float, shown: str) -> None:
     assert duration(seconds) == shown

@@ -1,0 +1,215 @@
+"""What the arguments of all commands have in common: options, types of values, the form of help.
+
+A command module calls ``add_command`` (or ``add_group`` and then ``add_command``) from its
+``add``. Only what reads or explains arguments belongs here, and nothing that takes long to
+import: every command and ``--help`` load it.
+"""
+
+import argparse
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.paths import expand_home
+from synthorg_tui.core.text import safe_text
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
+    from synthorg_tui.cli.context import Context
+
+Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+"""What commands are added to; argparse has no public name for it."""
+
+Run: TypeAlias = "Callable[[Context], Awaitable[int]]"
+"""A command: prints its result and returns the exit code."""
+
+CATEGORIES: Final = tuple(category.value for category in MemoryCategory)
+MAX_AGENT_ID: Final = 128
+_RELATIVE: Final = re.compile(r"(\d{1,5})([hdw])")
+_UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are safe to print, and that suggests a choice for a mistyped one."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print usage and error, and exit with 2."""
+        super().error(safe_text(message))
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            from difflib import get_close_matches
+
+            close = get_close_matches(str(value), map(str, action.choices or ()), n=1)
+            if close:
+                error.message += f"; did you mean {close[0]!r}?"
+            raise
+
+
+def add_common_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that stand before or after any command."""
+    # Where one is absent, it must not undo the other place: no defaults here.
+    group = parser.add_argument_group("for every command", argument_default=argparse.SUPPRESS)
+    group.add_argument(
+        "--data-dir", type=path, metavar="DIR", help="where the memories are (default: settings)"
+    )
+    group.add_argument(
+        "--config", type=path, metavar="FILE", help="settings file (see `config path`)"
+    )
+    group.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def add_command(
+    commands: Subparsers,
+    name: str,
+    run: Run,
+    summary: str,
+    *,
+    more: str = "",
+    examples: Sequence[str] = (),
+) -> argparse.ArgumentParser:
+    """Add a command with the common options; ``more`` follows the summary in its own help."""
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.{' ' if more else ''}{more}",
+        epilog=_epilog(examples),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_common_options(parser)
+    parser.set_defaults(handler=run)
+    return parser
+
+
+def add_group(
+    commands: Subparsers,
+    name: str,
+    summary: str,
+    description: str = "",
+    *,
+    examples: Sequence[str] = (),
+) -> Subparsers:
+    """Add a command that consists of others; those are added to what is returned."""
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=description or f"{summary[0].upper()}{summary[1:]}.",
+        epilog=_epilog(examples),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    return parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+
+def add_memory_filters(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which memories are meant."""
+    parser.add_argument(
+        "--agent", action="append", default=[], metavar="ID", help="only this one's (repeatable)"
+    )
+    parser.add_argument(
+        "--category",
+        action="append",
+        default=[],
+        choices=CATEGORIES,
+        metavar="NAME",
+        help=f"only {', '.join(CATEGORIES)} (repeatable)",
+    )
+    parser.add_argument(
+        "--tag", action="append", default=[], metavar="TAG", help="must have it (repeatable)"
+    )
+    add_since(parser)
+    parser.add_argument("--until", type=past_moment, metavar="WHEN", help="before that")
+
+
+def add_since(parser: argparse.ArgumentParser) -> None:
+    """Add ``--since``."""
+    parser.add_argument(
+        "--since", type=past_moment, metavar="WHEN", help="2026-01-31, or 12h, 7d, 2w ago"
+    )
+
+
+def path(text: str) -> Path:
+    """A path, with ``~`` as the home directory."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the path is empty")
+    return expand_home(text)
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Words separated by commas."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def whole(low: int, high: int | None = None) -> Callable[[str], int]:
+    """The type of whole numbers from ``low`` to ``high``, both included."""
+    allowed = f"a whole number from {low} to {high}" if high else f"a whole number from {low}"
+
+    def parse(text: str) -> int:
+        if not text.isdecimal() or int(text) < low or (high is not None and int(text) > high):
+            raise argparse.ArgumentTypeError(f"{text!r} is not {allowed}")
+        return int(text)
+
+    return parse
+
+
+def fraction(text: str) -> float:
+    """A number from 0 to 1."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0.0 <= number <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
+    return number
+
+
+def agent_id(text: str) -> str:
+    """The id of an agent."""
+    if not text.strip() or len(text) > MAX_AGENT_ID or not text.isprintable():
+        message = f"an agent's id has 1 to {MAX_AGENT_ID} printable characters"
+        raise argparse.ArgumentTypeError(message)
+    return text
+
+
+def past_moment(text: str) -> "datetime":
+    """A date or time (the machine's zone unless it names one), or how long ago."""
+    distance = _distance(text)
+    return _date(text) if distance is None else _now() - distance
+
+
+def coming_moment(text: str) -> "datetime":
+    """A date or time (the machine's zone unless it names one), or how long from now."""
+    distance = _distance(text)
+    return _date(text) if distance is None else _now() + distance
+
+
+def _distance(text: str) -> "timedelta | None":
+    from datetime import timedelta
+
+    relative = _RELATIVE.fullmatch(text)
+    return timedelta(**{_UNITS[relative[2]]: int(relative[1])}) if relative else None
+
+
+def _now() -> "datetime":
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC)
+
+
+def _date(text: str) -> "datetime":
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        message = f"{text!r} is no date; write 2026-01-31, 2026-01-31T12:00, 12h, 7d or 2w"
+        raise argparse.ArgumentTypeError(message) from None
+
+
+def _epilog(examples: Sequence[str]) -> str | None:
+    lines = "".join(f"  synthorg-tui {example}\n" for example in examples)
+    return f"examples:\n{lines}" if lines else None

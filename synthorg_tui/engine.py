@@ -291,19 +291,18 @@ class Engine:
         """What the tools of agents work with; who is only given a digest calls none."""
         from synthorg_tui.agents.pending import PendingWrites, PendingWriteStore
         from synthorg_tui.agents.reports import Reports
-        from synthorg_tui.agents.skills import ApprovedSkillReader
-        from synthorg_tui.agents.toolbox import ToolServices
+        from synthorg_tui.agents.toolbox import ApprovedSkills, ToolServices
 
-        waiting: PendingWrites | None = None
+        pending: PendingWrites | None = None
         store: Callable[[], BatchStore] = self._local
         if self.settings.agent_access.writes == "approval":
-            waiting = PendingWrites(self.approvals, clock=self._clock, level=self.settings.level)
-            store = partial(PendingWriteStore, waiting, self.memory)
+            pending = PendingWrites(self.approvals, clock=self._clock, level=self.settings.level)
+            store = partial(PendingWriteStore, pending, self.memory)
         return ToolServices(
             injection=self.injection,
             reports=Reports(store, self._imports_into, data_dir=self.data_dir, clock=self._clock),
-            shelf=ApprovedSkillReader(self.ledger),
-            waiting=waiting,
+            skills=ApprovedSkills(self.ledger),
+            pending=pending,
         )
 
     @cached_property

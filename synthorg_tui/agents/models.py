@@ -1,7 +1,7 @@
-"""Who is connected, what it was answered, and the record of it.
+"""Connected agents as values: who they are, what they may do, what they were answered.
 
-Configuration of what connected agents may do.
-What agents are refused.
+``AgentIdentity``, ``CallReply``, ``ServedDigest`` and ``SkillCard`` cross the wire field by field,
+``CallRecord`` is a stored row: to change a field is to change a protocol or a table.
 """
 
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ class AgentIdentity:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolReply:
-    """What the agent is told; ``is_error`` when the tool didn't do what was asked.
+class CallReply:
+    """What an agent reads of a call; ``is_error`` when the tool didn't do what was asked.
 
     ``memory_ids`` are the memories that it was given, or that came or went; ``waiting`` the items
     that wait for a person before anything does.

@@ -131,7 +131,7 @@ class PendingWriteStore:
     async def store_many(
         self, agent_id: str, drafts: Sequence[MemoryDraft], *, actor: str
     ) -> BatchOutcome:
-        """Ask for each; nothing is stored. Raises as ``WaitingRoom.write`` does."""
+        """Propose each; nothing is stored. Raises as ``PendingWrites.write`` does."""
         waiting, skipped = list[str](), list[tuple[str | None, str]]()
         for draft in drafts:
             if await known_memory(self.memory, agent_id, draft.request):

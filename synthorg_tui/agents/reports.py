@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from synthorg_tui.agents import tools
 from synthorg_tui.agents.guarded import ORIGIN_TAG
-from synthorg_tui.agents.models import AgentIdentity, ToolReply
+from synthorg_tui.agents.models import AgentIdentity, CallReply
 from synthorg_tui.agents.tools import ErrorCode
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import ExecutionOutcome
@@ -74,7 +74,7 @@ class Reports:
         self._folder = data_dir / _FOLDER
         self._clock = clock
 
-    async def take(self, identity: AgentIdentity, arguments: Mapping[str, Any]) -> ToolReply:
+    async def take(self, identity: AgentIdentity, arguments: Mapping[str, Any]) -> CallReply:
         """Keep a report; what doesn't fit is told to the agent."""
         problem = _problem(arguments)
         if problem:

@@ -20,9 +20,9 @@ from synthorg_tui.agents.models import (
     AgentRights,
     CallKind,
     CallRecord,
+    CallReply,
     ServedDigest,
     SkillCard,
-    ToolReply,
 )
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
@@ -84,7 +84,7 @@ class AgentSession:
             return offered
         return tuple(each for each in offered if each.name not in WRITING)
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> ToolReply:
+    async def call(self, name: str, arguments: dict[str, Any]) -> CallReply:
         """What the tool replies; whatever goes wrong is a reply, too."""
         from synthorg_tui.agents.tools import WRITING
 
@@ -97,7 +97,7 @@ class AgentSession:
         except Exception as error:  # an agent's run must survive whatever it asked for
             raise_fatal(error)
             _LOG.exception("the tool %s failed", name[:64])
-            reply = ToolReply(replies.error("unexpected error"), is_error=True)
+            reply = CallReply(replies.error("unexpected error").text, is_error=True)
         accepted = name in WRITING and not reply.is_error
         wrote = accepted and not reply.waiting
         await self._record(CallKind.TOOL, name, arguments, reply, started, wrote=wrote)
@@ -136,7 +136,7 @@ class AgentSession:
             CallKind.DIGEST,
             "digest",
             asked,
-            ToolReply(served.text, memory_ids=served.included),
+            CallReply(served.text, memory_ids=served.included),
             started,
             explanation=told.decode(),
         )
@@ -154,7 +154,7 @@ class AgentSession:
         async with self._recording_refusal(CallKind.SKILL, "read_skill", asked, started):
             self._require(writing=False)
             text = await self._toolbox.skill_text(name)
-        await self._record(CallKind.SKILL, "read_skill", asked, ToolReply(text), started)
+        await self._record(CallKind.SKILL, "read_skill", asked, CallReply(text), started)
         return text
 
     @cached_property
@@ -190,7 +190,7 @@ class AgentSession:
         kind: CallKind,
         name: str,
         arguments: Mapping[str, Any],
-        reply: ToolReply,
+        reply: CallReply,
         started: float,
         *,
         wrote: bool = False,
@@ -217,6 +217,6 @@ class AgentSession:
         self._services.events.emit(ACTIVITY, await self._services.audit.add(record))
 
 
-def _refusal(error: DomainError) -> ToolReply:
-    told = f"{error.message}. {error.remedy}" if error.remedy else error.message
-    return ToolReply(replies.error(told), is_error=True)
+def _refusal(error: DomainError) -> CallReply:
+    words = f"{error.message}. {error.remedy}" if error.remedy else error.message
+    return CallReply(replies.error(words).text, is_error=True)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final
 
-from synthorg_tui.agents.models import ToolReply
+from synthorg_tui.agents.models import CallReply
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.memory.strategies.schemas import MemoryTool
 from synthorg_tui.providers.models import ToolDefinition
@@ -25,25 +25,25 @@ class ErrorCode(StrEnum):
     NOT_SUPPORTED = "not_supported"
 
 
-def ok(data: Any) -> ToolReply:
+def ok(data: Any) -> CallReply:
     """``{"status": "ok", "data": ...}``."""
-    return ToolReply(json.dumps({"status": "ok", "data": data}, ensure_ascii=False))
+    return CallReply(json.dumps({"status": "ok", "data": data}, ensure_ascii=False))
 
 
-def error(kind: str, message: str, code: ErrorCode) -> ToolReply:
+def error(kind: str, message: str, code: ErrorCode) -> CallReply:
     """``{"status": "error", ...}`` with the kind of error, a message and a code."""
     told = {"status": "error", "error_type": kind, "message": message, "domain_code": code}
-    return ToolReply(json.dumps(told, ensure_ascii=False), is_error=True)
+    return CallReply(json.dumps(told, ensure_ascii=False), is_error=True)
 
 
-def waits(item_id: str) -> ToolReply:
+def waits(item_id: str) -> CallReply:
     """Nothing has changed yet: a person is asked."""
     said = "a person decides; nothing has changed until then"
     reply = ok({"waiting": [item_id], "note": said})
     return replace(reply, waiting=(item_id,))
 
 
-def guardrail(arguments: Mapping[str, Any], *, actor: str) -> ToolReply | None:
+def guardrail(arguments: Mapping[str, Any], *, actor: str) -> CallReply | None:
     """The refusal of a destructive call, or ``None``: actor, literal ``confirm``, reason."""
     reason = arguments.get("reason")
     if not actor.strip():
@@ -55,7 +55,7 @@ def guardrail(arguments: Mapping[str, Any], *, actor: str) -> ToolReply | None:
     return None
 
 
-def _violated(which: str, message: str) -> ToolReply:
+def _violated(which: str, message: str) -> CallReply:
     return error("GuardrailViolation", f"{which}: {message}", ErrorCode.GUARDRAIL_VIOLATED)
 
 

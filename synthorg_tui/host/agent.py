@@ -11,7 +11,7 @@ from synthorg_tui.host.opening import PATIENCE, reach
 from synthorg_tui.host.wire import EventSink
 
 if TYPE_CHECKING:
-    from synthorg_tui.agents.models import AgentIdentity, ServedDigest, SkillCard, ToolReply
+    from synthorg_tui.agents.models import AgentIdentity, CallReply, ServedDigest, SkillCard
     from synthorg_tui.providers.models import ToolDefinition
 
 
@@ -50,7 +50,7 @@ class AgentConnection:
         """As ``AgentSession.tools``; this and the others raise ``NoOwnerError``, too."""
         return await self._call("tools")  # type: ignore[no-any-return]
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> "ToolReply":
+    async def call(self, name: str, arguments: dict[str, Any]) -> "CallReply":
         """As ``AgentSession.call``."""
         return await self._call("call", name, arguments)  # type: ignore[no-any-return]
 

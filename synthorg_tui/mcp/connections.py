@@ -14,7 +14,7 @@ from synthorg_tui.host.opening import reach
 from synthorg_tui.host.owner import SKILLS
 
 if TYPE_CHECKING:
-    from synthorg_tui.agents.models import ServedDigest, SkillCard, ToolReply
+    from synthorg_tui.agents.models import CallReply, ServedDigest, SkillCard
     from synthorg_tui.providers.models import ToolDefinition
 
 PATIENCE: Final = 20.0
@@ -34,7 +34,7 @@ class AgentPort(Protocol):
         """The tools it has."""
         ...
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> "ToolReply":
+    async def call(self, name: str, arguments: dict[str, Any]) -> "CallReply":
         """What a tool replies."""
         ...
 

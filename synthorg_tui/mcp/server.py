@@ -151,7 +151,7 @@ class MemoryServer(Server[None]):
                 try:
                     reply = await self._agent(context).call(params.name, arguments)
                 except DomainError as error:
-                    return _replied(replies.error(_words(error)), is_error=True)
+                    return _replied(replies.error(_words(error)).text, is_error=True)
         return _replied(reply.content, is_error=reply.is_error)
 
     async def _list_prompts(

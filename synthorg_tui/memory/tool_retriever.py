@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Final
 
 from synthorg_tui.core.enums import MemoryCategory
@@ -18,7 +18,8 @@ from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.explanation import Explanation, PreparedMessages, text_of
 from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
-from synthorg_tui.memory.strategies import replies as replies
+from synthorg_tui.memory.strategies import replies
+from synthorg_tui.memory.strategies.replies import ToolReply
 from synthorg_tui.memory.strategies.search_and_ask import (
     QueryReformulator,
     SearchAndAsk,
@@ -27,7 +28,7 @@ from synthorg_tui.memory.strategies.search_and_ask import (
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 SEARCH_MEMORY: Final = "search_memory"
 RECALL_MEMORY: Final = "recall_memory"
@@ -40,14 +41,6 @@ _INSTRUCTION = (
     f"You have memories of earlier work. Call {SEARCH_MEMORY} with a question before you rely on "
     f"guesses, and {RECALL_MEMORY} with an id to read one memory. "
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The reply to a search, and the ids of the memories in it, in its order."""
-
-    reply: str
-    memory_ids: tuple[str, ...] = ()
 
 
 class ToolBasedInjectionStrategy:
@@ -77,7 +70,7 @@ class ToolBasedInjectionStrategy:
     ) -> None:
         self._backend = backend
         self._notice = notice
-        self._clearance = SensitivityFilter(sensitivities)
+        self._filter = SensitivityFilter(sensitivities)
         self._config = config
         self._loop: SearchAndAsk | None = None
         if config.query_reformulation_enabled:
@@ -150,36 +143,44 @@ class ToolBasedInjectionStrategy:
         Raises:
             ValueError: There is no such tool.
         """
+        return (await self.answer(tool_name, arguments, agent_id)).text
+
+    async def answer(
+        self, tool_name: str, arguments: Mapping[str, Any], agent_id: NotBlankStr
+    ) -> ToolReply:
+        """Answer a call as ``handle_tool_call`` does, with what is known about the text.
+
+        The ``ids`` of a search are those of the memories it found, in the order of its lines.
+        Raises ``ValueError`` as ``handle_tool_call`` does.
+        """
         if tool_name == SEARCH_MEMORY:
-            return (await self.search(arguments, agent_id)).reply
+            return await self._search(arguments, agent_id)
         if tool_name == RECALL_MEMORY:
             return await self._recall(arguments, agent_id)
         raise ValueError(f"there is no memory tool {tool_name!r}")
 
-    async def search(self, arguments: Mapping[str, Any], agent_id: NotBlankStr) -> Found:
-        """The reply to a search; failures are replies that begin with ``Error:``."""
+    async def _search(self, arguments: Mapping[str, Any], agent_id: NotBlankStr) -> ToolReply:
         text = arguments.get("query")
         if not isinstance(text, str) or not text.strip():
-            return Found(replies.error("query must be a non-empty string."))
+            return replies.error("query must be a non-empty string.")
         limit = _limit(arguments.get("limit"), at_most=min(MAX_LIMIT, self._config.max_memories))
         categories, ignored = _categories(arguments.get("categories"))
         query = MemoryQuery(text=text, categories=categories, limit=limit)
 
-        async def look(words: str) -> tuple[MemoryEntry, ...]:
+        async def search(words: str) -> tuple[MemoryEntry, ...]:
             changed = query.model_copy(update={"text": words})
-            return (await self._clearance.search(self._backend, agent_id, changed)).permitted
+            return (await self._filter.search(self._backend, agent_id, changed)).permitted
 
         try:
-            found = await (look(text) if self._loop is None else self._loop.run(text, look))
+            entries = await (search(text) if self._loop is None else self._loop.run(text, search))
         except Exception as error:  # an agent's run must survive whatever a backend raises
-            return Found(_failure("Memory search", error))
-        given = found[:limit]
-        reply = replies.listing(map(replies.relevance_line, given))
-        if ignored:
-            reply += f"\n(Ignored invalid categories: {', '.join(ignored)})"
-        return Found(reply, tuple(entry.id for entry in given))
+            return _failure("Memory search", error)
+        given = entries[:limit]
+        reply = replies.quoted(map(replies.relevance_line, given))
+        note = f"\n(Ignored invalid categories: {', '.join(ignored)})" if ignored else ""
+        return replace(reply, text=reply.text + note, ids=tuple(entry.id for entry in given))
 
-    async def _recall(self, arguments: Mapping[str, Any], agent_id: str) -> str:
+    async def _recall(self, arguments: Mapping[str, Any], agent_id: str) -> ToolReply:
         memory_id = arguments.get("memory_id")
         if not isinstance(memory_id, str) or not memory_id.strip():
             return replies.error("memory_id is required.")
@@ -188,19 +189,21 @@ class ToolBasedInjectionStrategy:
                 f"memory_id exceeds maximum allowed length of {MAX_ID_CHARS} characters."
             )
         try:
-            entry = await self._clearance.read(self._backend, agent_id, memory_id)
+            entry = await self._filter.read(self._backend, agent_id, memory_id)
         except Exception as error:  # an agent's run must survive whatever a backend raises
             return _failure("Memory recall", error)
-        return replies.not_found(memory_id) if entry is None else replies.relevance_line(entry)
+        if entry is None:
+            return replies.not_found(memory_id)
+        return replies.quoted((replies.relevance_line(entry),))
 
 
-def _failure(what: str, error: Exception) -> str:
+def _failure(what: str, error: Exception) -> ToolReply:
     """The reply to a failure; the reason is for the log and not for the model."""
     raise_fatal(error)
     if isinstance(error, DomainError):
-        logger.warning("%s failed: %s", what, error)
+        _log.warning("%s failed: %s", what, error)
         return replies.error(f"{what} is temporarily unavailable.")
-    logger.error("%s failed", what, exc_info=error)
+    _log.error("%s failed", what, exc_info=error)
     return replies.error(f"{what} encountered an unexpected error.")
 
 

@@ -283,7 +283,8 @@ class Engine:
                 audit=AuditTrail(self._database, keep=config.audit_calls),
                 events=self.events,
                 clock=self._clock,
-            )
+            ),
+            memories=self._local,
         )
 
     @cached_property

@@ -119,6 +119,13 @@ class AuditTrail:
         rows = await self._database.read(lambda db: db.execute(sql, [*values, limit]).fetchall())
         return await asyncio.to_thread(lambda: tuple(map(_record, rows)))
 
+    async def call(self, number: int) -> CallRecord | None:
+        """The call with this number; ``None`` when there is none, or none any more."""
+        await self.flush()
+        sql = f"SELECT {_COLUMNS} FROM agent_calls WHERE number = ?"
+        row = await self._database.read(lambda db: db.execute(sql, [number]).fetchone())
+        return await asyncio.to_thread(_record, row) if row is not None else None
+
     async def rights(self) -> dict[str, AgentRights]:
         """What was taken from which agent."""
         rows = await self._database.read(

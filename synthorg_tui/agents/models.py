@@ -102,6 +102,16 @@ class AgentRights(NamedTuple):
     read_only: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class UndoneCall:
+    """What the undo of a call did: the memories it deleted, or, ``restored``, brought back."""
+
+    number: int
+    agent_id: str
+    memory_ids: tuple[str, ...]
+    restored: bool
+
+
 class AgentAccessConfig(FrozenModel):
     """What agents may do that are connected over MCP or hooks.
 
@@ -119,6 +129,10 @@ class AgentAccessConfig(FrozenModel):
 
 class AgentRefusedError(DomainError):
     """The agent may not do that, or not now."""
+
+
+class NothingToUndoError(DomainError):
+    """Nothing of the call is left to take back, or there is no such call."""
 
 
 class SkillNotFoundError(DomainError):

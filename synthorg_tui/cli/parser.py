@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from synthorg_tui import __version__
+from synthorg_tui.cli.commands import agents
 from synthorg_tui.cli.connect_parser import add_connect
 from synthorg_tui.cli.digest_parser import add_digest, add_scenarios
 from synthorg_tui.cli.evolve_parser import add_evolve, add_models
@@ -82,6 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_mcp(commands, _command)
     add_connect(commands, _command)
     add_learn(commands, _command, parse_moment)
+    agents.add(commands, _command)
     for add in (_memories, _store, _config):
         add(commands)
     return parser
@@ -296,7 +298,6 @@ def _memories_removing(actions: Commands) -> None:
 
 
 def _store(commands: Commands) -> None:
-    _command(commands, "agents", "store:run_agents", "list agents and their memories")
     parser = _command(
         commands,
         "doctor",

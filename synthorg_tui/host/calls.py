@@ -143,6 +143,11 @@ CALLS: Final = RemoteApi(
             "synthorg_tui.curation.service:ReviewService", ("inbox", "review", "excerpt")
         ),
         "approvals": ApiGroup("synthorg_tui.approvals.queue:ApprovalQueue", ("counts", "events")),
+        "gateway": ApiGroup(
+            "synthorg_tui.agents.gateway:AgentGateway",
+            ("calls", "restrictions", "hang_up"),
+            ("restrict", "undo_call"),
+        ),
         "maintenance": ApiGroup(f"{_MEMORY}.store.maintenance:Maintenance", ("doctor", "backup")),
     }
 )

@@ -17,6 +17,7 @@ from synthorg_tui.host.owner import HELLO, HELLO_TIMEOUT, YIELD, OwnerKind
 from synthorg_tui.host.wire import EventSink, Peer
 
 if TYPE_CHECKING:
+    from synthorg_tui.agents.gateway import AgentGateway
     from synthorg_tui.agents.models import AgentIdentity
     from synthorg_tui.approvals.queue import ApprovalQueue
     from synthorg_tui.curation.erasure import Erasure
@@ -147,6 +148,7 @@ class RemoteEngine:
         self.learning = cast("LearnService", self._part("learning"))
         self.reviews = cast("ReviewService", self._part("reviews"))
         self.approvals = cast("ApprovalQueue", self._part("approvals"))
+        self.gateway = cast("AgentGateway", self._part("gateway"))
         self.maintenance = cast("Maintenance", self._part("maintenance"))
 
     async def agents(self) -> tuple["AgentSummary", ...]:

@@ -175,7 +175,9 @@ class Owner:
             )
         agent = params.get("agent")
         if agent is not None and client.session is None:
-            client.session = self._engine.gateway.connect(_identity(agent))
+            client.session = self._engine.gateway.connect(
+                _identity(agent), hang_up=client.peer.close
+            )
         pid = params.get("pid")
         client.role = str(params.get("role", ""))[:40]
         client.pid = pid if isinstance(pid, int) else 0

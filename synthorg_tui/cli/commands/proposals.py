@@ -15,7 +15,11 @@ from synthorg_tui.cli import proposal_shapes as shapes
 from synthorg_tui.cli.commands import proposals_view as view
 from synthorg_tui.cli.console import cut, local_time
 from synthorg_tui.cli.context import Context, DeclinedError, UsageError
-from synthorg_tui.cli.terminal import Terminal, controlling_terminal
+from synthorg_tui.cli.terminal import (
+    Terminal,
+    controlling_terminal,
+    require_open_to_decisions,
+)
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import AnyEngine
@@ -136,11 +140,7 @@ def _deciding(context: Context) -> "AbstractAsyncContextManager[Engine]":
 async def _person(engine: "Engine", review: "Review | None") -> AsyncIterator[Terminal]:
     """The person at the terminal; what is refused to them stands in the proposal's trail."""
     try:
-        if not engine.settings.approvals.allow_cli:
-            raise DecisionRefusedError(
-                "approvals.allow_cli is off: nothing is decided on the command line",
-                remedy="Decide in the app.",
-            )
+        require_open_to_decisions(engine.settings.approvals)
         with controlling_terminal() as terminal:
             yield terminal
     except ApprovalError as error:

@@ -1,25 +1,8 @@
-"""Commands about the store as a whole: ``agents``, ``doctor``, ``reindex``, backups."""
-
-import dataclasses
+"""Commands about the store as a whole: ``doctor``, ``reindex``, backups."""
 
 from synthorg_tui.cli.console import plural
 from synthorg_tui.cli.context import Context, cancelled_by_signal
 from synthorg_tui.cli.progress import CountProgress
-
-
-async def run_agents(context: Context) -> int:
-    """List the agents, declared ones and those that imports brought."""
-    async with context.engine() as engine:
-        agents = await engine.agents()
-    if context.wants_json:
-        context.console.json({"agents": [dataclasses.asdict(agent) for agent in agents]})
-        return 0
-    if not agents:
-        context.console.line("No agents yet; they come with `synthorg-tui import`.")
-        return 0
-    rows = [(a.id, f"{a.memories:,}", str(a.level), a.role or "") for a in agents]
-    context.console.table(("AGENT", "MEMORIES", "LEVEL", "ROLE"), rows)
-    return 0
 
 
 async def run_doctor(context: Context) -> int:

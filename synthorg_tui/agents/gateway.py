@@ -1,4 +1,4 @@
-"""Where agents connect, and where a person slows, stops and takes back what they do.
+"""The gate of the agents: they connect here, and a person slows, stops and undoes them here.
 
 Whether an agent may connect and what is taken from it is decided here; what it can call is the
 session's. Over the socket a person's programs take from agents, read and undo; an agent reaches
@@ -88,7 +88,7 @@ class AgentGateway:
         return len(open_)
 
     def rights(self, agent_id: str) -> AgentRights:
-        """What a person took from the agent."""
+        """Return what a person took from the agent."""
         return (self._rights or {}).get(agent_id, AgentRights())
 
     @property
@@ -98,7 +98,7 @@ class AgentGateway:
         return tuple(agent for agent, taken in rights.items() if taken != AgentRights())
 
     async def restrictions(self) -> dict[str, AgentRights]:
-        """What was taken from which agent, by its id; those that may do everything are left out."""
+        """Return what was taken, by agent; agents that may do everything are left out."""
         if self._rights is None:
             await self.open()
         return {agent: self.rights(agent) for agent in sorted(self.restricted)}

@@ -1,4 +1,4 @@
-"""What an agent writes goes through here: counted, redacted, and stored once or proposed.
+"""The guard on what an agent writes: counted, redacted, and stored once or proposed.
 
 The only way from a tool to the store for anything that an agent says. What agents read and delete
 isn't checked here: that is the strategies' and the toolbox's.
@@ -44,7 +44,7 @@ class WriteAllowance:
 
 
 AskPerson = Callable[[str, MemoryStoreRequest], Awaitable[str]]
-"""Has a person asked whether an agent's memory may be stored; returns the id of the item."""
+"""Asks a person whether an agent's memory may be stored; returns the id of the item."""
 
 
 class GuardedWrites:

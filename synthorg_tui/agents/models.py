@@ -17,7 +17,7 @@ from synthorg_tui.core.types import FrozenModel
 
 @dataclass(frozen=True, slots=True)
 class AgentIdentity:
-    """As whom a client acts; ``project`` is a canonical path, ``client`` the program's name.
+    """The agent of a client; ``project`` is a canonical path, ``client`` the program's name.
 
     A client that says ``read_only`` of itself is refused writes, whatever the agent may do.
     """
@@ -31,7 +31,7 @@ class AgentIdentity:
 
 @dataclass(frozen=True, slots=True)
 class CallReply:
-    """What an agent reads of a call; ``is_error`` when the tool didn't do what was asked.
+    """The reply that an agent reads; ``is_error`` when the tool didn't do what was asked.
 
     ``memory_ids`` are the memories that it was given, or that came or went; ``waiting`` the items
     that wait for a person before anything does.
@@ -64,7 +64,7 @@ class SkillCard:
 
 
 class CallKind(StrEnum):
-    """What an agent asked for."""
+    """The kinds of calls on record."""
 
     TOOL = "tool"
     DIGEST = "digest"
@@ -96,7 +96,7 @@ class CallRecord(NamedTuple):
 
 
 class AgentRights(NamedTuple):
-    """What a person took from an agent: everything while paused, writing while read-only."""
+    """Rights taken from an agent by a person: all while paused, writing while read-only."""
 
     paused: bool = False
     read_only: bool = False
@@ -104,7 +104,7 @@ class AgentRights(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UndoneCall:
-    """What the undo of a call did: the memories it deleted, or, ``restored``, brought back."""
+    """The memories that an undo of a call deleted, or, ``restored``, brought back."""
 
     number: int
     agent_id: str
@@ -113,7 +113,7 @@ class UndoneCall:
 
 
 class AgentAccessConfig(FrozenModel):
-    """What agents may do that are connected over MCP or hooks.
+    """Settings for agents that are connected over MCP or hooks.
 
     ``writes`` off lets them only read; with ``approval`` what they write and delete waits for a
     person. An agent may write ``writes_per_minute`` memories, and as many at once after a pause.

@@ -1,4 +1,4 @@
-"""What a tool replies to one agent: its memory, the skills a person approved, and reports.
+"""The tools of one agent: its memory, the skills a person approved, and reports.
 
 Loaded with the first tool that is called: an agent that is only given a digest has no use for it.
 Whether the agent may do anything at all is the session's to say, and what is written is checked in
@@ -79,7 +79,7 @@ class ApprovedSkills:
         return (await self._registry.content(skill.sha256)).decode("utf-8", "replace")
 
     async def _readable(self, agent_id: str) -> "dict[str, RegisteredSkill]":
-        """By name; of several, that of the agent itself."""
+        """Skills by name; of several of one name, that of the agent itself."""
         readable: dict[str, RegisteredSkill] = {}
         for skill in await self._registry.active():
             own = skill.agent_id == agent_id
@@ -91,7 +91,7 @@ class ApprovedSkills:
 
 @dataclass(frozen=True, slots=True)
 class ToolServices:
-    """What tools work with.
+    """The services that tools call.
 
     With ``pending`` nothing that agents write is stored before a person approved it there.
     """
@@ -119,7 +119,7 @@ class Toolbox:
         self._memory = services.injection.scoped(visibility)
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """Those of the configured memory strategy, and what every agent has."""
+        """The tools of the configured memory strategy, and those that every agent has."""
         return (*self._strategy.get_tool_definitions(), *tools.definitions())
 
     async def skill_cards(self) -> tuple[SkillCard, ...]:

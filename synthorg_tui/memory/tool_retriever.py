@@ -1,4 +1,4 @@
-"""The agent searches its memories itself, with two tools."""
+"""The strategy of an agent that searches its memories itself, with two tools."""
 
 import logging
 import math
@@ -90,7 +90,7 @@ class ToolBasedInjectionStrategy:
     async def prepare_messages(
         self, agent_id: NotBlankStr, query_text: NotBlankStr, token_budget: int
     ) -> tuple[ChatMessage, ...]:
-        """What the tools are for, and that what they return is no instruction."""
+        """Say what the tools are for, and that what they return is no instruction."""
         if token_budget <= 0:
             return ()
         directive = untrusted_content_directive((replies.TAG_TOOL_RESULT,))
@@ -105,7 +105,7 @@ class ToolBasedInjectionStrategy:
         pinned: Collection[str] = (),
         excluded: Collection[str] = (),
     ) -> PreparedMessages:
-        """As ``prepare_messages``, explained: no memory is given, the agent fetches them itself."""
+        """Prepare the message with its explanation: no memory is given, the agent fetches them."""
         messages = await self.prepare_messages(agent_id, query_text, token_budget)
         explanation = Explanation(
             strategy=self.strategy_name,

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class ToolResult(FrozenModel):
-    """What the model is told; ``is_error`` when the tool didn't do what was asked."""
+    """The reply that a model reads; ``is_error`` when the tool didn't do what was asked."""
 
     content: str
     is_error: bool = False
@@ -92,7 +92,7 @@ class ToolRegistry:
         return tuple(self._tools.values())
 
     def to_definitions(self) -> tuple[ToolDefinition, ...]:
-        """What a model is told of the tools, by name."""
+        """The definitions for a model, by name."""
         return tuple(self._tools[name].definition for name in self.list_tools())
 
 
@@ -113,7 +113,7 @@ class MemoryStrategyTool(BaseTool):
         self._agent_id = agent_id
 
     async def execute(self, *, arguments: Mapping[str, Any]) -> ToolResult:
-        """What the strategy replies."""
+        """Ask the strategy; its stored text comes in a fence."""
         reply = await self._strategy.answer(self.name, arguments, self._agent_id)
         return ToolResult(content=reply.fenced, is_error=reply.is_error)
 

@@ -8,6 +8,8 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from synthorg_tui.core.text import counted
+
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
@@ -176,9 +178,7 @@ async def run_disconnect(context: "Context") -> int:
     if context.wants_json:
         context.console.json({"agent_id": agent, "disconnected": count})
     else:
-        from synthorg_tui.cli.console import plural
-
-        context.console.line(f"Ended {plural(count, 'connection')} of {agent}.")
+        context.console.line(f"Ended {counted(count, 'connection')} of {agent}.")
     return 0
 
 
@@ -213,7 +213,6 @@ async def run_calls(context: "Context") -> int:
 async def run_undo(context: "Context") -> int:
     """Take back what a call wrote, or bring it back."""
     _require_person(context)
-    from synthorg_tui.cli.console import plural
     from synthorg_tui.cli.context import ACTOR
 
     async with context.engine() as engine:
@@ -223,7 +222,7 @@ async def run_undo(context: "Context") -> int:
 
         context.console.json(asdict(undone))
         return 0
-    count = plural(len(undone.memory_ids), "memory", "memories")
+    count = counted(len(undone.memory_ids), "memory", "memories")
     if undone.restored:
         context.console.line(f"Brought back {count} of {undone.agent_id}.")
     else:

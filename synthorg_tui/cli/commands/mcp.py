@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 from synthorg_tui.cli.context import Context, UsageError, cancelled_by_signal
 
 if TYPE_CHECKING:
-    from synthorg_tui.mcp.connections import Acting
+    from synthorg_tui.mcp.connections import ActingAgent
 
 
 async def run_mcp(context: Context) -> int:
     """Serve until the client hangs up or, over HTTP, until Ctrl-C."""
     from synthorg_tui.connect.skills import refresh
     from synthorg_tui.mcp import bridge
-    from synthorg_tui.mcp.connections import Acting
+    from synthorg_tui.mcp.connections import ActingAgent
 
     args = context.args
     if args.port is not None and not args.http:
         raise UsageError("--port is for --http", remedy="Add --http, or leave --port out.")
-    acting = Acting(
+    acting = ActingAgent(
         agent_id=args.agent,
         project=str((args.project or Path.cwd()).resolve()),
         data_dir=context.data_dir,
@@ -42,7 +42,7 @@ async def run_mcp(context: Context) -> int:
     return 0
 
 
-async def _serve_http(context: Context, acting: "Acting") -> None:
+async def _serve_http(context: Context, acting: "ActingAgent") -> None:
     from synthorg_tui.mcp import DEFAULT_PORT, bridge
     from synthorg_tui.mcp.token import TOKEN_FILE
 

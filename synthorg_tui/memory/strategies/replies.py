@@ -1,4 +1,4 @@
-"""What memory tools answer, as values: the text an agent reads, and the facts about it.
+"""Replies of memory tools as values: the text that an agent reads, and the facts about it.
 
 What a memory says stays on the memory's own line. Nothing is ever read back out of a text: whether
 it is an error, which memories it is about and whether it must be fenced are fields, since a stored

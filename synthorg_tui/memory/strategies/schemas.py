@@ -51,17 +51,17 @@ Content = Annotated[NotBlankStr, Field(max_length=MAX_CONTENT_CHARS)]
 
 
 class CoreRead(FrozenModel):
-    """Nothing to say."""
+    """No arguments."""
 
 
 class CoreWrite(FrozenModel):
-    """What to keep in sight."""
+    """A fact for the core memory."""
 
     content: Content
 
 
 class ArchivalSearch(FrozenModel):
-    """What to look for; all archival categories when none is named."""
+    """A question for the archive; all archival categories when none is named."""
 
     query: NotBlankStr
     category: ArchivalCategory | SkipJsonSchema[None] = None
@@ -69,20 +69,20 @@ class ArchivalSearch(FrozenModel):
 
 
 class ArchivalWrite(FrozenModel):
-    """What to keep, as what."""
+    """Knowledge for the archive, and its category."""
 
     content: Content
     category: ArchivalCategory
 
 
 class RecallRead(FrozenModel):
-    """Which memory to read."""
+    """The id of the memory to read."""
 
     memory_id: NotBlankStr = Field(max_length=MAX_ID_CHARS)
 
 
 class RecallWrite(FrozenModel):
-    """What happened."""
+    """An episode to record."""
 
     content: Content
 
@@ -102,7 +102,7 @@ _TOOLS: Final[dict[MemoryTool, tuple[type[FrozenModel], str]]] = {
     MemoryTool.RECALL_WRITE: (RecallWrite, "Record something that happened, as an episode."),
 }
 _KEYWORDS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}, "required": []}
-"""What a schema says in any case, in this order; ``additionalProperties`` is the model's own."""
+"""Keywords of every schema, in this order; ``additionalProperties`` is the model's own."""
 
 
 class _PlainSchema(GenerateJsonSchema):
@@ -136,7 +136,7 @@ def parse(tool: MemoryTool, arguments: Mapping[str, Any]) -> FrozenModel:
 
 
 def problems(error: ValidationError) -> str:
-    """What is wrong with the arguments, without repeating what they hold."""
+    """Describe what is wrong with arguments, without repeating what they hold."""
     problems = (
         f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']}"
         for problem in error.errors()

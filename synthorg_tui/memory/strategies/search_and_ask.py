@@ -1,6 +1,7 @@
-"""Searching again with a better question when what was found doesn't answer it.
+"""Searching in rounds: search, judge whether that suffices, search with a better question.
 
-The loop that searches, asks whether that suffices, and searches with a better question.
+The loop, and the judge and the reformulator that ask a language model. Neither writes anything, and
+a failure of either leaves the agent with what the search before it gave.
 """
 
 import logging
@@ -26,16 +27,22 @@ _SUFFICIENT = "SUFFICIENT"
 
 @runtime_checkable
 class SufficiencyChecker(Protocol):
-    """Judges whether memories answer a question."""
+    """Judges whether memories answer a question.
+
+    Documented for programs that embed the memory and bring a judge of their own.
+    """
 
     async def check_sufficiency(self, query: str, results: tuple[MemoryEntry, ...]) -> bool:
-        """Whether to stop searching."""
+        """Return whether to stop searching."""
         ...
 
 
 @runtime_checkable
 class QueryReformulator(Protocol):
-    """Finds a better question."""
+    """Finds a better question.
+
+    Documented for programs that embed the memory and bring a reformulator of their own.
+    """
 
     async def reformulate(self, query: str, results: tuple[MemoryEntry, ...]) -> str | None:
         """Another wording, or ``None`` when there is no better one."""

@@ -1,4 +1,4 @@
-"""The agent keeps its own memory: a core always in sight, an archive, and what happened."""
+"""The strategy of an agent that edits its memory: a core always in its prompt, and an archive."""
 
 import asyncio
 import logging
@@ -26,8 +26,8 @@ from synthorg_tui.memory.retrieval.explanation import (
     text_of,
 )
 from synthorg_tui.memory.retrieval.sensitivity import FilteredMemories, SensitivityFilter
+from synthorg_tui.memory.retrieval_config import SelfEditingMemoryConfig
 from synthorg_tui.memory.strategies import replies, schemas
-from synthorg_tui.memory.strategies.config import SelfEditingMemoryConfig
 from synthorg_tui.memory.strategies.replies import Pending, ToolReply, WriteMemory
 from synthorg_tui.memory.strategies.schemas import MemoryTool
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
@@ -92,7 +92,7 @@ class SelfEditingMemoryStrategy:
         pinned: Collection[str] = (),
         excluded: Collection[str] = (),
     ) -> PreparedMessages:
-        """As ``prepare_messages``, explained; pinned core memories come first."""
+        """Prepare the messages with their explanation; pinned core memories come first."""
         watch, notes = Stopwatch(), list[str]()
         budget = min(token_budget, self._config.core_memory_token_budget)
         core: FilteredMemories | None = None
@@ -231,7 +231,7 @@ def _as_core(entry: MemoryEntry) -> ScoredMemory:
 
 
 def _explained(packing: Packing, pinned: Collection[str]) -> Iterator[Candidate]:
-    """Those that fit, in the order given, then those that don't."""
+    """Explain the memories that fit, in the order given, then those that don't."""
     in_order = sorted(packing.packed, key=lambda memory: not memory.fits)
     return (_candidate(memory, rank, pinned) for rank, memory in enumerate(in_order, start=1))
 

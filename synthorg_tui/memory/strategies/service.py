@@ -1,4 +1,4 @@
-"""What an agent is given: the one place that programs, command line and screens ask.
+"""The memories that an agent is given: the one place that programs, command line and screens ask.
 
 Which strategy answers a request is decided here, and each is built here of the same parts. What a
 strategy needs is imported when it is first asked for: an agent that waits for its memories needs
@@ -27,9 +27,8 @@ from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.explanation import Explanation, text_of
 from synthorg_tui.memory.retrieval.hits import ScopedViews
 from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
-from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig, SelfEditingMemoryConfig
 from synthorg_tui.memory.shared import SharedKnowledgeStore
-from synthorg_tui.memory.strategies.config import SelfEditingMemoryConfig
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
 
 if TYPE_CHECKING:
@@ -42,7 +41,11 @@ _log = logging.getLogger(__name__)
 
 
 class ApplicationLog(Protocol):
-    """Counts how often an agent was given what it learnt."""
+    """Counts how often an agent was given what it learnt.
+
+    A protocol although there is one implementer: the life of skills, which keeps the count, stands
+    above the memory and is never imported by it.
+    """
 
     async def applied(self, memory_ids: Collection[str], at: datetime) -> int:
         """Note that an agent was given these memories; returns how many of them count."""
@@ -51,7 +54,7 @@ class ApplicationLog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InjectionRequest:
-    """Who asks, what for, and how much may be given; ``None`` is as configured.
+    """A question of an agent and how much may be given for it; ``None`` is as configured.
 
     ``visibility`` ``None`` is the person at the desk, who sees all sessions and projects.
     ``pinned`` and ``excluded`` are ids of memories to give in any case, or in none.
@@ -73,7 +76,7 @@ class InjectionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """What goes between system prompt and task, the tools that come with it, and why."""
+    """Messages between system prompt and task, the tools that come with them, and the reasons."""
 
     messages: tuple[ChatMessage, ...]
     tools: tuple[ToolDefinition, ...]
@@ -124,7 +127,7 @@ class InjectionService:
         return Injection(prepared.messages, strategy.get_tool_definitions(), prepared.explanation)
 
     async def serve(self, request: InjectionRequest) -> Injection:
-        """As ``prepare``, for an agent that is really given it: what it is given is counted.
+        """Prepare for an agent that is really given it, and count what it is given.
 
         Counting that fails is logged and costs the agent nothing.
         """
@@ -142,7 +145,7 @@ class InjectionService:
         return injection
 
     def strategy(self, request: InjectionRequest) -> ExplainingStrategy:
-        """How a request is answered: as configured, or as the request wants it."""
+        """The strategy for a request: the configured one, or the one that it names."""
         config = request.retrieval or self.retrieval
         memory = self.memory if request.visibility is None else self.scoped(request.visibility)
         digest = request.digest or self.digest
@@ -249,7 +252,7 @@ class InjectionService:
         sensitivities: Collection[Sensitivity],
         write: "WriteMemory | None" = None,
     ) -> "SelfEditingMemoryStrategy":
-        """Memories that the agent keeps itself."""
+        """Memories that the agent reads and writes itself."""
         from synthorg_tui.memory.strategies.self_editing import SelfEditingMemoryStrategy
 
         return SelfEditingMemoryStrategy(

@@ -1,8 +1,7 @@
 """What is known about a reply comes with it and is never read out of its text."""
 
 from synthorg_tui.memory.models import MemoryStoreRequest
-from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
-from synthorg_tui.memory.strategies.config import SelfEditingMemoryConfig
+from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig, SelfEditingMemoryConfig
 from synthorg_tui.memory.strategies.replies import Pending, ToolReply
 from synthorg_tui.memory.strategies.self_editing import SelfEditingMemoryStrategy
 from synthorg_tui.memory.tool_retriever import ToolBasedInjectionStrategy

@@ -284,7 +284,7 @@ class Engine:
                 events=self.events,
                 clock=self._clock,
             ),
-            memories=self._local,
+            memories=lambda: self.desk,
         )
 
     @cached_property

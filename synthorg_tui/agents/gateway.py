@@ -22,7 +22,6 @@ from synthorg_tui.memory.shared import SHARED_OWNER
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.extensions import MemoryAdmin
-    from synthorg_tui.memory.models import MemoryEntry
 
 SESSIONS: Final = "sessions"
 """Topic of the event that somebody connected or left."""
@@ -140,11 +139,9 @@ class AgentGateway:
         record = await self._services.audit.call(number)
         if record is None:
             raise NothingToUndoError(f"There is no call {number} on record.")
-        entries = await self._own_entries(record) if record.wrote else []
-        if not entries:
+        live, deleted = await self._own_memories(record) if record.wrote else ((), ())
+        if not (live or deleted):
             raise NothingToUndoError("There is nothing of this call left to take back.")
-        live = tuple(entry.id for entry, is_live in entries if is_live)
-        deleted = tuple(entry.id for entry, is_live in entries if not is_live)
         takes_back = bool(live) and record.name != DELETE_ENTRY
         if takes_back:
             await self._memories().remove(live, actor=actor)
@@ -160,15 +157,15 @@ class AgentGateway:
         """Write what isn't recorded yet."""
         await self._services.audit.close()
 
-    async def _own_entries(self, record: CallRecord) -> "list[tuple[MemoryEntry, bool]]":
-        """The call's memories that are the agent's own, and whether each is live."""
-        admin = self._memories()
-        entries: list[tuple[MemoryEntry, bool]] = []
+    async def _own_memories(self, record: CallRecord) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Ids of the memories of the call that are its agent's own: the live, the deleted ones."""
+        admin, live, deleted = self._memories(), list[str](), list[str]()
         for memory_id in record.memory_ids:
-            live = await admin.lookup(memory_id, limit=1)
-            stored = live or await admin.lookup(memory_id, deleted=True, limit=1)
-            entries += ((entry, bool(live)) for entry in stored if entry.id == memory_id)
-        return [(entry, live) for entry, live in entries if entry.agent_id == record.agent_id]
+            active = await admin.lookup(memory_id, limit=1)
+            stored = active or await admin.lookup(memory_id, deleted=True, limit=1)
+            if [(entry.id, entry.agent_id) for entry in stored] == [(memory_id, record.agent_id)]:
+                (live if active else deleted).append(memory_id)
+        return tuple(live), tuple(deleted)
 
     async def _change(
         self, agent_id: str, *, paused: bool | None = None, read_only: bool | None = None

@@ -237,7 +237,8 @@ def build_gateway(
             audit=AuditTrail(base.database, keep=config.audit_calls),
             events=base.events,
             clock=base.clock,
-        )
+        ),
+        memories=lambda: base.local().admin,
     )
     base.closing.push_async_callback(gateway.close)
     return gateway
@@ -254,19 +255,18 @@ def build_tools(
     """What the tools of agents work with; their writes wait where the settings say so."""
     from synthorg_tui.agents.pending import PendingWrites, PendingWriteStore
     from synthorg_tui.agents.reports import Reports
-    from synthorg_tui.agents.skills import ApprovedSkillReader
-    from synthorg_tui.agents.toolbox import ToolServices
+    from synthorg_tui.agents.toolbox import ApprovedSkills, ToolServices
 
-    waiting: PendingWrites | None = None
+    pending: PendingWrites | None = None
     store: Callable[[], BatchStore] = base.local
     if base.settings.agent_access.writes == "approval":
-        waiting = PendingWrites(queue, clock=base.clock, level=base.settings.level)
-        store = partial(PendingWriteStore, waiting, base.memory)
+        pending = PendingWrites(queue, clock=base.clock, level=base.settings.level)
+        store = partial(PendingWriteStore, pending, base.memory)
     return ToolServices(
         injection=injection,
         reports=Reports(store, imports, data_dir=base.data_dir, clock=base.clock),
-        shelf=ApprovedSkillReader(registry),
-        waiting=waiting,
+        skills=ApprovedSkills(registry),
+        pending=pending,
     )
 
 

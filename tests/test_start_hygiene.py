@@ -24,7 +24,6 @@ FACT = MemoryStoreRequest(
 LATER = (
     # tools of agents, skills, what waits for a person
     "agents.reports",
-    "agents.skills",
     "agents.toolbox",
     "agents.tools",
     "agents.pending",

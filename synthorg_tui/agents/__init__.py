@@ -1,1 +1,1 @@
-"""What connected agents may do with the memory, and the record of what they did."""
+"""Connected agents: their sessions, tools and rights, and the record of their calls."""

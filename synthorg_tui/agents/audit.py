@@ -1,4 +1,8 @@
-"""The record of every call of an agent, and of what a person took from it."""
+"""The record of every call of an agent, and of what a person took from it.
+
+Rows are append-only and read by older and newer versions: their columns and bytes are fixed. What
+is recorded, and how it is cut and redacted, is the session's.
+"""
 
 import asyncio
 import json
@@ -38,9 +42,9 @@ _COLUMNS: Final = ", ".join(_TYPES)
 
 
 class AuditTrail:
-    """Keeps calls in the store's database, append-only; the oldest beyond ``keep`` go.
+    """Stores calls in the database, append-only, and deletes the oldest beyond ``keep``.
 
-    They go a hundredth of ``keep`` at a time.
+    They are deleted a hundredth of ``keep`` at a time.
     """
 
     def __init__(self, database: Database, *, keep: int) -> None:
@@ -119,15 +123,22 @@ class AuditTrail:
         rows = await self._database.read(lambda db: db.execute(sql, [*values, limit]).fetchall())
         return await asyncio.to_thread(lambda: tuple(map(_record, rows)))
 
+    async def call(self, number: int) -> CallRecord | None:
+        """The call with this number; ``None`` when there is none, or none any more."""
+        await self.flush()
+        sql = f"SELECT {_COLUMNS} FROM agent_calls WHERE number = ?"
+        row = await self._database.read(lambda db: db.execute(sql, [number]).fetchone())
+        return await asyncio.to_thread(_record, row) if row is not None else None
+
     async def rights(self) -> dict[str, AgentRights]:
-        """What was taken from which agent."""
+        """The rights that were taken, by agent."""
         rows = await self._database.read(
             lambda db: db.execute("SELECT agent_id, paused, read_only FROM agent_rights").fetchall()
         )
         return {agent: AgentRights(paused, read_only) for agent, paused, read_only in rows}
 
     async def set_rights(self, agent_id: str, rights: AgentRights) -> None:
-        """Keep what a person took from an agent or gave back."""
+        """Store what a person took from an agent or gave back."""
         values = [agent_id, rights.paused, rights.read_only]
         await self._database.write(
             lambda db: db.execute("INSERT OR REPLACE INTO agent_rights VALUES (?, ?, ?)", values)
@@ -135,7 +146,7 @@ class AuditTrail:
 
     async def _flush_later(self) -> None:
         await asyncio.sleep(FLUSH_SECONDS)
-        with suppress(DomainError):  # the store is going; what it can't keep it can't keep
+        with suppress(DomainError):  # the store is being closed: nothing can be recorded any more
             await self.flush()
 
 
@@ -167,9 +178,9 @@ def _row(record: CallRecord) -> tuple[Any, ...]:
 
 
 def _aware(moment: datetime) -> datetime:
-    found = aware(moment)
-    assert found is not None
-    return found
+    at = aware(moment)
+    assert at is not None
+    return at
 
 
 def _record(row: tuple[Any, ...]) -> CallRecord:

@@ -1,16 +1,20 @@
-"""What an agent writes goes through here: checked, redacted, counted, and kept once."""
+"""The guard on what an agent writes: counted, redacted, and stored once or proposed.
+
+The only way from a tool to the store for anything that an agent says. What agents read and delete
+isn't checked here: that is the strategies' and the toolbox's.
+"""
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.redaction import RedactionTally, redact_text
-from synthorg_tui.memory.errors import WriteRefusedError, WriteWaitsError
-from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.errors import WriteRefusedError
+from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.hits import ContentLookup
+from synthorg_tui.memory.strategies.replies import Pending
 
 ORIGIN_TAG: Final = "origin:agent"
 """Marks what an agent wrote itself; only that may it delete."""
@@ -39,12 +43,12 @@ class WriteAllowance:
         self._left -= 1
 
 
-Ask = Callable[[str, MemoryStoreRequest], Awaitable[str]]
-"""Has a person asked whether an agent's memory is to be kept; the id of the item that waits."""
+AskPerson = Callable[[str, MemoryStoreRequest], Awaitable[str]]
+"""Asks a person whether an agent's memory may be stored; returns the id of the item."""
 
 
-class GuardedMemory:
-    """A memory backend for the tools of one agent: it reads as is and writes with care.
+class GuardedWrites:
+    """Writes the memories of one agent with care.
 
     Secrets are taken out, ``ORIGIN_TAG`` is added, and a memory that the agent has already gives
     its id instead of another copy, so that a write can be repeated when its answer was lost.
@@ -57,7 +61,7 @@ class GuardedMemory:
         allowance: WriteAllowance,
         client: str,
         *,
-        ask: Ask | None = None,
+        ask: AskPerson | None = None,
     ) -> None:
         self._ask = ask
         self._backend = backend
@@ -65,56 +69,21 @@ class GuardedMemory:
         self._client = client
         self._writing = asyncio.Lock()
 
-    async def connect(self) -> None:
-        """The store is opened by its owner."""
+    async def write(self, agent_id: str, request: MemoryStoreRequest) -> str | Pending:
+        """Store a memory and return its id, or have a person asked.
 
-    async def disconnect(self) -> None:
-        """The store is closed by its owner."""
-
-    async def health_check(self) -> bool:
-        """Whether the store answers."""
-        return await self._backend.health_check()
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether the store is open."""
-        return self._backend.is_connected
-
-    @property
-    def backend_name(self) -> str:
-        """That of the store."""
-        return self._backend.backend_name
-
-    async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
-        """Keep a memory, or have a person asked, which is told by ``WriteWaitsError``.
-
-        Raises ``WriteRefusedError``, and as the store does.
+        Raises ``WriteRefusedError`` when the agent wrote too much or a person rejected the same
+        before, and as the store does.
         """
         self._allowance.take()
         careful = self._careful(request)
-        async with self._writing:  # or two writes of the same at once would both be kept
+        async with self._writing:  # or two writes of the same at once would both be stored
             known = await known_memory(self._backend, agent_id, careful)
             if known:
                 return known
             if self._ask is not None:
-                raise WriteWaitsError(await self._ask(agent_id, careful))
+                return Pending(await self._ask(agent_id, careful))
             return await self._backend.store(agent_id, careful)
-
-    async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        """As the store."""
-        return await self._backend.retrieve(agent_id, query)
-
-    async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
-        """As the store."""
-        return await self._backend.get(agent_id, memory_id)
-
-    async def delete(self, agent_id: str, memory_id: str) -> bool:
-        """As the store."""
-        return await self._backend.delete(agent_id, memory_id)
-
-    async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
-        """As the store."""
-        return await self._backend.count(agent_id, category=category)
 
     def _careful(self, request: MemoryStoreRequest) -> MemoryStoreRequest:
         tags = (*request.metadata.tags, ORIGIN_TAG)
@@ -144,5 +113,5 @@ async def known_memory(
         tags=request.metadata.tags,
         limit=_SAME_AMONG,
     )
-    found = await backend.retrieve(agent_id, query)
-    return next((each.id for each in found if each.content == request.content), None)
+    entries = await backend.retrieve(agent_id, query)
+    return next((entry.id for entry in entries if entry.content == request.content), None)

@@ -1,7 +1,7 @@
-"""Who is connected, what it was answered, and the record of it.
+"""Connected agents as values: who they are, what they may do, what they were answered.
 
-Configuration of what connected agents may do.
-What agents are refused.
+``AgentIdentity``, ``CallReply``, ``ServedDigest`` and ``SkillCard`` cross the wire field by field,
+``CallRecord`` is a stored row: to change a field is to change a protocol or a table.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from synthorg_tui.core.types import FrozenModel
 
 @dataclass(frozen=True, slots=True)
 class AgentIdentity:
-    """As whom a client acts; ``project`` is a canonical path, ``client`` the program's name.
+    """The agent of a client; ``project`` is a canonical path, ``client`` the program's name.
 
     A client that says ``read_only`` of itself is refused writes, whatever the agent may do.
     """
@@ -30,8 +30,8 @@ class AgentIdentity:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolReply:
-    """What the agent is told; ``is_error`` when the tool didn't do what was asked.
+class CallReply:
+    """The reply that an agent reads; ``is_error`` when the tool didn't do what was asked.
 
     ``memory_ids`` are the memories that it was given, or that came or went; ``waiting`` the items
     that wait for a person before anything does.
@@ -64,7 +64,7 @@ class SkillCard:
 
 
 class CallKind(StrEnum):
-    """What an agent asked for."""
+    """The kinds of calls on record."""
 
     TOOL = "tool"
     DIGEST = "digest"
@@ -96,14 +96,24 @@ class CallRecord(NamedTuple):
 
 
 class AgentRights(NamedTuple):
-    """What a person took from an agent: everything while paused, writing while read-only."""
+    """Rights taken from an agent by a person: all while paused, writing while read-only."""
 
     paused: bool = False
     read_only: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class UndoneCall:
+    """The memories that an undo of a call deleted, or, ``restored``, brought back."""
+
+    number: int
+    agent_id: str
+    memory_ids: tuple[str, ...]
+    restored: bool
+
+
 class AgentAccessConfig(FrozenModel):
-    """What agents may do that are connected over MCP or hooks.
+    """Settings for agents that are connected over MCP or hooks.
 
     ``writes`` off lets them only read; with ``approval`` what they write and delete waits for a
     person. An agent may write ``writes_per_minute`` memories, and as many at once after a pause.
@@ -119,6 +129,10 @@ class AgentAccessConfig(FrozenModel):
 
 class AgentRefusedError(DomainError):
     """The agent may not do that, or not now."""
+
+
+class NothingToUndoError(DomainError):
+    """Nothing of the call is left to take back, or there is no such call."""
 
 
 class SkillNotFoundError(DomainError):

@@ -59,7 +59,13 @@ class PendingWrites:
             raise MemoryStoreError(f"agent {agent_id} has memory level none: nothing is stored")
         now, request = self._clock.now(), draft.request
         dated = draft.model_copy(update={"key": None, "created_at": draft.created_at or now})
-        said = (agent_id, draft.project, request.category, request.metadata.tags, request.content)
+        wording = (
+            agent_id,
+            draft.project,
+            request.category,
+            request.metadata.tags,
+            request.content,
+        )
         item = ApprovalItem(
             id="write",
             action_type=WRITE_ACTION,
@@ -71,20 +77,20 @@ class PendingWrites:
             metadata={"kind": "write", "agent": agent_id, "project": draft.project or ""},
             payload=WritePayload(agent_id=agent_id, draft=dated).model_dump_json(),
         )
-        return await self._ask(item, said)
+        return await self._ask(item, wording)
 
     async def delete(self, entry: MemoryEntry, reason: str) -> str:
         """The id of the item that waits for this deletion; raises ``WriteRefusedError``."""
         clean = redact_text(reason, RedactionTally())
-        told = one_line(clean, _MAX_REASON) or "no reason that can be shown"
+        shown = one_line(clean, _MAX_REASON) or "no reason that can be shown"
         payload = PrunePayload(
-            agent_id=entry.agent_id, memory_ids=(entry.id,), reasons={entry.id: told}
+            agent_id=entry.agent_id, memory_ids=(entry.id,), reasons={entry.id: shown}
         )
         item = ApprovalItem(
             id="delete",
             action_type=DELETE_ACTION,
             title=one_line(f"Delete: {entry.content}", _MAX_TITLE),
-            description=f"{entry.agent_id} wants this memory of its own deleted: {told}",
+            description=f"{entry.agent_id} wants this memory of its own deleted: {shown}",
             requested_by=f"agent {entry.agent_id}",
             risk_level=RiskLevel.MEDIUM,
             created_at=self._clock.now(),
@@ -93,10 +99,10 @@ class PendingWrites:
         )
         return await self._ask(item, (entry.agent_id, entry.id))
 
-    async def _ask(self, item: ApprovalItem, said: Sequence[object]) -> str:
-        """Queue an item once; ``item.id`` is how its id begins."""
+    async def _ask(self, item: ApprovalItem, wording: Sequence[object]) -> str:
+        """Queue an item once for the same wording; ``item.id`` is how its id begins."""
         for number in count():
-            digest = hashlib.sha256(json.dumps([*said, number]).encode()).hexdigest()
+            digest = hashlib.sha256(json.dumps([*wording, number]).encode()).hexdigest()
             item_id = f"{item.id}-{digest[:12]}"
             known = await self._queue.get(item_id)
             if known is None:
@@ -112,22 +118,22 @@ class PendingWrites:
 
 @dataclass(frozen=True, slots=True)
 class PendingWriteStore:
-    """Where the memories of a report go while writes wait: what isn't known yet is asked for."""
+    """Takes the memories of a report while writes wait: those not stored yet are proposed."""
 
-    room: PendingWrites
+    pending: PendingWrites
     memory: MemoryBackend
 
     async def store_many(
         self, agent_id: str, drafts: Sequence[MemoryDraft], *, actor: str
     ) -> BatchOutcome:
-        """Ask for each; nothing is stored. Raises as ``WaitingRoom.write`` does."""
+        """Propose each; nothing is stored. Raises as ``PendingWrites.write`` does."""
         waiting, skipped = list[str](), list[tuple[str | None, str]]()
         for draft in drafts:
             if await known_memory(self.memory, agent_id, draft.request):
                 skipped.append((draft.key, "already stored"))
                 continue
             try:
-                waiting.append(await self.room.write(agent_id, draft))
+                waiting.append(await self.pending.write(agent_id, draft))
             except WriteRefusedError as error:
                 skipped.append((draft.key, error.message))
         return BatchOutcome(skipped=tuple(skipped), waiting=tuple(dict.fromkeys(waiting)))

@@ -1,4 +1,8 @@
-"""What an agent reports of its own run becomes an execution like an imported one."""
+"""Reports of agents about their own runs, which become executions like imported ones.
+
+A report is the agent's word: nothing in it is stored as said by a person. How executions are read
+and turned into memories is the import's.
+"""
 
 import asyncio
 import json
@@ -6,11 +10,11 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from synthorg_tui.agents import tools
 from synthorg_tui.agents.guarded import ORIGIN_TAG
-from synthorg_tui.agents.models import AgentIdentity, ToolReply
+from synthorg_tui.agents.models import AgentIdentity, CallReply
 from synthorg_tui.agents.tools import ErrorCode
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import ExecutionOutcome
@@ -18,24 +22,16 @@ from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, write_atom
 from synthorg_tui.memory.extensions import BatchOutcome, BatchStore, MemoryDraft
 
 if TYPE_CHECKING:
-    from synthorg_tui.ingest.service import ImportReport
+    from synthorg_tui.ingest.service import ImportService
 
 MAX_REPORT: Final = 1024 * 1024
 """Longest report, in bytes of JSON."""
 _FOLDER: Final = "reports"
 
 
-class Importer(Protocol):
-    """Imports transcript files."""
-
-    async def run(self, paths: list[Path], *, reporter: str) -> "ImportReport":
-        """Import the files as reports of an agent; raises ``MemoryStoreError``."""
-        ...
-
-
 @dataclass(slots=True)
-class Noting:
-    """A store that marks memories as the agent's, and knows which came, changed and wait."""
+class ReportStore:
+    """Stores memories marked as the agent's, and lists which were added, updated and wait."""
 
     store: BatchStore
     added: list[str] = field(default_factory=list)
@@ -45,7 +41,7 @@ class Noting:
     async def store_many(
         self, agent_id: str, drafts: Sequence[MemoryDraft], *, actor: str
     ) -> BatchOutcome:
-        """As the store, with ``ORIGIN_TAG`` on each."""
+        """Store a batch with ``ORIGIN_TAG`` on each; raises as the store does."""
         marked = [_of_agent(draft) for draft in drafts]
         outcome = await self.store.store_many(agent_id, marked, actor=actor)
         self.added += outcome.added
@@ -64,7 +60,7 @@ class Reports:
     def __init__(
         self,
         store: Callable[[], BatchStore],
-        importer: Callable[[BatchStore], Importer],
+        importer: "Callable[[BatchStore], ImportService]",
         *,
         data_dir: Path,
         clock: Clock,
@@ -74,16 +70,16 @@ class Reports:
         self._folder = data_dir / _FOLDER
         self._clock = clock
 
-    async def take(self, identity: AgentIdentity, arguments: Mapping[str, Any]) -> ToolReply:
-        """Keep a report; what doesn't fit is told to the agent."""
+    async def take(self, identity: AgentIdentity, arguments: Mapping[str, Any]) -> CallReply:
+        """Import a report; what doesn't fit is an error that the agent reads."""
         problem = _problem(arguments)
         if problem:
             return tools.error("InvalidReport", problem, ErrorCode.INVALID_ARGUMENT)
         line = json.dumps(self._record(identity, arguments))
         if len(line) > MAX_REPORT:
-            told = f"the report is longer than {MAX_REPORT} bytes: leave out long outputs"
-            return tools.error("InvalidReport", told, ErrorCode.INVALID_ARGUMENT)
-        store = Noting(self._store())
+            problem = f"the report is longer than {MAX_REPORT} bytes: leave out long outputs"
+            return tools.error("InvalidReport", problem, ErrorCode.INVALID_ARGUMENT)
+        store = ReportStore(self._store())
         path = await asyncio.to_thread(self._write, line)
         try:
             report = await self._importer(store).run([path], reporter=identity.agent_id)
@@ -109,7 +105,7 @@ class Reports:
 
         now = self._clock.now().isoformat()
         summary = arguments.get("summary")
-        told = isinstance(summary, str) and summary.strip()
+        has_summary = isinstance(summary, str) and summary.strip()
         return {
             "format": FORMAT,
             # A client may run for days: without a name each report is of a run of its own.
@@ -118,7 +114,7 @@ class Reports:
             "project": identity.project or "",
             "task": arguments["task"],
             "ended_at": now,
-            "turns": [{"role": "assistant", "text": summary, "at": now}] if told else [],
+            "turns": [{"role": "assistant", "text": summary, "at": now}] if has_summary else [],
             **{
                 key: arguments[key]
                 for key in ("outcome", "error", "calls", "files")
@@ -153,7 +149,7 @@ def _problem(arguments: Mapping[str, Any]) -> str:
     task, outcome = arguments.get("task"), arguments.get("outcome")
     if not isinstance(task, str) or not task.strip():
         return "task must say what was asked"
-    if outcome not in [each.value for each in ExecutionOutcome]:  # it may be anything
+    if outcome not in [known.value for known in ExecutionOutcome]:  # it may be anything
         return f"outcome must be one of {', '.join(ExecutionOutcome)}"
     for key, kind in (("calls", list), ("files", list), ("session", str), ("error", str)):
         if key in arguments and not isinstance(arguments[key], kind):

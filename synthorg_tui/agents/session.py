@@ -1,4 +1,7 @@
-"""One client acting as one agent of one project: all it can do, and each act on the record."""
+"""One client acting as one agent of one project: all it can do, and each call on the record.
+
+Rights are checked and calls recorded here and nowhere else. What a tool does is the toolbox's.
+"""
 
 import asyncio
 import json
@@ -20,9 +23,9 @@ from synthorg_tui.agents.models import (
     AgentRights,
     CallKind,
     CallRecord,
+    CallReply,
     ServedDigest,
     SkillCard,
-    ToolReply,
 )
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
@@ -38,7 +41,7 @@ from synthorg_tui.providers.models import ToolDefinition
 if TYPE_CHECKING:
     from synthorg_tui.agents.toolbox import Toolbox, ToolServices
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 ACTIVITY: Final = "activity"
 """Topic of the event that carries a ``CallRecord``."""
@@ -49,7 +52,7 @@ MAX_QUERY: Final = 8_000
 
 
 class Services(NamedTuple):
-    """What sessions work with; ``prepare`` gives a digest and counts what it applied.
+    """The services of sessions; ``prepare`` gives a digest and counts what it applied.
 
     ``tools`` are asked for with the first tool that is called.
     """
@@ -64,7 +67,7 @@ class Services(NamedTuple):
 
 
 class AgentSession:
-    """Tools, digests and skills for one agent; a refusal is told to it, never raised at it."""
+    """Tools, digests and skills for one agent; a refusal of a tool is a reply, never raised."""
 
     def __init__(
         self, identity: AgentIdentity, services: Services, allowance: WriteAllowance
@@ -76,16 +79,16 @@ class AgentSession:
         self.connected_at = services.clock.now()
 
     async def tools(self) -> tuple[ToolDefinition, ...]:
-        """Those of the configured memory strategy, and what every agent has."""
+        """The tools that the agent may call now: none that writes while it may only read."""
         from synthorg_tui.agents.tools import WRITING
 
         offered = self._toolbox.definitions()
         if self._may_write():
             return offered
-        return tuple(each for each in offered if each.name not in WRITING)
+        return tuple(tool for tool in offered if tool.name not in WRITING)
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> ToolReply:
-        """What the tool replies; whatever goes wrong is a reply, too."""
+    async def call(self, name: str, arguments: dict[str, Any]) -> CallReply:
+        """Call a tool; whatever goes wrong is a reply, too."""
         from synthorg_tui.agents.tools import WRITING
 
         started = time.perf_counter()
@@ -96,8 +99,8 @@ class AgentSession:
             reply = _refusal(error)
         except Exception as error:  # an agent's run must survive whatever it asked for
             raise_fatal(error)
-            _LOG.exception("the tool %s failed", name[:64])
-            reply = ToolReply(replies.error("unexpected error"), is_error=True)
+            _log.exception("the tool %s failed", name[:64])
+            reply = CallReply(replies.error("unexpected error").text, is_error=True)
         accepted = name in WRITING and not reply.is_error
         wrote = accepted and not reply.waiting
         await self._record(CallKind.TOOL, name, arguments, reply, started, wrote=wrote)
@@ -106,7 +109,7 @@ class AgentSession:
         return reply
 
     async def digest(self, query: str, token_budget: int | None = None) -> ServedDigest:
-        """What the agent is given for what it is about to do.
+        """Give the agent its digest for a task; without a budget the configured one.
 
         Raises ``AgentRefusedError`` while the agent is paused, for a blank query and for one that
         is too long.
@@ -127,18 +130,18 @@ class AgentSession:
         served = ServedDigest(
             text=injection.text,
             tokens=explanation.tokens_used,
-            included=tuple(each.entry.id for each in explanation.included),
+            included=tuple(memory.entry.id for memory in explanation.included),
             degraded=explanation.degraded,
         )
         # As an adapter would write it, which takes longer to build than to do without.
-        told = await asyncio.to_thread(to_json, explanation, inf_nan_mode="null")
+        explained = await asyncio.to_thread(to_json, explanation, inf_nan_mode="null")
         await self._record(
             CallKind.DIGEST,
             "digest",
             asked,
-            ToolReply(served.text, memory_ids=served.included),
+            CallReply(served.text, memory_ids=served.included),
             started,
-            explanation=told.decode(),
+            explanation=explained.decode(),
         )
         return served
 
@@ -154,7 +157,7 @@ class AgentSession:
         async with self._recording_refusal(CallKind.SKILL, "read_skill", asked, started):
             self._require(writing=False)
             text = await self._toolbox.skill_text(name)
-        await self._record(CallKind.SKILL, "read_skill", asked, ToolReply(text), started)
+        await self._record(CallKind.SKILL, "read_skill", asked, CallReply(text), started)
         return text
 
     @cached_property
@@ -178,7 +181,7 @@ class AgentSession:
     async def _recording_refusal(
         self, kind: CallKind, name: str, arguments: Mapping[str, Any], started: float
     ) -> AsyncIterator[None]:
-        """What is refused by raising is on the record like any other call."""
+        """Record what is refused by raising like any other call."""
         try:
             yield
         except DomainError as error:
@@ -190,7 +193,7 @@ class AgentSession:
         kind: CallKind,
         name: str,
         arguments: Mapping[str, Any],
-        reply: ToolReply,
+        reply: CallReply,
         started: float,
         *,
         wrote: bool = False,
@@ -217,6 +220,6 @@ class AgentSession:
         self._services.events.emit(ACTIVITY, await self._services.audit.add(record))
 
 
-def _refusal(error: DomainError) -> ToolReply:
-    told = f"{error.message}. {error.remedy}" if error.remedy else error.message
-    return ToolReply(replies.error(told), is_error=True)
+def _refusal(error: DomainError) -> CallReply:
+    words = f"{error.message}. {error.remedy}" if error.remedy else error.message
+    return CallReply(replies.error(words).text, is_error=True)

@@ -1,6 +1,6 @@
-"""Replies of tools that answer in JSON, and the checks before anything is destroyed.
+"""The tools of every agent besides those of its memory strategy: definitions and JSON replies.
 
-The tools agents have besides those of their memory strategy.
+Making a call is the toolbox's; the replies of memory tools are in ``memory.strategies.replies``.
 """
 
 import json
@@ -9,14 +9,14 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final
 
-from synthorg_tui.agents.models import ToolReply
+from synthorg_tui.agents.models import CallReply
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.memory.strategies.schemas import MemoryTool
 from synthorg_tui.providers.models import ToolDefinition
 
 
 class ErrorCode(StrEnum):
-    """Why a tool refused."""
+    """The reasons for which a tool refuses."""
 
     INVALID_ARGUMENT = "invalid_argument"
     GUARDRAIL_VIOLATED = "guardrail_violated"
@@ -25,25 +25,25 @@ class ErrorCode(StrEnum):
     NOT_SUPPORTED = "not_supported"
 
 
-def ok(data: Any) -> ToolReply:
+def ok(data: Any) -> CallReply:
     """``{"status": "ok", "data": ...}``."""
-    return ToolReply(json.dumps({"status": "ok", "data": data}, ensure_ascii=False))
+    return CallReply(json.dumps({"status": "ok", "data": data}, ensure_ascii=False))
 
 
-def error(kind: str, message: str, code: ErrorCode) -> ToolReply:
+def error(kind: str, message: str, code: ErrorCode) -> CallReply:
     """``{"status": "error", ...}`` with the kind of error, a message and a code."""
-    told = {"status": "error", "error_type": kind, "message": message, "domain_code": code}
-    return ToolReply(json.dumps(told, ensure_ascii=False), is_error=True)
+    reply = {"status": "error", "error_type": kind, "message": message, "domain_code": code}
+    return CallReply(json.dumps(reply, ensure_ascii=False), is_error=True)
 
 
-def waits(item_id: str) -> ToolReply:
-    """Nothing has changed yet: a person is asked."""
-    said = "a person decides; nothing has changed until then"
-    reply = ok({"waiting": [item_id], "note": said})
+def waits(item_id: str) -> CallReply:
+    """The reply to a change that a person is asked about first; nothing has changed yet."""
+    note = "a person decides; nothing has changed until then"
+    reply = ok({"waiting": [item_id], "note": note})
     return replace(reply, waiting=(item_id,))
 
 
-def guardrail(arguments: Mapping[str, Any], *, actor: str) -> ToolReply | None:
+def guardrail(arguments: Mapping[str, Any], *, actor: str) -> CallReply | None:
     """The refusal of a destructive call, or ``None``: actor, literal ``confirm``, reason."""
     reason = arguments.get("reason")
     if not actor.strip():
@@ -55,7 +55,7 @@ def guardrail(arguments: Mapping[str, Any], *, actor: str) -> ToolReply | None:
     return None
 
 
-def _violated(which: str, message: str) -> ToolReply:
+def _violated(which: str, message: str) -> CallReply:
     return error("GuardrailViolation", f"{which}: {message}", ErrorCode.GUARDRAIL_VIOLATED)
 
 
@@ -95,7 +95,7 @@ def _report_schema() -> dict[str, Any]:
                 "type": "object",
                 "description": "as it was called; {command} for shell commands",
             },
-            "outcome": {"type": "string", "enum": [each.value for each in CallOutcome]},
+            "outcome": {"type": "string", "enum": [outcome.value for outcome in CallOutcome]},
             "exit_code": {"type": "integer"},
             "output": {"type": "string", "description": "what it said, above all its error"},
         },
@@ -106,7 +106,7 @@ def _report_schema() -> dict[str, Any]:
             "task": {"type": "string", "minLength": 1, "description": "what was asked"},
             "outcome": {
                 "type": "string",
-                "enum": [each.value for each in ExecutionOutcome],
+                "enum": [outcome.value for outcome in ExecutionOutcome],
                 "description": "how the run ended",
             },
             "summary": {"type": "string", "description": "what was done, in a few sentences"},

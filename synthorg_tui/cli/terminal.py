@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
+from synthorg_tui.approvals import ApprovalsConfig
 from synthorg_tui.approvals.models import DecisionRefusedError
 from synthorg_tui.approvals.person import Person
 from synthorg_tui.core.text import safe_text
@@ -86,9 +87,7 @@ def controlling_terminal(*, environ: Mapping[str, str] = os.environ) -> Iterator
     Raises ``DecisionRefusedError`` inside a known agent's environment, without a controlling
     terminal, and in the background of one.
     """
-    agent = agent_in(environ)
-    if agent is not None:
-        raise DecisionRefusedError(f"{agent} runs this; only a person decides", remedy=_REMEDY)
+    require_no_agent(environ)
     try:
         descriptor = os.open(_DEVICE, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
@@ -103,6 +102,22 @@ def controlling_terminal(*, environ: Mapping[str, str] = os.environ) -> Iterator
         yield Terminal(descriptor)
     finally:
         os.close(descriptor)
+
+
+def require_no_agent(environ: Mapping[str, str] = os.environ) -> None:
+    """Refuse what only a person may do; raises ``DecisionRefusedError`` where an agent runs it."""
+    agent = agent_in(environ)
+    if agent is not None:
+        raise DecisionRefusedError(f"{agent} runs this; only a person decides", remedy=_REMEDY)
+
+
+def require_open_to_decisions(approvals: ApprovalsConfig) -> None:
+    """Raise ``DecisionRefusedError`` where the settings close the command line to decisions."""
+    if not approvals.allow_cli:
+        raise DecisionRefusedError(
+            "approvals.allow_cli is off: nothing is decided on the command line",
+            remedy="Decide in the app.",
+        )
 
 
 def agent_in(environ: Mapping[str, str]) -> str | None:

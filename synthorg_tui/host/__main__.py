@@ -29,8 +29,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         asyncio.run(_serve(Path(data_dir), float(seconds), Path(config[0]) if config else None))
     except DomainError as error:
-        told = f"{error.message.rstrip('.')}. {error.remedy}" if error.remedy else error.message
-        _say(f"error: {told}")
+        words = f"{error.message.rstrip('.')}. {error.remedy}" if error.remedy else error.message
+        _say(f"error: {words}")
         return error.exit_code
     except OSError as error:
         _say(f"error: {error}")

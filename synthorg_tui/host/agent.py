@@ -11,7 +11,7 @@ from synthorg_tui.host.opening import PATIENCE, reach
 from synthorg_tui.host.wire import EventSink
 
 if TYPE_CHECKING:
-    from synthorg_tui.agents.models import AgentIdentity, ServedDigest, SkillCard, ToolReply
+    from synthorg_tui.agents.models import AgentIdentity, CallReply, ServedDigest, SkillCard
     from synthorg_tui.providers.models import ToolDefinition
 
 
@@ -19,7 +19,7 @@ class AgentConnection:
     """The calls of an ``AgentSession``, made to whoever owns the store.
 
     When the owner is gone, the next one is looked for, or started, and the call made again: an
-    agent's writes can be repeated, since the same memory is kept once.
+    agent's writes can be repeated, since the same memory is stored once.
     """
 
     def __init__(
@@ -47,23 +47,23 @@ class AgentConnection:
         return self._connection.owner.pid if self._connection is not None else None
 
     async def tools(self) -> "tuple[ToolDefinition, ...]":
-        """As ``AgentSession.tools``; this and the others raise ``NoOwnerError``, too."""
+        """See ``AgentSession.tools``; this and the others raise ``NoOwnerError``, too."""
         return await self._call("tools")  # type: ignore[no-any-return]
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> "ToolReply":
-        """As ``AgentSession.call``."""
+    async def call(self, name: str, arguments: dict[str, Any]) -> "CallReply":
+        """See ``AgentSession.call``."""
         return await self._call("call", name, arguments)  # type: ignore[no-any-return]
 
     async def digest(self, query: str, token_budget: int | None = None) -> "ServedDigest":
-        """As ``AgentSession.digest``."""
+        """See ``AgentSession.digest``."""
         return await self._call("digest", query, token_budget)  # type: ignore[no-any-return]
 
     async def skills(self) -> "tuple[SkillCard, ...]":
-        """As ``AgentSession.skills``."""
+        """See ``AgentSession.skills``."""
         return await self._call("skills")  # type: ignore[no-any-return]
 
     async def read_skill(self, name: str) -> str:
-        """As ``AgentSession.read_skill``."""
+        """See ``AgentSession.read_skill``."""
         return await self._call("read_skill", name)  # type: ignore[no-any-return]
 
     async def close(self) -> None:

@@ -1,6 +1,6 @@
 """The engine calls that clients can make, typed by the engine's own signatures.
 
-A call is named ``<part>.<method>``; its arguments and its result cross the wire as JSON that
+A call is named ``<group>.<method>``; its arguments and its result cross the wire as JSON that
 pydantic makes of the annotated types and checks against them on the other side. What isn't listed
 can't be called: no decision on an approval, nothing that needs the directory for itself.
 """
@@ -62,7 +62,7 @@ class RemoteCall:
 
 
 class ApiGroup(NamedTuple):
-    """A part of the engine: where its signatures are (``module:Class``) and what can be called."""
+    """The calls of one part of the engine, whose signatures are at ``owner`` (``module:Class``)."""
 
     owner: str
     reads: tuple[str, ...] = ()
@@ -76,33 +76,33 @@ class RemoteApi(Mapping[str, RemoteCall]):
     two or three.
     """
 
-    def __init__(self, parts: Mapping[str, ApiGroup]) -> None:
-        self._parts = parts
-        self._made: dict[str, RemoteCall] = {}
+    def __init__(self, groups: Mapping[str, ApiGroup]) -> None:
+        self._groups = groups
+        self._calls: dict[str, RemoteCall] = {}
 
     def __getitem__(self, name: str) -> RemoteCall:
-        made = self._made.get(name)
-        return made if made is not None else self._make(name)
+        call = self._calls.get(name)
+        return call if call is not None else self._make(name)
 
     def __iter__(self) -> Iterator[str]:
-        for part in self._parts:
-            yield from (f"{part}.{method}" for method in self.methods(part))
+        for group in self._groups:
+            yield from (f"{group}.{method}" for method in self.methods(group))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def methods(self, part: str) -> tuple[str, ...]:
-        """Names of a part's calls, without the part's own."""
-        return (*self._parts[part].reads, *self._parts[part].changes)
+    def methods(self, group: str) -> tuple[str, ...]:
+        """Names of a group's calls, without the group's own."""
+        return (*self._groups[group].reads, *self._groups[group].changes)
 
     def _make(self, name: str) -> RemoteCall:
-        part, _, method = name.partition(".")
-        if part not in self._parts or method not in self.methods(part):
+        group, _, method = name.partition(".")
+        if group not in self._groups or method not in self.methods(group):
             raise KeyError(name)
-        module, _, owner = self._parts[part].owner.partition(":")
+        module, _, owner = self._groups[group].owner.partition(":")
         function = getattr(getattr(importlib.import_module(module), owner), method)
-        self._made[name] = _call(name, function, changes=method in self._parts[part].changes)
-        return self._made[name]
+        self._calls[name] = _call(name, function, changes=method in self._groups[group].changes)
+        return self._calls[name]
 
 
 _MEMORY: Final = "synthorg_tui.memory"
@@ -141,6 +141,11 @@ CALLS: Final = RemoteApi(
             "synthorg_tui.curation.service:ReviewService", ("inbox", "review", "excerpt")
         ),
         "approvals": ApiGroup("synthorg_tui.approvals.queue:ApprovalQueue", ("counts", "events")),
+        "gateway": ApiGroup(
+            "synthorg_tui.agents.gateway:AgentGateway",
+            ("calls", "restrictions", "hang_up"),
+            ("restrict", "undo_call"),
+        ),
         "maintenance": ApiGroup(f"{_MEMORY}.store.maintenance:Maintenance", ("doctor", "backup")),
     }
 )
@@ -177,7 +182,7 @@ def _call(name: str, function: Callable[..., Any], *, changes: bool) -> RemoteCa
 
 
 def _reported(callback: Any) -> Any:
-    """What a ``Callable[[X], None] | None`` is called with."""
+    """The ``X`` of a ``Callable[[X], None] | None``."""
     for option in (callback, *get_args(callback)):
         arguments = get_args(option)
         if arguments and isinstance(arguments[0], list):
@@ -188,8 +193,8 @@ def _reported(callback: Any) -> Any:
 def _absolute(value: Any) -> Any:
     if isinstance(value, Path):
         return value.absolute()
-    if isinstance(value, list | tuple) and value and all(isinstance(each, Path) for each in value):
-        return [each.absolute() for each in value]
+    if isinstance(value, list | tuple) and value and all(isinstance(item, Path) for item in value):
+        return [item.absolute() for item in value]
     return value
 
 

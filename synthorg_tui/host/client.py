@@ -1,4 +1,7 @@
-"""The client's side: finds the owner, and looks like an engine to who asks."""
+"""The client's side: finds the owner, and looks like an engine to its caller.
+
+Which calls there are is in ``calls``; waiting for an owner, or starting one, is in ``opening``.
+"""
 
 import asyncio
 import dataclasses
@@ -17,6 +20,7 @@ from synthorg_tui.host.owner import HELLO, HELLO_TIMEOUT, YIELD, OwnerKind
 from synthorg_tui.host.wire import EventSink, Peer
 
 if TYPE_CHECKING:
+    from synthorg_tui.agents.gateway import AgentGateway
     from synthorg_tui.agents.models import AgentIdentity
     from synthorg_tui.approvals.queue import ApprovalQueue
     from synthorg_tui.curation.erasure import Erasure
@@ -39,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OwnerInfo:
-    """Who owns the directory."""
+    """The process that owns the directory."""
 
     pid: int
     kind: OwnerKind
@@ -55,7 +59,7 @@ class OwnerConnection:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the owner is gone."""
+        """Whether the connection has ended."""
         return self._peer.is_closed
 
     async def call(self, call: RemoteCall, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -133,43 +137,44 @@ class RemoteEngine:
     def __init__(self, connection: OwnerConnection, settings: "RootConfig") -> None:
         self._connection = connection
         self.settings = settings
-        self.desk = cast("MemoryAdmin", self._part("desk"))
-        self.erasure = cast("Erasure", self._part("erasure"))
-        self.memory = cast("MemoryBackend", self._part("memory"))
-        self.executions = cast("ExecutionStore", self._part("executions"))
-        self.injection = cast("InjectionService", self._part("injection"))
-        self.skills = cast("SkillOverview", self._part("skills"))
-        self.scenarios = cast("ScenarioService", self._part("scenarios"))
-        self.imports = cast("ImportService", self._part("imports"))
-        self.evolution = cast("EvolutionService", self._part("evolution"))
-        self.pruning = cast("PruneService", self._part("pruning"))
-        self.usage = cast("UsageStore", self._part("usage"))
-        self.learning = cast("LearnService", self._part("learning"))
-        self.reviews = cast("ReviewService", self._part("reviews"))
-        self.approvals = cast("ApprovalQueue", self._part("approvals"))
-        self.maintenance = cast("Maintenance", self._part("maintenance"))
+        self.desk = cast("MemoryAdmin", self._group("desk"))
+        self.erasure = cast("Erasure", self._group("erasure"))
+        self.memory = cast("MemoryBackend", self._group("memory"))
+        self.executions = cast("ExecutionStore", self._group("executions"))
+        self.injection = cast("InjectionService", self._group("injection"))
+        self.skills = cast("SkillOverview", self._group("skills"))
+        self.scenarios = cast("ScenarioService", self._group("scenarios"))
+        self.imports = cast("ImportService", self._group("imports"))
+        self.evolution = cast("EvolutionService", self._group("evolution"))
+        self.pruning = cast("PruneService", self._group("pruning"))
+        self.usage = cast("UsageStore", self._group("usage"))
+        self.learning = cast("LearnService", self._group("learning"))
+        self.reviews = cast("ReviewService", self._group("reviews"))
+        self.approvals = cast("ApprovalQueue", self._group("approvals"))
+        self.gateway = cast("AgentGateway", self._group("gateway"))
+        self.maintenance = cast("Maintenance", self._group("maintenance"))
 
     async def agents(self) -> tuple["AgentSummary", ...]:
         """Declared agents and those that came to be on import, by id."""
-        found: tuple[AgentSummary, ...] = await self._connection.call(
+        agents: tuple[AgentSummary, ...] = await self._connection.call(
             CALLS["engine.agents"], (), {}
         )
-        return found
+        return agents
 
-    def _part(self, part: str) -> object:
-        """An object with the calls of one part as methods, so that protocols recognise it."""
-        methods = {method: _method(f"{part}.{method}") for method in CALLS.methods(part)}
-        kind = type(f"Remote{part.title()}", (_Part,), methods)
+    def _group(self, group: str) -> object:
+        """An object with the calls of one group as methods, so that protocols recognise it."""
+        methods = {method: _method(f"{group}.{method}") for method in CALLS.methods(group)}
+        kind = type(f"Remote{group.title()}", (_RemoteGroup,), methods)
         return kind(self._connection)
 
 
-class _Part:
+class _RemoteGroup:
     def __init__(self, connection: OwnerConnection) -> None:
         self.connection = connection
 
 
 def _method(name: str) -> Callable[..., Any]:
-    async def method(self: _Part, *args: Any, **kwargs: Any) -> Any:
+    async def method(self: _RemoteGroup, *args: Any, **kwargs: Any) -> Any:
         return await self.connection.call(CALLS[name], args, kwargs)
 
     return method

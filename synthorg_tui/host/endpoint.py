@@ -1,4 +1,4 @@
-"""Where the owner of a data directory listens, and whether the socket there is ours."""
+"""The socket of a data directory: where its owner listens, and whether it is this user's."""
 
 import os
 import socket
@@ -11,7 +11,7 @@ from synthorg_tui.host.errors import NoOwnerError, RefusedError
 
 SOCKET_FILE = "owner.sock"
 LOG_FILE = "owner.log"
-"""What an owner without a screen has to say."""
+"""The log of an owner without a screen."""
 _MAX_PATH = 100
 """Socket paths are cut off by the system at 104 to 108 bytes."""
 

@@ -1,4 +1,4 @@
-"""What can go wrong between a client and the owner, and how errors cross the wire."""
+"""Errors between a client and the owner, and how errors cross the wire."""
 
 from synthorg_tui.core.errors import DomainError
 
@@ -46,10 +46,10 @@ def from_data(message: str, data: object) -> DomainError:
 
 
 def _by_name() -> dict[str, type[DomainError]]:
-    found: dict[str, type[DomainError]] = {}
+    kinds: dict[str, type[DomainError]] = {}
     waiting: list[type[DomainError]] = [DomainError]
     while waiting:
         kind = waiting.pop()
-        found.setdefault(kind.__name__, kind)
+        kinds.setdefault(kind.__name__, kind)
         waiting += kind.__subclasses__()
-    return found
+    return kinds

@@ -121,13 +121,15 @@ def spawn(data_dir: Path, config_path: Path | None = None) -> "subprocess.Popen[
 
 
 def last_words(data_dir: Path) -> str:
-    """What the last owner that was started wrote last, as one line."""
+    """The last line of the log of the last owner that was started."""
     try:
         lines = (data_dir / LOG_FILE).read_text("utf-8", "replace").split("\n")
     except OSError as error:
         return f"{data_dir / LOG_FILE} can't be read: {error.strerror}"
-    said = [line for line in lines if line.strip()]
-    return safe_text(said[-1].removeprefix("error: ")) if said else f"see {data_dir / LOG_FILE}"
+    written = [line for line in lines if line.strip()]
+    if not written:
+        return f"see {data_dir / LOG_FILE}"
+    return safe_text(written[-1].removeprefix("error: "))
 
 
 async def _ended(owner: Owner, stop: asyncio.Event, until_idle: float | None) -> None:

@@ -1,4 +1,4 @@
-"""Opens the store, or reaches who has it open."""
+"""Opening the store, or reaching the process that has it open."""
 
 import asyncio
 import time
@@ -41,19 +41,19 @@ async def engine_or_owner(
     """
     deadline = time.monotonic() + PATIENCE
     async with AsyncExitStack() as stack:
-        found: Engine | RemoteEngine | None = None
-        while found is None:
+        engine: Engine | RemoteEngine | None = None
+        while engine is None:
             with suppress(NoOwnerError, OwnerGoneError):
                 remote = remote_engine(data_dir, settings, role=role)
-                found = await stack.enter_async_context(remote)
+                engine = await stack.enter_async_context(remote)
                 break
             try:
-                found = await stack.enter_async_context(_own_engine(settings, data_dir))
+                engine = await stack.enter_async_context(_own_engine(settings, data_dir))
             except StoreLockedError:
                 if time.monotonic() > deadline:
                     raise
                 await asyncio.sleep(_RETRY)
-        yield found
+        yield engine
 
 
 def _own_engine(settings: "RootConfig", data_dir: Path) -> "AbstractAsyncContextManager[Engine]":
@@ -71,7 +71,7 @@ async def engine_for_app(
 ) -> AsyncIterator["Engine"]:
     """An engine of our own; a headless owner is asked to leave, and a short one waited for.
 
-    ``waits`` is told who is waited for, at each try.
+    ``waits`` is called with the error that names the owner, at each try.
     Raises ``StoreLockedError`` when another app owns the directory.
     """
     deadline = time.monotonic() + PATIENCE

@@ -1,4 +1,8 @@
-"""The owner's side: listens on the socket and answers clients with the open engine."""
+"""The owner's side: listens on the socket and answers clients with the open engine.
+
+Nothing is decided here: a client can make the calls that ``calls`` lists, and one that acts as an
+agent those of an agent alone.
+"""
 
 import asyncio
 import dataclasses
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
     from synthorg_tui.agents.session import AgentSession
     from synthorg_tui.engine import Engine
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 OwnerKind = Literal["app", "headless"]
 HELLO: Final = "host.hello"
@@ -42,7 +46,7 @@ HELLO_TIMEOUT: Final = 5.0
 
 @dataclass(slots=True, eq=False)
 class ConnectedClient:
-    """Somebody who is connected; with a ``session`` it acts as an agent."""
+    """A program that is connected; with a ``session`` it acts as an agent."""
 
     number: int
     peer: Peer
@@ -89,8 +93,8 @@ class Owner:
 
     @property
     def clients(self) -> tuple[ConnectedClient, ...]:
-        """Who is connected and has said who it is, in order of arrival."""
-        return tuple(each for each in self._clients.values() if each.greeted.is_set())
+        """The clients that have introduced themselves, in order of arrival."""
+        return tuple(client for client in self._clients.values() if client.greeted.is_set())
 
     async def start(self) -> None:
         """Listen, readable and writable for this user only."""
@@ -175,7 +179,9 @@ class Owner:
             )
         agent = params.get("agent")
         if agent is not None and client.session is None:
-            client.session = self._engine.gateway.connect(_identity(agent))
+            client.session = self._engine.gateway.connect(
+                _identity(agent), hang_up=client.peer.close
+            )
         pid = params.get("pid")
         client.role = str(params.get("role", ""))[:40]
         client.pid = pid if isinstance(pid, int) else 0
@@ -202,8 +208,8 @@ class Owner:
             stop = threading.Event()
             values[CANCEL] = stop
             request.on_cancel.stop = stop.set
-        part, _, method = call.name.partition(".")
-        target = session or (self._engine if part == "engine" else getattr(self._engine, part))
+        group, _, method = call.name.partition(".")
+        target = session or (self._engine if group == "engine" else getattr(self._engine, group))
         result = await getattr(target, method)(**values)
         if call.changes:
             self._engine.events.emit(CHANGED, call.name)
@@ -221,7 +227,7 @@ class Owner:
 
 
 def _nothing() -> None:
-    """What there is to end before anything has begun."""
+    """The unsubscribing of an owner that hasn't subscribed yet."""
 
 
 async def _tell(peer: Peer, topic: str) -> None:
@@ -230,10 +236,10 @@ async def _tell(peer: Peer, topic: str) -> None:
 
 
 def _identity(agent: Json) -> "AgentIdentity":
-    """As whom a client wants to act; raises ``InvalidParamsError``."""
+    """Parse the agent that a client wants to act as; raises ``InvalidParamsError``."""
     from synthorg_tui.agents.models import AgentIdentity
 
-    texts = {each.name for each in dataclasses.fields(AgentIdentity)} - {"read_only"}
+    texts = {field.name for field in dataclasses.fields(AgentIdentity)} - {"read_only"}
     if not isinstance(agent, dict):
         raise InvalidParamsError("agent is an object")
     given = {key: value for key, value in agent.items() if value is not None}
@@ -242,8 +248,8 @@ def _identity(agent: Json) -> "AgentIdentity":
         key in texts and isinstance(value, str) and len(value) <= MAX_FIELD
         for key, value in given.items()
     ):
-        told = f"agent has texts ({', '.join(sorted(texts))}) and read_only, which is true or false"
-        raise InvalidParamsError(told)
+        names = ", ".join(sorted(texts))
+        raise InvalidParamsError(f"agent has texts ({names}) and read_only, which is true or false")
     if "agent_id" not in given:
         raise InvalidParamsError("agent.agent_id is missing")
     return AgentIdentity(**given, read_only=read_only)

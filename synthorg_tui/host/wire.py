@@ -22,7 +22,7 @@ from synthorg_tui.host.errors import (
     to_data,
 )
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 MAX_REQUEST: Final = 4 * 1024 * 1024
 """Longest line an owner reads from a client, in bytes."""
@@ -66,7 +66,7 @@ class Request(NamedTuple):
 
 
 class CancelHook:
-    """What a cancelled call does: stop by itself when it can, else be cancelled as a task."""
+    """The end of a cancelled call: it stops by itself when it can, else its task is cancelled."""
 
     def __init__(self) -> None:
         self.stop: Callable[[], None] | None = None
@@ -126,7 +126,7 @@ class Peer:
 
     @property
     def running(self) -> int:
-        """How many requests of the other side are being answered."""
+        """The number of the other side's requests that are being answered."""
         return len(self._running)
 
     async def request(
@@ -246,11 +246,11 @@ class Peer:
         self, number: Json, method: str, params: dict[str, Json], hook: CancelHook
     ) -> None:
         loop = asyncio.get_running_loop()
-        told: list[Future[None]] = []
+        sent: list[Future[None]] = []
 
         def progress(value: Json) -> None:  # may come from any thread
             note = {"method": PROGRESS, "params": {"id": number, "value": value}}
-            told.append(asyncio.run_coroutine_threadsafe(self._try_send(note), loop))
+            sent.append(asyncio.run_coroutine_threadsafe(self._try_send(note), loop))
 
         try:
             result = await self._handler(Request(method, params, progress, hook))
@@ -261,10 +261,10 @@ class Peer:
             code = _CODES.get(type(error), DOMAIN_ERROR)
             reply = _error(number, code, error.message, to_data(error))
         except Exception as error:  # whatever a call meets, the connection lives on
-            _LOG.exception("the call %s failed", method)
+            _log.exception("the call %s failed", method)
             why = f"unexpected {type(error).__name__}: {error}"
             reply = _error(number, INTERNAL_ERROR, why, to_data(UnexpectedRemoteError(why)))
-        await asyncio.gather(*map(asyncio.wrap_future, told))  # no step comes after the answer
+        await asyncio.gather(*map(asyncio.wrap_future, sent))  # no step comes after the answer
         await self._try_send(reply)
 
     def _answered(self, message: dict[str, Json]) -> None:
@@ -274,8 +274,8 @@ class Peer:
             return  # the answer to a call that was cancelled
         error = message.get("error")
         if isinstance(error, dict):
-            told = from_data(str(error.get("message")), error.get("data"))
-            waiting[0].set_exception(told)
+            raised = from_data(str(error.get("message")), error.get("data"))
+            waiting[0].set_exception(raised)
         else:
             waiting[0].set_result(message.get("result"))
 

@@ -3,4 +3,4 @@
 from typing import Final
 
 DEFAULT_PORT: Final = 7717
-"""Where HTTP is served unless the person says otherwise."""
+"""The port of HTTP unless the person names another."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.mcp.connections import Acting, wake
+from synthorg_tui.mcp.connections import ActingAgent, wake
 from synthorg_tui.mcp.token import require_token
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _leads_nowhere(stream: TextIO) -> bool:
     return os.path.samestat(os.fstat(stream.fileno()), Path(os.devnull).stat())
 
 
-async def serve_stdio(acting: Acting) -> None:
+async def serve_stdio(acting: ActingAgent) -> None:
     """Serve one client over standard input and output until it hangs up.
 
     Raises ``NoClientError`` when they lead nowhere, as closed ones do.
@@ -46,7 +46,7 @@ async def serve_stdio(acting: Acting) -> None:
 
 
 async def serve_http(
-    acting: Acting,
+    acting: ActingAgent,
     *,
     port: int,
     stop: asyncio.Event,
@@ -64,7 +64,7 @@ async def serve_http(
 
 
 @asynccontextmanager
-async def _prepared(acting: Acting) -> AsyncIterator[None]:
+async def _prepared(acting: ActingAgent) -> AsyncIterator[None]:
     """The owner starts while the SDK is imported, which takes as long."""
     for name in _TALKATIVE:
         logging.getLogger(name).addHandler(logging.NullHandler())

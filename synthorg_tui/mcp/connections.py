@@ -1,4 +1,7 @@
-"""The agent's connections to whoever owns the store, one for each program that asks."""
+"""The agent's connections to whoever owns the store, one for each program that asks.
+
+Programs have a connection each so that a person sees at the desk which of them acts as the agent.
+"""
 
 import asyncio
 import uuid
@@ -6,58 +9,26 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Final
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.host.agent import AgentConnection
 from synthorg_tui.host.opening import reach
 from synthorg_tui.host.owner import SKILLS
 
-if TYPE_CHECKING:
-    from synthorg_tui.agents.models import ServedDigest, SkillCard, ToolReply
-    from synthorg_tui.providers.models import ToolDefinition
-
 PATIENCE: Final = 20.0
 """Seconds to wait for an owner: one that opens a large store on a busy machine takes a while."""
 MAX_PROGRAMS: Final = 16
-"""Programs that are told apart; over HTTP more than one may ask."""
+"""Programs with a connection of their own; over HTTP more than one may ask."""
 MAX_LABEL: Final = 80
 LOOK_SECONDS: Final = 3.0
 MAX_LOOK_SECONDS: Final = 60.0
 """Between two looks at the owner: this often while it answers, ever more rarely when none does."""
 
 
-class AgentPort(Protocol):
-    """What one agent can do; each call raises ``DomainError`` when it can't be made."""
-
-    async def tools(self) -> "tuple[ToolDefinition, ...]":
-        """The tools it has."""
-        ...
-
-    async def call(self, name: str, arguments: dict[str, Any]) -> "ToolReply":
-        """What a tool replies."""
-        ...
-
-    async def digest(self, query: str, token_budget: int | None = None) -> "ServedDigest":
-        """What it is given for a task."""
-        ...
-
-    async def skills(self) -> "tuple[SkillCard, ...]":
-        """The skills a person approved."""
-        ...
-
-    async def read_skill(self, name: str) -> str:
-        """One skill's text, fenced."""
-        ...
-
-    async def close(self) -> None:
-        """Hang up."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class Acting:
-    """As which agent, in which project, whether only to read, and where its store is."""
+class ActingAgent:
+    """The agent that is served: its project, whether it may only read, and where its store is."""
 
     agent_id: str
     project: str
@@ -67,25 +38,26 @@ class Acting:
 
 
 class OwnerPool:
-    """Made when a program first asks, and kept: the owner sees who is there.
+    """Connections by program, opened when one first asks and left open.
 
     ``on_skills`` is called when the list of skills changed, ``on_tools`` when that of tools did.
     """
 
     def __init__(
-        self, acting: Acting, *, on_skills: Callable[[], None], on_tools: Callable[[], None]
+        self, acting: ActingAgent, *, on_skills: Callable[[], None], on_tools: Callable[[], None]
     ) -> None:
         self._acting = acting
         self._on_skills = on_skills
         self._on_tools = on_tools
         self._session_id = uuid.uuid4().hex
-        self._open: dict[str, AgentPort] = {}
+        self._open: dict[str, AgentConnection] = {}
         self._tools: dict[str, frozenset[str]] = {}
 
-    def of(self, program: str) -> AgentPort:
+    def of(self, program: str) -> AgentConnection:
         """The connection of a program, by its name and version."""
-        label = program[:MAX_LABEL] if len(self._open) < MAX_PROGRAMS - 1 else "others"
-        label = program[:MAX_LABEL] if program[:MAX_LABEL] in self._open else label
+        label = program[:MAX_LABEL]
+        if label not in self._open and len(self._open) >= MAX_PROGRAMS - 1:
+            label = "others"
         if label not in self._open:
             self._open[label] = self._connect(label)
         return self._open[label]
@@ -108,14 +80,14 @@ class OwnerPool:
             await connection.close()
         self._open.clear()
 
-    async def _look(self, label: str, connection: AgentPort) -> None:
-        names = frozenset(each.name for each in await connection.tools())
+    async def _look(self, label: str, connection: AgentConnection) -> None:
+        names = frozenset(tool.name for tool in await connection.tools())
         before = self._tools.setdefault(label, names)
         if names != before:
             self._tools[label] = names
             self._on_tools()
 
-    def _connect(self, label: str) -> AgentPort:
+    def _connect(self, label: str) -> AgentConnection:
         from synthorg_tui.agents.models import AgentIdentity
 
         identity = AgentIdentity(
@@ -138,8 +110,8 @@ class OwnerPool:
             self._on_skills()
 
 
-async def wake(acting: Acting) -> None:
-    """Have an owner started if there is none; what is wrong with it is told to the first call."""
+async def wake(acting: ActingAgent) -> None:
+    """Have an owner started if there is none; its failure is an error of the first call."""
     with suppress(DomainError, OSError):
         connection = await reach(
             acting.data_dir, role="bridge", config_path=acting.config_path, patience=PATIENCE

@@ -50,7 +50,8 @@ goes, the next call is made to the next one.
 
 The agent is who `--agent` says and works in the project that `--project` says, by default the working directory. It sees
 its own memories of that project and of no project, and what is shared; never another agent's.
-With `--read-only` the tools that write are left out; a person can take writing away, or everything, at the desk.
+With `--read-only` the tools that write are left out; a person can take writing away, or everything, in the Activity pane or with
+`synthorg-tui agents`.
 No tool decides on a proposal, changes a policy of the organisation or a setting. Every call is on record.
 
 Protocol versions are those of the official Python SDK: the handshake ones up to 2025-11-25, and 2026-07-28.
@@ -130,22 +131,22 @@ def _searching() -> tuple[ToolDefinition, ...]:
 
 
 def _tools(definitions: Iterable[ToolDefinition]) -> Iterable[str]:
-    for each in definitions:
-        kind = "It writes." if each.name in tools.WRITING else "It only reads."
-        schema = json.dumps(_plain(each.parameters), indent=2)
-        yield f"### {each.name}\n\n{each.description} {kind}\n\n```json\n{schema}\n```\n"
+    for tool in definitions:
+        kind = "It writes." if tool.name in tools.WRITING else "It only reads."
+        schema = json.dumps(_plain(tool.parameters), indent=2)
+        yield f"### {tool.name}\n\n{tool.description} {kind}\n\n```json\n{schema}\n```\n"
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _prompt() -> str:
     rows = [
-        (f"`{each.name}`", each.description or "", "yes" if each.required else "no")
-        for each in digest_prompt().arguments or ()
+        (f"`{argument.name}`", argument.description or "", "yes" if argument.required else "no")
+        for argument in digest_prompt().arguments or ()
     ]
     return f"## Prompt\n\n`{PROMPT}`: {digest_prompt().description}\n\n" + _table(
         ("Argument", "Meaning", "Needed"), rows
@@ -154,8 +155,8 @@ def _prompt() -> str:
 
 def _resources() -> str:
     rows = [
-        (f"`{each.uri_template}`", each.description or "", each.mime_type or "")
-        for each in resource_templates()
+        (f"`{template.uri_template}`", template.description or "", template.mime_type or "")
+        for template in resource_templates()
     ]
     return (
         "## Resources\n\nSkills are listed. Names and questions are percent-encoded; without "

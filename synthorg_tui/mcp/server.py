@@ -1,4 +1,7 @@
-"""The MCP server: requests of a client become calls of its agent."""
+"""The MCP server: requests of a client become calls of its agent.
+
+Only the form of the protocol is here; what an agent may do is decided by the owner of the store.
+"""
 
 import asyncio
 import json
@@ -51,17 +54,18 @@ from synthorg_tui.agents.tools import DELETE_ENTRY, WRITING
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.untrusted import untrusted_content_directive
+from synthorg_tui.host.agent import AgentConnection
 from synthorg_tui.mcp import uris
-from synthorg_tui.mcp.connections import Acting, AgentPort, OwnerPool
+from synthorg_tui.mcp.connections import ActingAgent, OwnerPool
 from synthorg_tui.memory.strategies import replies
 from synthorg_tui.providers.models import ToolDefinition
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 NAME: Final = "synthorg-tui"
 PROMPT: Final = "memory_digest"
 PROGRESS_SECONDS: Final = 1.0
-"""How often a client that wants to know is told that a call goes on."""
+"""Seconds between two progress notifications of a call that goes on."""
 MAX_LISTENERS: Final = 64
 NOTHING_FOUND: Final = "No memory fits."
 INSTRUCTIONS: Final = (
@@ -79,20 +83,20 @@ CODES: Final[dict[type[DomainError], int]] = {
     uris.UnknownResourceError: INVALID_PARAMS,
     uris.InvalidBudgetError: INVALID_PARAMS,
 }
-"""How refusals are told by the protocol; anything else is an internal error."""
+"""The codes of refusals in the protocol; anything else is an internal error."""
 
 
 class MemoryServer(Server[None]):
     """Serves one agent's memory to the programs that act as it."""
 
-    def __init__(self, acting: Acting) -> None:
+    def __init__(self, acting: ActingAgent) -> None:
         self._bus = InMemorySubscriptionBus()
-        self._telling: set[asyncio.Task[None]] = set()
+        self._publishing: set[asyncio.Task[None]] = set()
         self._listeners = 0
         self._connections = OwnerPool(
             acting,
-            on_skills=lambda: self._tell(ResourcesListChanged()),
-            on_tools=lambda: self._tell(ToolsListChanged()),
+            on_skills=lambda: self._publish(ResourcesListChanged()),
+            on_tools=lambda: self._publish(ToolsListChanged()),
         )
         super().__init__(
             NAME,
@@ -116,9 +120,9 @@ class MemoryServer(Server[None]):
     def get_capabilities(
         self, notification_options: NotificationOptions | None = None, *args: Any, **kwargs: Any
     ) -> Any:
-        """As the SDK derives them, with what is notified of on every transport."""
-        told = NotificationOptions(resources_changed=True, tools_changed=True)
-        return super().get_capabilities(told, *args, **kwargs)
+        """The SDK's capabilities, with what is notified of on every transport."""
+        changes = NotificationOptions(resources_changed=True, tools_changed=True)
+        return super().get_capabilities(changes, *args, **kwargs)
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
@@ -131,7 +135,7 @@ class MemoryServer(Server[None]):
             await asyncio.gather(watching, return_exceptions=True)
             await self._connections.close()
 
-    def _agent(self, context: Context) -> AgentPort:
+    def _agent(self, context: Context) -> AgentConnection:
         params = context.session.client_params
         info = params.client_info if params is not None else None
         return self._connections.of(safe_text(f"{info.name} {info.version}") if info else "")
@@ -139,19 +143,19 @@ class MemoryServer(Server[None]):
     async def _list_tools(
         self, context: Context, _: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        with _told():
+        with _protocol_errors():
             offered = await self._agent(context).tools()
-        return ListToolsResult(tools=[as_tool(each) for each in offered])
+        return ListToolsResult(tools=[as_tool(tool) for tool in offered])
 
     async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         arguments = params.arguments or {}
-        with _told():
+        with _protocol_errors():
             _require_json(arguments)
             async with _reporting(context):
                 try:
                     reply = await self._agent(context).call(params.name, arguments)
                 except DomainError as error:
-                    return _replied(replies.error(_words(error)), is_error=True)
+                    return _replied(replies.error(_words(error)).text, is_error=True)
         return _replied(reply.content, is_error=reply.is_error)
 
     async def _list_prompts(
@@ -167,7 +171,7 @@ class MemoryServer(Server[None]):
             raise MCPError(INVALID_PARAMS, f"there is no prompt {params.name[:64]!r}")
         if not given.get("query", "").strip():
             raise MCPError(INVALID_PARAMS, "query must say what the task is")
-        with _told():
+        with _protocol_errors():
             budget = uris.parse_budget(given[uris.BUDGET]) if given.get(uris.BUDGET) else None
             text = await self._digest(context, given["query"], budget)
         content = TextContent(text=text)
@@ -176,9 +180,9 @@ class MemoryServer(Server[None]):
     async def _list_resources(
         self, context: Context, _: PaginatedRequestParams | None
     ) -> ListResourcesResult:
-        with _told():
+        with _protocol_errors():
             cards = await self._agent(context).skills()
-        found = [
+        resources = [
             Resource(
                 uri=uris.skill_uri(card.name),
                 name=card.name,
@@ -188,7 +192,7 @@ class MemoryServer(Server[None]):
             for card in cards
             if uris.is_plain_name(card.name)
         ]
-        return ListResourcesResult(resources=found)
+        return ListResourcesResult(resources=resources)
 
     async def _list_templates(
         self, _context: Context, _: PaginatedRequestParams | None
@@ -198,7 +202,7 @@ class MemoryServer(Server[None]):
     async def _read_resource(
         self, context: Context, params: ReadResourceRequestParams
     ) -> ReadResourceResult:
-        with _told():
+        with _protocol_errors():
             wanted = uris.parse_uri(params.uri)
             if isinstance(wanted, uris.SkillUri):
                 async with _reporting(context):
@@ -232,10 +236,10 @@ class MemoryServer(Server[None]):
             self._listeners -= 1
             unsubscribe()
 
-    def _tell(self, event: ServerEvent) -> None:
+    def _publish(self, event: ServerEvent) -> None:
         task = asyncio.create_task(self._bus.publish(event))
-        self._telling.add(task)
-        task.add_done_callback(self._telling.discard)
+        self._publishing.add(task)
+        task.add_done_callback(self._publishing.discard)
 
 
 def as_tool(definition: ToolDefinition) -> Tool:
@@ -271,7 +275,7 @@ def digest_prompt() -> Prompt:
 
 
 def resource_templates() -> tuple[ResourceTemplate, ...]:
-    """What can be read besides what is listed."""
+    """Templates of what can be read besides what is listed."""
     return (
         ResourceTemplate(
             name=PROMPT,
@@ -302,8 +306,8 @@ def _words(error: DomainError) -> str:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """What goes wrong as an error of the protocol, without the inside of the unexpected."""
+def _protocol_errors() -> Iterator[None]:
+    """Turn errors into those of the protocol, without the inside of unexpected ones."""
     try:
         yield
     except DomainError as error:
@@ -311,7 +315,7 @@ def _told() -> Iterator[None]:
     except MCPError:
         raise
     except Exception as error:
-        _LOG.exception("a request failed")
+        _log.exception("a request failed")
         raise MCPError(INTERNAL_ERROR, f"unexpected {type(error).__name__}") from error
 
 

@@ -16,7 +16,7 @@ from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
 if TYPE_CHECKING:
     from synthorg_tui.mcp.server import MemoryServer
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 MAX_MESSAGE: Final = 2 * 1024 * 1024
 """Longest message read from a client, in bytes."""
@@ -82,7 +82,7 @@ async def serve_stdio(server: "MemoryServer") -> None:
         async with stdio_server(stdin=cast(anyio.AsyncFile[str], lines)) as (read, write):
             await server.run(read, write, server.create_initialization_options())
     except* (BrokenPipeError, ConnectionResetError, anyio.BrokenResourceError):
-        _LOG.debug("the client doesn't read any more, or we were interrupted")
+        _log.debug("the client doesn't read any more, or we were interrupted")
     # Interrupted, the SDK's streams may fail in place of the cancellation.
     task = asyncio.current_task()
     if task is not None and task.cancelling():

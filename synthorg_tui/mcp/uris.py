@@ -56,7 +56,7 @@ def is_plain_name(name: str) -> bool:
 
 
 def parse_uri(uri: str) -> SkillUri | DigestUri:
-    """What a URI names; raises ``UnknownResourceError`` and ``InvalidBudgetError``."""
+    """Parse a URI; raises ``UnknownResourceError`` and ``InvalidBudgetError``."""
     if len(uri) > MAX_URI:
         raise UnknownResourceError(f"a URI has at most {MAX_URI} characters")
     try:

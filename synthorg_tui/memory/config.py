@@ -14,8 +14,7 @@ from synthorg_tui.core.paths import expand_home, user_data_dir
 from synthorg_tui.core.types import FrozenModel, NotBlankStr, reject, warn
 from synthorg_tui.memory.consolidation.config import ConsolidationConfig
 from synthorg_tui.memory.digest.config import MemoryV1Config
-from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
-from synthorg_tui.memory.strategies.config import SelfEditingMemoryConfig
+from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig, SelfEditingMemoryConfig
 
 ANY_MODEL: Final = "example-small-001"
 """The documented default, which names no model in particular."""

@@ -29,14 +29,6 @@ class WriteRefusedError(MemoryStoreError):
     """An agent may not write that, or not now; it may know why."""
 
 
-class WriteWaitsError(MemoryStoreError):
-    """Nothing was stored: a person is asked first, by the item with ``item_id``."""
-
-    def __init__(self, item_id: str) -> None:
-        super().__init__(f"{item_id} waits for a person")
-        self.item_id = item_id
-
-
 class MemoryRetrievalError(MemoryError):
     """A retrieve, search or count failed."""
 

@@ -1,4 +1,4 @@
-"""How memories reach an agent: the strategy protocol and what strategies count tokens with."""
+"""Injection of memories into an agent's prompt: the strategy protocol and token estimators."""
 
 from collections.abc import Collection
 from typing import Protocol, runtime_checkable
@@ -24,7 +24,7 @@ class TokenEstimator(Protocol):
     """Counts tokens, exactly or about."""
 
     def estimate_tokens(self, text: str) -> int:
-        """How many tokens ``text`` has; never negative."""
+        """Estimate the tokens of ``text``; never negative."""
         ...
 
 
@@ -58,7 +58,7 @@ class MemoryInjectionStrategy(Protocol):
 
 @runtime_checkable
 class ExplainingStrategy(MemoryInjectionStrategy, Protocol):
-    """A strategy that can tell why it gives what it gives."""
+    """A strategy that explains why it gives what it gives."""
 
     async def prepare(
         self,

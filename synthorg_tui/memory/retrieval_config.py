@@ -1,13 +1,15 @@
-"""Configuration of retrieval and ranking."""
+"""Configuration of retrieval, of ranking, and of memory that an agent edits itself."""
 
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from synthorg_tui.core.types import FrozenModel, reject, warn
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.types import FrozenModel, NotBlankStr, reject, warn
 from synthorg_tui.memory.enums import FusionStrategy, InjectionPoint, InjectionStrategy
 
 _WEIGHT_SUM_TOLERANCE = 1e-6
+_ARCHIVAL: Final = frozenset(MemoryCategory) - {MemoryCategory.WORKING}
 
 
 class MemoryRetrievalConfig(FrozenModel):
@@ -103,3 +105,32 @@ class MemoryRetrievalConfig(FrozenModel):
         value = getattr(self, name)
         if value != type(self).model_fields[name].default:
             warn(name, value, reason)
+
+
+class SelfEditingMemoryConfig(FrozenModel):
+    """Limits of an agent that edits its own memory.
+
+    Core memories are always in the prompt, within ``core_memory_token_budget`` tokens;
+    ``allow_core_writes`` off makes them read-only. ``write_auto_tag`` marks what the agent wrote
+    elsewhere.
+    """
+
+    core_memory_token_budget: int = Field(default=1024, ge=256, le=8192)
+    core_memory_tag: NotBlankStr = "core"
+    allow_core_writes: bool = True
+    core_max_entries: int = Field(default=20, ge=1, le=200)
+    archival_search_limit: int = Field(default=10, ge=1, le=50)
+    archival_categories: frozenset[MemoryCategory] = _ARCHIVAL
+    write_auto_tag: bool = True
+
+    @field_validator("archival_categories")
+    @classmethod
+    def _validate_categories(
+        cls, categories: frozenset[MemoryCategory]
+    ) -> frozenset[MemoryCategory]:
+        if not categories:
+            reject("archival_categories", [], "needs at least one category")
+        if MemoryCategory.WORKING in categories:
+            reason = "'working' is not archival: it ends with the work"
+            reject("archival_categories", sorted(categories), reason)
+        return categories

@@ -1,9 +1,9 @@
-"""The agent searches its memories itself, with two tools."""
+"""The strategy of an agent that searches its memories itself, with two tools."""
 
 import logging
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Final
 
 from synthorg_tui.core.enums import MemoryCategory
@@ -18,7 +18,8 @@ from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.explanation import Explanation, PreparedMessages, text_of
 from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
-from synthorg_tui.memory.strategies import replies as replies
+from synthorg_tui.memory.strategies import replies
+from synthorg_tui.memory.strategies.replies import ToolReply
 from synthorg_tui.memory.strategies.search_and_ask import (
     QueryReformulator,
     SearchAndAsk,
@@ -27,7 +28,7 @@ from synthorg_tui.memory.strategies.search_and_ask import (
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 SEARCH_MEMORY: Final = "search_memory"
 RECALL_MEMORY: Final = "recall_memory"
@@ -40,14 +41,6 @@ _INSTRUCTION = (
     f"You have memories of earlier work. Call {SEARCH_MEMORY} with a question before you rely on "
     f"guesses, and {RECALL_MEMORY} with an id to read one memory. "
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The reply to a search, and the ids of the memories in it, in its order."""
-
-    reply: str
-    memory_ids: tuple[str, ...] = ()
 
 
 class ToolBasedInjectionStrategy:
@@ -77,7 +70,7 @@ class ToolBasedInjectionStrategy:
     ) -> None:
         self._backend = backend
         self._notice = notice
-        self._clearance = SensitivityFilter(sensitivities)
+        self._filter = SensitivityFilter(sensitivities)
         self._config = config
         self._loop: SearchAndAsk | None = None
         if config.query_reformulation_enabled:
@@ -97,7 +90,7 @@ class ToolBasedInjectionStrategy:
     async def prepare_messages(
         self, agent_id: NotBlankStr, query_text: NotBlankStr, token_budget: int
     ) -> tuple[ChatMessage, ...]:
-        """What the tools are for, and that what they return is no instruction."""
+        """Say what the tools are for, and that what they return is no instruction."""
         if token_budget <= 0:
             return ()
         directive = untrusted_content_directive((replies.TAG_TOOL_RESULT,))
@@ -112,7 +105,7 @@ class ToolBasedInjectionStrategy:
         pinned: Collection[str] = (),
         excluded: Collection[str] = (),
     ) -> PreparedMessages:
-        """As ``prepare_messages``, explained: no memory is given, the agent fetches them itself."""
+        """Prepare the message with its explanation: no memory is given, the agent fetches them."""
         messages = await self.prepare_messages(agent_id, query_text, token_budget)
         explanation = Explanation(
             strategy=self.strategy_name,
@@ -150,37 +143,45 @@ class ToolBasedInjectionStrategy:
         Raises:
             ValueError: There is no such tool.
         """
+        return (await self.answer(tool_name, arguments, agent_id)).text
+
+    async def answer(
+        self, tool_name: str, arguments: Mapping[str, Any], agent_id: NotBlankStr
+    ) -> ToolReply:
+        """Answer a call as ``handle_tool_call`` does, with what is known about the text.
+
+        The ``ids`` of a search are those of the memories it found, in the order of its lines.
+        Raises ``ValueError`` as ``handle_tool_call`` does.
+        """
         if tool_name == SEARCH_MEMORY:
-            return (await self.search(arguments, agent_id)).reply
+            return await self._search(arguments, agent_id)
         if tool_name == RECALL_MEMORY:
             return await self._recall(arguments, agent_id)
         raise ValueError(f"there is no memory tool {tool_name!r}")
 
-    async def search(self, arguments: Mapping[str, Any], agent_id: NotBlankStr) -> Found:
-        """The reply to a search; failures are replies that begin with ``Error:``."""
+    async def _search(self, arguments: Mapping[str, Any], agent_id: NotBlankStr) -> ToolReply:
         text = arguments.get("query")
         if not isinstance(text, str) or not text.strip():
-            return Found(replies.error("query must be a non-empty string."))
+            return replies.error("query must be a non-empty string.")
         limit = _limit(arguments.get("limit"), at_most=min(MAX_LIMIT, self._config.max_memories))
         categories, ignored = _categories(arguments.get("categories"))
         query = MemoryQuery(text=text, categories=categories, limit=limit)
 
-        async def look(words: str) -> tuple[MemoryEntry, ...]:
+        async def search(words: str) -> tuple[MemoryEntry, ...]:
             changed = query.model_copy(update={"text": words})
-            return (await self._clearance.search(self._backend, agent_id, changed)).permitted
+            return (await self._filter.search(self._backend, agent_id, changed)).permitted
 
-        found: tuple[MemoryEntry, ...] = ()
-        with surviving("Memory search", logger) as failure:
-            found = await (look(text) if self._loop is None else self._loop.run(text, look))
+        entries: tuple[MemoryEntry, ...] = ()
+        with surviving("Memory search", _log) as failure:
+            entries = await (search(text) if self._loop is None else self._loop.run(text, search))
         if failure.error is not None:
-            return Found(_told(failure))
-        given = found[:limit]
-        reply = replies.listing(map(replies.relevance_line, given))
-        if ignored:
-            reply += f"\n(Ignored invalid categories: {', '.join(ignored)})"
-        return Found(reply, tuple(entry.id for entry in given))
+            return _unavailable(failure)
+        given = entries[:limit]
+        reply = replies.quoted(map(replies.relevance_line, given))
+        note = f"\n(Ignored invalid categories: {', '.join(ignored)})" if ignored else ""
+        return replace(reply, text=reply.text + note, ids=tuple(entry.id for entry in given))
 
-    async def _recall(self, arguments: Mapping[str, Any], agent_id: str) -> str:
+    async def _recall(self, arguments: Mapping[str, Any], agent_id: str) -> ToolReply:
         memory_id = arguments.get("memory_id")
         if not isinstance(memory_id, str) or not memory_id.strip():
             return replies.error("memory_id is required.")
@@ -188,13 +189,15 @@ class ToolBasedInjectionStrategy:
             return replies.error(
                 f"memory_id exceeds maximum allowed length of {MAX_ID_CHARS} characters."
             )
-        with surviving("Memory recall", logger) as failure:
-            entry = await self._clearance.read(self._backend, agent_id, memory_id)
-            return replies.not_found(memory_id) if entry is None else replies.relevance_line(entry)
-        return _told(failure)
+        with surviving("Memory recall", _log) as failure:
+            entry = await self._filter.read(self._backend, agent_id, memory_id)
+            if entry is None:
+                return replies.not_found(memory_id)
+            return replies.quoted((replies.relevance_line(entry),))
+        return _unavailable(failure)
 
 
-def _told(failure: Failure) -> str:
+def _unavailable(failure: Failure) -> ToolReply:
     """The reply to a failure; the reason is for the log and not for the model."""
     if isinstance(failure.error, DomainError):
         return replies.error(f"{failure.what} is temporarily unavailable.")

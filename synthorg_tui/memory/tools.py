@@ -1,7 +1,9 @@
-"""What a tool is.
+"""The tools of an agent by name, with those of its memory strategy.
 
-The tools of one agent, by name.
-The tools of the memory strategies, and a registry with them.
+The documented contract for programs that embed the memory and run the agents themselves: they put
+``registry_with_memory_tools`` into their own tool loop. Agents that connect from outside don't use
+it: ``agents.toolbox`` must also know which memories a reply is about and what waits for a person,
+which a ``ToolResult`` doesn't carry. Nothing of the latter moves in here.
 """
 
 import logging
@@ -14,7 +16,6 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.injection import MemoryInjectionStrategy
-from synthorg_tui.memory.strategies import replies as replies
 from synthorg_tui.memory.strategies.self_editing import SelfEditingMemoryStrategy
 from synthorg_tui.memory.tool_retriever import (
     RECALL_MEMORY,
@@ -23,9 +24,11 @@ from synthorg_tui.memory.tool_retriever import (
 )
 from synthorg_tui.providers.models import ToolDefinition
 
+_log = logging.getLogger(__name__)
+
 
 class ToolResult(FrozenModel):
-    """What the model is told; ``is_error`` when the tool didn't do what was asked."""
+    """The reply that a model reads; ``is_error`` when the tool didn't do what was asked."""
 
     content: str
     is_error: bool = False
@@ -89,11 +92,9 @@ class ToolRegistry:
         return tuple(self._tools.values())
 
     def to_definitions(self) -> tuple[ToolDefinition, ...]:
-        """What a model is told of the tools, by name."""
+        """The definitions for a model, by name."""
         return tuple(self._tools[name].definition for name in self.list_tools())
 
-
-logger = logging.getLogger(__name__)
 
 ToolStrategy = ToolBasedInjectionStrategy | SelfEditingMemoryStrategy
 
@@ -112,9 +113,9 @@ class MemoryStrategyTool(BaseTool):
         self._agent_id = agent_id
 
     async def execute(self, *, arguments: Mapping[str, Any]) -> ToolResult:
-        """What the strategy replies."""
-        reply = await self._strategy.handle_tool_call(self.name, arguments, self._agent_id)
-        return ToolResult(content=replies.fenced(reply), is_error=replies.is_error(reply))
+        """Ask the strategy; its stored text comes in a fence."""
+        reply = await self._strategy.answer(self.name, arguments, self._agent_id)
+        return ToolResult(content=reply.fenced, is_error=reply.is_error)
 
 
 class SearchMemoryTool(MemoryStrategyTool):
@@ -149,7 +150,7 @@ def registry_with_memory_tools(
         raise
     except Exception as error:  # an agent without memory tools is better than none
         raise_fatal(error)
-        logger.error("the memory tools of %s are missing", agent_id, exc_info=error)
+        _log.error("the memory tools of %s are missing", agent_id, exc_info=error)
         return registry
 
 
@@ -168,4 +169,4 @@ def _tools_of(strategy: MemoryInjectionStrategy | None, agent_id: str) -> tuple[
 
 
 def _named(strategy: ToolBasedInjectionStrategy, name: str) -> ToolDefinition:
-    return next(each for each in strategy.get_tool_definitions() if each.name == name)
+    return next(tool for tool in strategy.get_tool_definitions() if tool.name == name)

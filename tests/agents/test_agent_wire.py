@@ -150,7 +150,17 @@ def test_nothing_that_can_be_called_decides() -> None:
         name for name, call in {**CALLS, **AGENT_CALLS}.items() if "person" in call.parameters
     ]
     assert takes_a_person == []
-    verbs = {"approve", "approve_many", "reject", "snooze", "undo", "retire", "set_paused", "open"}
+    verbs = {
+        "approve",
+        "approve_many",
+        "reject",
+        "snooze",
+        "undo",
+        "retire",
+        "set_paused",
+        "set_read_only",
+        "open",
+    }
     assert not verbs & {name.partition(".")[2] for name in (*CALLS, *AGENT_CALLS)}
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from synthorg_tui.agents.guarded import GuardedMemory, WriteAllowance
+from synthorg_tui.agents.guarded import GuardedWrites, WriteAllowance
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
 from synthorg_tui.memory.models import MemoryStoreRequest
@@ -15,22 +15,29 @@ def request(content: str, category: MemoryCategory = MemoryCategory.SEMANTIC) ->
 
 
 @pytest.fixture
-async def guarded() -> GuardedMemory:
+async def backend() -> InMemoryBackend:
     backend = InMemoryBackend()
     await backend.connect()
-    return GuardedMemory(backend, WriteAllowance(100), "test")
+    return backend
+
+
+@pytest.fixture
+def guarded(backend: InMemoryBackend) -> GuardedWrites:
+    return GuardedWrites(backend, WriteAllowance(100), "test")
 
 
 async def test_a_store_that_is_only_searched_keeps_a_repeated_memory_once(
-    guarded: GuardedMemory,
+    guarded: GuardedWrites, backend: InMemoryBackend
 ) -> None:
-    first = await guarded.store("ada", request(PORT))
-    assert await guarded.store("ada", request(PORT)) == first
-    assert await guarded.count("ada") == 1
+    first = await guarded.write("ada", request(PORT))
+    assert await guarded.write("ada", request(PORT)) == first
+    assert await backend.count("ada") == 1
 
 
-async def test_what_only_looks_like_it_is_kept_too(guarded: GuardedMemory) -> None:
-    await guarded.store("ada", request(PORT))
-    await guarded.store("ada", request(f"{PORT} Not the live one."))
-    await guarded.store("ada", request(PORT, MemoryCategory.PROCEDURAL))
-    assert await guarded.count("ada") == 3
+async def test_what_only_looks_like_it_is_kept_too(
+    guarded: GuardedWrites, backend: InMemoryBackend
+) -> None:
+    await guarded.write("ada", request(PORT))
+    await guarded.write("ada", request(f"{PORT} Not the live one."))
+    await guarded.write("ada", request(PORT, MemoryCategory.PROCEDURAL))
+    assert await backend.count("ada") == 3

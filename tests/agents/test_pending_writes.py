@@ -12,7 +12,7 @@ import pytest
 
 from synthorg_tui.agents import tools
 from synthorg_tui.agents.guarded import ORIGIN_TAG
-from synthorg_tui.agents.models import AgentIdentity, ToolReply
+from synthorg_tui.agents.models import AgentIdentity, CallReply
 from synthorg_tui.agents.session import WROTE, AgentSession
 from synthorg_tui.approvals.models import ApprovalStatus, DecisionRefusedError, RiskLevel
 from synthorg_tui.cli import shapes
@@ -73,7 +73,7 @@ def ada(engine: Engine, **said: Any) -> AgentSession:
     return engine.gateway.connect(AgentIdentity("ada", **given))
 
 
-async def write(session: AgentSession, content: str = PORT) -> ToolReply:
+async def write(session: AgentSession, content: str = PORT) -> CallReply:
     arguments = {"content": content, "category": "semantic"}
     return await session.call("archival_memory_write", arguments)
 
@@ -300,7 +300,7 @@ class TestDeleting:
         (memory_id,) = (await approve(engine, await asked(engine))).memory_ids
         return memory_id
 
-    async def ask(self, engine: Engine, memory_id: str) -> ToolReply:
+    async def ask(self, engine: Engine, memory_id: str) -> CallReply:
         return await ada(engine).call(tools.DELETE_ENTRY, {"memory_id": memory_id, **SURE})
 
     async def test_a_deletion_waits_too(self, tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ def commands(
         if isinstance(action, argparse._SubParsersAction):
             for part, inner in action.choices.items():
                 yield from commands(inner, f"{name} {part}".strip())
-            return
+            if parser.get_default("handler") is None:
+                return
     yield name, parser
 
 

@@ -13,7 +13,7 @@ from mcp_types import CallToolResult, TextContent
 from synthorg_tui.agents.models import AgentIdentity
 from synthorg_tui.engine import Engine
 from synthorg_tui.host.owner import Owner
-from synthorg_tui.mcp.connections import Acting
+from synthorg_tui.mcp.connections import ActingAgent
 from synthorg_tui.settings.root import RootConfig
 from tests import REPO
 from tests.curation.review_kit import PERSON, item_of, lesson
@@ -37,8 +37,8 @@ async def owned(
             await owner.stop()
 
 
-def acting(data_dir: Path, agent_id: str = "ada") -> Acting:
-    return Acting(agent_id=agent_id, project="/srv/tidepool", data_dir=data_dir)
+def acting(data_dir: Path, agent_id: str = "ada") -> ActingAgent:
+    return ActingAgent(agent_id=agent_id, project="/srv/tidepool", data_dir=data_dir)
 
 
 def bridge(data_dir: Path, *options: str, agent_id: str = "ada") -> StdioServerParameters:

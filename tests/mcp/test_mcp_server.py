@@ -16,8 +16,9 @@ from mcp_types import TextResourceContents
 
 from synthorg_tui.agents.tools import WRITING
 from synthorg_tui.engine import Engine
+from synthorg_tui.host.agent import AgentConnection
 from synthorg_tui.host.owner import SKILLS
-from synthorg_tui.mcp.connections import MAX_PROGRAMS, AgentPort, OwnerPool
+from synthorg_tui.mcp.connections import MAX_PROGRAMS, OwnerPool
 from synthorg_tui.mcp.server import MemoryServer
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.models import MemoryStoreRequest
@@ -217,7 +218,7 @@ class TestNotifications:
         monkeypatch.setattr("synthorg_tui.mcp.connections.LOOK_SECONDS", 0.05)
         looked, look = asyncio.Event(), OwnerPool._look
 
-        async def looking(connections: OwnerPool, label: str, connection: AgentPort) -> None:
+        async def looking(connections: OwnerPool, label: str, connection: AgentConnection) -> None:
             await look(connections, label, connection)
             looked.set()
 

@@ -7,8 +7,7 @@ import pytest
 
 from synthorg_tui.core.enums import ToolCategory
 from synthorg_tui.memory.injection import MemoryInjectionStrategy
-from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
-from synthorg_tui.memory.strategies.config import SelfEditingMemoryConfig
+from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig, SelfEditingMemoryConfig
 from synthorg_tui.memory.strategies.self_editing import SelfEditingMemoryStrategy
 from synthorg_tui.memory.tool_retriever import ToolBasedInjectionStrategy
 from synthorg_tui.memory.tools import (

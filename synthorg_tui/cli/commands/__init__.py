@@ -43,7 +43,9 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     ),
     "learn": CommandEntry("learn", "propose lessons from the imported sessions"),
     "memories": CommandEntry("memories", "list, show, add, change, delete and restore memories"),
-    "agents": CommandEntry("store", "list agents and their memories"),
+    "agents": CommandEntry(
+        "agents", "list agents and their memories; pause them, and take back what they wrote"
+    ),
     "doctor": CommandEntry("store", "check the store"),
     "reindex": CommandEntry("store", "build the search index again"),
     "serve": CommandEntry("store", "own the store without a screen, for agents and other commands"),

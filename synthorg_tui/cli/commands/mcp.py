@@ -12,7 +12,7 @@ from synthorg_tui.mcp import DEFAULT_PORT
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
-    from synthorg_tui.mcp.connections import Acting
+    from synthorg_tui.mcp.connections import ActingAgent
 
 
 def add(commands: Subparsers) -> None:
@@ -71,12 +71,12 @@ async def run_mcp(context: "Context") -> int:
 
     from synthorg_tui.connect.skills import refresh
     from synthorg_tui.mcp import bridge
-    from synthorg_tui.mcp.connections import Acting
+    from synthorg_tui.mcp.connections import ActingAgent
 
     args = context.args
     if args.port is not None and not args.http:
         raise UsageError("--port is for --http", remedy="Add --http, or leave --port out.")
-    acting = Acting(
+    acting = ActingAgent(
         agent_id=args.agent,
         project=str((args.project or Path.cwd()).resolve()),
         data_dir=context.data_dir,
@@ -98,7 +98,7 @@ async def run_mcp(context: "Context") -> int:
     return 0
 
 
-async def _serve_http(context: "Context", acting: "Acting") -> None:
+async def _serve_http(context: "Context", acting: "ActingAgent") -> None:
     import shlex
 
     from synthorg_tui.cli.context import cancelled_by_signal

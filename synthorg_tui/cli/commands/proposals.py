@@ -217,15 +217,11 @@ def _deciding(context: "Context") -> "AbstractAsyncContextManager[Engine]":
 @asynccontextmanager
 async def _person(engine: "Engine", review: "Review | None") -> "AsyncIterator[Terminal]":
     """The person at the terminal; what is refused to them stands in the proposal's trail."""
-    from synthorg_tui.approvals.models import ApprovalError, DecisionRefusedError
-    from synthorg_tui.cli.terminal import controlling_terminal
+    from synthorg_tui.approvals.models import ApprovalError
+    from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
 
     try:
-        if not engine.settings.approvals.allow_cli:
-            raise DecisionRefusedError(
-                "approvals.allow_cli is off: nothing is decided on the command line",
-                remedy="Decide in the app.",
-            )
+        require_open_to_decisions(engine.settings.approvals)
         with controlling_terminal() as terminal:
             yield terminal
     except ApprovalError as error:

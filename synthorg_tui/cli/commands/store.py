@@ -1,4 +1,4 @@
-"""Commands about the store as a whole: ``agents``, ``doctor``, ``reindex``, ``serve``, backups."""
+"""Commands about the store as a whole: ``doctor``, ``reindex``, ``serve``, backups."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 def add(commands: Subparsers) -> None:
     """Add the commands."""
-    add_command(commands, "agents", run_agents, COMMANDS["agents"].summary)
     parser = add_command(
         commands,
         "doctor",
@@ -71,25 +70,6 @@ def _add_backups(commands: Subparsers) -> None:
     parser.add_argument(
         "backup", nargs="?", type=path, metavar="FILE", help="(default: the newest backup)"
     )
-
-
-async def run_agents(context: "Context") -> int:
-    """List the agents, declared ones and those that imports brought."""
-    async with context.engine() as engine:
-        agents = await engine.agents()
-    if context.wants_json:
-        from dataclasses import asdict
-
-        context.console.json({"agents": [asdict(agent) for agent in agents]})
-        return 0
-    if not agents:
-        context.console.line("No agents yet; they come with `synthorg-tui import`.")
-        return 0
-    rows = [
-        (agent.id, f"{agent.memories:,}", str(agent.level), agent.role or "") for agent in agents
-    ]
-    context.console.table(("AGENT", "MEMORIES", "LEVEL", "ROLE"), rows)
-    return 0
 
 
 async def run_doctor(context: "Context") -> int:

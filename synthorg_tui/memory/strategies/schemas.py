@@ -1,10 +1,16 @@
-"""The tools of self-editing memory and what they accept."""
+"""The tools of self-editing memory and the arguments they accept.
+
+A tool's arguments are a model: the JSON schema that agents are given is made of it, so that what is
+announced and what is checked can't differ. What a tool does is the strategy's.
+"""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import AfterValidator, Field, ValidationError, WithJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, SkipJsonSchema
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.text import safe_text
@@ -29,51 +35,56 @@ class MemoryTool(StrEnum):
     RECALL_WRITE = "recall_memory_write"
 
 
-def _not_working(category: MemoryCategory | None) -> MemoryCategory | None:
+def _not_working(category: MemoryCategory) -> MemoryCategory:
     if category is MemoryCategory.WORKING:
         raise ValueError("'working' is not archival")
     return category
 
 
+_ARCHIVAL: Final = [category for category in MemoryCategory if category != MemoryCategory.WORKING]
+ArchivalCategory = Annotated[
+    MemoryCategory,
+    AfterValidator(_not_working),
+    WithJsonSchema({"type": "string", "enum": [category.value for category in _ARCHIVAL]}),
+]
+Content = Annotated[NotBlankStr, Field(max_length=MAX_CONTENT_CHARS)]
+
+
 class CoreRead(FrozenModel):
-    """Nothing to say."""
+    """No arguments."""
 
 
 class CoreWrite(FrozenModel):
-    """What to keep in sight."""
+    """A fact for the core memory."""
 
-    content: NotBlankStr = Field(max_length=MAX_CONTENT_CHARS)
+    content: Content
 
 
 class ArchivalSearch(FrozenModel):
-    """What to look for; all archival categories when none is named."""
+    """A question for the archive; all archival categories when none is named."""
 
     query: NotBlankStr
-    category: MemoryCategory | None = None
-    limit: int | None = Field(default=None, ge=1, le=MAX_SEARCH_LIMIT)
-
-    _category = field_validator("category")(_not_working)
+    category: ArchivalCategory | SkipJsonSchema[None] = None
+    limit: Annotated[int, Field(ge=1, le=MAX_SEARCH_LIMIT)] | SkipJsonSchema[None] = None
 
 
 class ArchivalWrite(FrozenModel):
-    """What to keep, as what."""
+    """Knowledge for the archive, and its category."""
 
-    content: NotBlankStr = Field(max_length=MAX_CONTENT_CHARS)
-    category: MemoryCategory
-
-    _category = field_validator("category")(_not_working)
+    content: Content
+    category: ArchivalCategory
 
 
 class RecallRead(FrozenModel):
-    """Which memory to read."""
+    """The id of the memory to read."""
 
     memory_id: NotBlankStr = Field(max_length=MAX_ID_CHARS)
 
 
 class RecallWrite(FrozenModel):
-    """What happened."""
+    """An episode to record."""
 
-    content: NotBlankStr = Field(max_length=MAX_CONTENT_CHARS)
+    content: Content
 
 
 _TOOLS: Final[dict[MemoryTool, tuple[type[FrozenModel], str]]] = {
@@ -90,29 +101,27 @@ _TOOLS: Final[dict[MemoryTool, tuple[type[FrozenModel], str]]] = {
     MemoryTool.RECALL_READ: (RecallRead, f"Read one memory by its id. {CAUTION}"),
     MemoryTool.RECALL_WRITE: (RecallWrite, "Record something that happened, as an episode."),
 }
-_CATEGORIES = [each.value for each in MemoryCategory if each is not MemoryCategory.WORKING]
-_CONTENT = {"type": "string", "minLength": 1, "maxLength": MAX_CONTENT_CHARS}
-_CATEGORY = {"type": "string", "enum": _CATEGORIES}
-_PROPERTIES: Final[dict[MemoryTool, dict[str, dict[str, Any]]]] = {
-    MemoryTool.CORE_READ: {},
-    MemoryTool.CORE_WRITE: {"content": _CONTENT},
-    MemoryTool.ARCHIVAL_SEARCH: {
-        "query": {"type": "string", "minLength": 1},
-        "category": _CATEGORY,
-        "limit": {"type": "integer", "minimum": 1, "maximum": MAX_SEARCH_LIMIT},
-    },
-    MemoryTool.ARCHIVAL_WRITE: {"content": _CONTENT, "category": _CATEGORY},
-    MemoryTool.RECALL_READ: {
-        "memory_id": {"type": "string", "minLength": 1, "maxLength": MAX_ID_CHARS}
-    },
-    MemoryTool.RECALL_WRITE: {"content": _CONTENT},
-}
+_KEYWORDS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}, "required": []}
+"""Keywords of every schema, in this order; ``additionalProperties`` is the model's own."""
+
+
+class _PlainSchema(GenerateJsonSchema):
+    """Says what fits and nothing else: no titles, no defaults, in the order of the model."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def default_schema(self, schema: Any) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
+        return value
 
 
 def definitions() -> tuple[ToolDefinition, ...]:
     """The six tools; every call makes schemas of its own."""
     return tuple(
-        ToolDefinition(name=tool.value, description=words, parameters=_schema(tool, model))
+        ToolDefinition(name=tool.value, description=words, parameters=_schema(model))
         for tool, (model, words) in _TOOLS.items()
     )
 
@@ -127,26 +136,15 @@ def parse(tool: MemoryTool, arguments: Mapping[str, Any]) -> FrozenModel:
 
 
 def problems(error: ValidationError) -> str:
-    """What is wrong with the arguments, without repeating what they hold."""
-    told = (
-        f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}"
-        for each in error.errors()
+    """Describe what is wrong with arguments, without repeating what they hold."""
+    problems = (
+        f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']}"
+        for problem in error.errors()
     )
-    return "; ".join(safe_text(each[:_SHOWN_PROBLEM_CHARS]) for each in told)
+    return "; ".join(safe_text(problem[:_SHOWN_PROBLEM_CHARS]) for problem in problems)
 
 
-def _schema(tool: MemoryTool, model: type[FrozenModel]) -> dict[str, Any]:
-    fields = model.model_fields.items()
-    return {
-        "type": "object",
-        "properties": {
-            name: {key: _copied(value) for key, value in schema.items()}
-            for name, schema in _PROPERTIES[tool].items()
-        },
-        "required": [name for name, field in fields if field.is_required()],
-        "additionalProperties": False,
-    }
-
-
-def _copied(value: object) -> object:
-    return list(value) if isinstance(value, list) else value
+def _schema(model: type[FrozenModel]) -> dict[str, Any]:
+    generated = model.model_json_schema(schema_generator=_PlainSchema)
+    given = {key: generated.get(key, default) for key, default in _KEYWORDS.items()}
+    return {**deepcopy(given), "additionalProperties": generated["additionalProperties"]}

@@ -1,6 +1,7 @@
-"""Searching again with a better question when what was found doesn't answer it.
+"""Searching in rounds: search, judge whether that suffices, search with a better question.
 
-The loop that searches, asks whether that suffices, and searches with a better question.
+The loop, and the judge and the reformulator that ask a language model. Neither writes anything, and
+a failure of either leaves the agent with what the search before it gave.
 """
 
 import logging
@@ -15,7 +16,7 @@ from synthorg_tui.providers.completion.protocol import CompletionOptions, Comple
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _SHOWN_ENTRIES = 10
 _SHOWN_CHARS = 200
@@ -26,16 +27,22 @@ _SUFFICIENT = "SUFFICIENT"
 
 @runtime_checkable
 class SufficiencyChecker(Protocol):
-    """Judges whether memories answer a question."""
+    """Judges whether memories answer a question.
+
+    Documented for programs that embed the memory and bring a judge of their own.
+    """
 
     async def check_sufficiency(self, query: str, results: tuple[MemoryEntry, ...]) -> bool:
-        """Whether to stop searching."""
+        """Return whether to stop searching."""
         ...
 
 
 @runtime_checkable
 class QueryReformulator(Protocol):
-    """Finds a better question."""
+    """Finds a better question.
+
+    Documented for programs that embed the memory and bring a reformulator of their own.
+    """
 
     async def reformulate(self, query: str, results: tuple[MemoryEntry, ...]) -> str | None:
         """Another wording, or ``None`` when there is no better one."""
@@ -54,7 +61,7 @@ class LLMSufficiencyChecker:
             f"{_SUFFICIENT} or INSUFFICIENT."
         )
         options = CompletionOptions(max_tokens=32)
-        with surviving("asking whether memories suffice", logger):
+        with surviving("asking whether memories suffice", _log):
             answer = await _ask(self._provider, instruction, query, results, options)
             return _says_sufficient(answer)
         return True
@@ -72,7 +79,7 @@ class LLMQueryReformulator:
             "words for the same thing, more specific. Reply with the query only."
         )
         options = CompletionOptions(max_tokens=64, repeat_penalty=1.1)
-        with surviving("reformulating the query", logger):
+        with surviving("reformulating the query", _log):
             answer = await _ask(self._provider, instruction, query, results, options)
             return answer.strip() or None
         return None
@@ -134,22 +141,22 @@ class SearchAndAsk:
             better = await self._better(words, found)
             if better is None:
                 return found
-            with surviving("searching again", logger) as failure:
+            with surviving("searching again", _log) as failure:
                 words, found = better, merge_entries(found, await search(better))
             if failure.error is not None:
                 return found
         if not await self._suffices(query, found):
-            logger.info("%d memories don't suffice after %d rounds", len(found), self._rounds)
+            _log.info("%d memories don't suffice after %d rounds", len(found), self._rounds)
         return found
 
     async def _suffices(self, query: str, found: tuple[MemoryEntry, ...]) -> bool:
-        with surviving("checking what was found", logger):
+        with surviving("checking what was found", _log):
             return await self._checker.check_sufficiency(query, found)
         return True  # not knowing counts as enough
 
     async def _better(self, query: str, found: tuple[MemoryEntry, ...]) -> str | None:
         """Another question, or ``None`` when there is none."""
-        with surviving("reformulating", logger):
+        with surviving("reformulating", _log):
             better = (await self._reformulator.reformulate(query, found) or "").strip()
             return None if better in ("", query.strip()) else better
         return None

@@ -1,4 +1,4 @@
-"""The agent keeps its own memory: a core always in sight, an archive, and what happened."""
+"""The strategy of an agent that edits its memory: a core always in its prompt, and an archive."""
 
 import asyncio
 import logging
@@ -11,7 +11,7 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.failsafe import safely, surviving
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
-from synthorg_tui.memory.errors import WriteRefusedError, WriteWaitsError
+from synthorg_tui.memory.errors import WriteRefusedError
 from synthorg_tui.memory.formatter import PackedMemory, Packing, messages_for, pack_memories
 from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
@@ -26,13 +26,13 @@ from synthorg_tui.memory.retrieval.explanation import (
     text_of,
 )
 from synthorg_tui.memory.retrieval.sensitivity import FilteredMemories, SensitivityFilter
-from synthorg_tui.memory.strategies import replies as replies
-from synthorg_tui.memory.strategies import schemas as accepted
-from synthorg_tui.memory.strategies.config import SelfEditingMemoryConfig
+from synthorg_tui.memory.retrieval_config import SelfEditingMemoryConfig
+from synthorg_tui.memory.strategies import replies, schemas
+from synthorg_tui.memory.strategies.replies import Pending, ToolReply, WriteMemory
 from synthorg_tui.memory.strategies.schemas import MemoryTool
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 AUTO_TAG = "self_edited"
 _FAILED = replies.error("Memory operation failed.")
@@ -43,7 +43,8 @@ class SelfEditingMemoryStrategy:
 
     Of memories that are not among ``sensitivities`` the agent is given none, by whichever way.
     Where several are made for one store, they share ``core_writes``, so that writes at once stay
-    within the limit.
+    within the limit. What the agent writes goes through ``write`` where there is one, else to the
+    backend.
 
     Raises:
         TypeError: ``backend`` isn't a ``MemoryBackend``.
@@ -57,14 +58,16 @@ class SelfEditingMemoryStrategy:
         token_estimator: TokenEstimator | None = None,
         sensitivities: Collection[Sensitivity] = GIVEN_BY_DEFAULT,
         core_writes: asyncio.Lock | None = None,
+        write: WriteMemory | None = None,
     ) -> None:
         if not isinstance(backend, MemoryBackend):
             raise TypeError(f"{type(backend).__name__} is no MemoryBackend")
         self._backend = backend
         self._config = config
         self._estimator = token_estimator or DefaultTokenEstimator()
-        self._clearance = SensitivityFilter(sensitivities)
+        self._filter = SensitivityFilter(sensitivities)
         self._core_writes = core_writes or asyncio.Lock()
+        self._write: WriteMemory = write or backend.store
 
     @property
     def strategy_name(self) -> str:
@@ -89,16 +92,16 @@ class SelfEditingMemoryStrategy:
         pinned: Collection[str] = (),
         excluded: Collection[str] = (),
     ) -> PreparedMessages:
-        """As ``prepare_messages``, explained; pinned core memories come first."""
+        """Prepare the messages with their explanation; pinned core memories come first."""
         watch, notes = Stopwatch(), list[str]()
         budget = min(token_budget, self._config.core_memory_token_budget)
-        found: FilteredMemories | None = None
+        core: FilteredMemories | None = None
         if budget > 0:
             with watch.stage("search"):
-                found = await safely(
+                core = await safely(
                     self._core(agent_id), what="reading the core memories", notes=notes
                 )
-        core = found or FilteredMemories((), ())
+        core = core or FilteredMemories((), ())
         in_order = sorted(core.permitted, key=lambda entry: entry.id not in pinned)
         offered = [_as_core(entry) for entry in in_order if entry.id not in excluded]
         with watch.stage("packing"):
@@ -122,87 +125,94 @@ class SelfEditingMemoryStrategy:
         for entry in (*core.permitted, *core.withheld):
             if entry.id in excluded:
                 yield Candidate(entry.listed(), Verdict.EXCLUDED, "excluded by hand")
-            elif refusal := self._clearance.refusal(entry):
+            elif refusal := self._filter.refusal(entry):
                 yield Candidate(entry.listed(), Verdict.SENSITIVE, refusal)
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
         """The six tools."""
-        return accepted.definitions()
+        return schemas.definitions()
 
     async def handle_tool_call(
         self, tool_name: str, arguments: Mapping[str, Any], agent_id: NotBlankStr
     ) -> str:
         """The reply to a call; whatever goes wrong is a reply that begins with ``Error:``."""
+        return (await self.answer(tool_name, arguments, agent_id)).text
+
+    async def answer(
+        self, tool_name: str, arguments: Mapping[str, Any], agent_id: NotBlankStr
+    ) -> ToolReply:
+        """Answer a call as ``handle_tool_call`` does, with what is known about the text."""
         try:
             tool = MemoryTool(tool_name)
         except ValueError:
             return replies.error("Unknown memory tool.")
         try:
-            parsed = accepted.parse(tool, arguments)
+            parsed = schemas.parse(tool, arguments)
         except ValidationError as error:
-            return replies.error(f"Invalid arguments: {accepted.problems(error)}")
-        with surviving(str(tool), logger):
+            return replies.error(f"Invalid arguments: {schemas.problems(error)}")
+        with surviving(str(tool), _log):  # an agent's run goes on whatever a backend raises
             try:
-                return await self._answer(parsed, agent_id)
-            except WriteWaitsError as waits:
-                return replies.waits(waits.item_id)
+                return await self._run(parsed, agent_id)
             except WriteRefusedError as refused:
                 return replies.error(f"{refused.message}. {refused.remedy}".strip())
         return _FAILED
 
-    async def _answer(self, call: FrozenModel, agent_id: str) -> str:
+    async def _run(self, call: FrozenModel, agent_id: str) -> ToolReply:
         match call:
-            case accepted.CoreWrite():
+            case schemas.CoreWrite():
                 return await self._write_core(call, agent_id)
-            case accepted.ArchivalSearch():
+            case schemas.ArchivalSearch():
                 return await self._search_archive(call, agent_id)
-            case accepted.ArchivalWrite():
-                stored = await self._store(agent_id, call.content, call.category)
-                return f"Archival memory stored (id={stored}, category={call.category})."
-            case accepted.RecallRead():
-                entry = await self._clearance.read(self._backend, agent_id, call.memory_id)
-                return replies.plain_line(entry) if entry else replies.not_found(call.memory_id)
-            case accepted.RecallWrite():
-                stored = await self._store(agent_id, call.content, MemoryCategory.EPISODIC)
-                return f"Episodic memory recorded (id={stored})."
+            case schemas.ArchivalWrite():
+                outcome = await self._store(agent_id, call.content, call.category)
+                more = f", category={call.category}"
+                return replies.stored("Archival memory stored", outcome, more=more)
+            case schemas.RecallRead():
+                entry = await self._filter.read(self._backend, agent_id, call.memory_id)
+                line = replies.plain_line(entry) if entry else ""
+                return replies.quoted((line,)) if line else replies.not_found(call.memory_id)
+            case schemas.RecallWrite():
+                outcome = await self._store(agent_id, call.content, MemoryCategory.EPISODIC)
+                return replies.stored("Episodic memory recorded", outcome)
             case _:
-                return replies.listing(map(replies.id_line, (await self._core(agent_id)).permitted))
+                core = await self._core(agent_id)
+                return replies.quoted(map(replies.id_line, core.permitted))
 
-    async def _write_core(self, call: accepted.CoreWrite, agent_id: str) -> str:
+    async def _write_core(self, call: schemas.CoreWrite, agent_id: str) -> ToolReply:
         if not self._config.allow_core_writes:
             return replies.error("Core memory writes are disabled.")
         async with self._core_writes:  # or two writes at once could both take the last place
             core = await self._core(agent_id)
-            known = len(core.permitted) + len(core.withheld)
-            if known >= self._config.core_max_entries:
+            size = len(core.permitted) + len(core.withheld)
+            if size >= self._config.core_max_entries:
                 return replies.error(
-                    f"Core memory is full ({known} entries). Archive what matters less."
+                    f"Core memory is full ({size} entries). Archive what matters less."
                 )
             request = MemoryStoreRequest(
                 category=MemoryCategory.SEMANTIC,
                 content=call.content,
                 metadata=MemoryMetadata(tags=(self._config.core_memory_tag,)),
             )
-            stored = await self._backend.store(agent_id, request)
-        return f"Core memory stored (id={stored})."
+            outcome = await self._write(agent_id, request)
+        return replies.stored("Core memory stored", outcome)
 
-    async def _search_archive(self, call: accepted.ArchivalSearch, agent_id: str) -> str:
-        searched = self._config.archival_categories
+    async def _search_archive(self, call: schemas.ArchivalSearch, agent_id: str) -> ToolReply:
+        categories = self._config.archival_categories
         if call.category is not None:
-            searched &= {call.category}
-        if not searched:
+            categories &= {call.category}
+        if not categories:
             return replies.error("Invalid arguments: category: this one is not searched.")
-        limit = min(call.limit or accepted.MAX_SEARCH_LIMIT, self._config.archival_search_limit)
-        query = MemoryQuery(text=call.query, categories=searched, limit=limit)
-        found = await self._clearance.search(self._backend, agent_id, query)
-        return replies.listing(map(replies.id_line, found.permitted))
+        limit = min(call.limit or schemas.MAX_SEARCH_LIMIT, self._config.archival_search_limit)
+        query = MemoryQuery(text=call.query, categories=categories, limit=limit)
+        archived = await self._filter.search(self._backend, agent_id, query)
+        return replies.quoted(map(replies.id_line, archived.permitted))
 
-    async def _store(self, agent_id: str, content: str, category: MemoryCategory) -> str:
+    async def _store(self, agent_id: str, content: str, category: MemoryCategory) -> str | Pending:
         tags = (AUTO_TAG,) if self._config.write_auto_tag else ()
         request = MemoryStoreRequest(
             category=category, content=content, metadata=MemoryMetadata(tags=tags)
         )
-        return await self._backend.store(agent_id, request)
+        return await self._write(agent_id, request)
 
     async def _core(self, agent_id: str) -> FilteredMemories:
         query = MemoryQuery(
@@ -210,7 +220,7 @@ class SelfEditingMemoryStrategy:
             tags=(self._config.core_memory_tag,),
             limit=self._config.core_max_entries,
         )
-        return await self._clearance.search(self._backend, agent_id, query)
+        return await self._filter.search(self._backend, agent_id, query)
 
 
 def _as_core(entry: MemoryEntry) -> ScoredMemory:
@@ -219,18 +229,16 @@ def _as_core(entry: MemoryEntry) -> ScoredMemory:
 
 
 def _explained(packing: Packing, pinned: Collection[str]) -> Iterator[Candidate]:
-    """Those that fit, in the order given, then those that don't."""
-    packed = sorted(packing.packed, key=lambda each: not each.fits)
-    return (_candidate(each, place, pinned) for place, each in enumerate(packed, start=1))
+    """Explain the memories that fit, in the order given, then those that don't."""
+    in_order = sorted(packing.packed, key=lambda memory: not memory.fits)
+    return (_candidate(memory, rank, pinned) for rank, memory in enumerate(in_order, start=1))
 
 
-def _candidate(each: PackedMemory, place: int, pinned: Collection[str]) -> Candidate:
-    entry = each.memory.entry
-    if not each.fits:
-        verdict, reason = (
-            Verdict.OVER_BUDGET,
-            f"needs {each.tokens} tokens, {each.room} were left",
-        )
+def _candidate(packed: PackedMemory, rank: int, pinned: Collection[str]) -> Candidate:
+    entry = packed.memory.entry
+    if not packed.fits:
+        verdict = Verdict.OVER_BUDGET
+        reason = f"needs {packed.tokens} tokens, {packed.room} were left"
     elif entry.id in pinned:
         verdict, reason = Verdict.PINNED, "pinned by hand"
     else:
@@ -239,9 +247,9 @@ def _candidate(each: PackedMemory, place: int, pinned: Collection[str]) -> Candi
         entry=entry.listed(),
         verdict=verdict,
         reason=reason,
-        relevance=each.memory.relevance_score,
-        recency=each.memory.recency_score,
-        combined=each.memory.combined_score,
-        rank=place,
-        tokens=each.tokens,
+        relevance=packed.memory.relevance_score,
+        recency=packed.memory.recency_score,
+        combined=packed.memory.combined_score,
+        rank=rank,
+        tokens=packed.tokens,
     )

@@ -1,4 +1,10 @@
-"""What an agent is given: the one place that programs, command line and screens ask."""
+"""The memories that an agent is given: the one place that programs, command line and screens ask.
+
+Which strategy answers a request is decided here, and each is built here of the same parts. What a
+strategy needs is imported when it is first asked for: an agent that waits for its memories needs
+neither the tools nor the model of the others. How memories are found, ranked and packed is the
+strategies' own.
+"""
 
 import asyncio
 import logging
@@ -10,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.failsafe import surviving
 from synthorg_tui.memory.digest.config import MemoryV1Config
-from synthorg_tui.memory.enums import InjectionStrategy
+from synthorg_tui.memory.enums import InjectionStrategy, Sensitivity
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.injection import (
     DefaultTokenEstimator,
@@ -21,20 +27,25 @@ from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.explanation import Explanation, text_of
 from synthorg_tui.memory.retrieval.hits import ScopedViews
 from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
-from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
+from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig, SelfEditingMemoryConfig
 from synthorg_tui.memory.shared import SharedKnowledgeStore
-from synthorg_tui.memory.strategies.builders import STRATEGIES, StrategyParts
-from synthorg_tui.memory.strategies.config import SelfEditingMemoryConfig
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
 
 if TYPE_CHECKING:
+    from synthorg_tui.memory.strategies.replies import WriteMemory
+    from synthorg_tui.memory.strategies.self_editing import SelfEditingMemoryStrategy
+    from synthorg_tui.memory.tool_retriever import ToolBasedInjectionStrategy
     from synthorg_tui.providers.completion.protocol import CompletionProvider
 
-_LOG = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class ApplicationLog(Protocol):
-    """Counts how often an agent was given what it learnt."""
+    """Counts how often an agent was given what it learnt.
+
+    A protocol although there is one implementer: the life of skills, which keeps the count, stands
+    above the memory and is never imported by it.
+    """
 
     async def applied(self, memory_ids: Collection[str], at: datetime) -> int:
         """Note that an agent was given these memories; returns how many of them count."""
@@ -43,7 +54,7 @@ class ApplicationLog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InjectionRequest:
-    """Who asks, what for, and how much may be given; ``None`` is as configured.
+    """A question of an agent and how much may be given for it; ``None`` is as configured.
 
     ``visibility`` ``None`` is the person at the desk, who sees all sessions and projects.
     ``pinned`` and ``excluded`` are ids of memories to give in any case, or in none.
@@ -65,7 +76,7 @@ class InjectionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """What goes between system prompt and task, the tools that come with it, and why."""
+    """Messages between system prompt and task, the tools that come with them, and the reasons."""
 
     messages: tuple[ChatMessage, ...]
     tools: tuple[ToolDefinition, ...]
@@ -116,42 +127,134 @@ class InjectionService:
         return Injection(prepared.messages, strategy.get_tool_definitions(), prepared.explanation)
 
     async def serve(self, request: InjectionRequest) -> Injection:
-        """As ``prepare``, for an agent that is really given it: what it is given is counted.
+        """Prepare for an agent that is really given it, and count what it is given.
 
         Counting that fails is logged and costs the agent nothing.
         """
         injection = await self.prepare(request)
         if self.applications is None:
             return injection
-        given = [each.entry.id for each in injection.explanation.included]
-        with surviving("counting what was given", _LOG):
+        given = [memory.entry.id for memory in injection.explanation.included]
+        with surviving("counting what was given", _log):
             await self.applications.applied(given, self.clock.now())
         return injection
 
     def strategy(self, request: InjectionRequest) -> ExplainingStrategy:
-        """How a request is answered: as configured, or as the request wants it."""
+        """The strategy for a request: the configured one, or the one that it names."""
         config = request.retrieval or self.retrieval
-        memory = self.memory
-        if request.visibility is not None and isinstance(memory, ScopedViews):
-            memory = memory.scoped(request.visibility)
+        memory = self.memory if request.visibility is None else self.scoped(request.visibility)
         digest = request.digest or self.digest
         if digest.enabled if request.digest_v1 is None else request.digest_v1:
             from synthorg_tui.memory.digest.strategy import DigestInjection
 
             digest = digest.model_copy(update={"enabled": True})
             return DigestInjection(memory, digest, config.injection_point, self.estimator)
-        wanted = request.strategy or config.strategy
+        match request.strategy or config.strategy:
+            case InjectionStrategy.CONTEXT:
+                return self._context(memory, config, digest.allow_sensitivities)
+            case InjectionStrategy.TOOL_BASED:
+                return self._tool_based(memory, config, digest.allow_sensitivities)
+            case InjectionStrategy.SELF_EDITING:
+                return self._self_editing(memory, digest.allow_sensitivities)
+
+    def tools(
+        self, visibility: Visibility, write: "WriteMemory"
+    ) -> "ToolBasedInjectionStrategy | SelfEditingMemoryStrategy":
+        """The strategy whose tools a connected agent calls; it writes through ``write`` alone.
+
+        An agent that is only given memories may search them, too.
+        """
+        memory, sensitivities = self.scoped(visibility), self.digest.allow_sensitivities
+        if self.retrieval.strategy is InjectionStrategy.SELF_EDITING:
+            return self._self_editing(memory, sensitivities, write=write)
+        return self._tool_based(memory, self.retrieval, sensitivities)
+
+    def scoped(self, visibility: Visibility) -> MemoryBackend:
+        """The memory as seen from a session and a project, where the backend knows of them."""
+        memory = self.memory
+        return memory.scoped(visibility) if isinstance(memory, ScopedViews) else memory
+
+    def _context(
+        self,
+        memory: MemoryBackend,
+        config: MemoryRetrievalConfig,
+        sensitivities: Collection[Sensitivity],
+    ) -> ExplainingStrategy:
+        """Memories put into the messages."""
+        from synthorg_tui.memory.retriever import ContextInjectionStrategy
+
         shared = memory if self.shares and isinstance(memory, SharedKnowledgeStore) else None
-        parts = StrategyParts(
+        retriever = reranker = None
+        if config.retriever == "hierarchical":
+            from synthorg_tui.memory.retrieval.hierarchical.retriever import SupervisedRetriever
+
+            retriever = SupervisedRetriever(
+                backend=memory,
+                config=config,
+                provider=self.model(),
+                shared_store=shared,
+                clock=self.clock,
+                sensitivities=sensitivities,
+            )
+        if config.query_specific_rerank_enabled:
+            from synthorg_tui.memory.retrieval.rerank import LLMReranker
+
+            reranker = LLMReranker(self.model(), cache=self.rerank_cache)
+        return ContextInjectionStrategy(
             backend=memory,
-            shared_store=shared,
             config=config,
-            self_editing=self.self_editing,
-            estimator=self.estimator,
+            shared_store=shared,
+            token_estimator=self.estimator,
+            hierarchical_retriever=retriever,
+            reranker=reranker,
             clock=self.clock,
-            model=self.model,
-            rerank_cache=self.rerank_cache,
-            sensitivities=digest.allow_sensitivities,
-            core_writes=self.core_writes,
+            sensitivities=sensitivities,
         )
-        return STRATEGIES[wanted](parts)
+
+    def _tool_based(
+        self,
+        memory: MemoryBackend,
+        config: MemoryRetrievalConfig,
+        sensitivities: Collection[Sensitivity],
+    ) -> "ToolBasedInjectionStrategy":
+        """Memories that the agent searches itself; without a model it searches once each time."""
+        from synthorg_tui.memory.strategies.search_and_ask import (
+            LLMQueryReformulator,
+            LLMSufficiencyChecker,
+        )
+        from synthorg_tui.memory.tool_retriever import ToolBasedInjectionStrategy
+
+        wanted = config.query_reformulation_enabled
+        provider = self.model() if wanted else None
+        if provider is None:
+            return ToolBasedInjectionStrategy(
+                backend=memory,
+                config=config.model_copy(update={"query_reformulation_enabled": False}),
+                notice="there is no model: searches are not reformulated" if wanted else "",
+                sensitivities=sensitivities,
+            )
+        return ToolBasedInjectionStrategy(
+            backend=memory,
+            config=config,
+            reformulator=LLMQueryReformulator(provider),
+            sufficiency_checker=LLMSufficiencyChecker(provider),
+            sensitivities=sensitivities,
+        )
+
+    def _self_editing(
+        self,
+        memory: MemoryBackend,
+        sensitivities: Collection[Sensitivity],
+        write: "WriteMemory | None" = None,
+    ) -> "SelfEditingMemoryStrategy":
+        """Memories that the agent reads and writes itself."""
+        from synthorg_tui.memory.strategies.self_editing import SelfEditingMemoryStrategy
+
+        return SelfEditingMemoryStrategy(
+            backend=memory,
+            config=self.self_editing,
+            token_estimator=self.estimator,
+            sensitivities=sensitivities,
+            core_writes=self.core_writes,
+            write=write,
+        )

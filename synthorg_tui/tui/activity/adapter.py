@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from synthorg_tui.host.owner import ConnectedClient, Owner
     from synthorg_tui.memory.retrieval.explanation import Explanation
 
-_CHANGED = "changed"
 _TOPICS: Final[dict[str, Literal["call", "agents", "changed"]]] = {
     "activity": "call",
     "sessions": "agents",
-    _CHANGED: "changed",
+    "changed": "changed",
 }
 
 
@@ -77,25 +76,12 @@ class EngineActivity:
 
     async def undo(self, call: "CallRecord") -> str:
         """Take back what a call wrote, or bring it back."""
-        from synthorg_tui.tui.activity.state import is_deletion
         from synthorg_tui.tui.base.formatting import memories
         from synthorg_tui.tui.ports import ACTOR
 
-        # Only its own: whatever a reply says, no undo reaches another agent's memory.
-        own = [each for each in await self.memories(call) if each.row.agent_id == call.agent_id]
-        live = [each.row.id for each in own if each.is_live]
-        gone = [each.row.id for each in own if not each.is_live]
-        if not call.wrote or not own:
-            raise DomainError("There is nothing of this call left to take back.")
-        if live and not is_deletion(call):
-            said = f"Took back {memories(await self._engine.desk.remove(live, actor=ACTOR))}"
-            said += " · u brings back"
-        elif gone:
-            said = f"Brought back {memories(await self._engine.desk.restore(gone, actor=ACTOR))}"
-        else:
-            raise DomainError("It was brought back already.")
-        self._engine.events.emit(_CHANGED, "activity.undo")
-        return said
+        undone = await self._engine.gateway.undo_call(call.number, actor=ACTOR)
+        count = memories(len(undone.memory_ids))
+        return f"Brought back {count}" if undone.restored else f"Took back {count} · u brings back"
 
     async def set_paused(self, agent_id: str, paused: bool) -> None:
         """Refuse everything to an agent, or nothing any more."""

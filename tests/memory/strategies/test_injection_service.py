@@ -1,12 +1,13 @@
 """One service prepares what agents are given, whatever the strategy."""
 
+import pytest
+
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
 from synthorg_tui.memory.enums import InjectionStrategy
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
-from synthorg_tui.memory.strategies.builders import STRATEGIES
 from synthorg_tui.memory.strategies.service import Injection, InjectionRequest, InjectionService
 from tests.conftest import FixedClock
 from tests.hostile import HOSTILE
@@ -52,8 +53,10 @@ async def given(
     return injection
 
 
-def test_every_strategy_there_is_can_be_asked_for() -> None:
-    assert set(STRATEGIES) == set(InjectionStrategy)
+@pytest.mark.parametrize("strategy", InjectionStrategy)
+async def test_every_strategy_there_is_can_be_asked_for(strategy: InjectionStrategy) -> None:
+    injection = await given(await filled("The port is 6543."), strategy)
+    assert injection.explanation.strategy.startswith(strategy.value)
 
 
 async def test_the_configured_strategy_is_used_unless_the_request_names_another() -> None:

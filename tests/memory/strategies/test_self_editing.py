@@ -10,7 +10,7 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
 from synthorg_tui.memory.injection import MemoryInjectionStrategy
 from synthorg_tui.memory.models import MemoryEntry
-from synthorg_tui.memory.strategies.config import SelfEditingMemoryConfig
+from synthorg_tui.memory.retrieval_config import SelfEditingMemoryConfig
 from synthorg_tui.memory.strategies.self_editing import SelfEditingMemoryStrategy
 from synthorg_tui.providers.enums import MessageRole
 from tests.hostile import HOSTILE

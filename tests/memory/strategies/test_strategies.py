@@ -8,8 +8,7 @@ import pytest
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.enums import InjectionStrategy
 from synthorg_tui.memory.retrieval.explanation import Verdict
-from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
-from synthorg_tui.memory.strategies.config import SelfEditingMemoryConfig
+from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig, SelfEditingMemoryConfig
 from synthorg_tui.memory.strategies.service import Injection, InjectionRequest, InjectionService
 from tests.conftest import FixedClock
 from tests.hostile import HOSTILE

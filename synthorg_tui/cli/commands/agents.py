@@ -1,0 +1,297 @@
+"""``agents``: which there are, what they called, and what a person takes from them or gives back.
+
+What gives an agent back what was taken, and what changes memories in the person's name, is refused
+inside an agent's own environment, like decisions on proposals. To slow an agent is never refused.
+"""
+
+import argparse
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.cli.arguments import Subparsers, add_command, whole
+from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.output import cut, local_time
+from synthorg_tui.cli.shapes import Json
+from synthorg_tui.core.text import counted
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from synthorg_tui.agents.models import AgentRights, CallRecord
+    from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.engine import Engine
+
+MAX_CALLS: Final = 200
+_ARGUMENTS_WIDTH: Final = 60
+_PERSON_ONLY: Final = "Only you can do that: it is refused where an agent runs it."
+_IN_APP: Final = "While the app is open, do it there."
+
+
+def add(commands: Subparsers) -> None:
+    """Add ``agents`` and what belongs to it; without a command the agents are listed."""
+    parser = add_command(
+        commands,
+        "agents",
+        run_list,
+        COMMANDS["agents"].summary,
+        more="Without a command\nthe agents are listed.",
+        examples=(
+            "agents",
+            "agents pause claude-code",
+            "agents calls --agent claude-code",
+            "agents undo 412",
+        ),
+    )
+    actions = parser.add_subparsers(title="commands", metavar="COMMAND")
+    _add_rights(actions)
+    _add_calls(actions)
+
+
+def _add_rights(actions: Subparsers) -> None:
+    pausing = add_command(
+        actions,
+        "pause",
+        run_pause,
+        "refuse everything to an agent until it is resumed",
+        more="It is told that a person paused it.",
+        examples=("agents pause claude-code",),
+    )
+    resuming = add_command(
+        actions,
+        "resume",
+        run_resume,
+        "let a paused agent go on",
+        more=f"{_PERSON_ONLY}\n{_IN_APP}",
+        examples=("agents resume claude-code",),
+    )
+    reading = add_command(
+        actions,
+        "read-only",
+        run_read_only,
+        "refuse writes to an agent, or no more",
+        more=f"`off` lets it write again. {_PERSON_ONLY}\n{_IN_APP}",
+        examples=("agents read-only claude-code", "agents read-only claude-code off"),
+    )
+    disconnecting = add_command(
+        actions,
+        "disconnect",
+        run_disconnect,
+        "end the connections of an agent",
+        more="It may come back at once; `agents pause` keeps it out.",
+        examples=("agents disconnect claude-code",),
+    )
+    for parser in (pausing, resuming, reading, disconnecting):
+        parser.add_argument("agent", metavar="ID", help="the agent's id, as `agents` lists it")
+    reading.add_argument(
+        "state", nargs="?", choices=("on", "off"), default="on", help="on unless given"
+    )
+
+
+def _add_calls(actions: Subparsers) -> None:
+    listing = add_command(
+        actions,
+        "calls",
+        run_calls,
+        "list what agents called, newest first",
+        more="With --json each has its arguments and its reply.",
+        examples=("agents calls --agent claude-code", "agents calls --text port --limit 5 --json"),
+    )
+    listing.add_argument("--agent", metavar="ID", help="only this one's")
+    listing.add_argument("--text", metavar="TEXT", help="occurs in the name or the arguments")
+    listing.add_argument(
+        "--limit",
+        metavar="N",
+        type=whole(1, MAX_CALLS),
+        default=20,
+        help=f"at most (default 20, up to {MAX_CALLS})",
+    )
+    undoing = add_command(
+        actions,
+        "undo",
+        run_undo,
+        "take back what a call wrote, or bring back what it deleted",
+        more=f"Again, it brings back what was taken back.\n{_PERSON_ONLY}",
+        examples=("agents undo 412",),
+    )
+    undoing.add_argument("number", metavar="NUMBER", type=_number, help="see `agents calls`")
+
+
+async def run_list(context: "Context") -> int:
+    """List the agents, declared ones and those that imports brought."""
+    async with context.engine() as engine:
+        agents = await engine.agents()
+        restricted = await engine.gateway.restrictions()
+    if context.wants_json:
+        from dataclasses import asdict
+
+        context.console.json(
+            {
+                "agents": [asdict(agent) for agent in agents],
+                "restricted": [_rights(agent, rights) for agent, rights in restricted.items()],
+            }
+        )
+        return 0
+    if agents:
+        rows = [
+            (agent.id, f"{agent.memories:,}", str(agent.level), agent.role or "")
+            for agent in agents
+        ]
+        context.console.table(("AGENT", "MEMORIES", "LEVEL", "ROLE"), rows)
+    else:
+        context.console.line("No agents yet; they come with `synthorg-tui import`.")
+    for agent, rights in restricted.items():
+        context.console.note(f"{agent} {_in_words(rights)}")
+    return 0
+
+
+async def run_pause(context: "Context") -> int:
+    """Refuse everything to an agent."""
+    async with context.engine() as engine:
+        await _note_unknown(context, engine)
+        await engine.gateway.restrict(context.args.agent, paused=True)
+        return await _show_rights(context, engine)
+
+
+async def run_resume(context: "Context") -> int:
+    """Let a paused agent go on."""
+    _require_person(context)
+    async with _holding_store(context) as engine:
+        await engine.gateway.set_paused(context.args.agent, False)
+        return await _show_rights(context, engine)
+
+
+async def run_read_only(context: "Context") -> int:
+    """Refuse writes to an agent, or no more."""
+    agent = context.args.agent
+    if context.args.state == "on":
+        async with context.engine() as engine:
+            await _note_unknown(context, engine)
+            await engine.gateway.restrict(agent, read_only=True)
+            return await _show_rights(context, engine)
+    _require_person(context)
+    async with _holding_store(context) as own_engine:
+        await own_engine.gateway.set_read_only(agent, False)
+        return await _show_rights(context, own_engine)
+
+
+async def run_disconnect(context: "Context") -> int:
+    """End the connections of an agent."""
+    agent = context.args.agent
+    async with context.engine() as engine:
+        count = await engine.gateway.hang_up(agent)
+    return context.print_result(
+        {"agent_id": agent, "disconnected": count},
+        f"Ended {counted(count, 'connection')} of {agent}.",
+    )
+
+
+async def run_calls(context: "Context") -> int:
+    """List what agents called."""
+    args = context.args
+    async with context.engine() as engine:
+        calls = await engine.gateway.calls(limit=args.limit, agent=args.agent, text=args.text)
+    if context.wants_json:
+        context.console.json({"calls": [_call(record) for record in calls]})
+        return 0
+    if not calls:
+        context.console.line("No calls.")
+        return 0
+    rows = [
+        (
+            str(record.number),
+            local_time(record.at),
+            record.agent_id,
+            record.name,
+            "failed" if record.is_error else "wrote" if record.wrote else "",
+            cut(record.arguments, _ARGUMENTS_WIDTH),
+        )
+        for record in calls
+    ]
+    context.console.table(("CALL", "WHEN", "AGENT", "NAME", "", "ARGUMENTS"), rows)
+    return 0
+
+
+async def run_undo(context: "Context") -> int:
+    """Take back what a call wrote, or bring it back."""
+    _require_person(context)
+    async with context.engine() as engine:
+        undone = await engine.gateway.undo_call(context.args.number, actor=context.actor)
+    if context.wants_json:
+        from dataclasses import asdict
+
+        context.console.json(asdict(undone))
+        return 0
+    count = counted(len(undone.memory_ids), "memory", "memories")
+    if undone.restored:
+        context.console.line(f"Brought back {count} of {undone.agent_id}.")
+    else:
+        context.console.line(f"Took back {count} of {undone.agent_id}.")
+        context.console.note(f"`synthorg-tui agents undo {undone.number}` brings back")
+    return 0
+
+
+def _holding_store(context: "Context") -> "AbstractAsyncContextManager[Engine]":
+    """The engine itself: owners give nothing back for others; a headless one makes room."""
+    from synthorg_tui.host.opening import engine_for_app
+
+    return engine_for_app(context.settings(), data_dir=context.data_dir)
+
+
+def _require_person(context: "Context") -> None:
+    """Refuse inside an agent's environment, and where the command line decides nothing."""
+    from synthorg_tui.cli.terminal import require_no_agent, require_open_to_decisions
+
+    require_open_to_decisions(context.settings().approvals)
+    require_no_agent()
+
+
+async def _note_unknown(context: "Context", engine: "AnyEngine") -> None:
+    """Say when nobody of this name was here yet: an id is easily mistyped."""
+    agent = context.args.agent
+    known = {summary.id for summary in await engine.agents()}
+    if agent not in known and not await engine.gateway.calls(limit=1, agent=agent):
+        context.console.note(f"no agent named {agent} was here yet; it holds once one is")
+
+
+async def _show_rights(context: "Context", engine: "AnyEngine") -> int:
+    from synthorg_tui.agents.models import AgentRights
+
+    agent = context.args.agent
+    rights = (await engine.gateway.restrictions()).get(agent, AgentRights())
+    return context.print_result(_rights(agent, rights), f"{agent} {_in_words(rights)}.")
+
+
+def _rights(agent: str, rights: "AgentRights") -> Json:
+    return {"agent_id": agent, "paused": rights.paused, "read_only": rights.read_only}
+
+
+def _in_words(rights: "AgentRights") -> str:
+    if rights.paused:
+        return (
+            "is paused, and may only read once it is resumed" if rights.read_only else "is paused"
+        )
+    return "may only read" if rights.read_only else "may read and write"
+
+
+def _call(record: "CallRecord") -> Json:
+    return {
+        "number": record.number,
+        "at": record.at.isoformat(),
+        "agent_id": record.agent_id,
+        "client": record.client,
+        "project": record.project,
+        "kind": record.kind.value,
+        "name": record.name,
+        "arguments": record.arguments,
+        "reply": record.reply,
+        "is_error": record.is_error,
+        "tokens": record.tokens,
+        "milliseconds": round(record.milliseconds, 1),
+        "memory_ids": list(record.memory_ids),
+        "wrote": record.wrote,
+    }
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) < 2**63:
+        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a call")
+    return int(text)

@@ -1,0 +1,200 @@
+"""``agents``: what a person sees of them, takes from them, gives back and takes back."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synthorg_tui.agents.models import AgentIdentity, AgentRights, CallReply
+from synthorg_tui.agents.session import AgentSession
+from synthorg_tui.cli.terminal import AGENT_MARKS
+from synthorg_tui.engine import Engine
+from synthorg_tui.host.calls import AGENT_CALLS, CALLS
+from synthorg_tui.host.client import connect, remote_engine
+from synthorg_tui.host.errors import OwnerGoneError
+from synthorg_tui.host.owner import Owner
+from synthorg_tui.host.wire import MethodNotFoundError
+from synthorg_tui.memory.extensions import BrowseFilter
+from synthorg_tui.settings.root import RootConfig
+from tests.cli.cli_kit import Cli, documented, move_home, runner
+
+SETTINGS = RootConfig.model_validate(
+    {"memory": {"level": "persistent", "retrieval": {"strategy": "self_editing"}}}
+)
+LESSON = {"content": "The staging database listens on port 6543.", "category": "semantic"}
+
+
+@pytest.fixture
+def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+    move_home(monkeypatch, tmp_path)
+    for mark in AGENT_MARKS:
+        monkeypatch.delenv(mark, raising=False)
+    return runner(tmp_path / "data", capsys)
+
+
+def in_store(data_dir: Path, work: Callable[[Engine], Awaitable[Any]]) -> Any:
+    async def run() -> Any:
+        async with Engine.open(SETTINGS, data_dir=data_dir) as engine:
+            await engine.gateway.open()
+            return await work(engine)
+
+    return asyncio.run(run())
+
+
+def ada(engine: Engine) -> AgentSession:
+    return engine.gateway.connect(AgentIdentity("ada", client="test 1"))
+
+
+async def write(engine: Engine) -> CallReply:
+    return await ada(engine).call("archival_memory_write", dict(LESSON))
+
+
+async def memories(engine: Engine) -> int:
+    return (await engine.desk.browse(BrowseFilter())).total
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data directory where ada wrote one memory."""
+    in_store(tmp_path / "data", write)
+    return tmp_path / "data"
+
+
+def test_a_call_is_listed_taken_back_and_brought_back(cli: Cli, data: Path) -> None:
+    (call,) = cli("agents", "calls", "--json").json["calls"]
+    (example,) = documented("agents calls")["calls"]
+    assert call.keys() == example.keys()
+    assert (call["agent_id"], call["name"], call["wrote"]) == ("ada", "archival_memory_write", True)
+    number = str(call["number"])
+    undone = cli("agents", "undo", number, "--json").json
+    assert undone.keys() == documented("agents undo").keys()
+    assert (undone["memory_ids"], undone["restored"]) == (call["memory_ids"], False)
+    assert in_store(data, memories) == 0
+    assert "Brought back 1 memory of ada." in cli("agents", "undo", number).out
+    assert in_store(data, memories) == 1
+
+
+def test_calls_are_found_by_agent_and_text(cli: Cli, data: Path) -> None:
+    assert "ada" in cli("agents", "calls", "--agent", "ada", "--text", "PORT 6543").out
+    assert cli("agents", "calls", "--agent", "bob").out == "No calls.\n"
+    assert cli("agents", "calls", "--text", "no such word", "--json").json == {"calls": []}
+
+
+def test_a_call_that_is_not_there_is_not_taken_back(cli: Cli, data: Path) -> None:
+    result = cli("agents", "undo", "99")
+    assert result.code == 1
+    assert "There is no call 99 on record" in result.err
+
+
+def test_what_is_taken_from_an_agent_holds_and_is_listed(cli: Cli, data: Path) -> None:
+    paused = cli("agents", "pause", "ada", "--json").json
+    assert paused == {"agent_id": "ada", "paused": True, "read_only": False}
+    assert paused.keys() == documented("agents pause").keys()
+    assert cli("agents", "read-only", "ada").code == 0
+    listed = cli("agents", "--json").json
+    assert listed["restricted"] == [{"agent_id": "ada", "paused": True, "read_only": True}]
+    assert "ada is paused" in cli("agents").err
+    assert "paused this agent" in in_store(data, write).content
+    assert cli("agents", "resume", "ada").out == "ada may only read.\n"
+    assert "may only read" in in_store(data, write).content
+    assert cli("agents", "read-only", "ada", "off").out == "ada may read and write.\n"
+    assert not in_store(data, write).is_error
+    assert cli("agents", "--json").json["restricted"] == []
+
+
+def test_a_mistyped_agent_is_mentioned(cli: Cli, data: Path) -> None:
+    assert "no agent named adda was here yet" in cli("agents", "pause", "adda").err
+    assert "was here yet" not in cli("agents", "pause", "ada").err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("resume", "ada"), ("read-only", "ada", "off"), ("undo", "1")]
+)
+class TestGivingBack:
+    def test_an_agents_environment_is_refused(
+        self,
+        cli: Cli,
+        data: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        arguments: tuple[str, ...],
+    ) -> None:
+        cli("agents", "pause", "ada")
+        cli("agents", "read-only", "ada")
+        monkeypatch.setenv("CLAUDECODE", "1")
+        result = cli("agents", *arguments)
+        assert result.code != 0
+        assert "only a person decides" in result.err
+        listed = cli("agents", "--json").json
+        assert listed["restricted"] == [{"agent_id": "ada", "paused": True, "read_only": True}]
+        assert in_store(data, memories) == 1
+
+    def test_it_is_refused_where_the_command_line_decides_nothing(
+        self,
+        cli: Cli,
+        data: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        arguments: tuple[str, ...],
+    ) -> None:
+        monkeypatch.setenv("SYNTHORG__APPROVALS__ALLOW_CLI", "false")
+        assert "allow_cli is off" in cli("agents", *arguments).err
+        assert in_store(data, memories) == 1
+
+
+def test_an_agents_environment_may_slow_an_agent(
+    cli: Cli, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert cli("agents", "pause", "ada").code == 0
+    assert cli("agents", "read-only", "ada").code == 0
+
+
+@asynccontextmanager
+async def owned(data_dir: Path) -> AsyncIterator[tuple[Engine, Any]]:
+    """An owner's engine, and the same as a person's program has it over the socket."""
+    async with Engine.open(SETTINGS, data_dir=data_dir) as engine:
+        owner = Owner(engine, data_dir=data_dir, kind="app")
+        await owner.start()
+        try:
+            async with remote_engine(data_dir, SETTINGS, role="command") as remote:
+                yield engine, remote
+        finally:
+            await owner.stop()
+
+
+async def test_the_same_holds_over_the_socket(tmp_path: Path) -> None:
+    async with owned(tmp_path) as (engine, remote):
+        await write(engine)
+        (call,) = await remote.gateway.calls(limit=5)
+        assert (call.agent_id, call.wrote) == ("ada", True)
+        undone = await remote.gateway.undo_call(call.number, actor="person")
+        assert (undone.memory_ids, undone.restored) == (call.memory_ids, False)
+        assert await memories(engine) == 0
+        await remote.gateway.restrict("ada", paused=True)
+        assert engine.gateway.rights("ada").paused
+        assert await remote.gateway.restrictions() == {"ada": AgentRights(paused=True)}
+        await remote.gateway.restrict("ada", paused=False, read_only=True)
+        assert engine.gateway.rights("ada") == AgentRights(paused=True, read_only=True)
+        assert (await write(engine)).is_error
+
+
+def test_nothing_is_given_back_over_the_socket() -> None:
+    for method in ("set_paused", "set_read_only", "resume"):
+        assert CALLS.get(f"gateway.{method}") is None
+
+
+async def test_a_connected_agent_is_disconnected_and_can_call_none_of_this(tmp_path: Path) -> None:
+    async with owned(tmp_path) as (_, remote):
+        agent = await connect(tmp_path, role="agent", agent=AgentIdentity("ada"))
+        for call, args in (("undo_call", (1,)), ("calls", ()), ("hang_up", ("bob",))):
+            with pytest.raises(MethodNotFoundError):
+                await agent.call(
+                    CALLS[f"gateway.{call}"], args, {"actor": "x"} if args == (1,) else {}
+                )
+        assert await remote.gateway.hang_up("bob") == 0
+        assert await remote.gateway.hang_up("ada") == 1
+        await agent.close()
+        with pytest.raises(OwnerGoneError):
+            await agent.call(AGENT_CALLS["agent.tools"], (), {})

@@ -102,10 +102,15 @@ class Foundation:
         return self.settings.own_skills(self.data_dir)
 
     def skill_roots(self, projects: Sequence[Path] = ()) -> "tuple[SkillRoot, ...]":
-        """The roots of skills of these projects, the user's, and our own."""
-        from synthorg_tui.skills.library import skill_roots
+        """The roots of skills of these projects, the user's, our own, and what is shipped."""
+        from synthorg_tui.skills.library import shipped_folders, skill_roots
 
-        return skill_roots(self.settings.skills, own=self.own_skills, projects=projects)
+        return skill_roots(
+            self.settings.skills,
+            own=self.own_skills,
+            projects=projects,
+            shipped=shipped_folders(),
+        )
 
     async def all_skill_roots(self, executions: "ExecutionStore") -> "tuple[SkillRoot, ...]":
         """The same, of all projects that sessions were imported from."""

@@ -7,7 +7,7 @@ are ``clients``, what was done before ``records``.
 
 import difflib
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,10 +146,12 @@ class ClientInstaller:
         client: Client,
         scope: ConfigScope,
         agent_id: str,
-        source: Path,
+        sources: Sequence[Path],
         wanted: Mapping[str, str],
     ) -> tuple[Path, PlacedSkills]:
         """Link what is ``wanted`` where the client looks; that folder, and what is linked.
+
+        Of one name the first of the ``sources`` wins.
 
         ``refresh`` goes on doing so for the agent.
         """
@@ -158,10 +160,13 @@ class ClientInstaller:
         known = next((one for one in self._records.skills if one.root == str(root)), None)
         new_folders = known.made if known is not None else _missing(root)
         self._records.add_skills(
-            SkillsRecord(client.name, scope, agent_id, str(root), str(source), new_folders)
+            [
+                SkillsRecord(client.name, scope, agent_id, str(root), str(source), new_folders)
+                for source in sources
+            ]
         )
         self._records.save()
-        return root, skills.place(source, root, wanted)
+        return root, skills.as_one([skills.place(source, root, wanted) for source in sources])
 
     def clear_skills(
         self, client: Client, scope: ConfigScope | None
@@ -169,11 +174,12 @@ class ClientInstaller:
         """Remove our links from folders that no other connected client looks in."""
         removed = self._records.remove_skills(client.name, scope)
         roots = {record.root for record in self._records.skills}
-        cleared = {}
+        cleared: dict[Path, tuple[str, ...]] = {}
         for record in removed:
             if record.root not in roots:
                 root = Path(record.root)
-                cleared[root] = skills.clear(Path(record.source), root)
+                names = skills.clear(Path(record.source), root)
+                cleared[root] = (*cleared.get(root, ()), *names)
                 _remove_empty(record.made)
         self._records.save()
         return cleared

@@ -7,6 +7,7 @@ are for this user alone.
 import dataclasses
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -111,11 +112,11 @@ class Records:
         """Remove the record of a file; ``save`` comes next, and removes the copy."""
         self.files = tuple(record for record in self.files if record.path != str(path))
 
-    def add_skills(self, record: SkillsRecord) -> None:
-        """Record a folder for links, instead of what is known of it for that client."""
-        about = (record.client, record.root)
-        others = (other for other in self.skills if (other.client, other.root) != about)
-        self.skills = (*others, record)
+    def add_skills(self, records: Sequence[SkillsRecord]) -> None:
+        """Record folders for links, instead of what is known of each for that client."""
+        about = {(record.client, record.root) for record in records}
+        others = (other for other in self.skills if (other.client, other.root) not in about)
+        self.skills = (*others, *records)
 
     def remove_skills(self, client: str, scope: str | None) -> tuple[SkillsRecord, ...]:
         """Remove and return a client's records, of all scopes when none is named."""

@@ -1,11 +1,11 @@
-"""Puts approved skills where a client looks: as links to ours, so that there is one of each.
+"""Puts approved skills where a client looks: as links to our files, so that there is one of each.
 
 Which skills these are is the store's word (``approved``), never what lies in a folder.
 """
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +50,23 @@ async def approved(
         return {card.name: card.sha256 for card in await connection.skills()}
     finally:
         await connection.close()
+
+
+def shipped(wanted: Mapping[str, str]) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    """The folders of skills that the program ships, and the names of those not ``wanted``."""
+    from synthorg_tui.skills.library import shipped_folders
+
+    folders = shipped_folders()
+    names = {name for folder in folders for name in _digests(folder)}
+    return folders, tuple(sorted(names - wanted.keys()))
+
+
+def as_one(placed: Sequence[PlacedSkills]) -> PlacedSkills:
+    """What was done from several sources, none of which has to have all that is wanted."""
+    linked = {name for one in placed for name in one.linked}
+    left_alone = {name for one in placed for name in one.left_alone} - linked
+    changed = {name for one in placed for name in one.changed} - linked - left_alone
+    return PlacedSkills(*(tuple(sorted(names)) for names in (linked, left_alone, changed)))
 
 
 def place(source: Path, root: Path, wanted: Mapping[str, str]) -> PlacedSkills:

@@ -96,8 +96,8 @@ class SkillState(StrEnum):
 
     ``GONE`` is in memory without a file, ``RETIRED`` was taken out of both; ``INVALID`` can't be
     read, ``CHANGED`` is not as the memory has it, ``SHADOWED`` gives way to one of the same name,
-    ``FOUND`` was here before us and nobody asked for a review, ``NEW`` is not in memory,
-    ``WARNINGS`` is fine but for strict readers.
+    ``SHIPPED`` comes with the program and is not in force, ``FOUND`` was here before us and nobody
+    asked for a review, ``NEW`` is not in memory, ``WARNINGS`` is fine but for strict readers.
     """
 
     GONE = "gone"
@@ -105,6 +105,7 @@ class SkillState(StrEnum):
     INVALID = "invalid"
     CHANGED = "changed"
     SHADOWED = "shadowed"
+    SHIPPED = "shipped"
     FOUND = "found"
     NEW = "new"
     WARNINGS = "warnings"

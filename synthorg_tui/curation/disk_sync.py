@@ -3,7 +3,8 @@
 People and other programs write into the same folders. A file that differs from the approved text
 becomes an item of the queue; it is never read by agents, overwritten or accepted without a
 decision. What lay in a root when it was seen first is only recorded, by a fingerprint that tells
-neither path nor text, and comes up when somebody asks for it. Nothing here decides or writes files.
+neither path nor text, and comes up when somebody asks for it. So does what the program ships, each
+version of it. Nothing here decides or writes files.
 """
 
 import asyncio
@@ -32,7 +33,7 @@ from synthorg_tui.memory.extensions import MemoryAdmin
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.values import naive_utc
 from synthorg_tui.skills.disk import FILE_NAME
-from synthorg_tui.skills.document import SkillFile
+from synthorg_tui.skills.document import RootScope, SkillFile
 from synthorg_tui.skills.library import SkillLibrary, Survey
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ class FileChanges:
         """Put every difference up for review that isn't yet; withdraw what is none any more.
 
         A difference that was rejected doesn't come up again while it stays the same. What lies
-        in a root at first sight is only recorded.
+        in a root at first sight is only recorded, and what is shipped comes up by ``offer`` alone.
         """
         async with self._registry.deciding:
             survey = await asyncio.to_thread(self._library.survey)
@@ -194,7 +195,7 @@ class FileChanges:
         return SyncReport(tuple(added), tuple(withdrawn), preexisting)
 
     async def offer(self, path: str) -> str:
-        """Put a skill up for review that was there before us.
+        """Put a skill up for review that was there before us, or that is shipped.
 
         Returns the id of the item about its file, empty when there is nothing to decide.
         """
@@ -206,8 +207,7 @@ class FileChanges:
                 return ""
             await self._preexisting.forget(file)
             await self._add(change)
-            item = await self._queue.get(_item_id(change))
-            return item.id if item and item.status is ApprovalStatus.PENDING else ""
+            return _item_id(change) if await self._is_pending(change) else ""
 
     async def _record_new_roots(
         self, survey: Survey, records: Mapping[str, RegisteredSkill]
@@ -217,7 +217,9 @@ class FileChanges:
         roots = [
             state.root.path
             for state in survey.roots
-            if state.is_read and str(state.root.path) not in known
+            if state.is_read
+            and state.root.scope is not RootScope.SHIPPED
+            and str(state.root.path) not in known
         ]
         if not roots:
             return 0
@@ -239,17 +241,34 @@ class FileChanges:
         changes = [
             await self._difference(file, records.get(path))
             for path, file in by_path.items()
-            if path in records or not seen.is_preexisting(file)
+            if file.root.scope is not RootScope.SHIPPED
+            and (path in records or not seen.is_preexisting(file))
         ]
+        changes += await self._offered(survey, records)
         for path, record in records.items():
             if path not in by_path and record.status is SkillStatus.ACTIVE:
                 changes.append(await self._missing(record))
         return [change for change in changes if change is not None]
 
+    async def _offered(
+        self, survey: Survey, records: Mapping[str, RegisteredSkill]
+    ) -> list[FileChangePayload]:
+        """Differences of shipped files that wait for a decision, since somebody asked for it."""
+        changes = [
+            await self._difference(file, records.get(str(file.path)))
+            for file in survey.files
+            if file.root.scope is RootScope.SHIPPED
+        ]
+        return [change for change in changes if change and await self._is_pending(change)]
+
+    async def _is_pending(self, change: FileChangePayload) -> bool:
+        item = await self._queue.get(_item_id(change))
+        return item is not None and item.status is ApprovalStatus.PENDING
+
     async def _difference(
         self, file: SkillFile, record: RegisteredSkill | None
     ) -> FileChangePayload | None:
-        if record is not None and record.sha256 == file.sha256:
+        if record is not None and record.sha256 == file.sha256 and not _is_back(file, record):
             return None
         if file.document is None or file.path.name != FILE_NAME:
             return None  # what is wrong with it is listed with the skills
@@ -309,6 +328,11 @@ class FileChanges:
                 if await self._queue.save_if_pending(expired):
                     withdrawn.append(item.id)
         return withdrawn
+
+
+def _is_back(file: SkillFile, record: RegisteredSkill) -> bool:
+    """Whether the skill is out of force and its file, which is shipped, is there all the same."""
+    return file.root.scope is RootScope.SHIPPED and record.status is not SkillStatus.ACTIVE
 
 
 def _item(change: FileChangePayload, now: datetime) -> ApprovalItem:

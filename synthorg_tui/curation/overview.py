@@ -45,6 +45,14 @@ class SkillOverviewRow:
     applied: int = 0
     applied_at: datetime | None = None
 
+    @property
+    def comes_up_on_request(self) -> bool:
+        """Whether ``offer`` alone puts it up for review, and it isn't up yet."""
+        is_newer = self.state is SkillState.CHANGED and self.scope is RootScope.SHIPPED
+        return not self.waiting and (
+            is_newer or self.state in (SkillState.FOUND, SkillState.SHIPPED)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class SkillOverviewState:
@@ -137,7 +145,7 @@ class SkillOverview:
         return await self._changes.sync()
 
     async def offer(self, path: str) -> str:
-        """Put a skill that was here before us up for review.
+        """Put a skill up for review that was here before us, or that is shipped.
 
         Returns the id of the item about its file, empty when there is nothing to decide.
         """
@@ -214,6 +222,8 @@ def _state(file: SkillFile, record: RegisteredSkill | None, *, is_preexisting: b
         return SkillState.CHANGED
     if file.shadowed_by is not None:
         return SkillState.SHADOWED
+    if not is_active and file.root.scope is RootScope.SHIPPED:
+        return SkillState.SHIPPED
     if not is_active:
         return SkillState.FOUND if record is None and is_preexisting else SkillState.NEW
     return SkillState.WARNINGS if file.findings else SkillState.VALID

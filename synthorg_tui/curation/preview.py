@@ -183,18 +183,28 @@ class ApprovalPreview:
     async def retirement(self, path: str) -> CurationPlan:
         """The plan that retires the skill whose file this is.
 
-        Raises ``ApprovalNotFoundError`` when no active skill has this file, and
-        ``SkillPathError`` when it isn't one that can be removed and written.
+        A file that the program ships stays. Raises ``ApprovalNotFoundError`` when no active skill
+        has this file, and ``SkillPathError`` when it isn't one that can be removed and written.
         """
         record, state = await self._active_skill(path)
-        return plans.leave_plan(record, state, status=SkillStatus.RETIRED, now=self._clock.now())
+        return plans.leave_plan(
+            record,
+            state,
+            status=SkillStatus.RETIRED,
+            now=self._clock.now(),
+            with_file=not self._library.is_shipped(record.root),
+        )
 
     async def restoration(self, path: str) -> CurationPlan:
         """The plan that writes the approved text over what is on disk.
 
-        Raises like ``retirement``, and ``ApprovalConflictError`` when the file has that text.
+        Raises like ``retirement``, ``SkillPathError`` for a file that the program ships, and
+        ``ApprovalConflictError`` when the file has that text.
         """
         record, state = await self._active_skill(path)
+        if self._library.is_shipped(record.root):
+            problem = f"{path} comes with the program and is never written"
+            raise SkillPathError(problem, remedy="Agents are given the approved text as it is.")
         if state.sha256 == record.sha256:
             raise ApprovalConflictError(f"{path} is as it should be")
         content = await self._registry.content(record.sha256)

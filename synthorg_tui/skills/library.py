@@ -114,6 +114,12 @@ class SkillLibrary:
         """The roots in order of precedence."""
         return self._roots
 
+    def is_shipped(self, root: str) -> bool:
+        """Whether a folder is one that the program ships: nothing in it is written or removed."""
+        return any(
+            known.scope is RootScope.SHIPPED and str(known.path) == root for known in self._roots
+        )
+
     def look_in(self, roots: Sequence[SkillRoot]) -> None:
         """Set the roots that the next scan reads."""
         self._roots = _in_order(roots)

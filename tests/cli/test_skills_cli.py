@@ -14,6 +14,7 @@ from synthorg_tui.settings.loader import shipped_settings
 from tests.cli.cli_kit import Result, documented, move_home, runner
 from tests.curation.review_kit import PERSON, item_of, lesson
 
+SHIPPED = ("agent-memory", "review-lessons")
 TEXT = '---\nname: {name}\ndescription: "Use when {name} is asked for."\n---\n\nDo it.\n'
 
 
@@ -66,6 +67,20 @@ class TestList:
         result = home.run("skills", "list")
         assert result.code == 0
         assert "~/.claude/skills" in result.out
+        assert "come from approved proposals" in result.out
+
+    def test_those_that_come_with_the_app_are_not_in_force(self, home: Home) -> None:
+        listed = home.listed()
+        assert {name: each["state"] for name, each in listed.items()} == dict.fromkeys(
+            SHIPPED, "shipped"
+        )
+        assert {each["scope"] for each in listed.values()} == {"shipped"}
+        assert home.run("skills", "sync").out == "Nothing changed.\n"
+        (offered,) = home.run("skills", "review", SHIPPED[0], "--json").json["skills"]
+        assert offered["path"] == listed[SHIPPED[0]]["path"]
+        assert offered["item"]
+        shown = home.run("skills", "show", SHIPPED[0], "--json").json
+        assert (shown["state"], shown["waiting"]) == ("shipped", offered["item"])
 
     def test_the_json_has_the_documented_fields(self, home: Home) -> None:
         home.adopt()
@@ -79,7 +94,8 @@ class TestList:
         home.put("theirs")
         home.put("broken", "nothing")
         states = {name: each["state"] for name, each in home.listed().items()}
-        assert states == {adopted: "valid", "theirs": "found", "broken": "invalid"}
+        ours = {adopted: "valid", "theirs": "found", "broken": "invalid"}
+        assert states == ours | dict.fromkeys(SHIPPED, "shipped")
 
     def test_the_skills_of_a_project_come_first(self, home: Home) -> None:
         session = home.path / "session.jsonl"
@@ -93,6 +109,7 @@ class TestList:
         assert [(each["scope"], each["state"]) for each in found] == [
             ("project", "found"),
             ("user", "shadowed"),
+            *[("shipped", "shipped")] * len(SHIPPED),
         ]
 
     def test_what_a_file_says_can_not_act_on_the_terminal(self, home: Home) -> None:
@@ -162,7 +179,7 @@ class TestValidate:
     def test_without_paths_all_skills_are_checked(self, home: Home) -> None:
         home.adopt()
         home.put("theirs")
-        assert home.run("skills", "validate").out == "2 skills, nothing wrong.\n"
+        assert home.run("skills", "validate").out == "4 skills, nothing wrong.\n"
 
     @pytest.mark.parametrize("path", ["none", "empty", "file.md"])
     def test_what_is_no_skill_is_told(self, home: Home, path: str) -> None:
@@ -221,7 +238,7 @@ class TestPurge:
         assert done == {"purged": 1, "removed": [str(path)], "left": []}
         files = [file for file in home.data_dir.rglob("*") if file.is_file()]
         assert not [file for file in files if b"upstream" in file.read_bytes()]
-        assert home.listed() == {}
+        assert tuple(home.listed()) == SHIPPED
 
     def test_a_file_that_stays_is_told(self, home: Home) -> None:
         home.run("skills", "sync")

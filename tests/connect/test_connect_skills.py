@@ -1,21 +1,26 @@
 """Approved skills stand where a connected client looks, as links to ours."""
 
 import asyncio
+import json
 import os
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from synthorg_tui.cli import main
 from synthorg_tui.connect.changes import ClientInstaller
 from synthorg_tui.connect.clients import CLIENTS, ClientPlaces, ConfigScope
-from synthorg_tui.connect.skills import place, refresh
+from synthorg_tui.connect.skills import as_one, place, refresh
+from synthorg_tui.engine import Engine
+from synthorg_tui.settings.loader import shipped_settings
 from synthorg_tui.skills import SkillsConfig
 from synthorg_tui.skills.disk import write_skill
 from synthorg_tui.skills.library import SkillLibrary, skill_roots
 from tests import REPO
-from tests.curation.review_kit import lesson, office
+from tests.cli.cli_kit import move_home
+from tests.curation.review_kit import PERSON, lesson, office
 from tests.memory.store.store_kit import AGENT
 
 
@@ -78,7 +83,7 @@ def test_links_stay_while_another_client_looks_there(tmp_path: Path) -> None:
     wanted = skill(source, "first")
     connections = ClientInstaller(tmp_path / "data", where)
     for name in ("codex", "gemini"):
-        connections.place_skills(CLIENTS[name], ConfigScope.USER, name, source, wanted)
+        connections.place_skills(CLIENTS[name], ConfigScope.USER, name, [source], wanted)
     root = where.home / ".agents" / "skills"
     connections.clear_skills(CLIENTS["codex"], None)
     assert names(root) == ["first"]
@@ -119,3 +124,57 @@ def test_what_a_person_approves_is_there_from_the_next_session_on(
     assert (root / name).readlink() == data / "skills" / name
     assert main(["disconnect", "claude-code", "--data-dir", str(data), "--yes"]) == 0
     assert not os.path.lexists(home / ".claude")
+
+
+def test_of_two_sources_the_first_wins_and_nothing_is_told_twice(tmp_path: Path) -> None:
+    ours, theirs, root = tmp_path / "ours", tmp_path / "shipped", tmp_path / "client"
+    wanted = skill(ours, "both") | skill(theirs, "both") | skill(theirs, "one")
+    placed = as_one([place(source, root, wanted) for source in (ours, theirs)])
+    assert (placed.linked, placed.left_alone, placed.changed) == (("both", "one"), (), ())
+    assert (root / "both").readlink() == ours / "both"
+    assert (root / "one").readlink() == theirs / "one"
+
+
+def test_what_is_shipped_is_named_and_linked_once_approved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, home = tmp_path / "data", tmp_path / "home"
+    move_home(monkeypatch, home)
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(REPO))
+    home.mkdir()
+    (home / ".claude.json").write_text('{"theme": "dark"}\n')
+    before = _contents(home), _contents(REPO / "skills")
+
+    def connect() -> dict[str, Any]:
+        arguments = ["connect", "claude-code", "--data-dir", str(data), "--yes", "--json"]
+        assert main(arguments) == 0
+        skills: dict[str, Any] = json.loads(capsys.readouterr().out)["skills"]
+        return skills
+
+    told = connect()
+    assert (told["linked"], told["unapproved"]) == ([], ["agent-memory", "review-lessons"])
+    assert main(["connect", "claude-code", "--data-dir", str(data), "--yes"]) == 0
+    said = capsys.readouterr().out
+    assert "2 skills come with synthorg-tui and aren't in force: agent-memory, review-less" in said
+    assert "`synthorg-tui skills review NAME`" in said
+    asyncio.run(_approve_shipped(data, "agent-memory"))
+    told = connect()
+    assert (told["linked"], told["unapproved"]) == (["agent-memory"], ["review-lessons"])
+    link = home / ".claude" / "skills" / "agent-memory"
+    assert link.readlink() == REPO / "skills" / "agent-memory"
+    assert main(["disconnect", "claude-code", "--data-dir", str(data), "--yes"]) == 0
+    assert (_contents(home), _contents(REPO / "skills")) == before
+    assert not (home / ".claude").exists()
+
+
+async def _approve_shipped(data_dir: Path, name: str) -> None:
+    async with Engine.open(shipped_settings(), data_dir=data_dir) as engine:
+        (row,) = [row for row in (await engine.skills.overview()).rows if row.name == name]
+        item_id = await engine.skills.offer(row.path)
+        review = await engine.reviews.review(item_id)
+        await engine.reviews.approve(item_id, shown=review.shown, person=PERSON)
+
+
+def _contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -42,6 +42,7 @@ from tests.memory.store.store_kit import AGENT, opened
 PERSON = Person("tui")
 OWN = "skills"
 USER = "user-skills"
+SHIPPED = "shipped-skills"
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,7 @@ async def office(
             (
                 SkillRoot(data_dir / USER, RootScope.USER),
                 SkillRoot(data_dir / OWN, RootScope.OWN),
+                SkillRoot(data_dir / SHIPPED, RootScope.SHIPPED),
             )
         )
         config = ProceduralMemoryConfig(

@@ -20,7 +20,16 @@ from synthorg_tui.executions.store import ExecutionStore, FileMark
 from synthorg_tui.skills import SkillsConfig
 from synthorg_tui.skills.document import SkillRoot
 from synthorg_tui.skills.library import SkillLibrary, skill_roots
-from tests.curation.review_kit import OWN, PERSON, USER, Office, lesson, office, write_skill_file
+from tests.curation.review_kit import (
+    OWN,
+    PERSON,
+    SHIPPED,
+    USER,
+    Office,
+    lesson,
+    office,
+    write_skill_file,
+)
 from tests.patience import PATIENCE
 
 TEXT = '---\nname: {name}\ndescription: "Use when {why}."\n---\n\nDo it.\n'
@@ -58,7 +67,12 @@ def shelf_of(place: Office, *, watches: bool = True) -> SkillOverview:
 
     async def roots() -> tuple[SkillRoot, ...]:
         projects = [Path(project) for project in await executions.projects()]
-        return skill_roots(config, own=place.data_dir / OWN, projects=projects)
+        return skill_roots(
+            config,
+            own=place.data_dir / OWN,
+            projects=projects,
+            shipped=[place.data_dir / SHIPPED],
+        )
 
     changes = FileChanges(
         queue=place.queue,

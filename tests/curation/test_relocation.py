@@ -46,8 +46,9 @@ async def test_a_moved_directory_keeps_its_skills(tmp_path: Path) -> None:
         assert record.path == before.path.replace(str(old), str(new))
         assert record.root == str(new / "skills")
         assert (await engine.skills.sync()) == SyncReport()
-        (row,) = (await engine.skills.overview()).rows
-        assert row.state is SkillState.VALID
+        row, *shipped = (await engine.skills.overview()).rows
+        assert (row.path, row.state) == (record.path, SkillState.VALID)
+        assert {row.state for row in shipped} == {SkillState.SHIPPED}
         assert len((await engine.skills.skill(record.path)).versions) == 1
 
 

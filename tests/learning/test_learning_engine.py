@@ -56,8 +56,9 @@ async def test_a_lesson_is_listed_reviewed_approved_found_as_a_skill_and_taken_b
         assert done.paths == (sheet.path,)
         assert Path(sheet.path).read_text("utf-8") == sheet.text
         assert await desk.approvals.pending() == 0
-        (skill_row,) = (await desk.skills.overview()).rows
+        skill_row, *shipped = (await desk.skills.overview()).rows
         assert (skill_row.path, skill_row.state) == (sheet.path, "valid")
+        assert {row.state for row in shipped} == {"shipped"}
         skill = await desk.skills.skill(sheet.path)
         assert skill.text == sheet.text
         assert len(skill.versions) == 1
@@ -128,8 +129,9 @@ async def test_an_edit_on_disk_waits_for_review_and_ours_can_be_written_back(
         path = Path(sheet.path)
         path.write_text(sheet.text.replace("## Action", "## Action\n\nFirst of all:"), "utf-8")
         assert await desk.skills.sync() == 1
-        (row,) = (await desk.skills.overview()).rows
+        row, *shipped = (await desk.skills.overview()).rows
         assert (row.state, row.waiting != "") == ("changed", True)
+        assert not any(row.waiting for row in shipped)
         change = await desk.approvals.review(row.waiting)
         assert change.entry.kind is SubjectKind.FILE_CHANGE
         assert any("First of all" in each for each in change.diff)

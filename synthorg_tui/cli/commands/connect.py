@@ -98,6 +98,7 @@ async def run_connect(context: "Context") -> int:
     """Add the server, and hooks when wanted, to a client's configuration; place skills."""
     from dataclasses import asdict
 
+    from synthorg_tui.connect import skills
     from synthorg_tui.connect.clients import CLIENTS, ConfigScope
 
     args, client = context.args, CLIENTS[context.args.client]
@@ -112,22 +113,25 @@ async def run_connect(context: "Context") -> int:
     if _show_changes(context, changes):
         context.confirm("Write this?")
         installer.apply(changes)
-    source = context.settings().own_skills(context.data_dir.absolute())
     wanted = await _approved(context, call.agent_id)
-    root, placed = installer.place_skills(client, scope, call.agent_id, source, wanted)
+    shipped, unapproved = skills.shipped(wanted or {})
+    sources = (context.settings().own_skills(context.data_dir.absolute()), *shipped)
+    root, placed = installer.place_skills(client, scope, call.agent_id, sources, wanted or {})
+    unapproved = () if wanted is None else unapproved
     backups = [installer.backup_path(change) for change in changes]
     if context.wants_json:
         files = [
             {**_file(change), "backup": str(backup) if backup else None}
             for change, backup in zip(changes, backups, strict=True)
         ]
-        skills = {"root": str(root), **asdict(placed)}
+        linked = {"root": str(root), **asdict(placed), "unapproved": unapproved}
         context.console.json(
-            {"client": client.name, "agent": call.agent_id, "files": files, "skills": skills}
+            {"client": client.name, "agent": call.agent_id, "files": files, "skills": linked}
         )
         return 0
     _show_written(context.console, changes, backups)
     _show_placed(context.console, root, placed)
+    _show_unapproved(context.console, unapproved)
     if scope in client.notes:
         context.console.note(client.notes[scope])
     context.console.line(f"Start {client.title} again to use it.")
@@ -141,7 +145,8 @@ def _installer(context: "Context") -> "ClientInstaller":
     return ClientInstaller(context.data_dir.absolute(), here())
 
 
-async def _approved(context: "Context", agent_id: str) -> dict[str, str]:
+async def _approved(context: "Context", agent_id: str) -> dict[str, str] | None:
+    """The agent's skills: SHA-256 by name; ``None``, with a warning, when nobody can be asked."""
     from synthorg_tui.connect.skills import approved
 
     try:
@@ -150,7 +155,7 @@ async def _approved(context: "Context", agent_id: str) -> dict[str, str]:
         )
     except DomainError as error:
         context.console.warning(f"skills will be linked later: {error.message}")
-        return {}
+        return None
 
 
 async def run_disconnect(context: "Context") -> int:
@@ -257,3 +262,13 @@ def _show_placed(console: Console, root: Path, placed: "PlacedSkills") -> None:
         console.warning(f"{name} isn't what was approved any more, so it isn't linked")
     for name in placed.left_alone:
         console.warning(f"{where}/{name} is somebody else's; the skill of that name isn't linked")
+
+
+def _show_unapproved(console: Console, names: Sequence[str]) -> None:
+    """Name the skills that the program ships and nobody approved."""
+    if names:
+        one = len(names) == 1
+        come, are = ("skill comes", "isn't") if one else ("skills come", "aren't")
+        listed = ", ".join(names)
+        console.line(f"{len(names)} {come} with synthorg-tui and {are} in force: {listed}.")
+        console.line("`synthorg-tui skills review NAME` puts one up for your approval.")

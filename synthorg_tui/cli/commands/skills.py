@@ -47,7 +47,7 @@ def add(commands: Subparsers) -> None:
         commands,
         "skills",
         COMMANDS["skills"].summary,
-        "Skills are SKILL.md files: of projects, of yours, and of approved lessons.",
+        "Skills are SKILL.md files: of projects, of yours, of approved lessons, and shipped.",
     )
     _add_reading(actions)
     _add_reviewing(actions)
@@ -59,8 +59,8 @@ def _add_reading(actions: Subparsers) -> None:
         "list",
         run_list,
         "list skills",
-        more="Those of projects come\nbefore yours, and those before approved lessons; "
-        "of one name the first wins.",
+        more="Those of projects come\nbefore yours, those before approved lessons, and "
+        "those before what is shipped; of one name the first wins.",
     )
     parser = add_command(
         actions,
@@ -102,8 +102,9 @@ def _add_reviewing(actions: Subparsers) -> None:
         actions,
         "review",
         run_review,
-        "put skills up for review that were here before",
-        more="What lies in a folder\nwhen it is seen first is only listed, as found.",
+        "put skills up for review that were here before, or that are shipped",
+        more="What lies in a folder\nwhen it is seen first is only listed, as found; what is "
+        "shipped, as shipped.",
         examples=("skills review release",),
     )
     parser.add_argument(
@@ -123,10 +124,13 @@ async def run_list(context: "Context") -> int:
     if overview.rows:
         header = ("STATE", "NAME", "WHOSE", "GIVEN", "DESCRIPTION")
         console.table(header, [_cells(row) for row in overview.rows])
-    else:
-        console.line("No skills yet; they come from approved proposals, or lie in these folders:")
+    if any(row.state.value == "shipped" for row in overview.rows):
+        console.note("`synthorg-tui skills review NAME` puts one that is shipped up for review")
+    if all(row.state.value == "shipped" for row in overview.rows):
+        console.line("No others yet; they come from approved proposals, or lie in these folders:")
         for state in overview.roots:
-            console.line(f"  {short_path(str(state.root.path))}")
+            if state.root.scope.value != "shipped":
+                console.line(f"  {short_path(str(state.root.path))}")
     for state in overview.roots:
         if state.problem:
             console.warning(f"{state.root.path}: {state.problem}")
@@ -195,7 +199,7 @@ async def run_sync(context: "Context") -> int:
 
 
 async def run_review(context: "Context") -> int:
-    """Put skills up for review that were here before."""
+    """Put skills up for review that were here before, or that are shipped."""
     async with context.engine() as engine:
         paths = [await _path_of(engine, named) for named in context.args.skills]
         offered = [(path, await engine.skills.offer(path)) for path in paths]

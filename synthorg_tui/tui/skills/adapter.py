@@ -32,7 +32,7 @@ class EngineSkills:
         return len((await self._engine.skills.sync()).added)
 
     async def offer(self, path: str) -> str:
-        """Put a skill that was here before us up for review."""
+        """Put a skill up for review that was here before us, or that is shipped."""
         return await self._engine.skills.offer(path)
 
     async def restore(self, path: str) -> str:

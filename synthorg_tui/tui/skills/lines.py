@@ -35,6 +35,7 @@ STATES: dict[SkillState, tuple[str, str, str]] = {
     SkillState.WARNINGS: ("!", "warnings", "warn"),
     SkillState.INVALID: ("✗", "invalid", "bad"),
     SkillState.CHANGED: ("≠", "changed on disk", "accent"),
+    SkillState.SHIPPED: ("◇", "shipped", "muted"),
     SkillState.FOUND: ("·", "found, not reviewed", "muted"),
     SkillState.NEW: ("+", "not in memory", "accent"),
     SkillState.SHADOWED: ("◌", "shadowed", "faint"),
@@ -42,6 +43,13 @@ STATES: dict[SkillState, tuple[str, str, str]] = {
     SkillState.RETIRED: ("†", "retired", "faint"),
 }
 """Glyph, word and role of each state: the colour is never the only sign."""
+
+_ON_REQUEST = {
+    SkillState.FOUND: ("found", "it was here before us: a reviews it, agents don't get it yet"),
+    SkillState.SHIPPED: ("shipped", "it comes with the app: a reviews it, agents don't get it yet"),
+    SkillState.CHANGED: ("shipped", "the app has another text: a reviews it, agents get the old"),
+}
+"""Why a skill isn't up for review, and what to do about it."""
 
 _MAX_LINES = 2000
 
@@ -142,8 +150,8 @@ def _facts(skill: SkillDetail, now: datetime) -> list[Line]:
         lines.append(fact("wins", one_line(row.shadowed_by), "warn"))
     if row.waiting:
         lines.append(fact("waits", "a reviews what changed on disk", "accent"))
-    if row.state is SkillState.FOUND:
-        lines.append(fact("found", "it was here before us: a reviews it, agents don't get it yet"))
+    elif row.comes_up_on_request:
+        lines.append(fact(*_ON_REQUEST[row.state]))
     lines.append(fact("file", one_line(short_path(row.path)), "accent"))
     used = f"{row.applied:,}×" if row.applied else "never yet"
     last = f", last {moment(row.applied_at, now)}" if row.applied_at else ""

@@ -31,7 +31,7 @@ class SkillsDesk(Protocol):
         ...
 
     async def offer(self, path: str) -> str:
-        """Put a skill that was here before us up for review; the item's id, or empty."""
+        """Put up for review what was here before us or is shipped; the item's id, or empty."""
         ...
 
     async def restore(self, path: str) -> str:

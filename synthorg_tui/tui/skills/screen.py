@@ -287,13 +287,13 @@ class SkillsScreen(Pane):
         row, port = chosen
         if row.waiting:
             self._review(row.waiting)
-        elif row.state is SkillState.FOUND:
+        elif row.comes_up_on_request:
             run_job(self, partial(self._offer, port, row), group="change", newest_only=False)
         else:
             toast(self, drawn.nothing_waits(row))
 
     async def _offer(self, port: SkillsDesk, row: "SkillOverviewRow") -> None:
-        """Ask about what was here before us; nobody was asked until now."""
+        """Ask about what was here before us or is shipped; nobody was asked until now."""
         if item_id := await port.offer(row.path):
             self._review(item_id)
         else:

@@ -130,6 +130,20 @@ async def test_what_was_here_before_is_only_listed_until_somebody_reviews_it() -
         assert desk.skills.acts == [("offer", found.path)]
 
 
+async def test_what_comes_with_the_app_says_so_until_somebody_reviews_it() -> None:
+    desk = desk_with()
+    (row,) = [row for row in desk.skills.rows.values() if row.name == "run-the-tests"]
+    desk.skills.rows[row.path] = replace(row, state=SkillState.SHIPPED)
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await open_pane(pilot, at="run-the-tests")
+        assert "◇ run-the-tests" in screen_text(app)
+        await pilot.press("a")
+        await settle(pilot)
+        assert isinstance(app.screen, ReviewScreen)
+        assert desk.skills.acts == [("offer", row.path)]
+
+
 async def test_with_nothing_changed_there_is_nothing_to_accept() -> None:
     app = fake_app(desk_with())
     async with app.run_test() as pilot:

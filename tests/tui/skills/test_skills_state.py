@@ -3,13 +3,14 @@
 import asyncio
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.curation.overview import SkillDetail, SkillOverviewState
 from synthorg_tui.curation.registry import SkillVersion, VersionEvent
-from synthorg_tui.skills.document import Finding, Severity
+from synthorg_tui.skills.document import Finding, RootScope, Severity
 from synthorg_tui.tui.base.lines import plain
 from synthorg_tui.tui.skills.lines import (
     STATES,
@@ -147,6 +148,22 @@ def test_what_is_known_names_use_teachers_and_versions() -> None:
     ):
         assert part in shown
     assert "never yet" in plain(known_lines(skill("run-the-tests"), NOW))
+
+
+@pytest.mark.parametrize(
+    ("state", "scope", "said"),
+    [
+        (SkillState.SHIPPED, RootScope.SHIPPED, "it comes with the app: a reviews it"),
+        (SkillState.CHANGED, RootScope.SHIPPED, "the app has another text: a reviews it"),
+        (SkillState.FOUND, RootScope.USER, "it was here before us: a reviews it"),
+    ],
+)
+def test_what_comes_up_on_request_says_how(state: SkillState, scope: RootScope, said: str) -> None:
+    known = skill("run-the-tests")
+    row = replace(known.row, state=state, scope=scope, waiting="")
+    assert said in plain(known_lines(replace(known, row=row), NOW))
+    waiting = replace(row, waiting="file-1")
+    assert said not in plain(known_lines(replace(known, row=waiting), NOW))
 
 
 def test_a_version_is_named_by_its_number_how_it_came_to_be_and_who_did_it() -> None:

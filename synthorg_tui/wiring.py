@@ -46,7 +46,8 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.learning.evidence import LessonEvidence
     from synthorg_tui.memory.config import ProceduralMemoryConfig
-    from synthorg_tui.memory.extensions import BatchStore, BundleStore
+    from synthorg_tui.memory.extensions import BatchStore
+    from synthorg_tui.memory.store.admin import StoreAdmin
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
@@ -179,7 +180,9 @@ def build_model(
     completion = base.settings.providers.completion
     if name is not None:
         completion = completion.model_copy(update={"model": name})
-    model = create_metered_provider(completion, log=usage, clock=base.clock)
+    model = create_metered_provider(
+        completion, record=usage.add, used_since=usage.tokens_since, clock=base.clock
+    )
     if model is not None:
         base.closing.push_async_callback(model.close)
     return model
@@ -285,7 +288,7 @@ class CurationBase:
     database: Database
     queue: "ApprovalQueue"
     registry: "SkillRegistry"
-    store: "BundleStore"
+    store: "StoreAdmin"
     library: "SkillLibrary"
     own_root: Path
     clock: Clock

@@ -13,7 +13,10 @@ from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
 
 
 class ProposalBox(Protocol):
-    """Takes proposals for a person to decide about; ``ApprovalQueue`` is one."""
+    """Takes proposals for a person to decide about; ``ApprovalQueue`` is one.
+
+    A protocol for safety: whoever proposes holds nothing that could decide.
+    """
 
     async def add(self, item: ApprovalItem) -> None:
         """Add a pending item; raises ``ApprovalConflictError`` when its id is known."""

@@ -31,12 +31,14 @@ from synthorg_tui.curation.registry import (
     VersionEvent,
 )
 from synthorg_tui.curation.review import Decision, DecisionKind
-from synthorg_tui.memory.extensions import BundleOutcome, BundleStore, MemoryBundle
+from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle
 from synthorg_tui.skills.disk import state_of
 from synthorg_tui.skills.document import SkillWriteError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
+
+    from synthorg_tui.memory.store.admin import StoreAdmin
 
 
 _log = logging.getLogger(__name__)
@@ -75,7 +77,7 @@ class DecisionRunner:
         *,
         journal: Journal,
         registry: SkillRegistry,
-        store: BundleStore,
+        store: "StoreAdmin",
         queue: ApprovalQueue,
         clock: Clock,
         on_decision: Callable[[Decision], None] | None = None,

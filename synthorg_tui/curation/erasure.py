@@ -31,13 +31,15 @@ from synthorg_tui.curation.erasure_targets import (
 from synthorg_tui.curation.journal import Effects, FileStep, Operation
 from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, VersionEvent
 from synthorg_tui.curation.review import DecisionKind
-from synthorg_tui.memory.extensions import BundleOutcome, BundleStore, MemoryBundle
+from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle
 from synthorg_tui.skills.disk import state_of
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from duckdb import DuckDBPyConnection as Connection
+
+    from synthorg_tui.memory.store.admin import StoreAdmin
 
 
 TITLE: Final = "purge"
@@ -137,7 +139,7 @@ class Erasure:
     def __init__(
         self,
         *,
-        store: BundleStore,
+        store: "StoreAdmin",
         registry: SkillRegistry,
         queue: ApprovalQueue,
         runner: DecisionRunner,

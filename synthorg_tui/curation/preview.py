@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from synthorg_tui.approvals.models import (
     ApprovalConflictError,
@@ -43,12 +44,15 @@ from synthorg_tui.curation.review import (
     texts_of,
 )
 from synthorg_tui.curation.similarity import near_skills, replaced_fully
-from synthorg_tui.memory.extensions import BundleStore, MemoryBundle, NewMemory
+from synthorg_tui.memory.extensions import MemoryBundle, NewMemory
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.skills.disk import IRREGULAR, FileState, skill_path, state_of
 from synthorg_tui.skills.document import SkillPathError
 from synthorg_tui.skills.library import SkillLibrary
 from synthorg_tui.skills.names import skill_name
+
+if TYPE_CHECKING:
+    from synthorg_tui.memory.store.admin import StoreAdmin
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,7 @@ class ApprovalPreview:
         self,
         *,
         registry: SkillRegistry,
-        store: BundleStore,
+        store: "StoreAdmin",
         library: SkillLibrary,
         own_root: Path,
         propagation: Propagation,

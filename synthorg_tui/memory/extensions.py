@@ -4,7 +4,7 @@
 own here. What agents have and what only a person has are never in one protocol.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
@@ -29,7 +29,7 @@ from synthorg_tui.memory.retrieval.hits import SearchResult as SearchResult
 from synthorg_tui.memory.retrieval.hits import SparseSearch as SparseSearch
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    pass
 
 T = TypeVar("T")
 
@@ -156,26 +156,4 @@ class MemoryAdmin(Protocol):
 
     async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
         """Every change to a memory, newest first."""
-        ...
-
-
-@runtime_checkable
-class BundleStore(MemoryAdmin, Protocol):
-    """Memories changed in one transaction with what else has to be true together with them.
-
-    A protocol for safety: whoever decides about skills gets no more of a backend than this.
-    """
-
-    async def change_together(
-        self,
-        bundle: MemoryBundle,
-        within: "Callable[[DuckDBPyConnection, BundleOutcome], T]",
-        *,
-        actor: str,
-    ) -> T:
-        """Make the changes and what ``within`` writes, all or nothing; returns what it returns.
-
-        ``within`` runs last in the transaction: what it raises undoes everything and is raised
-        here. Raises ``MemoryStoreError`` when an agent may keep nothing, or nothing more.
-        """
         ...

@@ -21,7 +21,7 @@ class UsageTotal:
 
 
 class UsageStore:
-    """Adds records and sums them up; ``UsageLog`` for the providers."""
+    """Adds records and sums them up."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -27,7 +27,7 @@ from synthorg_tui.memory.listing import (
     SortOrder,
 )
 from synthorg_tui.tui.digest.adapter import EngineDigests
-from synthorg_tui.tui.ports import ACTOR, Change, Draft
+from synthorg_tui.tui.ports import Change, Draft
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from synthorg_tui.tui.approvals.adapter import EngineApprovals
     from synthorg_tui.tui.skills.adapter import EngineSkills
 
+ACTOR = "person"
+"""Who the history names for changes made on a screen."""
 WARM_UP_AFTER = 0.5
 """Seconds from opening until everything else gets ready: the list is on the screen first."""
 PROGRESS_EVERY = 0.5
@@ -201,7 +203,7 @@ class EngineAdapter:
         """What connected agents do."""
         from synthorg_tui.tui.activity.adapter import EngineActivity
 
-        return EngineActivity(self._engine)
+        return EngineActivity(self._engine, actor=ACTOR)
 
     async def close(self) -> None:
         """Stop what runs in the background."""

@@ -1,4 +1,4 @@
-"""What the screens ask of the engine: a protocol for each pane, in the engine's own plain data.
+"""What the screens ask of the engine, in its own plain data; a pane's own calls are its adapter's.
 
 The screens are tested against these with a store in memory, and the app is painted before the
 engine behind them is loaded. So nothing here may import pydantic, a database or a model: what
@@ -27,13 +27,10 @@ from synthorg_tui.memory.listing import (
 if TYPE_CHECKING:
     from synthorg_tui.executions.store import Excerpt
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
-    from synthorg_tui.tui.activity.ports import ActivityDesk
-    from synthorg_tui.tui.approvals.ports import ApprovalsDesk
-    from synthorg_tui.tui.digest.ports import DigestDesk
-    from synthorg_tui.tui.skills.ports import SkillsDesk
-
-ACTOR = "person"
-"""Who the history names for changes made on a screen."""
+    from synthorg_tui.tui.activity.adapter import EngineActivity
+    from synthorg_tui.tui.approvals.adapter import EngineApprovals
+    from synthorg_tui.tui.digest.adapter import EngineDigests
+    from synthorg_tui.tui.skills.adapter import EngineSkills
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +81,22 @@ class MemoryPort(MemoryReader, Protocol):
     """
 
     @property
-    def digests(self) -> "DigestDesk":
+    def digests(self) -> "EngineDigests":
         """What agents would be given of them."""
         ...
 
     @property
-    def approvals(self) -> "ApprovalsDesk":
+    def approvals(self) -> "EngineApprovals":
         """What waits for a person."""
         ...
 
     @property
-    def skills(self) -> "SkillsDesk":
+    def skills(self) -> "EngineSkills":
         """The skills on disk."""
         ...
 
     @property
-    def activity(self) -> "ActivityDesk":
+    def activity(self) -> "EngineActivity":
         """What connected agents do."""
         ...
 

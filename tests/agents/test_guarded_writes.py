@@ -4,6 +4,7 @@ import pytest
 
 from synthorg_tui.agents.guarded import GuardedWrites, WriteAllowance
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.backends.composite import CompositeBackend
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
 from synthorg_tui.memory.models import MemoryStoreRequest
 
@@ -15,19 +16,20 @@ def request(content: str, category: MemoryCategory = MemoryCategory.SEMANTIC) ->
 
 
 @pytest.fixture
-async def backend() -> InMemoryBackend:
-    backend = InMemoryBackend()
+async def backend() -> CompositeBackend:
+    """One that can't look a content up."""
+    backend = CompositeBackend({"all": InMemoryBackend()}, routes={}, default="all")
     await backend.connect()
     return backend
 
 
 @pytest.fixture
-def guarded(backend: InMemoryBackend) -> GuardedWrites:
+def guarded(backend: CompositeBackend) -> GuardedWrites:
     return GuardedWrites(backend, WriteAllowance(100), "test")
 
 
 async def test_a_store_that_is_only_searched_keeps_a_repeated_memory_once(
-    guarded: GuardedWrites, backend: InMemoryBackend
+    guarded: GuardedWrites, backend: CompositeBackend
 ) -> None:
     first = await guarded.write("ada", request(PORT))
     assert await guarded.write("ada", request(PORT)) == first
@@ -35,7 +37,7 @@ async def test_a_store_that_is_only_searched_keeps_a_repeated_memory_once(
 
 
 async def test_what_only_looks_like_it_is_kept_too(
-    guarded: GuardedWrites, backend: InMemoryBackend
+    guarded: GuardedWrites, backend: CompositeBackend
 ) -> None:
     await guarded.write("ada", request(PORT))
     await guarded.write("ada", request(f"{PORT} Not the live one."))

@@ -9,7 +9,8 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
 from synthorg_tui.memory.capabilities import MemoryCapabilities
 from synthorg_tui.memory.errors import MemoryStoreError
-from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.models import MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from synthorg_tui.memory.retrieval.hits import ContentLookup
 from synthorg_tui.memory.shared import SharedKnowledgeStore
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -55,6 +56,21 @@ async def test_matches_come_newest_first_and_without_a_score() -> None:
     found = await backend.retrieve("ada", MemoryQuery(text="match", min_relevance=1.0))
     assert [entry.content for entry in found] == ["second match", "first match"]
     assert {entry.relevance_score for entry in found} == {None}
+
+
+async def test_a_content_is_found_by_all_that_it_says() -> None:
+    clock = MovableClock()
+    backend = await connected(clock=clock)
+    memory_id = await backend.store("ada", note("git push", expires_at=NOW + timedelta(days=1)))
+    assert isinstance(backend, ContentLookup)
+    assert await backend.with_content("ada", note(" git push\n")) == memory_id
+    tagged = note("git push").model_copy(update={"metadata": MemoryMetadata(tags=("x",))})
+    other = note("git push").model_copy(update={"category": MemoryCategory.EPISODIC})
+    for request in (note("git pus"), tagged, other):
+        assert await backend.with_content("ada", request) is None
+    assert await backend.with_content("bob", note("git push")) is None
+    clock.current += timedelta(days=1)
+    assert await backend.with_content("ada", note("git push")) is None
 
 
 async def test_an_agent_may_have_exactly_the_maximum() -> None:

@@ -17,6 +17,7 @@ from synthorg_tui.providers.completion.protocol import (
     TokenUsage,
 )
 from synthorg_tui.providers.completion.usage import (
+    DailyLimit,
     DailyLimitError,
     MeteredCompletion,
     Prices,
@@ -70,10 +71,10 @@ def metered(
     return MeteredCompletion(
         provider,
         model="m",
-        log=log,
+        record=log.add,
         clock=clock,
         prices=Prices(prompt=1_000.0, completion=2_000.0),
-        daily_token_limit=limit,
+        limit=DailyLimit(limit, log.tokens_since) if limit is not None else None,
     )
 
 
@@ -167,7 +168,10 @@ async def test_the_configured_limit_and_prices_hold(clock: FixedClock) -> None:
     config = OpenAIModelConfig(
         type="openai", base_url="http://h/v1", model="big", daily_token_limit=1, prompt_price=3.0
     )
-    model = create_metered_provider(config, log=Log(), clock=clock)
+    log = Log()
+    model = create_metered_provider(
+        config, record=log.add, used_since=log.tokens_since, clock=clock
+    )
     assert model is not None
     with pytest.raises(DailyLimitError):
         await model.complete(QUESTION, CompletionOptions())

@@ -13,11 +13,11 @@ from synthorg_tui.ingest.service import ImportProgress
 from synthorg_tui.memory.listing import BrowseFilter, MemoryPage
 from synthorg_tui.tui.base.filters import matches, parse_query, toggle_operator
 from synthorg_tui.tui.base.formatting import ago, duration, size
-from synthorg_tui.tui.base.lines import beside, line, plain, wrap
+from synthorg_tui.tui.base.lines import bar, beside, line, plain, wrap
 from synthorg_tui.tui.base.window import WINDOW, Marks, RowWindow
 from synthorg_tui.tui.memories.changes import as_json, as_markdown, render
 from synthorg_tui.tui.memories.detail import change_lines, diff_lines
-from synthorg_tui.tui.memories.lines import bar, chip_line, progress_lines
+from synthorg_tui.tui.memories.lines import chip_line, progress_lines
 from synthorg_tui.tui.memories.state import Listing
 from tests.tui.tui_fakes import NOW, edit_of, rows
 

@@ -25,7 +25,7 @@ DEFAULT_MAX_MEMORIES = 10_000
 
 
 class InMemoryBackend:
-    """``MemoryBackend`` and ``MemoryCapabilities`` on a dictionary.
+    """``MemoryBackend``, ``MemoryCapabilities`` and ``ContentLookup`` on a dictionary.
 
     A query text matches by substring, regardless of case, newest first and without a score.
     Expired memories are pruned when a new one is stored. Memories outlive ``disconnect``.
@@ -94,6 +94,19 @@ class InMemoryBackend:
     async def get(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> MemoryEntry | None:
         """The agent's memory with this id, unless it has expired."""
         return next((entry for entry in self._live(agent_id) if entry.id == memory_id), None)
+
+    async def with_content(
+        self, agent_id: NotBlankStr, request: MemoryStoreRequest
+    ) -> NotBlankStr | None:
+        """The agent's newest memory that says the same, with at least the same tags."""
+        same = (
+            entry
+            for entry in newest_first(self._live(agent_id))
+            if entry.content.strip() == request.content.strip()
+            and entry.category is request.category
+            and set(request.metadata.tags) <= set(entry.metadata.tags)
+        )
+        return next((entry.id for entry in same), None)
 
     async def delete(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
         """Remove an own memory; raises ``MemoryStoreError`` for another agent's."""

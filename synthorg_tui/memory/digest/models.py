@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.enums import Sensitivity, SourceKind
@@ -102,15 +102,6 @@ class DigestSource(Protocol):
 
     async def by_id(self, agent_id: str, ids: Sequence[str]) -> Sequence[DigestItem]:
         """The agent's items with these ids, in their order."""
-        ...
-
-
-@runtime_checkable
-class DigestStore(Protocol):
-    """A store that a digest can be made from; probed for, since not every backend has the items."""
-
-    def digest_items(self) -> DigestSource:
-        """What it is made from."""
         ...
 
 

@@ -13,7 +13,6 @@ from synthorg_tui.memory.digest.models import (
     DATA_TAG,
     UNAVAILABLE,
     DigestResult,
-    DigestStore,
 )
 from synthorg_tui.memory.enums import InjectionPoint
 from synthorg_tui.memory.formatter import role_of
@@ -35,8 +34,8 @@ STRATEGY_NAME: Final = "memory_digest"
 class DigestInjection:
     """Gives an agent the digest and nothing else of its memories.
 
-    The part is there in any case, since "nothing was found" is something to know. A backend that
-    is no ``DigestStore`` makes the digest unavailable.
+    The part is there in any case, since "nothing was found" is something to know. Only the local
+    backend has what a digest is made from; any other makes it unavailable.
     """
 
     memory: MemoryBackend
@@ -97,7 +96,9 @@ class DigestInjection:
         pinned: Collection[str],
         excluded: Collection[str],
     ) -> DigestResult:
-        if not isinstance(self.memory, DigestStore):
+        from synthorg_tui.memory.store.backend import LocalMemoryBackend
+
+        if not isinstance(self.memory, LocalMemoryBackend):
             name = self.memory.backend_name
             return DigestResult(
                 UNAVAILABLE, degraded=f"the {name} backend has nothing to make a digest from"

@@ -153,7 +153,7 @@ class EdgeIndex:
         await self._run("clear the index", self._clear)
 
     async def pack(self) -> bool:
-        """Pack a copy, when that is worth it; see ``PackableIndex.pack``."""
+        """Pack a copy, when that is worth it; see ``VectorIndex.pack``."""
         copied = await self._run("copy the index", self._copy)
         if copied is None:
             return False
@@ -166,7 +166,7 @@ class EdgeIndex:
         return True
 
     async def switch(self) -> int:
-        """Use the packed copy; see ``PackableIndex.switch``."""
+        """Use the packed copy; see ``VectorIndex.switch``."""
         return await self._run("switch to the packed index", self._switch)
 
     # Everything below runs on the index's own thread.

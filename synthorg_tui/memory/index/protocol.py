@@ -7,7 +7,7 @@ so that losing it loses nothing.
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.providers.embedding.protocol import Vectors
@@ -146,24 +146,17 @@ class VectorIndex(Protocol):
         """Drop every point; the next revision applied may be any."""
         ...
 
-
-@runtime_checkable
-class PackableIndex(VectorIndex, Protocol):
-    """An index that can be rearranged to open and answer faster; probe with ``isinstance``.
-
-    An index on a server does that by itself, so that only the embedded one is packable.
-    """
-
     async def pack(self) -> bool:
         """Prepare a packed edition beside the one in use; whether there is one now.
 
-        Takes long, but little of this process's time; there is none when it would gain little.
+        Takes long, but little of this process's time; there is none when it would gain little,
+        or when the index rearranges itself.
         """
         ...
 
     async def switch(self) -> int:
         """Use the packed edition; returns the revision from which on to replay changes.
 
-        No change may be applied meanwhile.
+        No change may be applied meanwhile. Call it only once ``pack`` made an edition.
         """
         ...

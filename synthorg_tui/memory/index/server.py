@@ -179,6 +179,14 @@ class ServerIndex:
             await client.delete_collection(self._collection)
             self._applied = await self._open_collection()
 
+    async def pack(self) -> bool:
+        """Never: the server rearranges its collections by itself."""
+        return False
+
+    async def switch(self) -> int:
+        """Refused: there is no packed edition."""
+        raise VectorIndexError("an index on a server has no packed edition")
+
     async def _open_collection(self) -> int:
         client = self._opened()
         if await client.collection_exists(self._collection):

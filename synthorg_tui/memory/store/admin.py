@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class StoreAdmin:
-    """``MemoryAdmin`` and ``BundleStore`` on the local store, and purging.
+    """``MemoryAdmin`` on the local store, purging, and changes together with other records.
 
     Changes raise ``MemoryStoreError``, everything else ``MemoryRetrievalError``.
     """
@@ -146,7 +146,11 @@ class StoreAdmin:
         *,
         actor: str,
     ) -> T:
-        """Add, delete, restore and purge in one transaction with what ``within`` writes."""
+        """Make the changes and what ``within`` writes, all or nothing; returns what it returns.
+
+        ``within`` runs last in the transaction: what it raises undoes everything and is raised
+        here. Raises ``MemoryStoreError`` when an agent may keep nothing, or nothing more.
+        """
         for memory in bundle.add:
             require_agent_id(memory.agent_id, MemoryStoreError)
         with translate_errors(MemoryStoreError, "storing"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.errors import VectorIndexError
-from synthorg_tui.memory.index.protocol import IndexPoint, PackableIndex, VectorIndex
+from synthorg_tui.memory.index.protocol import IndexPoint, VectorIndex
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.rows import StoredMemory
@@ -125,14 +125,13 @@ class Projection:
 
     async def packed(self) -> bool:
         """Whether there is a packed edition of the index now; raises ``VectorIndexError``."""
-        return isinstance(self.index, PackableIndex) and await self.index.pack()
+        return await self.index.pack()
 
     async def switch(self) -> None:
         """Use the packed edition and replay what has changed since it was made."""
-        if isinstance(self.index, PackableIndex):
-            self.is_behind = True
-            self._applied = await self.index.switch()
-            await self.catch_up()
+        self.is_behind = True
+        self._applied = await self.index.switch()
+        await self.catch_up()
 
     async def repair(self, ids: Sequence[str]) -> None:
         """Bring single points in line with the database."""

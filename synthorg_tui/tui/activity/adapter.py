@@ -1,4 +1,4 @@
-"""The engine behind the activity port.
+"""What the Activity pane asks of the engine.
 
 It calls, and puts together what the engine has in several parts: who is connected, with what a
 person took from the agent; the memories of a call, with whether they are live.
@@ -25,10 +25,14 @@ _TOPICS: Final[dict[str, Literal["call", "agents", "changed"]]] = {
 
 
 class EngineActivity:
-    """The activity port over an open engine; agents connect once ``open`` was called."""
+    """What connected agents do; they can connect once ``open`` was called.
 
-    def __init__(self, engine: "Engine") -> None:
+    Failures are ``DomainError``. ``actor`` is who the history names for what is undone.
+    """
+
+    def __init__(self, engine: "Engine", *, actor: str) -> None:
         self._engine = engine
+        self._actor = actor
         self._owner: Owner | None = None
         self._listeners: list[Callable[[ActivityEvent], None]] = []
         engine.events.subscribe(self._notify)
@@ -40,11 +44,11 @@ class EngineActivity:
 
     @property
     def is_open(self) -> bool:
-        """Whether agents can connect."""
+        """Whether agents can connect; shortly after the start they can't yet."""
         return self._owner is not None
 
     async def agents(self) -> tuple[ListedAgent, ...]:
-        """List who is connected, and who else is restricted."""
+        """List who is connected, in order of arrival, and who else is restricted."""
         if self._owner is None:
             return ()
         clients = [client for client in self._owner.clients if client.session]
@@ -56,17 +60,17 @@ class EngineActivity:
     async def calls(
         self, *, limit: int, agent: str = "", text: str = ""
     ) -> "tuple[CallRecord, ...]":
-        """List calls, newest first."""
+        """List calls, newest first; ``text`` occurs in the name or the arguments."""
         return await self._engine.gateway.calls(limit=limit, agent=agent or None, text=text or None)
 
     async def answer(self, call: "CallRecord") -> "Explanation | None":
-        """Explain why a digest was as it was."""
+        """Explain why a digest was as it was; ``None`` for other calls."""
         if not call.explanation:
             return None
         return await asyncio.to_thread(_answer, call)
 
     async def memories(self, call: "CallRecord") -> tuple[NamedMemory, ...]:
-        """The memories a call names, as they are now."""
+        """Look up the memories a call names, as they are now, without those erased for good."""
         desk, named = self._engine.desk, list[NamedMemory]()
         for memory_id in call.memory_ids:
             live = await desk.lookup(memory_id, limit=1)
@@ -75,11 +79,10 @@ class EngineActivity:
         return tuple(named)
 
     async def undo(self, call: "CallRecord") -> str:
-        """Take back what a call wrote, or bring it back."""
+        """Take back what a call wrote, or bring it back when that was done; says which."""
         from synthorg_tui.tui.base.formatting import memories
-        from synthorg_tui.tui.ports import ACTOR
 
-        undone = await self._engine.gateway.undo_call(call.number, actor=ACTOR)
+        undone = await self._engine.gateway.undo_call(call.number, actor=self._actor)
         count = memories(len(undone.memory_ids))
         return f"Brought back {count}" if undone.restored else f"Took back {count} · u brings back"
 
@@ -94,12 +97,12 @@ class EngineActivity:
         await self._engine.gateway.set_read_only(agent_id, read_only)
 
     async def disconnect(self, numbers: Sequence[int]) -> None:
-        """End connections."""
+        """End connections; they may come back."""
         if self._owner is not None:
             await asyncio.gather(*(self._owner.disconnect(number) for number in numbers))
 
     def listen(self, listener: Callable[[ActivityEvent], None]) -> None:
-        """Call ``listener`` with everything from now on."""
+        """Call ``listener`` with everything from now on, on the event loop."""
         self._listeners.append(listener)
 
     def _notify(self, topic: str, data: object) -> None:

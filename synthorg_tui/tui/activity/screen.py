@@ -18,8 +18,8 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.activity import lines as drawn
+from synthorg_tui.tui.activity.adapter import EngineActivity
 from synthorg_tui.tui.activity.ports import (
-    ActivityDesk,
     ActivityEvent,
     ListedAgent,
     NamedMemory,
@@ -67,7 +67,7 @@ class ActivityScreen(Pane):
         show_skill: Callable[[str], None],
     ) -> None:
         super().__init__(panes=panes, now=now)
-        self.port: ActivityDesk | None = None
+        self.port: EngineActivity | None = None
         self.activity = Activity()
         self.why = False
         self._show_memory = show_memory
@@ -127,7 +127,7 @@ class ActivityScreen(Pane):
         self.await_rows()
         run_job(self, partial(self._load, self.port, self.activity.latest.ask()), group="log")
 
-    async def _load(self, port: ActivityDesk, generation: int) -> None:
+    async def _load(self, port: EngineActivity, generation: int) -> None:
         activity = self.activity
         try:
             activity.agents = await port.agents()
@@ -266,7 +266,7 @@ class ActivityScreen(Pane):
 
     # Agents
 
-    def _agent(self) -> tuple[ListedAgent, ActivityDesk] | None:
+    def _agent(self) -> tuple[ListedAgent, EngineActivity] | None:
         """The agent under the cursor: of the list in focus, or who made the call."""
         port, call, agent = self.port, self.log_list.call, self.agent_list.value
         if port is None:
@@ -331,7 +331,7 @@ class ActivityScreen(Pane):
 
     # The call
 
-    def _call(self) -> "tuple[CallRecord, ActivityDesk] | None":
+    def _call(self) -> "tuple[CallRecord, EngineActivity] | None":
         call, port = self.log_list.call, self.port
         if call is None or port is None:
             toast(self, "There is no call under the cursor", severity="warning")
@@ -360,7 +360,7 @@ class ActivityScreen(Pane):
         run_job(self, ask, group="undo")
 
     def _ask_undo(
-        self, call: "CallRecord", port: ActivityDesk, named: tuple[NamedMemory, ...]
+        self, call: "CallRecord", port: EngineActivity, named: tuple[NamedMemory, ...]
     ) -> None:
         from synthorg_tui.tui.base.dialogs import ConfirmDialog
 

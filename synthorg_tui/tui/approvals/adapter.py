@@ -1,14 +1,13 @@
-"""The engine behind the approvals port, with the person who decides.
+"""What the Approvals pane asks of the engine, with the person who decides.
 
-It calls and names who does; what a decision means is the engine's, how it reads the lines'.
+It calls and names who does; what a decision means is the engine's, how it reads the lines'. The
+app starts without the engine, so what loads it is imported inside.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
-
-from synthorg_tui.tui.approvals.ports import Status
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.models import ApprovalEvent
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.models import Author, ProceduralMemoryProposal
     from synthorg_tui.curation.review import BulkOutcome, Decision, InboxEntry, Review
     from synthorg_tui.engine import Engine
+
+Status = Literal["pending", "approved", "rejected"]
 
 _QUEUE_TOPICS: Final = frozenset({"changed", "approval.expired"})
 """Topics of the engine's events after which other items may wait."""
@@ -29,7 +30,7 @@ def person() -> "Person":
 
 
 class EngineApprovals:
-    """The approvals port over an open engine."""
+    """The queue of an open engine, for the person at the screen. Failures are ``DomainError``."""
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
@@ -46,7 +47,10 @@ class EngineApprovals:
         return await self._engine.reviews.inbox(include_snoozed=True, status=ApprovalStatus(status))
 
     async def flag_counts(self, entries: "Sequence[InboxEntry]") -> Mapping[str, int]:
-        """Scan the texts of each item beside the event loop."""
+        """Count what looks dangerous in the texts of each item, by its id.
+
+        They are scanned beside the event loop.
+        """
         from synthorg_tui.approvals.scan import scan
         from synthorg_tui.curation.review import texts_of
 
@@ -59,7 +63,7 @@ class EngineApprovals:
         return await self._engine.reviews.review(item_id)
 
     async def trail(self, item_id: str) -> "tuple[ApprovalEvent, ...]":
-        """List what happened to the item."""
+        """List what happened to the item, as its audit trail has it."""
         return tuple(await self._engine.approvals.events(item_id))
 
     async def approve(
@@ -69,7 +73,14 @@ class EngineApprovals:
         edited: "ProceduralMemoryProposal | str | None" = None,
         authors: "Mapping[str, Author] | None" = None,
     ) -> "Decision":
-        """Approve what was shown, with the person's wording if there is one."""
+        """Approve what was shown, with the person's wording if there is one.
+
+        ``shown`` is ``Review.shown`` of what the person read; ``authors`` says who wrote fields
+        of a reworded lesson where it wasn't the person.
+
+        Raises:
+            ReviewChangedError: It is no longer what was shown.
+        """
         from synthorg_tui.curation.edits import ProposalEdit
 
         edit = None if edited is None else ProposalEdit(edited, authors or {})
@@ -81,21 +92,21 @@ class EngineApprovals:
         )
 
     async def approve_many(self, reviewed: Sequence[tuple[str, str]]) -> "BulkOutcome":
-        """Approve these items, each only while it is still what was shown."""
+        """Approve these items, each only while it is still what was shown under its id."""
         return await self._engine.reviews.approve_many(reviewed, person())
 
     async def reject(self, item_id: str, shown: str, reason: str) -> "Decision":
-        """Reject what was shown."""
+        """Reject what was shown; raises ``ReviewChangedError`` like ``approve``."""
         return await self._engine.reviews.reject(
             item_id, shown=shown, reason=reason, person=person()
         )
 
     async def snooze(self, item_id: str, until: datetime | None) -> None:
-        """Put an item out of the way until then."""
+        """Put an item out of the way until then; ``None`` wakes it."""
         await self._engine.reviews.snooze(item_id, until, person())
 
     async def undo(self) -> "Decision | None":
-        """Take back the last decision."""
+        """Take back the last decision; ``None`` when there is none."""
         return await self._engine.reviews.undo(person())
 
     def listen(self, changed: Callable[[], None]) -> None:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.tui.approvals.state import Inbox, RowMarks, agent_of
 from synthorg_tui.tui.base.formatting import ago, counted
-from synthorg_tui.tui.base.lines import Line, beside, keys_line, line, one_line
-from synthorg_tui.tui.memories.lines import bar
+from synthorg_tui.tui.base.lines import Line, bar, beside, keys_line, line, one_line
 
 if TYPE_CHECKING:
     from synthorg_tui.curation.review import BulkOutcome, Decision, InboxEntry, SubjectKind

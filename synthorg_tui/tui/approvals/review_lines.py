@@ -28,9 +28,8 @@ from synthorg_tui.tui.approvals.wording import (
     write_of,
 )
 from synthorg_tui.tui.base.formatting import ago, counted, moment
-from synthorg_tui.tui.base.lines import Line, line, one_line, text_lines
+from synthorg_tui.tui.base.lines import Line, bar, line, one_line, text_lines
 from synthorg_tui.tui.memories.detail import diff_lines
-from synthorg_tui.tui.memories.lines import bar
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.models import ApprovalEvent

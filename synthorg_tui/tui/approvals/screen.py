@@ -17,6 +17,7 @@ from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.approvals.adapter import EngineApprovals
 from synthorg_tui.tui.approvals.lines import (
     CANNOT_SHOW,
     bulk_line,
@@ -26,7 +27,6 @@ from synthorg_tui.tui.approvals.lines import (
     row_lines,
     undo_line,
 )
-from synthorg_tui.tui.approvals.ports import ApprovalsDesk
 from synthorg_tui.tui.approvals.review_lines import head_lines, whole_lines
 from synthorg_tui.tui.approvals.state import Inbox
 from synthorg_tui.tui.base.formatting import counted
@@ -114,7 +114,7 @@ class ApprovalsScreen(Pane):
         monotonic: Callable[[], float],
     ) -> None:
         super().__init__(panes=panes, now=now)
-        self.approvals: ApprovalsDesk | None = None
+        self.approvals: EngineApprovals | None = None
         self.inbox = Inbox(now)
         self._monotonic = monotonic
         self._reviews: dict[str, tuple[Review, tuple[ApprovalEvent, ...]]] = {}
@@ -164,7 +164,7 @@ class ApprovalsScreen(Pane):
         self.await_rows()
         run_job(self, partial(self._load, self.approvals, self.inbox.latest.ask()), group="inbox")
 
-    async def _load(self, approvals: ApprovalsDesk, generation: int) -> None:
+    async def _load(self, approvals: EngineApprovals, generation: int) -> None:
         try:
             entries = await approvals.inbox(self.inbox.status)
             flags = await approvals.flag_counts(entries)
@@ -257,7 +257,7 @@ class ApprovalsScreen(Pane):
         self.draw()
         self.rows.focus()
 
-    def _ready(self) -> ApprovalsDesk | None:
+    def _ready(self) -> EngineApprovals | None:
         if self.approvals is None:
             toast(self, "The store is not open", severity="warning")
         return self.approvals
@@ -316,7 +316,7 @@ class ApprovalsScreen(Pane):
             lambda yes: self._approve(approvals, entries) if yes else None,
         )
 
-    def _approve(self, approvals: ApprovalsDesk, entries: "Sequence[InboxEntry]") -> None:
+    def _approve(self, approvals: EngineApprovals, entries: "Sequence[InboxEntry]") -> None:
         pairs = [(entry.item.id, self.inbox.reviewed[entry.item.id]) for entry in entries]
 
         async def approve() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from synthorg_tui.tui.approvals.ports import Status
+from synthorg_tui.tui.approvals.adapter import Status
 from synthorg_tui.tui.approvals.wording import Reworded, rewordable
 from synthorg_tui.tui.base.filters import Query, parse_row_filter
 from synthorg_tui.tui.base.window import Latest

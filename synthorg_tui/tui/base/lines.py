@@ -110,6 +110,13 @@ def beside(left: Line, right: Line, width: int) -> Line:
     return Line([*left.fit(width - right.width - 1).spans, (" ", "text"), *right.spans])
 
 
+def bar(share: float, width: int, role: str = "accent") -> Line:
+    """A thin bar filled to ``share`` in [0, 1], in half-cell steps."""
+    halves = round(min(max(share, 0.0), 1.0) * width * 2)
+    full, half = divmod(halves, 2)
+    return line(("━" * full + "╸" * half, role), ("─" * (width - full - half), "track"))
+
+
 def keys_line(*pairs: tuple[str, str]) -> Line:
     """Keys, each with what it does."""
     shown = Line()

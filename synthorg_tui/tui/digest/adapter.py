@@ -1,4 +1,4 @@
-"""The engine behind the port of the Digest pane: each method is one call of the engine.
+"""What the Digest pane asks of the engine: each method is one call of it.
 
 The app imports this module before its first paint, so what loads the engine is imported inside.
 """
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class EngineDigests:
-    """What an agent would be given, asked of an open engine."""
+    """What an agent would be given, asked of an open engine. Failures are ``DomainError``."""
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
@@ -29,7 +29,7 @@ class EngineDigests:
         return tuple(strategy.value for strategy in InjectionStrategy)
 
     def settings(self) -> "Mapping[str, Value]":
-        """The configured values of what may be changed."""
+        """The configured values of everything that ``Question.overrides`` may change."""
         from synthorg_tui.memory.scenarios import DIGEST_V1, SENSITIVITIES, sensitivity_words
         from synthorg_tui.tui.digest.options import OPTIONS
 
@@ -42,7 +42,7 @@ class EngineDigests:
         return {name: _plain(getattr(memory.retrieval, name)) for name in names} | others
 
     async def digest(self, question: "Question") -> "Injection":
-        """What the agent would be given, and why."""
+        """What the agent would be given, and why; it isn't counted as applied."""
         memory = self._engine.settings.memory
         return await self._engine.injection.prepare(question.request(memory.retrieval, memory.v1))
 
@@ -55,15 +55,15 @@ class EngineDigests:
         return await self._engine.scenarios.list()
 
     async def save_scenario(self, name: str, question: "Question") -> "Scenario":
-        """Save a question with what it includes now."""
+        """Save a question with what it includes now; one of the same name is replaced."""
         return await self._engine.scenarios.save(name, question)
 
     async def delete_scenario(self, name: str) -> bool:
-        """Delete a scenario."""
+        """Delete a scenario; ``False`` when there is none."""
         return await self._engine.scenarios.delete(name)
 
     async def run_scenarios(self, names: Sequence[str] = ()) -> "tuple[ScenarioOutcome, ...]":
-        """Ask the named scenarios again, or all."""
+        """Ask the named scenarios again, or all, and compare."""
         return await self._engine.scenarios.run(names)
 
 

@@ -12,7 +12,7 @@ from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.dialogs import PromptDialog
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, beside, line, one_line
-from synthorg_tui.tui.digest.ports import DigestDesk
+from synthorg_tui.tui.digest.adapter import EngineDigests
 from synthorg_tui.tui.digest.state import read_budget
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.rows import FixedList
@@ -35,7 +35,7 @@ def budget_dialog(budget: int, take: Callable[[int], None]) -> PromptDialog:
     return PromptDialog("Token budget", str(budget), hint=hint, save=save)
 
 
-def scenario_dialog(digests: DigestDesk, question: "Question") -> PromptDialog:
+def scenario_dialog(digests: EngineDigests, question: "Question") -> PromptDialog:
     """Ask for the name to save a question under; gives what was saved, in a line."""
 
     async def save(name: str) -> str:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.tui.base.formatting import counted
-from synthorg_tui.tui.base.lines import Line, beside, line, one_line, text_lines
-from synthorg_tui.tui.memories.lines import bar, category_mark
+from synthorg_tui.tui.base.lines import Line, bar, beside, line, one_line, text_lines
+from synthorg_tui.tui.memories.lines import category_mark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

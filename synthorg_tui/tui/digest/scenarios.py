@@ -14,7 +14,7 @@ from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.base.lines import line
 from synthorg_tui.tui.base.pane import NARROW
-from synthorg_tui.tui.digest.ports import DigestDesk
+from synthorg_tui.tui.digest.adapter import EngineDigests
 from synthorg_tui.tui.digest.scenario_lines import runs_caption, scenario_detail, scenario_lines
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.widgets.bars import KeyBar
@@ -33,7 +33,7 @@ class ScenariosScreen(Screen["Scenario | None"]):
     BINDINGS = bindings("scenarios")
     HELP_CONTEXTS = ("scenarios", "list", "app")
 
-    def __init__(self, digests: DigestDesk) -> None:
+    def __init__(self, digests: EngineDigests) -> None:
         super().__init__()
         self._digests = digests
         self._saved: tuple[Scenario, ...] = ()

@@ -21,7 +21,7 @@ from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.digest import notices
-from synthorg_tui.tui.digest.ports import DigestDesk
+from synthorg_tui.tui.digest.adapter import EngineDigests
 from synthorg_tui.tui.digest.state import Digest, Pacing
 from synthorg_tui.tui.digest.widgets import CandidateList, DigestBody, OptionsList, QuestionBlock
 from synthorg_tui.tui.jobs import copy, run_job, toast
@@ -51,7 +51,7 @@ class DigestScreen(Pane):
         show_memory: Callable[[ListedMemory], None],
     ) -> None:
         super().__init__(panes=panes, now=now)
-        self.digests: DigestDesk | None = None
+        self.digests: EngineDigests | None = None
         self.digest = Digest()
         self.pacing = Pacing()
         self.agents: tuple[tuple[str, int], ...] | None = None
@@ -98,7 +98,7 @@ class DigestScreen(Pane):
         if self.digests is not None:
             run_job(self, partial(self._load, self.digests), group="agents")
 
-    async def _load(self, digests: DigestDesk) -> None:
+    async def _load(self, digests: EngineDigests) -> None:
         try:
             agents = await digests.agents()
             self.digest.options.configure(digests.settings(), digests.strategies())
@@ -143,7 +143,7 @@ class DigestScreen(Pane):
         self.set_timer(self.LOADING_AFTER, partial(self._show_asking, generation))
         run_job(self, partial(self._fetch, digests, generation), group="digest")
 
-    async def _fetch(self, digests: DigestDesk, generation: int) -> None:
+    async def _fetch(self, digests: EngineDigests, generation: int) -> None:
         question = self.digest.question
         if question is None:
             return
@@ -216,7 +216,7 @@ class DigestScreen(Pane):
 
     # The question
 
-    def _ready(self) -> DigestDesk | None:
+    def _ready(self) -> EngineDigests | None:
         if self.digests is None:
             toast(self, "The store is not open", severity="warning")
         return self.digests

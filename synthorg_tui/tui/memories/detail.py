@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
 from synthorg_tui.tui.base.formatting import ago, moment
-from synthorg_tui.tui.base.lines import Line, line, one_line, text_lines
-from synthorg_tui.tui.memories.lines import bar, category_mark
+from synthorg_tui.tui.base.lines import Line, bar, line, one_line, text_lines
+from synthorg_tui.tui.memories.lines import category_mark
 
 if TYPE_CHECKING:  # they need pydantic, which the first rows don't wait for
     from synthorg_tui.executions.store import Excerpt

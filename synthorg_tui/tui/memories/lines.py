@@ -16,7 +16,7 @@ from synthorg_tui.ingest.discovery import FoundTranscripts
 from synthorg_tui.memory.listing import BrowseFilter, Facets, ListedMemory
 from synthorg_tui.tui.base.filters import Chip, Query, filter_line
 from synthorg_tui.tui.base.formatting import ago, counted, duration, memories, size
-from synthorg_tui.tui.base.lines import Line, beside, error_lines, keys_line, line, one_line
+from synthorg_tui.tui.base.lines import Line, bar, beside, error_lines, keys_line, line, one_line
 from synthorg_tui.tui.memories.state import Listing
 
 if TYPE_CHECKING:  # they need pydantic, which the first rows don't wait for
@@ -40,13 +40,6 @@ _LESSON = "[DISCOVERY] "
 def category_mark(category: MemoryCategory) -> tuple[str, str]:
     """The category's glyph and role."""
     return GLYPHS[category], f"cat-{category.value}"
-
-
-def bar(share: float, width: int, role: str = "accent") -> Line:
-    """A thin bar filled to ``share`` in [0, 1], in half-cell steps."""
-    halves = round(min(max(share, 0.0), 1.0) * width * 2)
-    full, half = divmod(halves, 2)
-    return line(("━" * full + "╸" * half, role), ("─" * (width - full - half), "track"))
 
 
 def memory_line(row: ListedMemory, width: int, *, now: datetime, marked: bool) -> Line:

@@ -1,4 +1,7 @@
-"""The engine behind the port of the Skills pane: each method is one call of the engine."""
+"""What the Skills pane asks of the engine: each method is one call of it.
+
+The app starts without the engine, so what loads it is imported inside.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class EngineSkills:
-    """The skills of an open engine; decisions are those of the person at the screen."""
+    """The skills of an open engine; decisions are those of the person at the screen.
+
+    What a change did is said in a line. Failures are ``DomainError``.
+    """
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
@@ -28,34 +34,40 @@ class EngineSkills:
         return await self._engine.skills.skill(path)
 
     async def sync(self) -> int:
-        """Put what changed on disk up for review."""
+        """Put what changed on disk up for review; how many items that adds."""
         return len((await self._engine.skills.sync()).added)
 
     async def offer(self, path: str) -> str:
-        """Put a skill up for review that was here before us, or that is shipped."""
+        """Put a shipped skill, or one that was here before us, up for review.
+
+        Returns the id of the item, empty when there is nothing to decide.
+        """
         return await self._engine.skills.offer(path)
 
     async def restore(self, path: str) -> str:
-        """Write our own version back."""
+        """Write our own version of the file back."""
         from synthorg_tui.tui.approvals.lines import decision_line
 
         decision = await self._engine.reviews.restore_file(path, person())
         return decision_line("Wrote our version back", decision)
 
     async def retire(self, path: str) -> str:
-        """Take a skill out of use."""
+        """Take a skill out of use, file and memory; ``undo`` brings it back."""
         decision = await self._engine.reviews.retire(path, person())
         return f"Retired {decision.title} · u brings it back"
 
     async def undo(self) -> str | None:
-        """Take back the last decision."""
+        """Take back the last decision; ``None`` when there is none."""
         from synthorg_tui.tui.approvals.lines import undo_line
 
         decision = await self._engine.reviews.undo(person())
         return undo_line(decision) if decision else None
 
     def watch(self, changed: Callable[[int], None]) -> None:
-        """Call ``changed`` at every change in the roots."""
+        """Call ``changed`` at every change in the roots, with how many items it added.
+
+        Does nothing when it is watching already or the settings don't want it; ends with the store.
+        """
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch(changed))
 

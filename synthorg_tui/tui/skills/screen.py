@@ -26,7 +26,7 @@ from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.panes import Panes, Recount
 from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.skills import lines as drawn
-from synthorg_tui.tui.skills.ports import SkillsDesk
+from synthorg_tui.tui.skills.adapter import EngineSkills
 from synthorg_tui.tui.skills.state import WITHOUT_FILE, Part, Skills
 from synthorg_tui.tui.skills.widgets import SkillView
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
@@ -52,7 +52,7 @@ class SkillsScreen(Pane):
         monotonic: Callable[[], float],
     ) -> None:
         super().__init__(panes=panes, now=now)
-        self.port: SkillsDesk | None = None
+        self.port: EngineSkills | None = None
         self.skills = Skills()
         self._monotonic = monotonic
         self._loaded: dict[str, SkillDetail] = {}
@@ -116,7 +116,7 @@ class SkillsScreen(Pane):
         self.await_rows()
         run_job(self, partial(self.load, self.port, sync=sync), group="overview")
 
-    async def load(self, port: SkillsDesk, *, sync: bool) -> None:
+    async def load(self, port: EngineSkills, *, sync: bool) -> None:
         """Read the roots; the cursor stays on its skill where it can."""
         generation = self.skills.latest.ask()
         try:
@@ -221,7 +221,7 @@ class SkillsScreen(Pane):
 
     # What the acts share
 
-    def _chosen(self) -> "tuple[SkillOverviewRow, SkillsDesk] | None":
+    def _chosen(self) -> "tuple[SkillOverviewRow, EngineSkills] | None":
         row, port = self.row, self.port
         if row is None or port is None:
             toast(self, "There is no skill under the cursor", severity="warning")
@@ -292,7 +292,7 @@ class SkillsScreen(Pane):
         else:
             toast(self, drawn.nothing_waits(row))
 
-    async def _offer(self, port: SkillsDesk, row: "SkillOverviewRow") -> None:
+    async def _offer(self, port: EngineSkills, row: "SkillOverviewRow") -> None:
         """Ask about what was here before us or is shipped; nobody was asked until now."""
         if item_id := await port.offer(row.path):
             self._review(item_id)
@@ -335,7 +335,7 @@ class SkillsScreen(Pane):
         question: str,
         yes: str,
         note: str,
-        act: "Callable[[SkillsDesk, SkillOverviewRow], Awaitable[str]]",
+        act: "Callable[[EngineSkills, SkillOverviewRow], Awaitable[str]]",
     ) -> None:
         from synthorg_tui.tui.base.dialogs import ConfirmDialog
 

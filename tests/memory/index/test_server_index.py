@@ -87,3 +87,11 @@ async def test_a_server_that_is_away_is_an_index_error() -> None:
         await index.open(fingerprint="mini", dims=4)
     with pytest.raises(VectorIndexError, match="not open"):
         await index.count()
+
+
+async def test_a_server_rearranges_its_collections_by_itself(client: "AsyncQdrantClient") -> None:
+    index = ServerIndex(lambda: client, collection="memories")
+    await index.open(fingerprint="mini", dims=4)
+    assert not await index.pack()
+    with pytest.raises(VectorIndexError, match="no packed edition"):
+        await index.switch()

@@ -17,7 +17,6 @@ from synthorg_tui.memory.errors import (
 from synthorg_tui.memory.extensions import (
     BatchStore,
     BrowseFilter,
-    BundleStore,
     MemoryAdmin,
     SparseSearch,
 )
@@ -26,6 +25,7 @@ from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.retrieval.hits import ContentLookup
 from synthorg_tui.memory.shared import SHARED_OWNER, SharedKnowledgeStore
+from synthorg_tui.memory.store.admin import StoreAdmin
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import UniformPolicy
 from tests.conftest import FixedClock
@@ -50,7 +50,7 @@ async def test_it_offers_every_contract(backend: LocalMemoryBackend) -> None:
     ):
         assert isinstance(backend, contract)
     assert isinstance(backend.admin, MemoryAdmin)
-    assert isinstance(backend.admin, BundleStore)
+    assert isinstance(backend.admin, StoreAdmin)
 
 
 async def test_a_view_of_the_store_has_none_of_a_persons_powers(
@@ -58,7 +58,8 @@ async def test_a_view_of_the_store_has_none_of_a_persons_powers(
 ) -> None:
     """It is handed to agents."""
     view = backend.scoped(Visibility("s1", "/work"))
-    assert not isinstance(view, MemoryAdmin | BundleStore)
+    assert not isinstance(view, MemoryAdmin | StoreAdmin)
+    assert not hasattr(view, "change_together")
 
 
 async def test_operations_need_a_connection(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation, Stage, Verdict
 from synthorg_tui.tui.activity import screen as activity_view
+from synthorg_tui.tui.activity.adapter import EngineActivity
 from synthorg_tui.tui.activity.ports import ActivityEvent, ListedAgent, NamedMemory
 from synthorg_tui.tui.widgets import bars
 from tests.tui.approvals.approvals_fakes import NOW
@@ -91,13 +92,14 @@ def calls(count: int) -> list[CallRecord]:
     return [call_of(number, at=count - number) for number in range(count, 0, -1)]
 
 
-class FakeActivity:
+class FakeActivity(EngineActivity):
     """Calls in a list; undoing moves the memories of a call between live and deleted."""
+
+    is_open = True
 
     def __init__(self, made: Sequence[CallRecord] = (), agents: Sequence[ListedAgent] = ()) -> None:
         self.made = list(made)
         self.there = list(agents)
-        self.is_open = True
         self.error: DomainError | None = None
         self.gate: asyncio.Event | None = None
         self.asked: list[tuple[str, str]] = []

@@ -48,7 +48,7 @@ from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.tui import app as app_module
-from synthorg_tui.tui.approvals.ports import Status
+from synthorg_tui.tui.approvals.adapter import EngineApprovals, Status
 from synthorg_tui.tui.approvals.wording import Wording
 
 app_module.COUNT_AFTER = 0.001
@@ -239,7 +239,7 @@ def memory_of(content: str, memory_id: str = "mem") -> ListedMemory:
     return ListedMemory(memory_id, "ada", MemoryCategory.SEMANTIC, content, NOW)
 
 
-class FakeApprovals:
+class FakeApprovals(EngineApprovals):
     """Items in a dict; ``rewrite`` and ``touch_file`` change them behind a review's back."""
 
     def __init__(

@@ -12,6 +12,7 @@ from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome, V
 from synthorg_tui.memory.strategies.service import Injection
 from synthorg_tui.providers.models import ToolDefinition
 from synthorg_tui.tui.digest import screen as digest_screen
+from synthorg_tui.tui.digest.adapter import EngineDigests
 
 # Every answer is quick, however slow the machine is: see the tests of pacing.
 digest_screen.monotonic = lambda: 0.0  # type: ignore[attr-defined]
@@ -52,7 +53,7 @@ def _words(text: str) -> set[str]:
     return {word.strip(".,;:`").lower() for word in text.split()}
 
 
-class FakeDigests:
+class FakeDigests(EngineDigests):
     """Scores by common words and packs greedily; ``gate`` holds the answer to a query back."""
 
     def __init__(self, live: Callable[[], Iterable[ListedMemory]]) -> None:

@@ -11,6 +11,7 @@ from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow, SkillO
 from synthorg_tui.curation.registry import SkillVersion, VersionEvent
 from synthorg_tui.skills.document import Finding, RootScope, Severity, SkillRoot
 from synthorg_tui.skills.library import RootState
+from synthorg_tui.tui.skills.adapter import EngineSkills
 from tests.tui.approvals.approvals_fakes import EVIDENCE, NOW
 
 OWN = "/home/ada/.local/share/synthorg-tui/skills"
@@ -111,7 +112,7 @@ def version_of(at: datetime, named: str, text: str) -> SkillVersion:
     )
 
 
-class FakeSkills:
+class FakeSkills(EngineSkills):
     """Rows in a dict; retiring and restoring change their state."""
 
     def __init__(self, rows: list[SkillOverviewRow] | None = None) -> None:

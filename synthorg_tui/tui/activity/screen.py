@@ -67,7 +67,6 @@ class ActivityScreen(Pane):
         show_skill: Callable[[str], None],
     ) -> None:
         super().__init__(panes=panes, now=now)
-        self.port: ActivityDesk | None = None
         self.activity = Activity()
         self.why = False
         self._show_memory = show_memory
@@ -108,17 +107,19 @@ class ActivityScreen(Pane):
     # Loading
 
     def attach(self, desk: MemoryPort) -> None:
-        """The engine is open: read the log, and hear of what comes."""
-        self.desk, self.port = desk, desk.activity
-        self._error = None
-        self.port.listen(self.hear)
-        self.reload()
+        """Take over the open store: read the log, and hear of what comes."""
+        desk.activity.listen(self.hear)
+        super().attach(desk)
+
+    @property
+    def port(self) -> ActivityDesk | None:
+        """What connected agents do, once the store is open."""
+        return self.desk.activity if self.desk is not None else None
 
     def tell_error(self, error: DomainError) -> None:
         """Show cause and remedy in place of the log."""
-        self._error = error
         self.activity.loaded, self.activity.rows = None, ()
-        self.draw()
+        super().tell_error(error)
 
     def reload(self) -> None:
         """Read agents and calls again; the cursor stays on its call where it can."""

@@ -70,6 +70,16 @@ class Pane(Screen[None]):
         """Read again what others may have changed; unless a pane knows better, everything."""
         self.reload()
 
+    def attach(self, desk: MemoryPort) -> None:
+        """Take over the open store, and read it."""
+        self.desk, self._error = desk, None
+        self.reload()
+
+    def tell_error(self, error: DomainError) -> None:
+        """Show cause and remedy in place of the list."""
+        self._error = error
+        self.draw()
+
     @property
     def narrow(self) -> bool:
         """Whether there is no room for list and detail side by side."""

@@ -15,7 +15,7 @@ from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.dialogs import HelpScreen, PromptDialog
 from synthorg_tui.tui.base.form import CategoryPicker, MemoryForm
 from synthorg_tui.tui.digest.screen import DigestScreen
-from synthorg_tui.tui.memories import screen as memories
+from synthorg_tui.tui.memories import dialogs as memories
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.ports import Change, Draft
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows

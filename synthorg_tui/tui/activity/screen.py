@@ -4,7 +4,7 @@ It pauses, restricts and disconnects agents, takes back what they wrote, and goe
 held and listed is in ``state``, how it looks in ``lines``.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -255,16 +255,6 @@ class ActivityScreen(Pane):
         self.draw()
         self.log_list.focus()
 
-    def _do(self, act: Callable[[], Awaitable[str]]) -> None:
-        """Run a change and say what it did, then read the agents again."""
-
-        async def run() -> None:
-            toast(self, await act())
-            self.activity.memories.clear()
-            self.reload()
-
-        run_job(self, run, group="change", newest_only=False)
-
     # Agents
 
     def _agent(self) -> tuple[ListedAgent, ActivityDesk] | None:
@@ -290,7 +280,7 @@ class ActivityScreen(Pane):
                 await port.set_paused(agent.agent_id, not agent.paused)
                 return drawn.paused_line(agent)
 
-            self._do(pause)
+            self.run_change(pause)
 
     def action_read_only(self) -> None:
         """Refuse writes to the agent, or allow them again."""
@@ -301,7 +291,7 @@ class ActivityScreen(Pane):
                 await port.set_read_only(agent.agent_id, not agent.read_only)
                 return drawn.read_only_line(agent)
 
-            self._do(restrict)
+            self.run_change(restrict)
 
     def action_disconnect(self) -> None:
         """End the connection, or all of the agent's, after asking."""
@@ -327,7 +317,7 @@ class ActivityScreen(Pane):
                 yes="Disconnect",
                 note="It may come back at once; p keeps it out.",
             ),
-            lambda yes: self._do(disconnect) if yes else None,
+            lambda yes: self.run_change(disconnect) if yes else None,
         )
 
     # The call
@@ -356,7 +346,7 @@ class ActivityScreen(Pane):
             elif any(memory.is_live for memory in named):
                 self._ask_undo(call, port, named)
             else:
-                self._do(lambda: port.undo(call))
+                self.run_change(lambda: port.undo(call))
 
         run_job(self, ask, group="undo")
 
@@ -373,7 +363,7 @@ class ActivityScreen(Pane):
                 yes="Take back",
                 note="u brings it back.",
             ),
-            lambda yes: self._do(lambda: port.undo(call)) if yes else None,
+            lambda yes: self.run_change(lambda: port.undo(call)) if yes else None,
         )
 
     def action_memory(self) -> None:

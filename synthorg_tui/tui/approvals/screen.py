@@ -337,12 +337,11 @@ class ApprovalsScreen(Pane):
             return
 
         def snooze(until: datetime | None) -> None:
-            async def act() -> None:
+            async def act() -> str:
                 await approvals.snooze(item.id, until)
-                toast(self, f"Snoozed until {until:%a %d %b %H:%M}" if until else "It waits again")
-                self.reload()
+                return f"Snoozed until {until:%a %d %b %H:%M}" if until else "It waits again"
 
-            run_job(self, act, group="change", newest_only=False)
+            self.run_change(act)
 
         if self.inbox.view == "snoozed":
             snooze(None)
@@ -354,11 +353,10 @@ class ApprovalsScreen(Pane):
         """Take back the last decision, also one of an earlier run."""
         if approvals := self._ready():
 
-            async def undo() -> None:
-                toast(self, undo_line(await approvals.undo()))
-                self.reload()
+            async def undo() -> str:
+                return undo_line(await approvals.undo())
 
-            run_job(self, undo, group="change", newest_only=False)
+            self.run_change(undo)
 
     # Looks
 

@@ -224,15 +224,6 @@ class SkillsScreen(Pane):
             return None
         return row, port
 
-    def _do(self, act: Callable[[], Awaitable[str]]) -> None:
-        """Run a change; show what it did, then read the roots again."""
-
-        async def run() -> None:
-            toast(self, await act())
-            self.reload()
-
-        run_job(self, run, group="change", newest_only=False)
-
     # The file
 
     def action_edit(self) -> None:
@@ -341,7 +332,7 @@ class SkillsScreen(Pane):
         row, port = chosen
         self.app.push_screen(
             ConfirmDialog(question, [drawn.skill_line(row, 60)], yes=yes, note=note),
-            lambda sure: self._do(partial(act, port, row)) if sure else None,
+            lambda sure: self.run_change(partial(act, port, row)) if sure else None,
         )
 
     def action_undo(self) -> None:
@@ -351,7 +342,7 @@ class SkillsScreen(Pane):
             async def undo() -> str:
                 return await port.undo() or "There is no decision to take back"
 
-            self._do(undo)
+            self.run_change(undo)
 
     def action_source(self) -> None:
         """Show the transcript lines that taught it."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.app import App, SystemCommand
@@ -29,12 +29,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from synthorg_tui.tui.activity.ports import ActivityEvent
-    from synthorg_tui.tui.activity.screen import ActivityScreen
-    from synthorg_tui.tui.approvals.screen import ApprovalsScreen
-    from synthorg_tui.tui.digest.screen import DigestScreen
-    from synthorg_tui.tui.skills.screen import SkillsScreen
-
-    LaterPane: TypeAlias = ActivityScreen | ApprovalsScreen | DigestScreen | SkillsScreen
+    from synthorg_tui.tui.base.pane import Pane
 
 
 TERMINAL_CHECK_EVERY = 2.0
@@ -69,7 +64,7 @@ class MemoryDeskApp(App[None]):
         self._state_path = data_dir / FILE_NAME if data_dir is not None else None
         self.state = load_state(self._state_path)
         self._desk: MemoryPort | None = None
-        self._later: list[LaterPane] = []
+        self._later: list[Pane] = []
         self._panes = Panes(tuple((key, title) for _, title, key in PANES))
         self._monotonic = monotonic
         self._counting: Timer | None = None
@@ -116,13 +111,13 @@ class MemoryDeskApp(App[None]):
         )
         return self._add_pane(pane)
 
-    def _add_pane(self, pane: "LaterPane") -> Screen[None]:
+    def _add_pane(self, pane: "Pane") -> Screen[None]:
         """Attach a new pane once it is mounted; if the store opens or fails later, then."""
         self._later.append(pane)
         self.call_later(self._connect_pane, pane)
         return pane
 
-    def _connect_pane(self, pane: "LaterPane") -> None:
+    def _connect_pane(self, pane: "Pane") -> None:
         if self._desk is not None:
             pane.attach(self._desk)
         elif self._open_error is not None:

@@ -4,7 +4,7 @@ It pauses, restricts and disconnects agents, takes back what they wrote, and goe
 held and listed is in ``state``, how it looks in ``lines``.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -67,7 +67,6 @@ class ActivityScreen(Pane):
         show_skill: Callable[[str], None],
     ) -> None:
         super().__init__(panes=panes, now=now)
-        self.port: EngineActivity | None = None
         self.activity = Activity()
         self.why = False
         self._show_memory = show_memory
@@ -108,17 +107,19 @@ class ActivityScreen(Pane):
     # Loading
 
     def attach(self, desk: MemoryPort) -> None:
-        """The engine is open: read the log, and hear of what comes."""
-        self.desk, self.port = desk, desk.activity
-        self._error = None
-        self.port.listen(self.hear)
-        self.reload()
+        """Take over the open store: read the log, and hear of what comes."""
+        desk.activity.listen(self.hear)
+        super().attach(desk)
+
+    @property
+    def port(self) -> EngineActivity | None:
+        """What connected agents do, once the store is open."""
+        return self.desk.activity if self.desk is not None else None
 
     def tell_error(self, error: DomainError) -> None:
         """Show cause and remedy in place of the log."""
-        self._error = error
         self.activity.loaded, self.activity.rows = None, ()
-        self.draw()
+        super().tell_error(error)
 
     def reload(self) -> None:
         """Read agents and calls again; the cursor stays on its call where it can."""
@@ -254,16 +255,6 @@ class ActivityScreen(Pane):
         self.draw()
         self.log_list.focus()
 
-    def _do(self, act: Callable[[], Awaitable[str]]) -> None:
-        """Run a change and say what it did, then read the agents again."""
-
-        async def run() -> None:
-            toast(self, await act())
-            self.activity.memories.clear()
-            self.reload()
-
-        run_job(self, run, group="change", newest_only=False)
-
     # Agents
 
     def _agent(self) -> tuple[ListedAgent, EngineActivity] | None:
@@ -289,7 +280,7 @@ class ActivityScreen(Pane):
                 await port.set_paused(agent.agent_id, not agent.paused)
                 return drawn.paused_line(agent)
 
-            self._do(pause)
+            self.run_change(pause)
 
     def action_read_only(self) -> None:
         """Refuse writes to the agent, or allow them again."""
@@ -300,7 +291,7 @@ class ActivityScreen(Pane):
                 await port.set_read_only(agent.agent_id, not agent.read_only)
                 return drawn.read_only_line(agent)
 
-            self._do(restrict)
+            self.run_change(restrict)
 
     def action_disconnect(self) -> None:
         """End the connection, or all of the agent's, after asking."""
@@ -326,7 +317,7 @@ class ActivityScreen(Pane):
                 yes="Disconnect",
                 note="It may come back at once; p keeps it out.",
             ),
-            lambda yes: self._do(disconnect) if yes else None,
+            lambda yes: self.run_change(disconnect) if yes else None,
         )
 
     # The call
@@ -355,7 +346,7 @@ class ActivityScreen(Pane):
             elif any(memory.is_live for memory in named):
                 self._ask_undo(call, port, named)
             else:
-                self._do(lambda: port.undo(call))
+                self.run_change(lambda: port.undo(call))
 
         run_job(self, ask, group="undo")
 
@@ -372,7 +363,7 @@ class ActivityScreen(Pane):
                 yes="Take back",
                 note="u brings it back.",
             ),
-            lambda yes: self._do(lambda: port.undo(call)) if yes else None,
+            lambda yes: self.run_change(lambda: port.undo(call)) if yes else None,
         )
 
     def action_memory(self) -> None:

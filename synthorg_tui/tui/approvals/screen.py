@@ -34,7 +34,6 @@ from synthorg_tui.tui.base.lines import Line, error_lines, line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.panes import APPROVALS, Panes, Recount
-from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
@@ -114,7 +113,6 @@ class ApprovalsScreen(Pane):
         monotonic: Callable[[], float],
     ) -> None:
         super().__init__(panes=panes, now=now)
-        self.approvals: EngineApprovals | None = None
         self.inbox = Inbox(now)
         self._monotonic = monotonic
         self._reviews: dict[str, tuple[Review, tuple[ApprovalEvent, ...]]] = {}
@@ -144,17 +142,15 @@ class ApprovalsScreen(Pane):
 
     # Loading
 
-    def attach(self, desk: MemoryPort) -> None:
-        """The engine is open: read the queue."""
-        self.desk, self.approvals = desk, desk.approvals
-        self._error = None
-        self.reload()
+    @property
+    def approvals(self) -> EngineApprovals | None:
+        """What waits for a person, once the store is open."""
+        return self.desk.approvals if self.desk is not None else None
 
     def tell_error(self, error: DomainError) -> None:
         """Show cause and remedy in place of the list."""
-        self._error = error
         self.inbox.rows = ()
-        self.draw()
+        super().tell_error(error)
 
     def reload(self) -> None:
         """Read the queue again; the cursor stays on its item where it can."""
@@ -341,12 +337,11 @@ class ApprovalsScreen(Pane):
             return
 
         def snooze(until: datetime | None) -> None:
-            async def act() -> None:
+            async def act() -> str:
                 await approvals.snooze(item.id, until)
-                toast(self, f"Snoozed until {until:%a %d %b %H:%M}" if until else "It waits again")
-                self.reload()
+                return f"Snoozed until {until:%a %d %b %H:%M}" if until else "It waits again"
 
-            run_job(self, act, group="change", newest_only=False)
+            self.run_change(act)
 
         if self.inbox.view == "snoozed":
             snooze(None)
@@ -358,11 +353,10 @@ class ApprovalsScreen(Pane):
         """Take back the last decision, also one of an earlier run."""
         if approvals := self._ready():
 
-            async def undo() -> None:
-                toast(self, undo_line(await approvals.undo()))
-                self.reload()
+            async def undo() -> str:
+                return undo_line(await approvals.undo())
 
-            run_job(self, undo, group="change", newest_only=False)
+            self.run_change(undo)
 
     # Looks
 

@@ -6,7 +6,7 @@ parts on a narrow terminal. That is here once. What is listed, which answer is t
 a line looks belongs to the state and the lines of a pane, which know no widget.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
 from typing import ClassVar
 
@@ -21,6 +21,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import is_text
 from synthorg_tui.tui.base.filters import Query, filter_line
 from synthorg_tui.tui.base.lines import line
+from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.line_list import LineList
@@ -69,6 +70,16 @@ class Pane(Screen[None]):
     def renew(self) -> None:
         """Read again what others may have changed; unless a pane knows better, everything."""
         self.reload()
+
+    def attach(self, desk: MemoryPort) -> None:
+        """Take over the open store, and read it."""
+        self.desk, self._error = desk, None
+        self.reload()
+
+    def tell_error(self, error: DomainError) -> None:
+        """Show cause and remedy in place of the list."""
+        self._error = error
+        self.draw()
 
     @property
     def narrow(self) -> bool:
@@ -126,6 +137,15 @@ class Pane(Screen[None]):
     def _show_loading(self) -> None:
         self._slow = True
         self.draw()
+
+    def run_change(self, act: Callable[[], Awaitable[str]]) -> None:
+        """Run a change; show what it says it did, then read everything again."""
+
+        async def run() -> None:
+            toast(self, await act())
+            self.reload()
+
+        run_job(self, run, group="change", newest_only=False)
 
     def later(self, act: Callable[[], None]) -> None:
         """Do something once the keys rest, unless something else was asked for meanwhile."""

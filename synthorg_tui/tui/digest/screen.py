@@ -26,7 +26,7 @@ from synthorg_tui.tui.digest.state import Digest, Pacing
 from synthorg_tui.tui.digest.widgets import CandidateList, DigestBody, OptionsList, QuestionBlock
 from synthorg_tui.tui.jobs import copy, run_job, toast
 from synthorg_tui.tui.panes import Panes
-from synthorg_tui.tui.ports import Change, MemoryPort
+from synthorg_tui.tui.ports import Change
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
 
@@ -51,7 +51,6 @@ class DigestScreen(Pane):
         show_memory: Callable[[ListedMemory], None],
     ) -> None:
         super().__init__(panes=panes, now=now)
-        self.digests: EngineDigests | None = None
         self.digest = Digest()
         self.pacing = Pacing()
         self.agents: tuple[tuple[str, int], ...] | None = None
@@ -82,16 +81,10 @@ class DigestScreen(Pane):
 
     # Asking
 
-    def attach(self, desk: MemoryPort) -> None:
-        """Take over the open store: read agents and options, then ask."""
-        self.desk, self.digests = desk, desk.digests
-        self._error = None
-        self.reload()
-
-    def tell_error(self, error: DomainError) -> None:
-        """Show cause and remedy in place of the candidates."""
-        self._error = error
-        self.draw()
+    @property
+    def digests(self) -> EngineDigests | None:
+        """What agents would be given, once the store is open."""
+        return self.desk.digests if self.desk is not None else None
 
     def reload(self) -> None:
         """Read agents and options again, and ask again."""
@@ -390,13 +383,6 @@ class DigestScreen(Pane):
         """Give the list or the text the whole room, and back."""
         self.body.toggle_zoom()
         self.draw()
-
-    def action_reload(self) -> None:
-        """Ask again, or try to open the store again."""
-        if self.digests is None:
-            self.app.call_later(self.app.run_action, "reopen")
-        else:
-            self.reload()
 
     def action_back(self) -> None:
         """Close the options, the zoom, then the changes."""

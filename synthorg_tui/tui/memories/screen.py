@@ -2,15 +2,14 @@
 
 It is the first pane and the only one that works before the engine is open: ``browse`` lists with
 a reader of the store alone, ``attach`` brings the rest. What is asked for and what has come is in
-``state``, changes with their undo are in ``changes``, lines in ``lines`` and ``detail``: here are
-only widgets, keys, and which work runs when.
+``state``, dialogs and the changes they lead to are in ``dialogs``, lines in ``lines`` and
+``detail``: here are only widgets, keys, and which work runs when.
 """
 
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -19,30 +18,24 @@ from textual.widgets import Input
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings
-from synthorg_tui.tui.base.editor import EditorError, edit_text
 from synthorg_tui.tui.base.filters import toggle_operator
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.pane import Pane
-from synthorg_tui.tui.base.window import WINDOW, Marks
-from synthorg_tui.tui.jobs import Throttle, copy, error_toast, run_job, toast
+from synthorg_tui.tui.base.window import WINDOW
+from synthorg_tui.tui.jobs import Throttle, copy, run_job, toast
 from synthorg_tui.tui.memories import lines as drawn
-from synthorg_tui.tui.memories.changes import Act, UndoableChanges, default_name, write_file
+from synthorg_tui.tui.memories.dialogs import MemoryDialogs
 from synthorg_tui.tui.memories.state import Listing, page_around
-from synthorg_tui.tui.memories.view import MemoriesBody
+from synthorg_tui.tui.memories.view import Marker, MemoriesBody
 from synthorg_tui.tui.panes import Panes, Recount
-from synthorg_tui.tui.ports import Draft, MemoryPort, MemoryReader
+from synthorg_tui.tui.ports import MemoryPort, MemoryReader
 from synthorg_tui.tui.state import MAX_SPLIT, MIN_SPLIT, UiState
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar
 from synthorg_tui.tui.widgets.rows import FixedList, MemoryList
 
-if TYPE_CHECKING:
-    from synthorg_tui.tui.memories.welcome import WelcomeScreen
-
-MAX_MARKED = 3000
-"""Most memories that one key marks."""
 _ENTRIES = {
     "filter": ("/ filter ", "words  -words  agent:  cat:  tag:  since:7d"),
     "search": ("s search ", "what you want to know, in your words"),
@@ -66,9 +59,10 @@ class MemoriesScreen(Pane):
         self.listing = Listing(now)
         self.listing.sort = state.sort
         self.listing.filter_text = state.filter
-        self._changes = UndoableChanges()
-        self._range_from: int | None = None
-        self._welcome: WelcomeScreen | None = None
+        self._dialogs = MemoryDialogs(
+            self, self.listing, ready=self._ready, reload_top=partial(self.reload, top=True)
+        )
+        self._marker = Marker(self, self.listing)
         self._entering = "filter"
         self._narrow_facets = False
         self._waits_for: DomainError | None = None
@@ -114,10 +108,10 @@ class MemoriesScreen(Pane):
 
     def tell_error(self, error: DomainError) -> None:
         """Show cause and remedy in place of the list."""
-        self._error, self._waits_for = error, None
+        self._waits_for = None
         self.listing.clear()
         self.rows.show(self.listing.window, scored=False, follow=None)
-        self.draw()
+        super().tell_error(error)
 
     def tell_waiting(self, error: DomainError) -> None:
         """Say in place of the list who has the store, while they may yet leave."""
@@ -169,8 +163,10 @@ class MemoriesScreen(Pane):
         if searching:
             self.rows.cursor = 0
         self._show_window(follow=follow, scored=searching)
-        if not self.listing.facets.total and not self.listing.text and not self.state.welcomed:
-            self._offer_beginnings()
+        is_bare = not self.listing.facets.total and not self.listing.text
+        if is_bare and self.desk is not None and not self.state.welcomed:
+            self.state.welcomed = True
+            self._dialogs.show_welcome(self.desk)
 
     def _show_window(self, *, follow: str | None = None, scored: bool = False) -> None:
         self.rows.show(self.listing.window, scored=scored, follow=follow)
@@ -203,14 +199,14 @@ class MemoriesScreen(Pane):
 
     def renew(self) -> None:
         """Read what is listed again, or withdraw the welcome once there are memories."""
-        welcome, reader = self._welcome, self.reader
+        welcome, reader = self._dialogs.welcome, self.reader
         shown = self if welcome is None else welcome
         if reader is None or not shown.is_current:
             return
         if welcome is None:
             run_job(self, partial(self._read_again, reader, self.listing.generation), group="new")
         else:
-            run_job(self, partial(self._withdraw, reader, welcome), group="new")
+            run_job(self, partial(self._dialogs.withdraw_welcome, reader), group="new")
 
     async def _read_again(self, reader: MemoryReader, generation: int) -> None:
         listing, page = self.listing, None
@@ -299,9 +295,7 @@ class MemoriesScreen(Pane):
 
     def action_back(self) -> None:
         """Drop a started range, or close the zoom, then the search, then the filter."""
-        if self._range_from is not None:
-            self._range_from = None
-            toast(self, "Range dropped")
+        if self._marker.drop_range():
             return
         entering = self.has_class("-entering")
         self.remove_class("-entering")
@@ -345,56 +339,21 @@ class MemoriesScreen(Pane):
         groups = self.body.groups
         (groups if groups.display and self.narrow else self.rows).focus()
 
-    def action_wider(self) -> None:
-        self._resize_list(5)
-
-    def action_narrower(self) -> None:
-        self._resize_list(-5)
-
-    def _resize_list(self, by: int) -> None:
+    def action_resize(self, by: int) -> None:
+        """Give the list more of the width, in percent, or less."""
         self.state.split = min(max(self.state.split + by, MIN_SPLIT), MAX_SPLIT)
         self._arrange()
 
     # Marks
 
     def action_mark(self) -> None:
-        """Mark or unmark the memory under the cursor, and go on."""
-        if self.rows.row is not None:
-            self._set_marks(self.listing.marks.toggled(self.rows.row))
-            self.rows.action_down()
+        self._marker.mark()
 
     def action_mark_range(self) -> None:
-        """The first press remembers the row, the second marks all between."""
-        if self._range_from is None:
-            self._range_from = self.rows.cursor
-            toast(self, "Range starts here; v again marks up to the cursor, esc drops it")
-            return
-        first, last = sorted((self._range_from, self.rows.cursor))
-        self._range_from = None
-        self._mark_rows(first, last - first + 1)
+        self._marker.mark_range(self.reader)
 
     def action_mark_all(self) -> None:
-        """Mark all in view; when all are marked, none."""
-        marked, total = self.listing.marked, self.listing.window.total
-        if marked and len(marked) >= min(total, MAX_MARKED):
-            self._set_marks(self.listing.marks.without(row.id for row in marked))
-        else:
-            self._mark_rows(0, total)
-
-    def _mark_rows(self, first: int, count: int) -> None:
-        wanted = min(count, MAX_MARKED)
-
-        async def mark() -> None:
-            rows = await self.listing.rows(self.reader, first, wanted)
-            self._set_marks(self.listing.marks.including(rows))
-            if count > wanted:
-                toast(self, f"Marked the first {wanted:,}: no key marks more", severity="warning")
-
-        run_job(self, mark, group="marks")
-
-    def _set_marks(self, marks: Marks) -> None:
-        self.listing.marks = marks
-        self.body.draw_list()
+        self._marker.mark_all(self.reader)
 
     # Changes
 
@@ -404,136 +363,38 @@ class MemoriesScreen(Pane):
             toast(self, why, severity="warning")
         return self.desk
 
-    def _chosen(self) -> tuple[MemoryPort, ListedMemory] | None:
-        """The memory under the cursor and what to change it with, once both are there."""
-        row, desk = self.rows.row, self._ready()
-        return (desk, row) if row is not None and desk is not None else None
-
-    def _do(self, act: Act, failed: Callable[[DomainError], None] | None = None) -> None:
-        """Run a change; show what it did, then read the store again."""
-
-        async def run() -> None:
-            self._changed(await act())
-
-        run_job(self, run, group="change", newest_only=False, failed=failed)
-
-    def _changed(self, message: str | None) -> None:
-        if message:
-            self.body.detail.forget_history()
-            toast(self, message)
-            self.reload()
-
     def action_add(self) -> None:
-        from synthorg_tui.tui.base.form import MemoryForm, Written
-
-        desk = self._ready()
-        if desk is None:
-            return
-
-        async def add(new: Written) -> str:
-            draft = Draft(new.agent_id, new.category, new.content or "", new.tags)
-            return await self._changes.add(desk, draft)
-
-        agents = [agent for agent, _ in self.listing.facets.agents]
-        self.app.push_screen(MemoryForm(None, agents, add), self._changed)
+        self._dialogs.add()
 
     def action_edit(self) -> None:
-        from synthorg_tui.tui.base.form import MemoryForm, Written
-
-        chosen = self._chosen()
-        if chosen is None:
-            return
-        desk, row = chosen
-
-        async def edit(written: Written) -> str:
-            return await self._changes.edit(desk, row, written.change(row))
-
-        self.app.push_screen(MemoryForm(row, (), edit), self._changed)
+        self._dialogs.edit()
 
     def action_edit_outside(self) -> None:
-        """Edit the content in $EDITOR; a text that can't be stored is there the next time."""
-        chosen = self._chosen()
-        if chosen is None:
-            return
-        desk, row = chosen
-        try:
-            text = edit_text(self.app, self._changes.text_of(row))
-        except EditorError as error:
-            toast(self, str(error), severity="error")
-            return
-
-        def failed(error: DomainError) -> None:
-            remedy = f"{error.remedy} E goes on where you were.".strip()
-            error_toast(self, DomainError(error.message, remedy=remedy))
-
-        if text.strip():
-            self._do(lambda: self._changes.edit_content(desk, row, text), failed)
-        else:
-            self._changes.forget_text(row)
-            toast(self, "The text was empty: nothing changed", severity="warning")
+        self._dialogs.edit_outside()
 
     def action_delete(self) -> None:
-        """Delete the marked memories in view, or the one under the cursor, after asking."""
-        from synthorg_tui.tui.base.dialogs import ConfirmDialog
-
-        rows, desk = self.listing.targets(self.rows.row), self._ready()
-        if not rows or desk is None:
-            return
-        listed = [drawn.memory_line(row, 60, now=self.now(), marked=False) for row in rows]
-        hidden = len(self.listing.marks) - len(rows)
-        note = f"{hidden:,} marked but hidden by the filter stay. " if hidden > 0 else ""
-        question, note = f"Delete {memories(len(rows))}?", note + "u brings them back."
-        ids = [row.id for row in rows]
-
-        async def delete() -> str:
-            message = await self._changes.delete(desk, ids)
-            self.listing.marks = self.listing.marks.without(ids)
-            return message
-
-        self.app.push_screen(
-            ConfirmDialog(question, listed, yes="Delete", note=note),
-            lambda yes: self._do(delete) if yes else None,
-        )
+        self._dialogs.delete()
 
     def action_undo(self) -> None:
-        """Take back the last change of this run; without one, list what was deleted before."""
-        if undo := self._changes.pop():
-            self._do(undo)
-        else:
-            self.action_deleted()
+        self._dialogs.undo()
 
     def action_deleted(self) -> None:
-        from synthorg_tui.tui.memories.deleted import DeletedScreen
+        self._dialogs.show_deleted()
 
-        desk = self._ready()
-        if desk is not None:
-            self.app.push_screen(DeletedScreen(desk, self.now), lambda _changed: self.reload())
+    def action_export(self) -> None:
+        self._dialogs.export()
 
-    # Taking out
+    def action_source(self) -> None:
+        self._dialogs.show_source()
+
+    def action_importing(self) -> None:
+        self._dialogs.show_import()
 
     def action_copy(self) -> None:
         rows = self.listing.targets(self.rows.row)
         if rows:
             copy(self, "\n\n".join(row.content for row in rows))
             toast(self, f"Copied {memories(len(rows))}")
-
-    def action_export(self) -> None:
-        """Write the marked memories, or all in view, to a file."""
-        from synthorg_tui.tui.base.dialogs import PromptDialog
-
-        total = self.listing.window.total
-        if self._ready() is None or not total:
-            return
-        marked = self.listing.marked
-
-        async def export(name: str) -> str:
-            rows = marked or await self.listing.rows(self.reader, 0, self.listing.window.total)
-            return write_file(name, rows)
-
-        question, name = f"Export {memories(len(marked) or total)} to", default_name(self.now())
-        hint = ".json or .md · enter writes · esc cancels"
-        dialog = PromptDialog(question, str(Path.cwd() / name), hint=hint, save=export)
-        self.app.push_screen(dialog, self._changed)
 
     # Elsewhere
 
@@ -558,52 +419,9 @@ class MemoriesScreen(Pane):
 
         run_job(self, show, group="listing")
 
-    def action_source(self) -> None:
-        """Show the transcript lines the memory came from."""
-        from synthorg_tui.tui.memories.source import SourceScreen
-
-        chosen = self._chosen()
-        if chosen is None:
-            return
-        desk, row = chosen
-        if row.source:
-            self.app.push_screen(SourceScreen(desk, row.source))
-        else:
-            toast(self, "This memory names no source: it was written by hand", severity="warning")
-
-    def action_importing(self, *, run_job: bool = False, sample: bool = False) -> None:
-        from synthorg_tui.tui.memories.importing import ImportScreen
-
-        desk = self._ready()
-        if desk is not None:
-            screen = ImportScreen(desk, run_job=run_job, sample=sample)
-            self.app.push_screen(screen, lambda _changed: self.reload(top=True))
-
     def action_reload(self) -> None:
         """Read the store again, or try to open it again."""
         if self.desk is None and (self.reader is None or self._error is not None):
             self.app.call_later(self.app.run_action, "reopen")
         else:
             self.reload()
-
-    # The first run
-
-    def _offer_beginnings(self) -> None:
-        from synthorg_tui.tui.memories.welcome import WelcomeScreen
-
-        if self.desk is None:
-            return
-        self.state.welcomed = True
-
-        def chosen(beginning: str | None) -> None:
-            self._welcome = None
-            if beginning in ("import", "sample"):
-                self.action_importing(run_job=True, sample=beginning == "sample")
-
-        self._welcome = WelcomeScreen(self.desk)
-        self.app.push_screen(self._welcome, chosen)
-
-    async def _withdraw(self, reader: MemoryReader, welcome: "WelcomeScreen") -> None:
-        """Ways to begin are of no use once something is there: agents and commands write, too."""
-        if (await reader.facets()).total:
-            welcome.dismiss("empty")

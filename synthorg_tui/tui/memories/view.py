@@ -1,7 +1,7 @@
 """What the Memories pane draws: groups, chips, list, and the memory under the cursor.
 
-The widgets get a listing and draw it; which question is asked when, and what a key does, is the
-screen's.
+The widgets get a listing and draw it, and the marker marks its rows; which question is asked when,
+and what any other key does, is the screen's.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,13 +16,17 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.pane import Pane
-from synthorg_tui.tui.jobs import run_job
+from synthorg_tui.tui.base.window import Marks
+from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.memories.detail import detail_lines
 from synthorg_tui.tui.memories.lines import chip_line, facet_lines
 from synthorg_tui.tui.memories.state import Listing
 from synthorg_tui.tui.ports import MemoryReader
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 from synthorg_tui.tui.widgets.rows import FixedList, MemoryList
+
+MAX_MARKED = 3000
+"""Most memories that one key marks."""
 
 
 class MemoryDetail(LineView):
@@ -147,3 +151,66 @@ class MemoriesBody(Horizontal):
         captions = [part for part in (listing.marked_caption, listing.caption) if part]
         title = "Results" if listing.searching else "Memories"
         rows.set_titles(top=title, bottom=" · ".join(captions))
+
+
+class Marker:
+    """Marks the rows of a pane; a range goes from one press of its key to the next."""
+
+    def __init__(self, pane: Pane, listing: Listing) -> None:
+        self._pane = pane
+        self._listing = listing
+        self._range_from: int | None = None
+
+    @property
+    def _body(self) -> MemoriesBody:
+        return self._pane.query_one(MemoriesBody)
+
+    def mark(self) -> None:
+        """Mark or unmark the memory under the cursor, and go on."""
+        rows = self._body.rows
+        if rows.row is not None:
+            self._set(self._listing.marks.toggled(rows.row))
+            rows.action_down()
+
+    def mark_range(self, reader: MemoryReader | None) -> None:
+        """The first press remembers the row, the second marks all between."""
+        cursor = self._body.rows.cursor
+        if self._range_from is None:
+            self._range_from = cursor
+            toast(self._pane, "Range starts here; v again marks up to the cursor, esc drops it")
+            return
+        first, last = sorted((self._range_from, cursor))
+        self._range_from = None
+        self._mark_rows(reader, first, last - first + 1)
+
+    def drop_range(self) -> bool:
+        """Drop a started range; ``False`` when there is none."""
+        if self._range_from is None:
+            return False
+        self._range_from = None
+        toast(self._pane, "Range dropped")
+        return True
+
+    def mark_all(self, reader: MemoryReader | None) -> None:
+        """Mark all in view; when all are marked, none."""
+        marked, total = self._listing.marked, self._listing.window.total
+        if marked and len(marked) >= min(total, MAX_MARKED):
+            self._set(self._listing.marks.without(row.id for row in marked))
+        else:
+            self._mark_rows(reader, 0, total)
+
+    def _mark_rows(self, reader: MemoryReader | None, first: int, count: int) -> None:
+        wanted = min(count, MAX_MARKED)
+
+        async def mark() -> None:
+            rows = await self._listing.rows(reader, first, wanted)
+            self._set(self._listing.marks.including(rows))
+            if count > wanted:
+                message = f"Marked the first {wanted:,}: no key marks more"
+                toast(self._pane, message, severity="warning")
+
+        run_job(self._pane, mark, group="marks")
+
+    def _set(self, marks: Marks) -> None:
+        self._listing.marks = marks
+        self._body.draw_list()

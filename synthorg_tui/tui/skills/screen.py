@@ -24,7 +24,6 @@ from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.panes import Panes, Recount
-from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.skills import lines as drawn
 from synthorg_tui.tui.skills.adapter import EngineSkills
 from synthorg_tui.tui.skills.state import WITHOUT_FILE, Part, Skills
@@ -52,7 +51,6 @@ class SkillsScreen(Pane):
         monotonic: Callable[[], float],
     ) -> None:
         super().__init__(panes=panes, now=now)
-        self.port: EngineSkills | None = None
         self.skills = Skills()
         self._monotonic = monotonic
         self._loaded: dict[str, SkillDetail] = {}
@@ -97,17 +95,15 @@ class SkillsScreen(Pane):
 
     # Loading
 
-    def attach(self, desk: MemoryPort) -> None:
-        """Take over the open store: read the roots."""
-        self.desk, self.port = desk, desk.skills
-        self._error = None
-        self.reload()
+    @property
+    def port(self) -> EngineSkills | None:
+        """The skills on disk, once the store is open."""
+        return self.desk.skills if self.desk is not None else None
 
     def tell_error(self, error: DomainError) -> None:
         """Show cause and remedy in place of the list."""
-        self._error = error
         self.skills.overview = None
-        self.draw()
+        super().tell_error(error)
 
     def reload(self, *, sync: bool = True) -> None:
         """Read the roots again; what changed there is put up for review."""
@@ -228,15 +224,6 @@ class SkillsScreen(Pane):
             return None
         return row, port
 
-    def _do(self, act: Callable[[], Awaitable[str]]) -> None:
-        """Run a change; show what it did, then read the roots again."""
-
-        async def run() -> None:
-            toast(self, await act())
-            self.reload()
-
-        run_job(self, run, group="change", newest_only=False)
-
     # The file
 
     def action_edit(self) -> None:
@@ -345,7 +332,7 @@ class SkillsScreen(Pane):
         row, port = chosen
         self.app.push_screen(
             ConfirmDialog(question, [drawn.skill_line(row, 60)], yes=yes, note=note),
-            lambda sure: self._do(partial(act, port, row)) if sure else None,
+            lambda sure: self.run_change(partial(act, port, row)) if sure else None,
         )
 
     def action_undo(self) -> None:
@@ -355,7 +342,7 @@ class SkillsScreen(Pane):
             async def undo() -> str:
                 return await port.undo() or "There is no decision to take back"
 
-            self._do(undo)
+            self.run_change(undo)
 
     def action_source(self) -> None:
         """Show the transcript lines that taught it."""
@@ -404,10 +391,3 @@ class SkillsScreen(Pane):
             self.view.focus_part(self.skills.shown)
         else:
             self.listed.focus()
-
-    def action_reload(self) -> None:
-        """Read the roots again, or try to open the store again."""
-        if self.port is None:
-            self.app.call_later(self.app.run_action, "reopen")
-        else:
-            self.reload()

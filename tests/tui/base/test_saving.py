@@ -15,7 +15,7 @@ from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.dialogs import HelpScreen, PromptDialog
 from synthorg_tui.tui.base.form import CategoryPicker, MemoryForm
 from synthorg_tui.tui.digest.screen import DigestScreen
-from synthorg_tui.tui.memories import screen as memories
+from synthorg_tui.tui.memories import dialogs as memory_dialogs
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.ports import Change, Draft
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
@@ -228,7 +228,7 @@ async def test_a_text_from_the_editor_that_is_refused_is_there_the_next_time(
         shown.append(text)
         return text if text.startswith("Mine") else f"Mine: {text}"
 
-    monkeypatch.setattr(memories, "edit_text", edit)
+    monkeypatch.setattr(memory_dialogs, "edit_text", edit)
     async with app.run_test() as pilot:
         await settle(pilot)
         before = desk.live["mem-00000"].content

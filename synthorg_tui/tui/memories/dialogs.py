@@ -1,0 +1,226 @@
+"""What a person does with memories in another screen: forms, questions, the editor, an import.
+
+The Memories pane starts each of these with a key. Here is what is asked, and which change follows
+from the answer; the change itself and its undo are in ``changes``, the screens in their own files.
+Nothing of filters, cursor or marks belongs here.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.tui.base.editor import EditorError, edit_text
+from synthorg_tui.tui.base.formatting import memories
+from synthorg_tui.tui.base.pane import Pane
+from synthorg_tui.tui.jobs import error_toast, run_job, toast
+from synthorg_tui.tui.memories.changes import Act, UndoableChanges, default_name, write_file
+from synthorg_tui.tui.memories.lines import memory_line
+from synthorg_tui.tui.memories.state import Listing
+from synthorg_tui.tui.memories.view import MemoriesBody
+from synthorg_tui.tui.ports import Draft, MemoryPort, MemoryReader
+
+if TYPE_CHECKING:
+    from synthorg_tui.tui.memories.welcome import WelcomeScreen
+
+
+class MemoryDialogs:
+    """Opens the dialogs of a pane over a listing, and makes the changes they are answered with.
+
+    ``ready`` gives the open store, or says why there is none; ``reload_top`` reads the listing
+    from its first row, where what was imported appears.
+    """
+
+    def __init__(
+        self,
+        pane: Pane,
+        listing: Listing,
+        *,
+        ready: Callable[[], MemoryPort | None],
+        reload_top: Callable[[], None],
+    ) -> None:
+        self._pane = pane
+        self._listing = listing
+        self._ready = ready
+        self._reload_top = reload_top
+        self._changes = UndoableChanges()
+        self.welcome: WelcomeScreen | None = None
+
+    @property
+    def _row(self) -> ListedMemory | None:
+        return self._pane.query_one(MemoriesBody).rows.row
+
+    def _chosen(self) -> tuple[MemoryPort, ListedMemory] | None:
+        """The memory under the cursor and what to change it with, once both are there."""
+        row, desk = self._row, self._ready()
+        return (desk, row) if row is not None and desk is not None else None
+
+    def _do(self, act: Act, failed: Callable[[DomainError], None] | None = None) -> None:
+        """Run a change; show what it did, then read the store again."""
+
+        async def run() -> None:
+            self._changed(await act())
+
+        run_job(self._pane, run, group="change", newest_only=False, failed=failed)
+
+    def _changed(self, message: str | None) -> None:
+        if message:
+            self._pane.query_one(MemoriesBody).detail.forget_history()
+            toast(self._pane, message)
+            self._pane.reload()
+
+    # Changes
+
+    def add(self) -> None:
+        """Write a new memory."""
+        from synthorg_tui.tui.base.form import MemoryForm, Written
+
+        desk = self._ready()
+        if desk is None:
+            return
+
+        async def add(new: Written) -> str:
+            draft = Draft(new.agent_id, new.category, new.content or "", new.tags)
+            return await self._changes.add(desk, draft)
+
+        agents = [agent for agent, _ in self._listing.facets.agents]
+        self._pane.app.push_screen(MemoryForm(None, agents, add), self._changed)
+
+    def edit(self) -> None:
+        """Edit the memory under the cursor in a form."""
+        from synthorg_tui.tui.base.form import MemoryForm, Written
+
+        chosen = self._chosen()
+        if chosen is None:
+            return
+        desk, row = chosen
+
+        async def edit(written: Written) -> str:
+            return await self._changes.edit(desk, row, written.change(row))
+
+        self._pane.app.push_screen(MemoryForm(row, (), edit), self._changed)
+
+    def edit_outside(self) -> None:
+        """Edit the content in $EDITOR; a text that can't be stored is there the next time."""
+        chosen = self._chosen()
+        if chosen is None:
+            return
+        desk, row = chosen
+        try:
+            text = edit_text(self._pane.app, self._changes.text_of(row))
+        except EditorError as error:
+            toast(self._pane, str(error), severity="error")
+            return
+
+        def failed(error: DomainError) -> None:
+            remedy = f"{error.remedy} E goes on where you were.".strip()
+            error_toast(self._pane, DomainError(error.message, remedy=remedy))
+
+        if text.strip():
+            self._do(lambda: self._changes.edit_content(desk, row, text), failed)
+        else:
+            self._changes.forget_text(row)
+            toast(self._pane, "The text was empty: nothing changed", severity="warning")
+
+    def delete(self) -> None:
+        """Delete the marked memories in view, or the one under the cursor, after asking."""
+        from synthorg_tui.tui.base.dialogs import ConfirmDialog
+
+        listing, desk = self._listing, self._ready()
+        rows = listing.targets(self._row)
+        if not rows or desk is None:
+            return
+        listed = [memory_line(row, 60, now=self._pane.now(), marked=False) for row in rows]
+        hidden = len(listing.marks) - len(rows)
+        note = f"{hidden:,} marked but hidden by the filter stay. " if hidden > 0 else ""
+        question, note = f"Delete {memories(len(rows))}?", note + "u brings them back."
+        ids = [row.id for row in rows]
+
+        async def delete() -> str:
+            message = await self._changes.delete(desk, ids)
+            listing.marks = listing.marks.without(ids)
+            return message
+
+        self._pane.app.push_screen(
+            ConfirmDialog(question, listed, yes="Delete", note=note),
+            lambda yes: self._do(delete) if yes else None,
+        )
+
+    def undo(self) -> None:
+        """Take back the last change of this run; without one, list what was deleted before."""
+        if undo := self._changes.pop():
+            self._do(undo)
+        else:
+            self.show_deleted()
+
+    def export(self) -> None:
+        """Write the marked memories, or all in view, to a file."""
+        from synthorg_tui.tui.base.dialogs import PromptDialog
+
+        listing, desk = self._listing, self._ready()
+        total, marked = listing.window.total, listing.marked
+        if desk is None or not total:
+            return
+
+        async def export(name: str) -> str:
+            return write_file(name, marked or await listing.rows(desk))
+
+        question = f"Export {memories(len(marked) or total)} to"
+        path = Path.cwd() / default_name(self._pane.now())
+        hint = ".json or .md · enter writes · esc cancels"
+        dialog = PromptDialog(question, str(path), hint=hint, save=export)
+        self._pane.app.push_screen(dialog, self._changed)
+
+    # Other screens
+
+    def show_deleted(self) -> None:
+        """List what was deleted lately, to bring it back."""
+        from synthorg_tui.tui.memories.deleted import DeletedScreen
+
+        desk = self._ready()
+        if desk is not None:
+            screen = DeletedScreen(desk, self._pane.now)
+            self._pane.app.push_screen(screen, lambda _changed: self._pane.reload())
+
+    def show_source(self) -> None:
+        """Show the transcript lines the memory came from."""
+        from synthorg_tui.tui.memories.source import SourceScreen
+
+        chosen = self._chosen()
+        if chosen is None:
+            return
+        desk, row = chosen
+        if row.source:
+            self._pane.app.push_screen(SourceScreen(desk, row.source))
+        else:
+            why = "This memory names no source: it was written by hand"
+            toast(self._pane, why, severity="warning")
+
+    def show_import(self, *, starts: bool = False, sample: bool = False) -> None:
+        """Import transcripts, or the sample; one that ``starts`` asks nothing before."""
+        from synthorg_tui.tui.memories.importing import ImportScreen
+
+        desk = self._ready()
+        if desk is not None:
+            screen = ImportScreen(desk, run_job=starts, sample=sample)
+            self._pane.app.push_screen(screen, lambda _changed: self._reload_top())
+
+    # The first run
+
+    def show_welcome(self, desk: MemoryPort) -> None:
+        """Offer the ways to begin."""
+        from synthorg_tui.tui.memories.welcome import WelcomeScreen
+
+        def chosen(beginning: str | None) -> None:
+            self.welcome = None
+            if beginning in ("import", "sample"):
+                self.show_import(starts=True, sample=beginning == "sample")
+
+        self.welcome = WelcomeScreen(desk)
+        self._pane.app.push_screen(self.welcome, chosen)
+
+    async def withdraw_welcome(self, reader: MemoryReader) -> None:
+        """Ways to begin are of no use once something is there: agents and commands write, too."""
+        if (await reader.facets()).total and self.welcome is not None:
+            self.welcome.dismiss("empty")

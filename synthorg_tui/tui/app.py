@@ -28,7 +28,7 @@ from synthorg_tui.tui.themes import DARK, THEMES
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from synthorg_tui.tui.activity.ports import ActivityEvent
+    from synthorg_tui.tui.activity.models import ActivityEvent
     from synthorg_tui.tui.base.pane import Pane
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from synthorg_tui.tui.activity.ports import ActivityEvent
+    from synthorg_tui.tui.activity.models import ActivityEvent
 
 APPROVALS = "Approvals"
 """The pane that the count of what waits belongs to."""

@@ -13,7 +13,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.host.agent import AgentConnection
 from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.tui import engine_adapter as desk_module
-from synthorg_tui.tui.activity.ports import ActivityEvent
+from synthorg_tui.tui.activity.models import ActivityEvent
 from synthorg_tui.tui.engine_adapter import EngineAdapter, LocalEngineHost
 from synthorg_tui.tui.ports import Draft
 from tests.patience import PATIENCE

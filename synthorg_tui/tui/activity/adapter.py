@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.activity.ports import ActivityEvent, ListedAgent, NamedMemory
+from synthorg_tui.tui.activity.models import ActivityEvent, ListedAgent, NamedMemory
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import CallRecord

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from synthorg_tui.tui.activity.ports import ListedAgent, NamedMemory
+from synthorg_tui.tui.activity.models import ListedAgent, NamedMemory
 from synthorg_tui.tui.activity.state import (
     Activity,
     arguments_of,

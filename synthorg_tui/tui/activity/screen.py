@@ -19,7 +19,7 @@ from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.activity import lines as drawn
 from synthorg_tui.tui.activity.adapter import EngineActivity
-from synthorg_tui.tui.activity.ports import (
+from synthorg_tui.tui.activity.models import (
     ActivityEvent,
     ListedAgent,
     NamedMemory,

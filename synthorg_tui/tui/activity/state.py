@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from synthorg_tui.memory.retrieval.explanation import Explanation
-from synthorg_tui.tui.activity.ports import ListedAgent, NamedMemory
+from synthorg_tui.tui.activity.models import ListedAgent, NamedMemory
 from synthorg_tui.tui.base.filters import Query, parse_row_filter
 from synthorg_tui.tui.base.window import Latest
 

@@ -17,7 +17,7 @@ from synthorg_tui.tui.activity.lines import (
     call_lines,
     why_lines,
 )
-from synthorg_tui.tui.activity.ports import ListedAgent
+from synthorg_tui.tui.activity.models import ListedAgent
 from synthorg_tui.tui.activity.state import Activity
 from synthorg_tui.tui.base.lines import Line
 from synthorg_tui.tui.memories.lines import memory_line

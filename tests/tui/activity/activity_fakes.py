@@ -13,7 +13,7 @@ from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation, Stage, Verdict
 from synthorg_tui.tui.activity import screen as activity_view
 from synthorg_tui.tui.activity.adapter import EngineActivity
-from synthorg_tui.tui.activity.ports import ActivityEvent, ListedAgent, NamedMemory
+from synthorg_tui.tui.activity.models import ActivityEvent, ListedAgent, NamedMemory
 from synthorg_tui.tui.widgets import bars
 from tests.tui.approvals.approvals_fakes import NOW
 

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import ListedMemory
-from synthorg_tui.tui.activity.ports import ActivityEvent
+from synthorg_tui.tui.activity.models import ActivityEvent
 from synthorg_tui.tui.activity.screen import ActivityScreen
 from synthorg_tui.tui.activity.widgets import MemoryDialog
 from synthorg_tui.tui.base.dialogs import ConfirmDialog

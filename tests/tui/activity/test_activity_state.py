@@ -19,7 +19,7 @@ from synthorg_tui.tui.activity.lines import (
     paused_line,
     read_only_line,
 )
-from synthorg_tui.tui.activity.ports import ListedAgent, NamedMemory
+from synthorg_tui.tui.activity.models import ListedAgent, NamedMemory
 from synthorg_tui.tui.activity.state import LIMIT, Activity, can_undo, passes, skill_of, subject
 from synthorg_tui.tui.base.lines import plain
 from tests.tui.activity.activity_fakes import AGENTS, call_of, calls

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.core.errors import DomainError, StoreLockedError
-from synthorg_tui.tui.activity.ports import ActivityEvent
+from synthorg_tui.tui.activity.models import ActivityEvent
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.memories.importing import ImportScreen
 from synthorg_tui.tui.memories.screen import MemoriesScreen

@@ -88,7 +88,7 @@ class AgentGateway:
         return len(open_)
 
     def rights(self, agent_id: str) -> AgentRights:
-        """Return the agent's rights; without an entry nothing is taken from it."""
+        """Return the restrictions on an agent; by default there are none."""
         return (self._rights or {}).get(agent_id, AgentRights())
 
     @property

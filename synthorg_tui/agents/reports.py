@@ -56,8 +56,8 @@ class ReportStore:
 class Reports:
     """Imports reports; each is written to a temporary file that its import reads.
 
-    ``store`` and ``importer`` are functions that are called with the first report, since making
-    these objects takes time that a starting process doesn't have.
+    ``store`` and ``importer`` are functions that are called only when a report arrives, since
+    making these objects takes time that a starting process doesn't have.
     """
 
     def __init__(

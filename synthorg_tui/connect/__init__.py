@@ -1,4 +1,7 @@
-"""Names that the command line needs before anything else is loaded."""
+"""Connects coding agents to the store: entries in their configuration, hooks and skill links.
+
+Only names that the command line needs before anything else is loaded are defined here.
+"""
 
 CLIENT_NAMES = ("claude-code", "codex", "cursor", "vscode", "gemini", "opencode")
 DIGEST_EVENTS = ("SessionStart", "UserPromptSubmit")

@@ -1,4 +1,4 @@
-"""``mcp``: an agent's memory for the agent's programs."""
+"""``mcp``: serves an agent's memory over MCP to the programs that act as the agent."""
 
 import argparse
 from pathlib import Path
@@ -66,7 +66,7 @@ def _folder(text: str) -> Path:
 
 
 async def run_mcp(context: "Context") -> int:
-    """Serve until the client hangs up or, over HTTP, until Ctrl-C."""
+    """Serve until the client closes the connection or, over HTTP, until Ctrl-C."""
     import asyncio
 
     from synthorg_tui.connect.skills import refresh

@@ -87,9 +87,9 @@ CODES: Final[dict[type[DomainError], int]] = {
 
 
 class MemoryServer(Server[None]):
-    """Serves one agent's memory to the programs that act as it.
+    """Serves one agent's memory, over connections to the store's owner, to programs acting as it.
 
-    Run it inside ``connected``, which holds the connections to the owner of the store.
+    ``connected`` holds these connections open while the server runs.
     """
 
     def __init__(self, acting: ActingAgent) -> None:
@@ -278,7 +278,7 @@ def digest_prompt() -> Prompt:
 
 
 def resource_templates() -> tuple[ResourceTemplate, ...]:
-    """Return the URI templates of resources: those that no list names, such as digests."""
+    """Return the URI templates of the two kinds of resources: a digest and a skill."""
     return (
         ResourceTemplate(
             name=PROMPT,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import duckdb
 
 FLUSH_SECONDS: Final = 0.25
-"""Calls that only read are written in one go this often: a commit takes longer than a search."""
+"""Seconds after which calls that only read are written together: a commit outlasts a search."""
 _TYPES: Final = {
     "number": "BIGINT",
     "called_at": "TIMESTAMP",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.extensions import MemoryAdmin
 
 SESSIONS: Final = "sessions"
-"""Topic of the event that somebody connected or left."""
+"""Topic of the event that a session was opened or closed."""
 MAX_NAME: Final = 128
 
 HangUp = Callable[[], Awaitable[None]]

@@ -17,7 +17,7 @@ from synthorg_tui.memory.retrieval.hits import ContentLookup
 from synthorg_tui.memory.strategies.replies import Pending
 
 ORIGIN_TAG: Final = "origin:agent"
-"""Marks what an agent wrote itself; only that may it delete."""
+"""Tag of memories that an agent wrote itself; an agent may delete no others."""
 _SAME_AMONG: Final = 5
 
 
@@ -44,7 +44,7 @@ class WriteAllowance:
 
 
 AskPerson = Callable[[str, MemoryStoreRequest], Awaitable[str]]
-"""Asks a person whether an agent's memory may be stored; returns the id of the item."""
+"""Proposes an agent's memory to a person; returns the id of the proposal."""
 
 
 class GuardedWrites:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-"""What commands are added to; argparse has no public name for it."""
+"""The object that commands are added to; argparse has no public name for its type."""
 
 Run: TypeAlias = "Callable[[Context], Awaitable[int]]"
 """A command: prints its result and returns the exit code."""

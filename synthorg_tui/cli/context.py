@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from synthorg_tui.settings.root import RootConfig
 
 AnyEngine: TypeAlias = "Engine | RemoteEngine"
-"""An engine of our own or that of the directory's owner."""
+"""An engine in this process, or that of the process which owns the data directory."""
 
 
 class Context:

@@ -7,4 +7,4 @@ CLIENT_NAMES = ("claude-code", "codex", "cursor", "vscode", "gemini", "opencode"
 DIGEST_EVENTS = ("SessionStart", "UserPromptSubmit")
 """Events that are answered with the digest."""
 IMPORT_EVENTS = ("Stop", "SessionEnd")
-"""Events at which what is new is imported."""
+"""Events at which new lines of the session's transcript are imported."""

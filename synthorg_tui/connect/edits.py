@@ -13,7 +13,7 @@ from synthorg_tui.connect import DIGEST_EVENTS, IMPORT_EVENTS, toml_edit
 from synthorg_tui.connect.json_edit import JsonText
 
 NAME: Final = "synthorg"
-"""What the server is called in every client."""
+"""The name of the MCP server in every client's configuration."""
 
 _HOOK: Final = re.compile(r"synthorg.*\bhook\s+claude-code\s")
 _DIGEST_SECONDS: Final = 5

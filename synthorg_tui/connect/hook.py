@@ -29,7 +29,7 @@ DATABASE_FILE = "memory.duckdb"
 TIME_LIMIT = 1.4
 """Seconds from the start of the hook until it gives up."""
 OWNER_SECONDS = 600
-"""How long an owner that a hook started waits for the next one: a person thinks between prompts."""
+"""Seconds that an owner started by a hook waits for the next: a person thinks between prompts."""
 MAX_INPUT_BYTES = 1024 * 1024
 MAX_QUERY = 8_000
 _MAX_LOG_BYTES = 256 * 1024

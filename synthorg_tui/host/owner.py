@@ -39,7 +39,7 @@ SKILLS: Final = "skills"
 """Topic of the event that the list of skills changed."""
 MAX_CLIENTS: Final = 64
 MAX_FIELD: Final = 4096
-"""Longest text a client may say of itself."""
+"""Longest text, in characters, in a client's description of itself."""
 HELLO_TIMEOUT: Final = 5.0
 """Seconds a client has to introduce itself, and the owner to answer that."""
 

@@ -31,7 +31,7 @@ MAX_RESPONSE: Final = 64 * 1024 * 1024
 MAX_RUNNING: Final = 64
 """Requests of one connection that run at once; more wait unread."""
 WRITE_TIMEOUT: Final = 30.0
-"""Seconds until a side that doesn't read any more is given up."""
+"""Seconds until the connection to a side that doesn't read any more is closed."""
 STOP_POLL: Final = 0.1
 """Seconds between two looks at whether a call is to end early."""
 

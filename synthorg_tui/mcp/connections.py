@@ -23,7 +23,7 @@ MAX_PROGRAMS: Final = 16
 MAX_LABEL: Final = 80
 LOOK_SECONDS: Final = 3.0
 MAX_LOOK_SECONDS: Final = 60.0
-"""Between two looks at the owner: this often while it answers, ever more rarely when none does."""
+"""Longest pause between two looks at the owner: it grows from ``LOOK_SECONDS`` without answers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ PATH: Final = "/mcp"
 MAX_SESSIONS: Final = 64
 MAX_CONNECTIONS: Final = 256
 LEAVE_SECONDS: Final = 2
-"""Seconds to wait for open streams at the end."""
+"""Seconds that a stopping server waits for open streams to end."""
 
 _Message = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[_Message]]

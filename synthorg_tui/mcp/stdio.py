@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 MAX_MESSAGE: Final = 2 * 1024 * 1024
 """Longest message read from a client, in bytes."""
 _AHEAD: Final = 16
-"""Messages read before the first of them is taken."""
+"""Messages that are read ahead of the one being handled."""
 
 _TOO_LONG: Final = None
 

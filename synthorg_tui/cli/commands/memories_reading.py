@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SHORT_ID: Final = 8
 """Characters of an id that are shown where it stands for a memory among others."""
 MAX_NAMED: Final = 10
-"""Memories that are named one by one; of more only the number is told."""
+"""Memories that are listed one by one; of more only the number is printed."""
 _SORTS: Final = ("newest", "oldest", "agent", "category", "confidence")
 
 

@@ -22,7 +22,10 @@ _SAME_AMONG: Final = 5
 
 
 class WriteAllowance:
-    """A token bucket: ``per_minute`` writes a minute, and as many at once after a pause."""
+    """Limits an agent to ``per_minute`` writes a minute, and as many at once after a pause.
+
+    It is a token bucket. ``take`` comes before each write.
+    """
 
     def __init__(self, per_minute: int, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._per_minute = per_minute

@@ -1,4 +1,4 @@
-"""Connected agents as values: who they are, what they may do, what they were answered.
+"""Plain data about connected agents: identity, rights, settings, replies and recorded calls.
 
 ``AgentIdentity``, ``CallReply``, ``ServedDigest`` and ``SkillCard`` cross the wire field by field,
 ``CallRecord`` is a stored row: to change a field is to change a protocol or a table.
@@ -117,10 +117,11 @@ class UndoneCall:
 class AgentAccessConfig(FrozenModel):
     """Settings for agents that are connected over MCP or hooks.
 
-    ``writes`` off lets them only read; with ``approval`` what they write and delete waits for a
-    person. An agent may write ``writes_per_minute`` memories, and as many at once after a pause.
-    ``digest_token_budget`` is for those that don't name a budget; ``audit_calls`` is how many
-    calls are kept for the record.
+    ``writes`` says whether agents may write at once, not at all (``off``), or only after a person
+    has approved each write and deletion (``approval``). An agent may write ``writes_per_minute``
+    memories a minute, and as many at once after a pause. ``digest_token_budget`` is the token
+    budget of digests for which an agent names none; ``audit_calls`` is how many calls stay on
+    record.
     """
 
     writes: Literal["direct", "approval", "off"] = "direct"

@@ -46,7 +46,7 @@ HELLO_TIMEOUT: Final = 5.0
 
 @dataclass(slots=True, eq=False)
 class ConnectedClient:
-    """A program that is connected; with a ``session`` it acts as an agent."""
+    """A client's connection; with a ``session`` the client acts as an agent, else as a person's."""
 
     number: int
     peer: Peer

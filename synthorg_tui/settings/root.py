@@ -1,7 +1,7 @@
 """The settings of one company as one model: memory, agents, providers, skills, approvals.
 
-Each part is modelled by the package it is for. Here are only rules that concern several parts, and
-the questions whose answer depends on more than one.
+Each part is modelled in the package that uses it. Here are only the rules that concern several
+parts, and the methods whose result depends on more than one.
 """
 
 from pathlib import Path
@@ -26,8 +26,8 @@ from synthorg_tui.skills import SkillsConfig
 class AgentConfig(FrozenModel):
     """An agent declared in the settings; others are added when their sessions are imported.
 
-    ``level`` ``None`` is the company's. ``retention_days`` and ``retention_overrides`` take
-    precedence as ``RootConfig.retention_days`` says.
+    ``level`` ``None`` means the company's level. ``RootConfig.retention_days`` describes which of
+    ``retention_days``, ``retention_overrides`` and the company's rules takes precedence.
     """
 
     id: NotBlankStr
@@ -61,7 +61,7 @@ class AgentConfig(FrozenModel):
 
 
 class ProvidersConfig(FrozenModel):
-    """Which models do the work."""
+    """The settings of the embedding model and of the language model."""
 
     embedding: EmbeddingConfig = MiniLMConfig.model_construct()
     completion: CompletionConfig = AutoModelConfig.model_construct()

@@ -76,7 +76,7 @@ _SAMPLES = (
 
 
 def rows(count: int) -> list[ListedMemory]:
-    """Different memories, newest first."""
+    """Return ``count`` different memories, newest first."""
     made = []
     for at in range(count):
         category, agent, content, tags = _SAMPLES[at % len(_SAMPLES)]

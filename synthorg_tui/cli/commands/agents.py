@@ -27,7 +27,7 @@ _IN_APP: Final = "While the app is open, do it there."
 
 
 def add(commands: Subparsers) -> None:
-    """Add ``agents`` with its subcommands; without a subcommand it lists the agents."""
+    """Add the parser of ``agents`` to ``commands``; without a subcommand it lists the agents."""
     parser = add_command(
         commands,
         "agents",

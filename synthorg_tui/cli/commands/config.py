@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Subparsers) -> None:
-    """Add the command."""
+    """Add the parser of ``config`` to ``commands``."""
     actions = add_group(commands, "config", COMMANDS["config"].summary)
     add_command(actions, "check", run_check, "say what is wrong with the settings")
     add_command(actions, "show", run_show, "show the settings in force")

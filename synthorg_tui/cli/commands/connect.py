@@ -26,7 +26,7 @@ _SCRIPT: Final = "synthorg-tui"
 
 
 def add(commands: Subparsers) -> None:
-    """Add the three commands."""
+    """Add the parsers of ``connect``, ``disconnect`` and ``hook`` to ``commands``."""
     parser = add_command(
         commands,
         "connect",

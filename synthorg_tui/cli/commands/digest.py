@@ -24,7 +24,7 @@ _MAX_TOKENS: Final = 1_000_000
 
 
 def add(commands: Subparsers) -> None:
-    """Add both commands."""
+    """Add the parsers of ``digest`` and ``scenarios`` to ``commands``."""
     parser = add_command(
         commands,
         "digest",

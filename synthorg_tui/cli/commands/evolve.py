@@ -19,7 +19,7 @@ _NEXT = "Next: `synthorg-tui proposals list`, or the app's Approvals."
 
 
 def add(commands: Subparsers) -> None:
-    """Add both commands."""
+    """Add the parsers of ``evolve`` and ``prune`` to ``commands``."""
     waits = "Nothing changes before you approve it:\n`synthorg-tui proposals list` shows it."
     add_command(
         commands,

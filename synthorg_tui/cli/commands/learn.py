@@ -24,7 +24,7 @@ _VERDICTS = {
 
 
 def add(commands: Subparsers) -> None:
-    """Add the command."""
+    """Add the parser of ``learn`` to ``commands``."""
     parser = add_command(
         commands,
         "learn",

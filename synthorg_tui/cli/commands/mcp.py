@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Subparsers) -> None:
-    """Add the command."""
+    """Add the parser of ``mcp`` to ``commands``."""
     parser = add_command(
         commands,
         "mcp",

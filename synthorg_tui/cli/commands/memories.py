@@ -34,7 +34,7 @@ _SENSITIVITIES: Final = tuple(sensitivity.value for sensitivity in Sensitivity)
 
 
 def add(commands: Subparsers) -> None:
-    """Add the command."""
+    """Add the parser of ``memories`` to ``commands``."""
     actions = add_group(
         commands,
         "memories",

@@ -18,7 +18,7 @@ _MEGABYTE = 1_000_000
 
 
 def add(commands: Subparsers) -> None:
-    """Add the command."""
+    """Add the parser of ``models`` to ``commands``."""
     actions = add_group(
         commands,
         "models",

@@ -27,7 +27,7 @@ _MAX_NAMED: Final = 10
 
 
 def add(commands: Subparsers) -> None:
-    """Add the command."""
+    """Add the parser of ``proposals`` to ``commands``."""
     actions = add_group(
         commands,
         "proposals",

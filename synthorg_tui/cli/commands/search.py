@@ -20,7 +20,7 @@ _CONTENT_LINES = 3
 
 
 def add(commands: Subparsers) -> None:
-    """Add the command."""
+    """Add the parser of ``search`` to ``commands``."""
     parser = add_command(
         commands,
         "search",

@@ -42,7 +42,7 @@ class _Checked(NamedTuple):
 
 
 def add(commands: Subparsers) -> None:
-    """Add the command."""
+    """Add the parser of ``skills`` to ``commands``."""
     actions = add_group(
         commands,
         "skills",

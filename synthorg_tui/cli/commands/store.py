@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Subparsers) -> None:
-    """Add the commands."""
+    """Add the parsers of the five commands about the store as a whole to ``commands``."""
     parser = add_command(
         commands,
         "doctor",

@@ -24,7 +24,7 @@ _DEMO_QUERY = "push a branch that has no upstream"
 
 
 def add(commands: Subparsers) -> None:
-    """Add the three commands."""
+    """Add the parsers of ``import``, ``watch`` and ``demo`` to ``commands``."""
     parser = add_command(
         commands,
         "import",

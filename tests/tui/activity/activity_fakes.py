@@ -64,7 +64,7 @@ _KINDS = (
 
 
 def call_of(number: int, *, at: int = 0) -> CallRecord:
-    """A call; its number decides of what kind and by whom it is."""
+    """Return a call; its kind and its agent are derived from ``number``."""
     kind, name, arguments, reply, ids = _KINDS[number % len(_KINDS)]
     wrote = name.endswith(("_write", "_entry"))
     return CallRecord(
@@ -87,12 +87,12 @@ def call_of(number: int, *, at: int = 0) -> CallRecord:
 
 
 def calls(count: int) -> list[CallRecord]:
-    """Different calls, newest first."""
+    """Return ``count`` different calls, newest first."""
     return [call_of(number, at=count - number) for number in range(count, 0, -1)]
 
 
 class FakeActivity:
-    """Calls in a list; undoing moves the memories of a call between live and deleted."""
+    """Holds calls in a list; undoing one deletes its memories or restores them."""
 
     def __init__(self, made: Sequence[CallRecord] = (), agents: Sequence[ListedAgent] = ()) -> None:
         self.made = list(made)

@@ -155,7 +155,7 @@ def _subject(kind: SubjectKind, agent_id: str) -> Subject:
 
 
 def with_item(entry: InboxEntry, **changes: Any) -> InboxEntry:
-    """The entry with fields of its item changed, unchecked."""
+    """Return the entry with fields of its item changed, without validation."""
     return replace(entry, item=entry.item.model_copy(update=changes))
 
 
@@ -167,7 +167,7 @@ def worded(entry: InboxEntry, wording: Wording) -> InboxEntry:
 
 
 def approval_rows(count: int) -> list[InboxEntry]:
-    """Different items, newest first."""
+    """Return ``count`` different items, newest first."""
     entries = []
     for at in range(count):
         name, title, agent_id, scope = _TITLES[at % len(_TITLES)]
@@ -240,7 +240,7 @@ def memory_of(content: str, memory_id: str = "mem") -> ListedMemory:
 
 
 class FakeApprovals:
-    """Items in a dict; ``rewrite`` and ``touch_file`` change them behind a review's back."""
+    """Holds items in a dict; ``rewrite`` and ``touch_file`` change them while a review is open."""
 
     def __init__(
         self, rows: Sequence[InboxEntry] = (), flags: Mapping[str, int] | None = None

@@ -63,7 +63,7 @@ _FINDINGS = {
 
 
 def skill_rows(count: int) -> list[SkillOverviewRow]:
-    """Different skills."""
+    """Return ``count`` different skills."""
     made = []
     for at in range(count):
         name, root, state, applied = _STATES[at % len(_STATES)]
@@ -112,7 +112,7 @@ def version_of(at: datetime, named: str, text: str) -> SkillVersion:
 
 
 class FakeSkills:
-    """Rows in a dict; retiring and restoring change their state."""
+    """Holds skills in a dict; retiring and restoring change their state."""
 
     def __init__(self, rows: list[SkillOverviewRow] | None = None) -> None:
         self.rows = {row.path: row for row in rows or []}

@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is there by now stays: looking through it for garbage again and again takes long."""
+    """Exclude all objects made so far from garbage collection, which would scan them each time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)

@@ -1,15 +1,18 @@
-"""Waiting in tests: for what must come, never for a time."""
+"""Waits in tests for a condition, never for a fixed time."""
 
 import asyncio
 from collections.abc import Callable
 from time import monotonic
 
 PATIENCE = 60.0
-"""Seconds that what takes a moment may take on a machine which is busy with something else."""
+"""Seconds until a test fails: what takes a moment may take long on a busy machine."""
 
 
 async def until(reached: Callable[[], object], told: Callable[[], str] = str) -> None:
-    """Wait until it is so; it fails with what ``told`` tells then."""
+    """Wait until ``reached`` returns something true.
+
+    After ``PATIENCE`` seconds the test fails with the text that ``told`` returns.
+    """
     end = monotonic() + PATIENCE
     while not reached():
         assert monotonic() < end, f"not within {PATIENCE:.0f} s {told()}".strip()

@@ -30,7 +30,7 @@ class Ran:
 
 
 def without_marks(**more: str) -> dict[str, str]:
-    """The environment of a person, wherever the tests run."""
+    """Return this environment without the variables by which coding agents are recognised."""
     known = {name: value for name, value in os.environ.items() if name not in AGENT_MARKS}
     return known | more
 
@@ -44,11 +44,12 @@ def at_terminal(
     piped: bool = False,
     patience: float = 60.0,
 ) -> Ran:
-    """Python with ``arguments`` at a new terminal; a question is answered when its text shows up.
+    """Run Python with ``arguments`` at a new terminal and return its exit code and output.
 
-    An answer may be called then, to do something behind the program's back first.
-    ``piped`` takes standard input and output away from the terminal. A program that still waits
-    when ``patience`` (seconds) is over is killed, with a ``TimeoutError``.
+    ``answers`` maps the text of a question to the answer typed when that text shows up. An answer
+    may be a function, called at that moment, which can change something first. ``piped`` redirects
+    standard input and output. A program that still runs after ``patience`` seconds is killed, and
+    ``TimeoutError`` raised.
     """
     ours, theirs = pty.openpty()
     with subprocess.Popen(
@@ -91,7 +92,7 @@ def _converse(
 
 
 def without_terminal(arguments: Sequence[str], *, env: Mapping[str, str] | None = None) -> Ran:
-    """Python with ``arguments`` in a session without a terminal, as an agent's tool runs it."""
+    """Run Python with ``arguments`` in a session without a terminal, as an agent's tool would."""
     done = subprocess.run(
         [sys.executable, *arguments],
         input=b"yes\n" * 10,

@@ -34,7 +34,7 @@ class ScriptedProvider:
 
     @property
     def prompts(self) -> list[str]:
-        """What was asked, each conversation as one text."""
+        """Return the prompts so far, each conversation as one text."""
         return ["\n".join(message.content for message in messages) for messages, _ in self.asked]
 
 

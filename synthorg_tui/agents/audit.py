@@ -1,7 +1,7 @@
-"""The record of every call of an agent, and of what a person took from it.
+"""The stored record of every agent's calls, and of the rights that a person took from agents.
 
 Rows are append-only and read by older and newer versions: their columns and bytes are fixed. What
-is recorded, and how it is cut and redacted, is the session's.
+is recorded, and how it is cut and redacted, is decided in ``agents.session``.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import duckdb
 
 FLUSH_SECONDS: Final = 0.25
-"""Calls that only read are written in one go this often: a commit takes longer than a search."""
+"""Seconds after which calls that only read are written together: a commit outlasts a search."""
 _TYPES: Final = {
     "number": "BIGINT",
     "called_at": "TIMESTAMP",
@@ -42,9 +42,10 @@ _COLUMNS: Final = ", ".join(_TYPES)
 
 
 class AuditTrail:
-    """Stores calls in the database, append-only, and deletes the oldest beyond ``keep``.
+    """Stores the calls of agents in the database, and the rights taken from agents.
 
-    They are deleted a hundredth of ``keep`` at a time.
+    About the newest ``keep`` calls are stored: the oldest beyond that number are deleted, a
+    hundredth of ``keep`` at a time. Call ``close`` last, or calls not yet written are lost.
     """
 
     def __init__(self, database: Database, *, keep: int) -> None:
@@ -58,7 +59,11 @@ class AuditTrail:
         self._flushing: asyncio.Task[None] | None = None
 
     async def add(self, record: CallRecord) -> CallRecord:
-        """Record a call and return it numbered; one that wrote is on disk by then."""
+        """Record a call and return it with its number, which counts up from 1.
+
+        A call that changed the store is on disk when this returns; one that only read is written
+        within ``FLUSH_SECONDS``.
+        """
         async with self._numbers:
             if self._last is None:
                 self._last = await self._database.read(_last_number)
@@ -72,10 +77,10 @@ class AuditTrail:
         return numbered
 
     async def flush(self) -> None:
-        """Write what waits; what somebody else is writing has been written, too, by then.
+        """Write all calls that are not on disk yet, and wait for a write that is under way.
 
-        Once begun it runs to its end even when the caller is cancelled: or what was written would
-        still count as waiting.
+        Once begun it runs to its end even when the caller is cancelled; otherwise calls that are
+        written already would be written again.
         """
         if self._waiting:
             await asyncio.shield(asyncio.ensure_future(self._write()))
@@ -98,7 +103,7 @@ class AuditTrail:
             self._dropped_next = beyond + max(self._keep // 100, 1)
 
     async def close(self) -> None:
-        """Write what waits, for the last time."""
+        """Write the calls that are not on disk yet; nothing may be added afterwards."""
         if self._flushing is not None:
             self._flushing.cancel()
             await asyncio.gather(self._flushing, return_exceptions=True)
@@ -107,7 +112,11 @@ class AuditTrail:
     async def calls(
         self, *, limit: int, agent: str | None = None, text: str | None = None
     ) -> tuple[CallRecord, ...]:
-        """Calls, newest first; ``text`` must occur in the name or the arguments."""
+        """Return at most ``limit`` recorded calls, newest first.
+
+        ``agent`` limits them to one agent's id; ``text`` must occur in the tool's name or the
+        arguments, in upper or lower case.
+        """
         await self.flush()
         conditions, values = ["true"], list[Any]()
         if agent is not None:
@@ -124,21 +133,21 @@ class AuditTrail:
         return await asyncio.to_thread(lambda: tuple(map(_record, rows)))
 
     async def call(self, number: int) -> CallRecord | None:
-        """The call with this number; ``None`` when there is none, or none any more."""
+        """Return the call with this number; ``None`` if it never existed or has been deleted."""
         await self.flush()
         sql = f"SELECT {_COLUMNS} FROM agent_calls WHERE number = ?"
         row = await self._database.read(lambda db: db.execute(sql, [number]).fetchone())
         return await asyncio.to_thread(_record, row) if row is not None else None
 
     async def rights(self) -> dict[str, AgentRights]:
-        """The rights that were taken, by agent."""
+        """Return the stored rights by agent id; agents that were never restricted are missing."""
         rows = await self._database.read(
             lambda db: db.execute("SELECT agent_id, paused, read_only FROM agent_rights").fetchall()
         )
         return {agent: AgentRights(paused, read_only) for agent, paused, read_only in rows}
 
     async def set_rights(self, agent_id: str, rights: AgentRights) -> None:
-        """Store what a person took from an agent or gave back."""
+        """Store the rights of an agent, in place of those stored before."""
         values = [agent_id, rights.paused, rights.read_only]
         await self._database.write(
             lambda db: db.execute("INSERT OR REPLACE INTO agent_rights VALUES (?, ?, ?)", values)

@@ -1,8 +1,8 @@
-"""The gate of the agents: they connect here, and a person slows, stops and undoes them here.
+"""Opens the sessions of agents, and lets a person restrict agents and undo their calls.
 
-Whether an agent may connect and what is taken from it is decided here; what it can call is the
-session's. Over the socket a person's programs take from agents, read and undo; an agent reaches
-none of this.
+Whether an agent may connect, and which rights it has, is decided here; what it can call is in
+``agents.session``. A person's programs reach this over the socket, but only to restrict agents
+further, to read their calls and to undo them. An agent reaches none of it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.extensions import MemoryAdmin
 
 SESSIONS: Final = "sessions"
-"""Topic of the event that somebody connected or left."""
+"""Topic of the event that a session was opened or closed."""
 MAX_NAME: Final = 128
 
 HangUp = Callable[[], Awaitable[None]]
@@ -36,11 +36,11 @@ async def _no_connection() -> None:
 
 
 class AgentGateway:
-    """The sessions of one store; ``open`` comes before the first of them.
+    """All agents' sessions with one store; await ``open`` before the first ``connect``.
 
     Args:
-        services: What sessions work with.
-        memories: The memories of all agents, asked for when a person takes something back.
+        services: What every session is given to work with.
+        memories: Returns the access to all agents' memories; called when a person undoes a call.
     """
 
     def __init__(self, services: Services, *, memories: "Callable[[], MemoryAdmin]") -> None:
@@ -51,18 +51,19 @@ class AgentGateway:
         self._allowances: dict[str, WriteAllowance] = {}
 
     async def open(self) -> None:
-        """Read what a person decided about agents."""
+        """Load the rights that a person took from agents in earlier runs."""
         self._rights = await self._services.audit.rights()
 
     @property
     def sessions(self) -> tuple[AgentSession, ...]:
-        """The open sessions, in order of arrival."""
+        """The open sessions, oldest first."""
         return tuple(self._sessions)
 
     def connect(self, identity: AgentIdentity, hang_up: HangUp = _no_connection) -> AgentSession:
-        """A session for a client; ``hang_up`` is how a person ends its connection.
+        """Open and return a session for a client that acts as the agent ``identity``.
 
-        Raises ``AgentRefusedError`` for an identity that can't be.
+        ``hang_up`` is awaited when a person ends the connection. Raises ``AgentRefusedError`` for
+        an agent id that is not allowed, such as the reserved owner of shared memories.
         """
         _require_name(identity.agent_id)
         # Of the agent, not of the connection: who reconnects has no more than before.
@@ -80,24 +81,24 @@ class AgentGateway:
             self._services.events.emit(SESSIONS)
 
     async def hang_up(self, agent_id: str) -> int:
-        """End the connections of an agent, which may come back; returns how many there were."""
+        """End all connections of an agent and return their number; it may connect again."""
         open_ = [(key, end) for key, end in self._sessions.items() if _is_of(key, agent_id)]
         for _, end in open_:
             await end()
         return len(open_)
 
     def rights(self, agent_id: str) -> AgentRights:
-        """Return what a person took from the agent."""
+        """Return the restrictions on an agent; by default there are none."""
         return (self._rights or {}).get(agent_id, AgentRights())
 
     @property
     def restricted(self) -> tuple[str, ...]:
-        """The agents that something was taken from."""
+        """The ids of the agents that are paused or read-only."""
         rights = self._rights or {}
         return tuple(agent for agent, taken in rights.items() if taken != AgentRights())
 
     async def restrictions(self) -> dict[str, AgentRights]:
-        """Return what was taken, by agent; agents that may do everything are left out."""
+        """Return the rights of every paused or read-only agent, by its id."""
         if self._rights is None:
             await self.open()
         return {agent: self.rights(agent) for agent in sorted(self.restricted)}
@@ -105,34 +106,43 @@ class AgentGateway:
     async def restrict(
         self, agent_id: str, *, paused: bool = False, read_only: bool = False
     ) -> None:
-        """Take more from an agent; nothing is given back.
+        """Pause an agent or make it read-only; ``False`` leaves a restriction as it is.
 
-        For programs over the socket, where nobody can tell a person's from an agent's: giving back
-        is for who holds the store.
+        Programs call this over the socket, where a person's can't be told from an agent's.
+        Therefore it lifts no restriction: ``set_paused`` and ``set_read_only`` do, and only the
+        process that has the store open can call them.
         """
         before = (await self.restrictions()).get(agent_id, AgentRights())
         paused, read_only = before.paused or paused, before.read_only or read_only
         await self._change(agent_id, paused=paused, read_only=read_only)
 
     async def set_paused(self, agent_id: str, paused: bool) -> None:
-        """Refuse everything to an agent, or no more."""
+        """Pause an agent, which is then refused every call, or let it go on."""
         await self._change(agent_id, paused=paused)
 
     async def set_read_only(self, agent_id: str, read_only: bool) -> None:
-        """Refuse writes to an agent, or no more."""
+        """Refuse writes to an agent, or allow them again."""
         await self._change(agent_id, read_only=read_only)
 
     async def calls(
         self, *, limit: int = 300, agent: str | None = None, text: str | None = None
     ) -> tuple[CallRecord, ...]:
-        """Recorded calls, newest first; ``text`` occurs in the name or the arguments."""
+        """Return at most ``limit`` recorded calls, newest first.
+
+        ``agent`` limits them to one agent's id; ``text`` must occur in the tool's name or the
+        arguments, in upper or lower case.
+        """
         return await self._services.audit.calls(limit=limit, agent=agent, text=text)
 
     async def undo_call(self, number: int, *, actor: str) -> UndoneCall:
-        """Delete what a call wrote, or bring back what it, or an undo of it, deleted.
+        """Undo a recorded call, or redo it when it was undone before.
 
-        Only the agent's own memories: whatever a record says, no undo reaches another agent's.
-        Raises ``NothingToUndoError``, and ``MemoryCapabilityError`` where the backend can't.
+        Memories that the call wrote are deleted. Memories that the call, or an earlier undo of
+        it, deleted are restored. Only memories of the agent that made the call are touched,
+        whatever the record says. ``actor`` is recorded as the author of the change.
+
+        Raises ``NothingToUndoError`` when nothing can be changed, and ``MemoryCapabilityError``
+        when the memory backend can't delete or restore.
         """
         from synthorg_tui.agents.tools import DELETE_ENTRY
 
@@ -154,7 +164,7 @@ class AgentGateway:
         return UndoneCall(number, record.agent_id, changed, restored=not takes_back)
 
     async def close(self) -> None:
-        """Write what isn't recorded yet."""
+        """Write the calls that are not on disk yet; comes last."""
         await self._services.audit.close()
 
     async def _own_memories(self, record: CallRecord) -> tuple[tuple[str, ...], tuple[str, ...]]:

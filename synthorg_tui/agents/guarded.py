@@ -1,7 +1,7 @@
-"""The guard on what an agent writes: counted, redacted, and stored once or proposed.
+"""Checks what an agent writes: limits the rate, redacts, and stores a memory once or proposes it.
 
-The only way from a tool to the store for anything that an agent says. What agents read and delete
-isn't checked here: that is the strategies' and the toolbox's.
+This is the only way from a tool to the store for a text that an agent writes. What agents read
+and delete is checked in the memory strategies and in ``agents.toolbox`` instead.
 """
 
 import asyncio
@@ -17,12 +17,15 @@ from synthorg_tui.memory.retrieval.hits import ContentLookup
 from synthorg_tui.memory.strategies.replies import Pending
 
 ORIGIN_TAG: Final = "origin:agent"
-"""Marks what an agent wrote itself; only that may it delete."""
+"""Tag of memories that an agent wrote itself; an agent may delete no others."""
 _SAME_AMONG: Final = 5
 
 
 class WriteAllowance:
-    """A token bucket: ``per_minute`` writes a minute, and as many at once after a pause."""
+    """Limits an agent to ``per_minute`` writes a minute, and as many at once after a pause.
+
+    It is a token bucket. ``take`` comes before each write.
+    """
 
     def __init__(self, per_minute: int, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._per_minute = per_minute
@@ -30,7 +33,7 @@ class WriteAllowance:
         self._left, self._at = float(per_minute), monotonic()
 
     def take(self) -> None:
-        """Count one write; raises ``WriteRefusedError`` when there were too many."""
+        """Use one write of the allowance; raises ``WriteRefusedError`` when none is left."""
         now = self._monotonic()
         self._left = min(self._per_minute, self._left + (now - self._at) * self._per_minute / 60)
         self._at = now
@@ -44,15 +47,15 @@ class WriteAllowance:
 
 
 AskPerson = Callable[[str, MemoryStoreRequest], Awaitable[str]]
-"""Asks a person whether an agent's memory may be stored; returns the id of the item."""
+"""Proposes an agent's memory to a person; returns the id of the proposal."""
 
 
 class GuardedWrites:
-    """Writes the memories of one agent with care.
+    """Writes the memories of one agent, within its allowance.
 
-    Secrets are taken out, ``ORIGIN_TAG`` is added, and a memory that the agent has already gives
-    its id instead of another copy, so that a write can be repeated when its answer was lost.
-    With ``ask`` nothing new is stored: a person is asked.
+    Secrets are redacted and ``ORIGIN_TAG`` is added. Writing a memory that the agent has already
+    returns the id of the existing one, so a write can be repeated when its reply was lost.
+    With ``ask`` nothing new is stored: the memory becomes a proposal that a person decides on.
     """
 
     def __init__(
@@ -70,10 +73,10 @@ class GuardedWrites:
         self._writing = asyncio.Lock()
 
     async def write(self, agent_id: str, request: MemoryStoreRequest) -> str | Pending:
-        """Store a memory and return its id, or have a person asked.
+        """Store a memory and return its id, or propose it to a person and return ``Pending``.
 
-        Raises ``WriteRefusedError`` when the agent wrote too much or a person rejected the same
-        before, and as the store does.
+        Raises ``WriteRefusedError`` when the agent's allowance is used up or a person rejected
+        the same memory before, and the errors of the store.
         """
         self._allowance.take()
         careful = self._careful(request)
@@ -101,9 +104,9 @@ class GuardedWrites:
 async def known_memory(
     backend: MemoryBackend, agent_id: str, request: MemoryStoreRequest
 ) -> str | None:
-    """The id of a memory of the agent that says exactly this already.
+    """Return the id of the agent's memory with exactly this content; ``None`` without one.
 
-    A store that can't look a content up is searched for it.
+    A backend that can't look up contents is searched by text instead.
     """
     if isinstance(backend, ContentLookup):
         return await backend.with_content(agent_id, request)

@@ -1,4 +1,4 @@
-"""Connected agents as values: who they are, what they may do, what they were answered.
+"""Plain data about connected agents: identity, rights, settings, replies and recorded calls.
 
 ``AgentIdentity``, ``CallReply``, ``ServedDigest`` and ``SkillCard`` cross the wire field by field,
 ``CallRecord`` is a stored row: to change a field is to change a protocol or a table.
@@ -17,9 +17,10 @@ from synthorg_tui.core.types import FrozenModel
 
 @dataclass(frozen=True, slots=True)
 class AgentIdentity:
-    """The agent of a client; ``project`` is a canonical path, ``client`` the program's name.
+    """The agent that a client acts as, and the client itself.
 
-    A client that says ``read_only`` of itself is refused writes, whatever the agent may do.
+    ``project`` is the canonical path of the project's folder, ``client`` the program's name. With
+    ``read_only`` the client is refused writes, even if the agent may write.
     """
 
     agent_id: str
@@ -31,10 +32,10 @@ class AgentIdentity:
 
 @dataclass(frozen=True, slots=True)
 class CallReply:
-    """The reply that an agent reads; ``is_error`` when the tool didn't do what was asked.
+    """The reply to an agent's call; ``is_error`` when the tool didn't do what was asked.
 
-    ``memory_ids`` are the memories that it was given, or that came or went; ``waiting`` the items
-    that wait for a person before anything does.
+    ``memory_ids`` are the memories that were returned, stored or deleted. ``waiting`` are the ids
+    of proposals made instead of changes: nothing happens before a person approves them.
     """
 
     content: str
@@ -45,7 +46,7 @@ class CallReply:
 
 @dataclass(frozen=True, slots=True)
 class ServedDigest:
-    """Exactly what the agent is given, and the ids of the memories in it."""
+    """A digest exactly as the agent receives it, and the ids of the memories in it."""
 
     text: str
     tokens: int
@@ -55,7 +56,7 @@ class ServedDigest:
 
 @dataclass(frozen=True, slots=True)
 class SkillCard:
-    """A skill as listed; ``sha256`` is of the bytes that were approved (hex)."""
+    """A skill's entry in a list; ``sha256`` (hex) is the hash of the approved file."""
 
     name: str
     description: str
@@ -64,7 +65,7 @@ class SkillCard:
 
 
 class CallKind(StrEnum):
-    """The kinds of calls on record."""
+    """The kind of a recorded call."""
 
     TOOL = "tool"
     DIGEST = "digest"
@@ -72,10 +73,11 @@ class CallKind(StrEnum):
 
 
 class CallRecord(NamedTuple):
-    """One call of an agent; texts are redacted and cut to what a person wants to see.
+    """One recorded call of an agent; its texts are redacted, and shortened for display.
 
-    ``reply`` of a digest is complete. ``memory_ids`` are those it was given or that it wrote;
-    ``wrote`` tells which. ``explanation`` is JSON, for digests.
+    The ``reply`` of a digest is complete. ``memory_ids`` are the memories that the call changed
+    if ``wrote`` is true, else those that it returned. ``explanation`` is JSON for a digest,
+    empty for other calls.
     """
 
     number: int
@@ -96,7 +98,7 @@ class CallRecord(NamedTuple):
 
 
 class AgentRights(NamedTuple):
-    """Rights taken from an agent by a person: all while paused, writing while read-only."""
+    """Restrictions that a person put on an agent: it may do nothing, or only read."""
 
     paused: bool = False
     read_only: bool = False
@@ -104,7 +106,7 @@ class AgentRights(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UndoneCall:
-    """The memories that an undo of a call deleted, or, ``restored``, brought back."""
+    """The result of undoing a call: the memories deleted, or, if ``restored``, restored."""
 
     number: int
     agent_id: str
@@ -115,10 +117,11 @@ class UndoneCall:
 class AgentAccessConfig(FrozenModel):
     """Settings for agents that are connected over MCP or hooks.
 
-    ``writes`` off lets them only read; with ``approval`` what they write and delete waits for a
-    person. An agent may write ``writes_per_minute`` memories, and as many at once after a pause.
-    ``digest_token_budget`` is for those that don't name a budget; ``audit_calls`` is how many
-    calls are kept for the record.
+    ``writes`` says whether agents may write at once, not at all (``off``), or only after a person
+    has approved each write and deletion (``approval``). An agent may write ``writes_per_minute``
+    memories a minute, and as many at once after a pause. ``digest_token_budget`` is the token
+    budget of digests for which an agent names none; ``audit_calls`` is how many calls stay on
+    record.
     """
 
     writes: Literal["direct", "approval", "off"] = "direct"
@@ -132,7 +135,7 @@ class AgentRefusedError(DomainError):
 
 
 class NothingToUndoError(DomainError):
-    """Nothing of the call is left to take back, or there is no such call."""
+    """The call doesn't exist, or nothing that it changed is left to undo."""
 
 
 class SkillNotFoundError(DomainError):

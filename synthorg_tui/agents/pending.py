@@ -1,4 +1,4 @@
-"""What agents want kept or deleted, put into the queue where a person decides."""
+"""Puts an agent's writes and deletions into the queue of proposals, where a person decides."""
 
 import hashlib
 import json
@@ -32,14 +32,15 @@ _MAX_REASON: Final = 500
 
 
 class PendingWrites:
-    """Asks a person before anything of an agent's counts.
+    """Turns the writes and deletions of agents into proposals that a person decides on.
 
-    What waits already is not asked for twice, and what a person rejected is not asked for again.
+    A change that is proposed already is not proposed twice, and one that a person rejected is
+    refused.
 
     Args:
-        queue: Where items wait.
-        clock: Decides what "now" is.
-        level: The level of memories that an agent may have.
+        queue: Stores the proposals.
+        clock: Gives the time at which a proposal is made.
+        level: Returns the memory level of an agent, given its id.
     """
 
     def __init__(
@@ -50,10 +51,10 @@ class PendingWrites:
         self._level = level
 
     async def write(self, agent_id: str, draft: MemoryDraft) -> str:
-        """The id of the item that waits for this memory.
+        """Propose to store a memory; return the id of the new or already waiting proposal.
 
-        Raises ``WriteRefusedError`` when a person rejected it, and ``MemoryStoreError`` when the
-        agent may keep nothing.
+        Raises ``WriteRefusedError`` when a person rejected the same memory before, and
+        ``MemoryStoreError`` when the agent's level allows it no memories.
         """
         if self._level(agent_id) is MemoryLevel.NONE:
             raise MemoryStoreError(f"agent {agent_id} has memory level none: nothing is stored")
@@ -80,7 +81,10 @@ class PendingWrites:
         return await self._ask(item, wording)
 
     async def delete(self, entry: MemoryEntry, reason: str) -> str:
-        """The id of the item that waits for this deletion; raises ``WriteRefusedError``."""
+        """Propose to delete a memory; return the id of the new or already waiting proposal.
+
+        Raises ``WriteRefusedError`` when a person rejected the same deletion before.
+        """
         clean = redact_text(reason, RedactionTally())
         shown = one_line(clean, _MAX_REASON) or "no reason that can be shown"
         payload = PrunePayload(
@@ -118,7 +122,7 @@ class PendingWrites:
 
 @dataclass(frozen=True, slots=True)
 class PendingWriteStore:
-    """Takes the memories of a report while writes wait: those not stored yet are proposed."""
+    """Store of a report's memories while writes need approval: it proposes all new ones."""
 
     pending: PendingWrites
     memory: MemoryBackend
@@ -126,7 +130,7 @@ class PendingWriteStore:
     async def store_many(
         self, agent_id: str, drafts: Sequence[MemoryDraft], *, actor: str
     ) -> BatchOutcome:
-        """Propose each; nothing is stored. Raises as ``PendingWrites.write`` does."""
+        """Propose each draft and store nothing; raises the errors of ``PendingWrites.write``."""
         waiting, skipped = list[str](), list[tuple[str | None, str]]()
         for draft in drafts:
             if await known_memory(self.memory, agent_id, draft.request):

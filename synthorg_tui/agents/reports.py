@@ -1,7 +1,7 @@
-"""Reports of agents about their own runs, which become executions like imported ones.
+"""Takes agents' reports about their own runs, and imports them as executions.
 
-A report is the agent's word: nothing in it is stored as said by a person. How executions are read
-and turned into memories is the import's.
+A report is only the agent's account: nothing in it is stored as the words of a person. How
+executions are read and turned into memories is in ``synthorg_tui.ingest``.
 """
 
 import asyncio
@@ -31,7 +31,10 @@ _FOLDER: Final = "reports"
 
 @dataclass(slots=True)
 class ReportStore:
-    """Stores memories marked as the agent's, and lists which were added, updated and wait."""
+    """Stores a report's memories, marked as the agent's, and collects what became of each.
+
+    After the import it lists the memories that were added, updated or proposed to a person.
+    """
 
     store: BatchStore
     added: list[str] = field(default_factory=list)
@@ -41,7 +44,7 @@ class ReportStore:
     async def store_many(
         self, agent_id: str, drafts: Sequence[MemoryDraft], *, actor: str
     ) -> BatchOutcome:
-        """Store a batch with ``ORIGIN_TAG`` on each; raises as the store does."""
+        """Store a batch, each memory tagged ``ORIGIN_TAG``; raises the errors of the store."""
         marked = [_of_agent(draft) for draft in drafts]
         outcome = await self.store.store_many(agent_id, marked, actor=actor)
         self.added += outcome.added
@@ -51,10 +54,10 @@ class ReportStore:
 
 
 class Reports:
-    """Takes reports in, one file each for as long as its import lasts.
+    """Imports reports; each is written to a temporary file that its import reads.
 
-    ``store`` and ``importer`` are asked for with a report: an owner that starts has no time for
-    them.
+    ``store`` and ``importer`` are functions that are called only when a report arrives, since
+    making these objects takes time that a starting process doesn't have.
     """
 
     def __init__(
@@ -71,7 +74,7 @@ class Reports:
         self._clock = clock
 
     async def take(self, identity: AgentIdentity, arguments: Mapping[str, Any]) -> CallReply:
-        """Import a report; what doesn't fit is an error that the agent reads."""
+        """Import a report; invalid arguments give a reply with an error, no exception."""
         problem = _problem(arguments)
         if problem:
             return tools.error("InvalidReport", problem, ErrorCode.INVALID_ARGUMENT)

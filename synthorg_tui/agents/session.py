@@ -1,6 +1,7 @@
-"""One client acting as one agent of one project: all it can do, and each call on the record.
+"""A client's session as one agent of one project: checks its rights and records its calls.
 
-Rights are checked and calls recorded here and nowhere else. What a tool does is the toolbox's.
+Rights are checked and calls recorded here and nowhere else. What a tool does is in
+``agents.toolbox``.
 """
 
 import asyncio
@@ -52,9 +53,10 @@ MAX_QUERY: Final = 8_000
 
 
 class Services(NamedTuple):
-    """The services of sessions; ``prepare`` gives a digest and counts what it applied.
+    """The services that all sessions share.
 
-    ``tools`` are asked for with the first tool that is called.
+    ``prepare`` makes a digest and counts the use of the memories in it. ``tools`` is called when
+    an agent first calls a tool.
     """
 
     config: AgentAccessConfig
@@ -67,7 +69,10 @@ class Services(NamedTuple):
 
 
 class AgentSession:
-    """Tools, digests and skills for one agent; a refusal of a tool is a reply, never raised."""
+    """All that one agent can call: tools, digests and skills. Every call is recorded.
+
+    A tool that refuses returns a reply with an error; the other methods raise exceptions.
+    """
 
     def __init__(
         self, identity: AgentIdentity, services: Services, allowance: WriteAllowance
@@ -79,7 +84,7 @@ class AgentSession:
         self.connected_at = services.clock.now()
 
     async def tools(self) -> tuple[ToolDefinition, ...]:
-        """The tools that the agent may call now: none that writes while it may only read."""
+        """Return the tools that the agent may call now; a read-only agent gets no writing ones."""
         from synthorg_tui.agents.tools import WRITING
 
         offered = self._toolbox.definitions()
@@ -88,7 +93,7 @@ class AgentSession:
         return tuple(tool for tool in offered if tool.name not in WRITING)
 
     async def call(self, name: str, arguments: dict[str, Any]) -> CallReply:
-        """Call a tool; whatever goes wrong is a reply, too."""
+        """Call a tool and return its reply; errors are replies with ``is_error``, never raised."""
         from synthorg_tui.agents.tools import WRITING
 
         started = time.perf_counter()
@@ -109,7 +114,7 @@ class AgentSession:
         return reply
 
     async def digest(self, query: str, token_budget: int | None = None) -> ServedDigest:
-        """Give the agent its digest for a task; without a budget the configured one.
+        """Return the agent's digest for a task; ``None`` as budget means the configured one.
 
         Raises ``AgentRefusedError`` while the agent is paused, for a blank query and for one that
         is too long.
@@ -146,12 +151,18 @@ class AgentSession:
         return served
 
     async def skills(self) -> tuple[SkillCard, ...]:
-        """The skills a person approved; raises ``AgentRefusedError`` while paused."""
+        """Return the approved skills that the agent may read, sorted by name.
+
+        Raises ``AgentRefusedError`` while the agent is paused.
+        """
         self._require(writing=False)
         return await self._toolbox.skill_cards()
 
     async def read_skill(self, name: str) -> str:
-        """A skill's text, fenced; raises ``SkillNotFoundError`` and ``AgentRefusedError``."""
+        """Return a skill's text, in tags that mark it as data rather than instructions.
+
+        Raises ``SkillNotFoundError``, and ``AgentRefusedError`` while the agent is paused.
+        """
         started = time.perf_counter()
         asked = {"name": name}
         async with self._recording_refusal(CallKind.SKILL, "read_skill", asked, started):

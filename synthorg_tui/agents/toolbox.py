@@ -1,8 +1,8 @@
 """The tools of one agent: its memory, the skills a person approved, and reports.
 
 Loaded with the first tool that is called: an agent that is only given a digest has no use for it.
-Whether the agent may do anything at all is the session's to say, and what is written is checked in
-``guarded``; neither belongs here.
+The agent's rights are checked in ``agents.session``, and what it writes in ``agents.guarded``;
+neither belongs here.
 """
 
 from collections.abc import Mapping
@@ -49,20 +49,23 @@ class ApprovedSkills:
     """The skills that agents may read: those a person approved, word for word as approved.
 
     They come from the registry, never from disk: a file that somebody changed or dropped into the
-    folder is read by agents only once a person approved it. Skills of another agent's own scope
-    are not among an agent's.
+    folder is read by agents only once a person approved it. An agent's skills are its own and the
+    shared ones, but not those of another agent's scope.
     """
 
     def __init__(self, registry: "SkillRegistry") -> None:
         self._registry = registry
 
     async def cards(self, agent_id: str) -> tuple[SkillCard, ...]:
-        """The agent's skills, by name."""
+        """Return the skills that the agent may read, sorted by name."""
         readable = await self._readable(agent_id)
         return tuple([await self._card(readable[name]) for name in sorted(readable)])
 
     async def text(self, agent_id: str, name: str) -> str:
-        """The SKILL.md of that name; raises ``SkillNotFoundError``."""
+        """Return the text of a skill's SKILL.md.
+
+        Raises ``SkillNotFoundError`` when the agent may read no skill of this name.
+        """
         skill = (await self._readable(agent_id)).get(name)
         if skill is None:
             raise SkillNotFoundError("no skill has this name", remedy="list_skills names them.")
@@ -93,7 +96,7 @@ class ApprovedSkills:
 class ToolServices:
     """The services that tools call.
 
-    With ``pending`` nothing that agents write is stored before a person approved it there.
+    With ``pending`` agents' writes become proposals and are stored only when a person approves.
     """
 
     injection: InjectionService
@@ -103,7 +106,10 @@ class ToolServices:
 
 
 class Toolbox:
-    """The tools of one agent."""
+    """The tools of one agent: their definitions, and ``answer`` to call one.
+
+    It checks no rights, except that an agent may delete only memories that it wrote itself.
+    """
 
     def __init__(
         self,
@@ -119,20 +125,20 @@ class Toolbox:
         self._memory = services.injection.scoped(visibility)
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """The tools of the configured memory strategy, and those that every agent has."""
+        """Return the tools of the configured memory strategy and those that every agent has."""
         return (*self._strategy.get_tool_definitions(), *tools.definitions())
 
     async def skill_cards(self) -> tuple[SkillCard, ...]:
-        """The agent's skills, by name."""
+        """Return the skills that the agent may read, sorted by name."""
         return await self._services.skills.cards(self._identity.agent_id)
 
     async def skill_text(self, name: str) -> str:
-        """A skill's text, fenced; raises ``SkillNotFoundError``."""
+        """Return a skill's text, in tags that mark it as data; raises ``SkillNotFoundError``."""
         text = await self._services.skills.text(self._identity.agent_id, name)
         return wrap_untrusted(TAG_SKILL, text)
 
     async def answer(self, name: str, arguments: dict[str, Any]) -> CallReply:
-        """Call a tool; raises ``AgentRefusedError`` for one that there isn't."""
+        """Call a tool and return its reply; raises ``AgentRefusedError`` for an unknown name."""
         if name == tools.REPORT_OUTCOME:
             self._allowance.take()
             return await self._services.reports.take(self._identity, arguments)

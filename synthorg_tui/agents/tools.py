@@ -1,6 +1,7 @@
 """The tools of every agent besides those of its memory strategy: definitions and JSON replies.
 
-Making a call is the toolbox's; the replies of memory tools are in ``memory.strategies.replies``.
+Calls are made in ``agents.toolbox``; the replies of memory tools are in
+``memory.strategies.replies``.
 """
 
 import json
@@ -26,25 +27,28 @@ class ErrorCode(StrEnum):
 
 
 def ok(data: Any) -> CallReply:
-    """``{"status": "ok", "data": ...}``."""
+    """Return a reply that says ``{"status": "ok", "data": ...}`` in JSON."""
     return CallReply(json.dumps({"status": "ok", "data": data}, ensure_ascii=False))
 
 
 def error(kind: str, message: str, code: ErrorCode) -> CallReply:
-    """``{"status": "error", ...}`` with the kind of error, a message and a code."""
+    """Return an error reply: ``{"status": "error", ...}`` with its kind, message and code."""
     reply = {"status": "error", "error_type": kind, "message": message, "domain_code": code}
     return CallReply(json.dumps(reply, ensure_ascii=False), is_error=True)
 
 
 def waits(item_id: str) -> CallReply:
-    """The reply to a change that a person is asked about first; nothing has changed yet."""
+    """Return the reply to a change that became the proposal ``item_id`` instead of being made."""
     note = "a person decides; nothing has changed until then"
     reply = ok({"waiting": [item_id], "note": note})
     return replace(reply, waiting=(item_id,))
 
 
 def guardrail(arguments: Mapping[str, Any], *, actor: str) -> CallReply | None:
-    """The refusal of a destructive call, or ``None``: actor, literal ``confirm``, reason."""
+    """Return the refusal of a destructive call, or ``None`` when the call may go ahead.
+
+    A call needs a known ``actor``, ``confirm`` as literally ``True``, and a reason.
+    """
     reason = arguments.get("reason")
     if not actor.strip():
         return _violated("missing_actor", "it isn't known who asks")
@@ -129,7 +133,7 @@ def _report_schema() -> dict[str, Any]:
 
 
 def definitions() -> tuple[ToolDefinition, ...]:
-    """Fresh definitions of the tools that every connected agent has."""
+    """Return new definitions of the tools that every connected agent has."""
     return (
         ToolDefinition(
             name=REPORT_OUTCOME,

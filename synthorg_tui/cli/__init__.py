@@ -13,7 +13,10 @@ if TYPE_CHECKING:  # hooks have no time for typing
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit code that ``--help`` documents."""
+    """Run the command in ``argv`` (default: ``sys.argv``) and return its exit code.
+
+    ``--help`` lists the exit codes.
+    """
     if argv is None:
         standing_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)

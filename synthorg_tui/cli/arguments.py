@@ -1,4 +1,4 @@
-"""What the arguments of all commands have in common: options, types of values, the form of help.
+"""The parts that all commands' arguments share: options, types of values, the layout of help.
 
 A command module calls ``add_command`` (or ``add_group`` and then ``add_command``) from its
 ``add``. Only what reads or explains arguments belongs here, and nothing that takes long to
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-"""What commands are added to; argparse has no public name for it."""
+"""The object that commands are added to; argparse has no public name for its type."""
 
 Run: TypeAlias = "Callable[[Context], Awaitable[int]]"
 """A command: prints its result and returns the exit code."""
@@ -33,10 +33,10 @@ _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are safe to print, and that suggests a choice for a mistyped one."""
+    """An argument parser that makes errors safe to print and suggests the nearest valid choice."""
 
     def error(self, message: str) -> NoReturn:
-        """Print usage and error, and exit with 2."""
+        """Print usage and error to standard error, and exit with code 2."""
         super().error(safe_text(message))
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
@@ -73,7 +73,10 @@ def add_command(
     more: str = "",
     examples: Sequence[str] = (),
 ) -> argparse.ArgumentParser:
-    """Add a command with the common options; ``more`` follows the summary in its own help."""
+    """Add a command with the common options and return its parser.
+
+    ``run`` is called with the command's context. ``more`` follows the summary in its own help.
+    """
     parser = commands.add_parser(
         name,
         help=summary,
@@ -94,7 +97,7 @@ def add_group(
     *,
     examples: Sequence[str] = (),
 ) -> Subparsers:
-    """Add a command that consists of others; those are added to what is returned."""
+    """Add a command with subcommands; add those with ``add_command`` to the returned object."""
     parser = commands.add_parser(
         name,
         help=summary,
@@ -106,7 +109,7 @@ def add_group(
 
 
 def add_memory_filters(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say which memories are meant."""
+    """Add the options that select memories, such as those of an agent or with a tag."""
     parser.add_argument(
         "--agent", action="append", default=[], metavar="ID", help="only this one's (repeatable)"
     )
@@ -126,26 +129,29 @@ def add_memory_filters(parser: argparse.ArgumentParser) -> None:
 
 
 def add_since(parser: argparse.ArgumentParser) -> None:
-    """Add ``--since``."""
+    """Add the option ``--since``, a moment in the past."""
     parser.add_argument(
         "--since", type=past_moment, metavar="WHEN", help="2026-01-31, or 12h, 7d, 2w ago"
     )
 
 
 def path(text: str) -> Path:
-    """A path, with ``~`` as the home directory."""
+    """Parse an argument as a path; a leading ``~`` becomes the home directory."""
     if not text.strip():
         raise argparse.ArgumentTypeError("the path is empty")
     return expand_home(text)
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Words separated by commas."""
+    """Parse an argument as words separated by commas."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def whole(low: int, high: int | None = None) -> Callable[[str], int]:
-    """The type of whole numbers from ``low`` to ``high``, both included."""
+    """Return an argument type for whole numbers from ``low`` to ``high``, both included.
+
+    ``None`` as ``high`` means no upper limit.
+    """
     allowed = f"a whole number from {low} to {high}" if high else f"a whole number from {low}"
 
     def parse(text: str) -> int:
@@ -157,7 +163,7 @@ def whole(low: int, high: int | None = None) -> Callable[[str], int]:
 
 
 def fraction(text: str) -> float:
-    """A number from 0 to 1."""
+    """Parse an argument as a number from 0 to 1."""
     try:
         number = float(text)
     except ValueError:
@@ -168,7 +174,7 @@ def fraction(text: str) -> float:
 
 
 def agent_id(text: str) -> str:
-    """The id of an agent."""
+    """Parse an argument as the id of an agent."""
     if not text.strip() or len(text) > MAX_AGENT_ID or not text.isprintable():
         message = f"an agent's id has 1 to {MAX_AGENT_ID} printable characters"
         raise argparse.ArgumentTypeError(message)
@@ -176,13 +182,19 @@ def agent_id(text: str) -> str:
 
 
 def past_moment(text: str) -> "datetime":
-    """A date or time (the machine's zone unless it names one), or how long ago."""
+    """Parse a date or time, or a time span that reaches back from now, such as ``7d``.
+
+    A time without a zone is in the zone of this machine.
+    """
     distance = _distance(text)
     return _date(text) if distance is None else _now() - distance
 
 
 def coming_moment(text: str) -> "datetime":
-    """A date or time (the machine's zone unless it names one), or how long from now."""
+    """Parse a date or time, or a time span that reaches on from now, such as ``7d``.
+
+    A time without a zone is in the zone of this machine.
+    """
     distance = _distance(text)
     return _date(text) if distance is None else _now() + distance
 

@@ -1,7 +1,7 @@
-"""What every command gets: its arguments, the console, the settings and the engine.
+"""The context of a command: its arguments, the console, the settings and the engine.
 
-Commands open the engine through here alone, so that each works beside an app that has the store
-open already. How something is printed belongs into ``output``, what it means to the command.
+Commands open the engine only through here, so that each works while an app has the store open.
+Printing belongs into ``output``; the meaning of what is printed, to each command.
 """
 
 import asyncio
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from synthorg_tui.settings.root import RootConfig
 
 AnyEngine: TypeAlias = "Engine | RemoteEngine"
-"""An engine of our own or that of the directory's owner."""
+"""An engine in this process, or that of the process which owns the data directory."""
 
 
 class Context:
-    """One command being run."""
+    """One run of a command, with its arguments and console; passed to the command's function."""
 
     actor: Final = "person"
     """Whom the history names for what a command changes."""
@@ -42,16 +42,16 @@ class Context:
 
     @property
     def wants_json(self) -> bool:
-        """Whether the result is for a program."""
+        """Whether the result is to be printed as JSON, for a program."""
         return bool(self.args.json)
 
     @property
     def data_dir(self) -> Path:
-        """The data directory in force."""
+        """The data directory: that of ``--data-dir``, else that of the settings."""
         return self.args.data_dir or Path(self.settings().memory.storage.data_dir)
 
     def settings(self) -> "RootConfig":
-        """The settings in force, read once; raises ``ConfigError``."""
+        """Return the settings in force, loaded at the first call; raises ``ConfigError``."""
         from synthorg_tui.settings.loader import load_settings
 
         if self._settings is None:
@@ -59,19 +59,25 @@ class Context:
         return self._settings
 
     def engine(self) -> AbstractAsyncContextManager[AnyEngine]:
-        """The engine over the data directory in force, also while the app has it open."""
+        """Return the engine for an ``async with``; works also while the app has the store open.
+
+        It is then the engine of the process that owns the store, reached over its socket.
+        """
         from synthorg_tui.host.opening import engine_or_owner
 
         return engine_or_owner(self.settings(), data_dir=self.data_dir, role="command")
 
     def own_engine(self) -> "AbstractAsyncContextManager[Engine]":
-        """An engine for what needs the directory for itself."""
+        """Return an engine for an ``async with`` that must own the data directory.
+
+        Entering it raises ``StoreLockedError`` while another process has the store open.
+        """
         from synthorg_tui.engine import Engine
 
         return Engine.open(self.settings(), data_dir=self.args.data_dir)
 
     def print_result(self, value: object, line: str) -> int:
-        """Print a result that is one line for a person; the exit code of a command that is done."""
+        """Print ``value`` as JSON if wanted, else ``line``; return 0, the exit code of success."""
         if self.wants_json:
             self.console.json(value)
         else:
@@ -79,9 +85,10 @@ class Context:
         return 0
 
     def confirm(self, question: str, *, word: str = "") -> None:
-        """Go on only when the person agrees; ``word`` must then be typed in full.
+        """Ask the person to confirm; with ``word``, that word must be typed in full.
 
-        Raises ``DeclinedError``, and ``UsageError`` when nobody is there to ask.
+        Returns when the person agrees, and at once with ``--yes``. Raises ``DeclinedError`` when
+        the person doesn't agree, and ``UsageError`` when there is no terminal to ask at.
         """
         if self.args.yes:
             return
@@ -93,21 +100,24 @@ class Context:
 
 
 class Cancellation:
-    """Ctrl-C as a request: the running job stops at the next safe point."""
+    """Ctrl-C as a request that the running job stop at its next safe point."""
 
     def __init__(self) -> None:
         self.requested = threading.Event()
         self.stop = asyncio.Event()
 
     def request(self) -> None:
-        """Ask the job to stop."""
+        """Set both events, which ask the running job to stop."""
         self.requested.set()
         self.stop.set()
 
 
 @contextmanager
 def cancelled_by_signal(console: Console) -> Iterator[Cancellation]:
-    """Turn the first Ctrl-C (or SIGTERM) into a request; a second one interrupts at once."""
+    """Inside the ``with``, make the first Ctrl-C or SIGTERM a request to stop.
+
+    The second one raises ``KeyboardInterrupt`` at once. Needs a running event loop.
+    """
     loop = asyncio.get_running_loop()
     cancellation = Cancellation()
     task = asyncio.current_task()
@@ -139,7 +149,10 @@ def _is_interactive() -> bool:
 
 @contextmanager
 def routed_logs(console: Console) -> Iterator[None]:
-    """Warn the person of settings that have no effect; show other logs only when debugging."""
+    """Inside the ``with``, print logged warnings about settings that have no effect.
+
+    Other log messages are shown only if ``SYNTHORG_DEBUG`` is set.
+    """
     if os.environ.get("SYNTHORG_DEBUG"):
         logging.basicConfig(level=logging.DEBUG, format="%(name)s: %(message)s")
     quiet, warnings = logging.NullHandler(), _WarningHandler(console)

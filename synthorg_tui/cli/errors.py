@@ -1,4 +1,4 @@
-"""What a command ends with when it isn't given what it needs, or when the person stops it."""
+"""Errors of the command line itself: wrong use, and a person's refusal."""
 
 from synthorg_tui.core.errors import DomainError
 
@@ -7,12 +7,12 @@ CANCELLED = 130
 
 
 class UsageError(DomainError):
-    """The command was not given what it needs."""
+    """The arguments, or the input, of a command are missing or wrong."""
 
     exit_code = 2
 
 
 class DeclinedError(DomainError):
-    """The person said no; nothing was changed."""
+    """The person refused to confirm; nothing was changed."""
 
     exit_code = CANCELLED

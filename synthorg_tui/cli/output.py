@@ -28,9 +28,10 @@ _CLEAR_LINE: Final = "\r\x1b[2K"
 
 
 class Console:
-    """Results go to ``out``, everything else to ``err``.
+    """Prints results to the stream ``out`` and everything else to ``err``.
 
-    Text is made safe here and nowhere else: no caller has to remember it.
+    All text is made safe here, that is, without control characters that act on a terminal; callers
+    pass it as it is.
     """
 
     def __init__(self, out: TextIO, err: TextIO) -> None:
@@ -42,13 +43,13 @@ class Console:
 
     @property
     def width(self) -> int:
-        """Columns of the terminal, 100 where there is none."""
+        """Width of the terminal in columns; 100 without a terminal."""
         import shutil
 
         return shutil.get_terminal_size(_FALLBACK_SIZE).columns
 
     def style(self, text: str, *styles: str, stream: TextIO | None = None) -> str:
-        """``text`` made safe, in colour where the stream shows it."""
+        """Return ``text`` made safe, with colour codes if the stream is a terminal with colours."""
         text = safe_text(text, multiline=True)
         if not text or not styles or not _shows_colour(stream or self.out):
             return text
@@ -56,7 +57,7 @@ class Console:
         return f"\x1b[{codes}m{text}\x1b[0m"
 
     def line(self, text: str = "", *styles: str) -> None:
-        """Print a line of a result."""
+        """Print one line to ``out``, in the given styles, such as ``bold`` or ``red``."""
         print(self.style(text, *styles), file=self.out)
 
     def parts(self, parts: Iterable[tuple[str, ...]], *, separator: str = "  ") -> None:
@@ -65,7 +66,10 @@ class Console:
         print(separator.join(styled), file=self.out)
 
     def block(self, text: str, *, indent: int = 0, max_lines: int | None = None) -> None:
-        """Print text wrapped to the terminal, at most ``max_lines`` of it."""
+        """Print text wrapped to the terminal's width, and at most ``max_lines`` lines of it.
+
+        Each line is indented by ``indent`` spaces.
+        """
         lines = wrap(text, self.width - indent)
         if max_lines is not None and len(lines) > max_lines:
             lines = [*lines[: max_lines - 1], f"{lines[max_lines - 1].rstrip()} {_ELLIPSIS}"]
@@ -79,13 +83,13 @@ class Console:
             self.line(line, *filter(None, [styles.get(line[:1])]))
 
     def facts(self, facts: Iterable[tuple[str, str]], *, label_width: int = 11) -> None:
-        """Print labelled values, one a line; those that are empty are left out."""
+        """Print pairs of label and value, one a line; pairs with an empty value are left out."""
         for label, value in facts:
             if value:
                 self.parts([(label.ljust(label_width), "dim"), (value,)])
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Print columns; the last one is cut at the terminal's width."""
+        """Print rows in aligned columns; the last column is cut at the terminal's width."""
         cells = [[safe_text(" ".join(cell.split())) for cell in row] for row in (header, *rows)]
         widths = [max(cell_width(row[i]) for row in cells) for i in range(len(header) - 1)]
         room = max(_MIN_WIDTH, self.width - sum(widths) - 2 * len(widths))
@@ -98,14 +102,14 @@ class Console:
             self.line(text, *(() if number else ("dim",)))
 
     def json(self, value: object, *, indent: int | None = 2) -> None:
-        """Print JSON in ASCII, so that no text in it can act on a terminal."""
+        """Print JSON in ASCII, so that no control character in it can act on a terminal."""
         import json
 
         text = json.dumps(value, indent=indent, allow_nan=False)
         print(text.replace("\x7f", "\\u007f"), file=self.out, flush=True)
 
     def exact(self, text: str) -> None:
-        """Write the text byte for byte; made safe only where it would act, on a terminal."""
+        """Write the text unchanged; only if ``out`` is a terminal is it made safe."""
         if self.out.isatty():
             self.line(text)
             return
@@ -118,16 +122,16 @@ class Console:
             buffer.flush()
 
     def note(self, text: str) -> None:
-        """Say something beside the result."""
+        """Print a remark to ``err``, beside the result."""
         print(self.style(text, "dim", stream=self.err), file=self.err, flush=True)
 
     def warning(self, text: str) -> None:
-        """Say that something is not as it should be."""
+        """Print a warning to ``err``."""
         label = self.style("warning:", "yellow", stream=self.err)
         print(label, safe_text(text), file=self.err, flush=True)
 
     def error(self, cause: str, remedy: str = "") -> None:
-        """Say what went wrong and what to do; several causes stand on lines of their own."""
+        """Print an error and its remedy to ``err``; ``cause`` may have one line for each cause."""
         label = self.style("error:", "red", stream=self.err)
         for line in cause.splitlines() or [""]:
             text = _with_remedy(line, remedy) if line == cause else line
@@ -137,16 +141,16 @@ class Console:
         self.err.flush()
 
     def ask(self, question: str) -> str:
-        """A typed answer, empty at the end of input."""
+        """Print the question to ``err`` and return the line typed; empty at the end of input."""
         print(self.style(question, "bold", stream=self.err), end=" ", file=self.err, flush=True)
         return sys.stdin.readline().strip()
 
 
 class ProgressLine:
-    """Progress of a long job on stderr: a line drawn over, or now and then a plain line.
+    """Shows the progress of a long job on stderr, inside a ``with``.
 
-    ``update`` may be called from any thread and as often as there is something new. Leaving the
-    context clears the line.
+    On a terminal one line is overwritten, and cleared at the end; elsewhere a plain line is printed
+    now and then. ``update`` may be called from any thread and as often as there is progress.
     """
 
     def __init__(self, console: Console) -> None:
@@ -168,7 +172,7 @@ class ProgressLine:
             print(_CLEAR_LINE, end="", file=self._console.err, flush=True)
 
     def update(self, text: str) -> None:
-        """Show ``text`` if enough time has passed since something was shown."""
+        """Show ``text``, unless the last text was shown only a moment ago."""
         now = time.monotonic()
         if now - self._shown_at < (_REDRAW_SECONDS if self._is_drawn_over else _PLAIN_SECONDS):
             return
@@ -182,7 +186,7 @@ class ProgressLine:
 
 
 def cell_width(text: str) -> int:
-    """Terminal columns of a text."""
+    """Return the width of a text in terminal columns."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -191,7 +195,7 @@ def cell_width(text: str) -> int:
 
 
 def cut(text: str, room: int) -> str:
-    """The text on one line of at most ``room`` columns."""
+    """Return the text as one line of at most ``room`` terminal columns, shortened if needed."""
     text = " ".join(text.split())
     if cell_width(text) <= room:
         return text
@@ -203,7 +207,7 @@ def cut(text: str, room: int) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """The text, made safe, in lines of at most ``width`` columns; blank lines are kept."""
+    """Return the text, made safe, as lines of at most ``width`` columns, with its blank lines."""
     import textwrap
 
     width = max(_MIN_WIDTH, width)
@@ -225,7 +229,7 @@ def _wrapped_by_cells(line: str, width: int) -> list[str]:
 
 
 def local_time(moment: "datetime | None") -> str:
-    """A time as a person reads it, in the machine's zone."""
+    """Return a time as ``2026-01-31 14:05`` in this machine's zone; for ``None`` an empty text."""
     return moment.astimezone().strftime("%Y-%m-%d %H:%M") if moment else ""
 
 

@@ -45,7 +45,10 @@ environment:
 
 
 def build_parser(argv: Sequence[str] | None = None) -> ArgumentParser:
-    """The parser for these arguments; ``None`` gives one that knows every command."""
+    """Return a parser for these arguments; ``None`` gives one that knows every command.
+
+    For given arguments, only the module of the command they name is loaded.
+    """
     parser: ArgumentParser = Parser(
         prog="synthorg-tui",
         description="A local-first memory desk for AI agents. Without a command the app opens.",
@@ -83,7 +86,10 @@ def _command_in(argv: Sequence[str]) -> str:
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run one command and return the exit code that ``--help`` documents."""
+    """Run the command in ``argv``, print its errors, and return the exit code.
+
+    ``--help`` lists the exit codes.
+    """
     args = build_parser(argv).parse_args(argv)
     from synthorg_tui.cli.output import Console
 

@@ -1,6 +1,7 @@
-"""The JSON of memories, imports and proposals; ``docs/cli.md`` documents it.
+"""Converts memories, imports and proposals to the JSON that ``docs/cli.md`` documents.
 
-Its fields stay: programs read them. What only one command prints is shaped next to that command.
+Programs read it, so its fields must not change. JSON that only one command prints is made in that
+command's module.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,14 +25,17 @@ _SCORE_DIGITS: Final = 6
 
 
 class SourceResolver:
-    """Finds the file and lines that a memory's source names; asks once for each session."""
+    """Finds the file and lines that memories' sources name; looks up each session only once."""
 
     def __init__(self, executions: "ExecutionStore") -> None:
         self._executions = executions
         self._paths: dict[str, str | None] = {}
 
     async def resolve(self, source: str | None) -> Json | None:
-        """``{ref, path, first_line, last_line}`` for a transcript, else ``{ref}``."""
+        """Return the JSON of a source; ``None`` for ``None``.
+
+        It is ``{ref, path, first_line, last_line}`` for lines of a transcript, else ``{ref}``.
+        """
         from synthorg_tui.executions.models import SourceRef
 
         if source is None:
@@ -48,7 +52,7 @@ class SourceResolver:
 
 
 def import_report(done: "ImportReport") -> Json:
-    """What an import did."""
+    """Return the result of an import as JSON."""
     return {
         "files": done.files,
         "executions": done.executions,
@@ -64,12 +68,12 @@ def import_report(done: "ImportReport") -> Json:
 
 
 def calls(counts: Mapping[CallOutcome, int]) -> dict[str, int]:
-    """Tool calls by outcome, every outcome present."""
+    """Return the number of tool calls by outcome, with 0 for outcomes that are missing."""
     return {outcome.value: counts.get(outcome, 0) for outcome in CallOutcome}
 
 
 def memory(entry: "ListedMemory", source: Json | None) -> Json:
-    """A memory with all its fields."""
+    """Return a memory with all its fields as JSON; ``source`` is from ``SourceResolver``."""
     from synthorg_tui.memory.retrieval.tags import parse_tags
 
     traits = parse_tags(entry.tags)
@@ -91,7 +95,7 @@ def memory(entry: "ListedMemory", source: Json | None) -> Json:
 
 
 def hit(entry: "ListedMemory", source: Json | None) -> Json:
-    """A search result; ``score`` is the fused one."""
+    """Return a search result as JSON; ``score`` combines the search by meaning and by words."""
     fused = rounded(entry.fused)
     return {
         "id": entry.id,
@@ -107,7 +111,7 @@ def hit(entry: "ListedMemory", source: Json | None) -> Json:
 
 
 def revision(change: "MemoryRevision") -> Json:
-    """One change of a memory."""
+    """Return one change of a memory as JSON."""
     return {
         "revision": change.revision,
         "at": change.at.isoformat(),
@@ -119,7 +123,7 @@ def revision(change: "MemoryRevision") -> Json:
 
 
 def place(source: Json | None) -> str:
-    """A resolved source as a person reads it: ``file:first-last``, or its reference."""
+    """Return a resolved source as text: ``file:first-last``, or its reference without a file."""
     if source is None:
         return ""
     if not source.get("path"):
@@ -130,17 +134,17 @@ def place(source: Json | None) -> str:
 
 
 def rounded(score: float | None) -> float | None:
-    """A score without the digits that are noise."""
+    """Return a score rounded to the digits that are meaningful."""
     return None if score is None else round(score, _SCORE_DIGITS)
 
 
 def short_hash(review: "Review") -> str:
-    """What is typed in to decide on exactly this."""
+    """Return the start of the shown review's hash, which a person types to decide on it."""
     return review.shown[:HASH_LENGTH]
 
 
 def proposal(entry: "InboxEntry") -> Json:
-    """A proposal with what it says and what it stands on."""
+    """Return a proposal as JSON, with its texts and its evidence."""
     item = entry.item
     return {
         "id": item.id,
@@ -171,7 +175,10 @@ def proposal(entry: "InboxEntry") -> Json:
 
 
 def memory_of(entry: "InboxEntry") -> dict[str, Any] | None:
-    """What goes with the text that an agent wants kept; ``None`` for other proposals."""
+    """Return the metadata of a memory that an agent asks to store, as JSON.
+
+    ``None`` for other kinds of proposals.
+    """
     from synthorg_tui.core.redaction import marks_in
     from synthorg_tui.curation.review import WritePayload
 
@@ -190,7 +197,7 @@ def memory_of(entry: "InboxEntry") -> dict[str, Any] | None:
 
 
 def review(preview: "Review", trail: "Sequence[ApprovalEvent]") -> Json:
-    """A proposal with all that approving it would do, and what happened to it until now."""
+    """Return a proposal as JSON with the effects of approving it, and with its past events."""
     return {
         **proposal(preview.entry),
         "hash": short_hash(preview),
@@ -226,7 +233,7 @@ def review(preview: "Review", trail: "Sequence[ApprovalEvent]") -> Json:
 
 
 def decision(taken: "Decision") -> Json:
-    """A decision that has taken effect."""
+    """Return a decision that has taken effect as JSON."""
     return {
         "kind": taken.kind.value,
         "id": taken.item_id,

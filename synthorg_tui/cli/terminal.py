@@ -56,15 +56,19 @@ _REMEDY: Final = "Decide in the app, or run the command yourself at a terminal o
 
 
 class Terminal:
-    """A person at the controlling terminal, whatever the standard streams are."""
+    """The controlling terminal with the person at it, even if the standard streams are redirected.
+
+    ``controlling_terminal`` opens one.
+    """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self.person = Person("terminal", _user())
 
     def ask(self, question: str) -> str:
-        """What is typed after the question was put, without spaces around; empty at the end.
+        """Print the question and return the answer, without spaces around it.
 
+        Input typed before the question is discarded. The answer is empty at the end of input.
         Ctrl-C raises ``KeyboardInterrupt`` at once, inside an event loop too.
         """
         import termios
@@ -82,10 +86,10 @@ class Terminal:
 
 @contextmanager
 def controlling_terminal(*, environ: Mapping[str, str] = os.environ) -> Iterator[Terminal]:
-    """The controlling terminal with a person at it.
+    """Open the controlling terminal for the length of a ``with``.
 
-    Raises ``DecisionRefusedError`` inside a known agent's environment, without a controlling
-    terminal, and in the background of one.
+    Raises ``DecisionRefusedError`` inside a known agent's environment, for a process without a
+    controlling terminal, and for one in the background.
     """
     require_no_agent(environ)
     try:
@@ -105,14 +109,17 @@ def controlling_terminal(*, environ: Mapping[str, str] = os.environ) -> Iterator
 
 
 def require_no_agent(environ: Mapping[str, str] = os.environ) -> None:
-    """Refuse what only a person may do; raises ``DecisionRefusedError`` where an agent runs it."""
+    """Raise ``DecisionRefusedError`` if the environment is that of a known coding agent.
+
+    To be called before an action that only a person may take.
+    """
     agent = agent_in(environ)
     if agent is not None:
         raise DecisionRefusedError(f"{agent} runs this; only a person decides", remedy=_REMEDY)
 
 
 def require_open_to_decisions(approvals: ApprovalsConfig) -> None:
-    """Raise ``DecisionRefusedError`` where the settings close the command line to decisions."""
+    """Raise ``DecisionRefusedError`` if the settings forbid decisions on the command line."""
     if not approvals.allow_cli:
         raise DecisionRefusedError(
             "approvals.allow_cli is off: nothing is decided on the command line",
@@ -121,7 +128,10 @@ def require_open_to_decisions(approvals: ApprovalsConfig) -> None:
 
 
 def agent_in(environ: Mapping[str, str]) -> str | None:
-    """The coding agent whose environment it is (with the mark), ``None`` when there is no sign."""
+    """Return the coding agent whose environment this is, with the variable that shows it.
+
+    ``None`` when no known agent's variable is set.
+    """
     for mark, agent in AGENT_MARKS.items():
         if environ.get(mark):
             return f"{agent} ({mark} is set)"

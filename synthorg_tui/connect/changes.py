@@ -1,8 +1,8 @@
-"""Plans what connecting and disconnecting change, and does it once a person has agreed.
+"""Plans the file changes of connecting and disconnecting, and writes them once a person agreed.
 
-Planning writes nothing and gives the exact bytes, so that what is shown is what is done; a file
-that changed between the two isn't touched. How a file is edited is ``edits``, which files there
-are ``clients``, what was done before ``records``.
+Planning writes nothing and returns the exact bytes, so that a person sees exactly what will be
+written; a file that changed after it was planned isn't touched. How a file is edited is in
+``edits``, the list of files in ``clients``, the record of earlier changes in ``records``.
 """
 
 import difflib
@@ -33,10 +33,11 @@ MAX_BYTES: Final = 32 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What a file is now and will be, as bytes; ``None`` is no file.
+    """A planned change of a file: its bytes before and after; ``None`` means no file.
 
-    ``base`` is the file without what is ours, which disconnecting goes back to. ``is_whole`` is
-    off when the file was changed by others since, so that only ours is taken out.
+    ``base`` is the file without this program's entries, as disconnecting will restore it.
+    ``is_whole`` is false when others have changed the file since connecting, so that only this
+    program's entries are removed instead of restoring the whole file.
     """
 
     path: Path
@@ -48,11 +49,11 @@ class FileChange:
 
     @property
     def is_needed(self) -> bool:
-        """Whether there is anything to change."""
+        """Whether the planned bytes differ from those in the file."""
         return self.before != self.after
 
     def diff(self) -> list[str]:
-        """The change as a unified diff, line by line."""
+        """Return the change as the lines of a unified diff, without line ends."""
         absent = "/dev/null"
         return [
             line.rstrip("\r\n")
@@ -66,11 +67,13 @@ class FileChange:
 
 
 class ClientInstaller:
-    """The clients of this user and project that one data directory is connected to.
+    """Connects coding agents to one data directory, and disconnects them.
+
+    First call ``plan`` or ``plan_removal``, show the result, then ``apply`` or ``apply_removal``.
 
     Args:
-        data_dir: Where records and backups are stored.
-        where: Which home and project it is about.
+        data_dir: The data directory; records and backups are stored in it.
+        where: The home folder and the project whose configuration is changed.
     """
 
     def __init__(self, data_dir: Path, where: ClientPlaces) -> None:
@@ -80,8 +83,9 @@ class ClientInstaller:
     def plan(
         self, client: Client, scope: ConfigScope, call: ServerCommand, *, hooks: bool
     ) -> tuple[FileChange, ...]:
-        """What connecting changes; without ``hooks`` those that are there stay.
+        """Return the file changes that connect a client; writes nothing.
 
+        Without ``hooks``, hooks that are installed already are left as they are.
         Raises ``ClientConfigError`` when a file can't be read or changed.
         """
         self._require_inside(client.skills(self._where, scope), scope)
@@ -93,10 +97,11 @@ class ClientInstaller:
         )
 
     def plan_removal(self, client: Client, scope: ConfigScope | None) -> tuple[FileChange, ...]:
-        """What disconnecting changes: all we know of that client, or of one scope of it.
+        """Return the file changes that disconnect a client; writes nothing.
 
-        Files that we have no record of are looked at in their usual places; one of those that
-        can't be read counts only when there is nothing else.
+        ``scope`` ``None`` means all scopes. Files without a record are searched in their usual
+        places; one of those that can't be read raises ``ClientConfigError`` only if there is
+        nothing else to change.
         """
         changes: dict[Path, FileChange] = {}
         problem: ClientConfigError | None = None
@@ -121,7 +126,10 @@ class ClientInstaller:
         return planned
 
     def apply(self, changes: Iterable[FileChange]) -> None:
-        """Make copies, then write; raises ``ClientConfigError`` when a file changed meanwhile."""
+        """Back up the files, then write the changes of ``plan``.
+
+        Raises ``ClientConfigError`` when a file changed since it was planned; then none is written.
+        """
         needed = [change for change in changes if change.is_needed]
         for change in needed:
             _require_unchanged(change)
@@ -131,7 +139,10 @@ class ClientInstaller:
             _write(change)
 
     def apply_removal(self, changes: Iterable[FileChange]) -> None:
-        """Write, then remove the record; raises ``ClientConfigError`` as ``apply`` does."""
+        """Write the changes of ``plan_removal`` and delete their records, one file at a time.
+
+        Raises ``ClientConfigError`` at the first file that changed since it was planned.
+        """
         for change in changes:
             _require_unchanged(change)
             if change.is_needed:
@@ -149,7 +160,7 @@ class ClientInstaller:
         sources: Sequence[Path],
         wanted: Mapping[str, str],
     ) -> tuple[Path, PlacedSkills]:
-        """Link what is ``wanted`` where the client looks; that folder, and what is linked.
+        """Link the ``wanted`` skills (SHA-256 by name) into the folder where the client looks.
 
         Of one name the first of the ``sources`` wins.
 
@@ -171,7 +182,10 @@ class ClientInstaller:
     def clear_skills(
         self, client: Client, scope: ConfigScope | None
     ) -> dict[Path, tuple[str, ...]]:
-        """Remove our links from folders that no other connected client looks in."""
+        """Remove links to skills from the client's folders; return the removed names by folder.
+
+        A folder that another connected client uses too is left as it is.
+        """
         removed = self._records.remove_skills(client.name, scope)
         roots = {record.root for record in self._records.skills}
         cleared: dict[Path, tuple[str, ...]] = {}
@@ -185,7 +199,7 @@ class ClientInstaller:
         return cleared
 
     def backup_path(self, change: FileChange) -> Path | None:
-        """Where the file as it was is kept after ``apply``; ``None`` when there was none."""
+        """Return the path of the backup that ``apply`` made; ``None`` if there was no file."""
         record = self._records.file(change.path)
         return self._records.backup_path(record) if record and record.backup else None
 

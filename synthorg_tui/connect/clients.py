@@ -1,6 +1,6 @@
 """The coding agents that can be connected: where their configuration is, and its shape.
 
-One function and one entry of ``CLIENTS`` for each, and its name in ``CLIENT_NAMES``.
+To add one, write a function and an entry in ``CLIENTS``, and add its name to ``CLIENT_NAMES``.
 """
 
 import os
@@ -18,7 +18,7 @@ CLAUDE_SKILLS: Final = Path(".claude/skills")
 
 
 class ConfigScope(StrEnum):
-    """Whether a client is connected in all projects of this user, or in one."""
+    """The reach of a connection: all projects of this user, or one project."""
 
     USER = "user"
     PROJECT = "project"
@@ -26,21 +26,21 @@ class ConfigScope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClientPlaces:
-    """Home, project and environment: what says where configuration is."""
+    """The folders and environment variables that determine where configuration files are."""
 
     home: Path
     project: Path
     environ: Mapping[str, str]
 
     def folder(self, variable: str, usual: str) -> Path:
-        """The folder that a variable names, else the usual one below the home directory."""
+        """Return the folder that an environment variable names, else ``usual`` in the home."""
         return Path(self.environ.get(variable) or self.home / usual)
 
 
 class ServerCommand(NamedTuple):
-    """How our program is called: the words before a command, and the options after it.
+    """The command line that starts this program: the words before a command, the options after.
 
-    Hooks have options of their own: they have no time to look for what isn't given.
+    Hooks have options of their own, which name all they need: reading settings takes too long.
     """
 
     command: tuple[str, ...]
@@ -49,13 +49,13 @@ class ServerCommand(NamedTuple):
     agent_id: str
 
     def serving(self, *more: str) -> tuple[str, list[str]]:
-        """Program and arguments of the MCP server."""
+        """Return the program and the arguments that start the MCP server; ``more`` is added."""
         program, *rest = self.command
         return program, [*rest, "mcp", "--agent", self.agent_id, *more, *self.options]
 
 
 class Target(NamedTuple):
-    """A file to change, and how."""
+    """A configuration file, and the edit that adds this program's entry to it or removes it."""
 
     path: Path
     edit: Edit
@@ -63,9 +63,11 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A coding agent; ``name`` is also what its memory is kept under unless another is given.
+    """A coding agent that can be connected.
 
-    ``notes`` say what a person should know who connects it in that scope.
+    ``name`` is also the agent id for its memories, unless the person gives another. ``server`` and
+    ``skills`` return the file and the folder to change. ``notes`` are hints shown to a person who
+    connects it in that scope.
     """
 
     name: str
@@ -78,9 +80,9 @@ class Client:
 
 
 def hooks_target(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> Target:
-    """Where Claude Code's hooks go.
+    """Return the settings file for Claude Code's hooks, and the edit that adds them.
 
-    In a project these are the settings that are this person's: ours name paths of this machine.
+    In a project it is the local file, which isn't shared: the hooks name paths of this machine.
     """
     edit = ClaudeHooksEdit(call.command, ("--agent", call.agent_id, *call.hook_options))
     if scope is ConfigScope.USER:
@@ -201,5 +203,5 @@ CLIENTS: Final[Mapping[str, Client]] = {
 
 
 def here() -> ClientPlaces:
-    """This user's home, and the working directory as project."""
+    """Return the places of this process: the user's home, and the working directory as project."""
     return ClientPlaces(Path.home(), Path.cwd().resolve(), os.environ)

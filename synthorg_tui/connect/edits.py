@@ -1,6 +1,6 @@
-"""What is put into a client's configuration, and taken out again.
+"""The edits that add this program's entries to a client's configuration, and remove them.
 
-An edit turns text into text and knows no files: what is written where, and when, is ``changes``.
+An edit turns text into text and knows no files: reading and writing them is in ``changes``.
 """
 
 import re
@@ -13,7 +13,7 @@ from synthorg_tui.connect import DIGEST_EVENTS, IMPORT_EVENTS, toml_edit
 from synthorg_tui.connect.json_edit import JsonText
 
 NAME: Final = "synthorg"
-"""What the server is called in every client."""
+"""The name of the MCP server in every client's configuration."""
 
 _HOOK: Final = re.compile(r"synthorg.*\bhook\s+claude-code\s")
 _DIGEST_SECONDS: Final = 5
@@ -21,24 +21,31 @@ _IMPORT_SECONDS: Final = 10
 
 
 class Edit(Protocol):
-    """One change of one file, as text; raises ``ClientConfigError`` for a text it can't change."""
+    """Adds one entry to the text of a configuration file, or removes it.
+
+    Both methods return the new text, and raise ``ClientConfigError`` for one they can't change.
+    """
 
     def added(self, text: str) -> str:
-        """With what is ours."""
+        """Return the text with this program's entry; an entry that is there is replaced."""
         ...
 
     def removed(self, text: str, before: str | None) -> str:
-        """Without what is ours.
+        """Return the text without this program's entry.
 
-        ``before`` is the text as it was before ours came, as far as known: what had to be made to
-        hold ours goes, too.
+        ``before`` is the text before the entry was added, ``None`` if unknown. With it, containers
+        that were created for the entry are removed too.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class JsonServerEdit:
-    """A server at a path of a JSON file; a file that is new gets ``preamble`` first."""
+    """Edits the entry of the MCP server in a JSON file.
+
+    ``path`` are the keys that lead to it. A file without content gets ``preamble`` first.
+    ``lenient`` allows comments and trailing commas.
+    """
 
     path: tuple[str, ...]
     value: Mapping[str, Any]
@@ -62,7 +69,7 @@ class JsonServerEdit:
 
 @dataclass(frozen=True, slots=True)
 class TomlServerEdit:
-    """A server in a table of a TOML file."""
+    """Edits the entry of the MCP server, a table at ``path``, in a TOML file."""
 
     path: tuple[str, ...]
     values: Mapping[str, str | Sequence[str]]
@@ -80,7 +87,7 @@ class TomlServerEdit:
 
 @dataclass(frozen=True, slots=True)
 class ClaudeHooksEdit:
-    """Hooks in Claude Code's settings; each runs ``command`` with its event."""
+    """Edits the hooks in Claude Code's settings; each hook runs ``command`` with its event."""
 
     command: tuple[str, ...]
     options: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What can be wrong with a client's configuration."""
+"""The error for a client's configuration that can't be changed safely."""
 
 from synthorg_tui.core.errors import DomainError
 

@@ -1,10 +1,10 @@
-"""Claude Code's hooks: they hand out the digest, and have imported what is new.
+"""Claude Code's hooks: they add a digest to a prompt, and start the import of a session.
 
-A hook is never in the agent's way: what fails or is late gives empty output and exit code 0, and a
-line in ``hooks.log`` in the data directory.
+A hook never stops the agent: a failure or a timeout gives empty output, exit code 0, and a line in
+``hooks.log`` in the data directory.
 
 A person waits for it at every prompt, so nothing but the standard library may be imported here, and
-of that only the quick part: paths are text, since to load pathlib and typing takes as long as the
+of that only the quick part: paths are text, since loading pathlib and typing takes as long as the
 owner takes to answer.
 """
 
@@ -29,7 +29,7 @@ DATABASE_FILE = "memory.duckdb"
 TIME_LIMIT = 1.4
 """Seconds from the start of the hook until it gives up."""
 OWNER_SECONDS = 600
-"""How long an owner that a hook started waits for the next one: a person thinks between prompts."""
+"""Seconds that an owner started by a hook waits for the next: a person thinks between prompts."""
 MAX_INPUT_BYTES = 1024 * 1024
 MAX_QUERY = 8_000
 _MAX_LOG_BYTES = 256 * 1024
@@ -42,7 +42,10 @@ class CallFailedError(Exception):
 
 
 class HookCall:
-    """What the agent's program sent to the hook, and as whom the hook acts."""
+    """One run of a hook: its event and options, and the JSON that Claude Code sent.
+
+    ``deadline`` is in seconds of ``time.monotonic``.
+    """
 
     def __init__(
         self,
@@ -61,22 +64,23 @@ class HookCall:
         self._payload = payload
 
     def text(self, key: str) -> str:
-        """A text of the payload, else empty."""
+        """Return a text of the payload, or an empty one if it is missing or no text."""
         value = self._payload.get(key)
         return value if isinstance(value, str) else ""
 
     def file(self, name: str) -> str:
-        """The path of a file in the data directory."""
+        """Return the path of a file in the data directory."""
         return os.path.join(self.data_dir, name)
 
 
 class HookConnection:
-    """A connection for one or two calls, all of them done by ``deadline`` (monotonic seconds).
+    """A blocking connection to the owner, on which every call ends by ``deadline``.
 
-    The messages are those of ``host.wire``, whose own client takes too long to load.
+    ``deadline`` is in seconds of ``time.monotonic``. The messages are those of ``host.wire``,
+    whose own client takes too long to load.
 
     Raises:
-        NoOwnerError: Nobody listens.
+        NoOwnerError: No process listens.
         RefusedError: The socket isn't this user's.
     """
 
@@ -96,7 +100,11 @@ class HookConnection:
             raise
 
     def call(self, method: str, params: dict[str, object]) -> object:
-        """The result of a call; raises ``CallFailedError`` and ``OSError``."""
+        """Make a call and return its result.
+
+        Raises ``CallFailedError`` when the owner refuses, closes the connection or is too late,
+        and ``OSError``.
+        """
         self._number += 1
         message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
         self._socket.settimeout(self._seconds_left())
@@ -110,7 +118,7 @@ class HookConnection:
         return answer.get("result")
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._socket.close()
 
     def _line(self) -> bytes:
@@ -133,7 +141,7 @@ class HookConnection:
 def main(
     arguments: Sequence[str], *, stdin: "IO[bytes] | None" = None, stdout: "IO[str] | None" = None
 ) -> int:
-    """Run one hook; 0 whatever happens, but 2 when it is called in a way it can't know."""
+    """Run one hook and return the exit code: 2 for wrong arguments, else 0, also on failure."""
     deadline = time.monotonic() + TIME_LIMIT
     parsed = _parse(arguments)
     if isinstance(parsed, str):

@@ -1,7 +1,7 @@
-"""Edits JSON as text: comments, order, spacing and all that is not ours stay as they are.
+"""Edits JSON as text: comments, order, spacing and all other entries stay as they are.
 
-A scanner knows where each value stands; an edit inserts or cuts there, and its result is parsed
-again and must mean what was wanted.
+A scanner finds the position of each value; an edit inserts or cuts there. The result is parsed
+again and compared with the intended value.
 """
 
 import copy
@@ -24,7 +24,10 @@ _MAX_DEPTH: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value and where it stands in the text; ``members`` are those of an object or array."""
+    """A parsed value with its position in the text; ``members`` are those of an object or array.
+
+    ``start`` and ``end`` are indexes of characters, as in a slice.
+    """
 
     start: int
     end: int
@@ -34,7 +37,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A value in an object, by its key, or in an array, by its index; ``start`` is the key's."""
+    """A member of an object (``key`` is a text) or of an array (``key`` is its index).
+
+    ``start`` is the position in the text where the member begins, in an object with its key.
+    """
 
     key: str | int
     start: int
@@ -42,13 +48,13 @@ class Member:
 
 
 class JsonText:
-    """A JSON document; each edit gives a new one. An empty text is an empty object.
+    """An immutable JSON document; each edit returns a new one. An empty text is an empty object.
 
     Args:
-        text: The document, perhaps with a byte order mark.
-        lenient: Whether comments and trailing commas are fine with who reads it.
+        text: The document; a byte order mark at its start is left in place.
+        lenient: Whether to accept comments and trailing commas.
 
-    Raises ``ClientConfigError`` when the text is no such document.
+    Raises ``ClientConfigError`` when the text is not a valid document.
     """
 
     def __init__(self, text: str, *, lenient: bool) -> None:
@@ -60,7 +66,10 @@ class JsonText:
         self.root = self._scanner.document()
 
     def find(self, path: Sequence[str | int]) -> Node | None:
-        """The value at a path; raises ``ClientConfigError`` for a key that occurs twice."""
+        """Return the value at a path of keys and indexes, or ``None`` when there is none.
+
+        Raises ``ClientConfigError`` for a key that occurs twice.
+        """
         node = self.root
         for key in path:
             members = [member for member in node.members if member.key == key]
@@ -72,9 +81,9 @@ class JsonText:
         return node
 
     def put(self, path: Sequence[str], value: Any) -> "JsonText":
-        """With the value at the path; objects on the way there are made when they are missing.
+        """Return the document with the value set at the path; missing objects are created.
 
-        Raises ``ClientConfigError`` when something else stands on the way.
+        Raises ``ClientConfigError`` when the path leads through a value that is no object.
         """
         depth = self._depth(path)
         node = self.find(path)
@@ -95,7 +104,10 @@ class JsonText:
         return self._edited(self._with_member(parent, path[depth], value), expected)
 
     def append(self, path: Sequence[str], value: Any) -> "JsonText":
-        """With the value at the end of the array at the path, which is made when it is missing."""
+        """Return the document with the value appended to the array at the path.
+
+        A missing array is created; raises ``ClientConfigError`` when the value there is no array.
+        """
         node = self.find(path)
         if node is None:
             return self.put(path, [value])
@@ -109,7 +121,7 @@ class JsonText:
         return self._edited(self._with_member(node, None, value), expected)
 
     def remove(self, path: Sequence[str | int]) -> "JsonText":
-        """Without the value at the path, which must be there."""
+        """Return the document without the value at the path, which must exist."""
         parent = self.find(path[:-1])
         assert parent is not None
         index = [member.key for member in parent.members].index(path[-1])
@@ -211,7 +223,7 @@ class _Scanner:
         return node
 
     def skip(self, at: int) -> int:
-        """Where the next thing that counts stands."""
+        """Return the position of the next character that is no space or comment."""
         trivia = self._trivia.match(self._text, at)
         return trivia.end() if trivia else at
 

@@ -1,7 +1,7 @@
-"""What was changed for which client, and copies of the files as they were, in the data directory.
+"""The record of configuration files changed for clients, and backups of them.
 
-This is what ``disconnect`` goes by. The copies hold whatever the files held, tokens too, so they
-are for this user alone.
+``disconnect`` works from it. The backups hold all that the files held, perhaps tokens, so only
+this user can read them.
 """
 
 import dataclasses
@@ -21,10 +21,10 @@ _RECORDS: Final = "records.json"
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A file that was changed.
+    """The record of a changed file.
 
-    ``written`` is the SHA-256 of what was written (hex), ``backup`` the name of the copy of what
-    was there, empty when nothing was; ``made`` are the folders created for it, outermost first.
+    ``written`` is the SHA-256 (hex) of the bytes written, ``backup`` the name of the backup of the
+    earlier file, empty if there was none; ``made`` are the folders created for it, outermost first.
     """
 
     client: str
@@ -38,7 +38,10 @@ class FileRecord:
 
 @dataclass(frozen=True, slots=True)
 class SkillsRecord:
-    """A folder of a client in which links to the skills in ``source`` are placed."""
+    """The record of a client's folder, ``root``, with links to the skills in ``source``.
+
+    ``made`` are the folders created for it, outermost first.
+    """
 
     client: str
     scope: str
@@ -49,7 +52,10 @@ class SkillsRecord:
 
 
 class Records:
-    """The records of one data directory; read once, written by ``save``."""
+    """The records of one data directory, read at construction and written only by ``save``.
+
+    Raises ``ClientConfigError`` when the stored records are damaged.
+    """
 
     def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir / FOLDER
@@ -74,21 +80,21 @@ class Records:
         self.files, self.skills = tuple(files), tuple(skills)
 
     def file(self, path: Path) -> FileRecord | None:
-        """The record of a file."""
+        """Return the record of a file, or ``None`` when it was not changed."""
         return next((record for record in self.files if record.path == str(path)), None)
 
     def files_of(self, client: str, scope: str) -> list[FileRecord]:
-        """The records of a client's files in a scope."""
+        """Return the records of a client's files in a scope."""
         return [one for one in self.files if (one.client, one.scope) == (client, scope)]
 
     def backup_path(self, record: FileRecord) -> Path:
-        """Where the copy of the file as it was is."""
+        """Return the path of the backup; the record must have one."""
         return self._folder / record.backup
 
     def backup(self, record: FileRecord) -> bytes | None:
-        """The file as it was; ``None`` when there was none.
+        """Return the bytes of the file before it was changed; ``None`` if there was no file.
 
-        Raises ``ClientConfigError`` when the copy is missing.
+        Raises ``ClientConfigError`` when the backup is missing.
         """
         if not record.backup:
             return None
@@ -100,7 +106,7 @@ class Records:
             ) from None
 
     def add(self, record: FileRecord, content: bytes | None) -> None:
-        """Record a change that is about to be made, and copy ``content``; ``save`` comes next."""
+        """Record a change before it is made, with ``content`` as backup; then call ``save``."""
         name = ""
         if content is not None:
             name = f"{hashlib.sha256(record.path.encode()).hexdigest()[:16]}.backup"
@@ -109,7 +115,7 @@ class Records:
         self.files = (*others, dataclasses.replace(record, backup=name))
 
     def remove(self, path: Path) -> None:
-        """Remove the record of a file; ``save`` comes next, and removes the copy."""
+        """Remove the record of a file; then call ``save``, which deletes the backup."""
         self.files = tuple(record for record in self.files if record.path != str(path))
 
     def add_skills(self, records: Sequence[SkillsRecord]) -> None:
@@ -119,7 +125,7 @@ class Records:
         self.skills = (*others, *records)
 
     def remove_skills(self, client: str, scope: str | None) -> tuple[SkillsRecord, ...]:
-        """Remove and return a client's records, of all scopes when none is named."""
+        """Remove and return a client's records of skill folders; ``None`` means all scopes."""
         removed = tuple(
             record
             for record in self.skills
@@ -129,7 +135,7 @@ class Records:
         return removed
 
     def save(self) -> None:
-        """Write the records and remove copies that none of them names; without any, the folder."""
+        """Write the records, and delete backups without a record; an empty folder is removed."""
         path = self._folder / _RECORDS
         if self.files or self.skills:
             data = {

@@ -1,7 +1,7 @@
-"""Adds a table to TOML and takes it out again, as text; all else stays as it is, byte for byte.
+"""Adds a table to TOML text and removes it again; all else stays as it is, byte for byte.
 
-The standard library says what a text means before and after each edit; what can't be changed with
-certainty is refused. Why this is no library's work: decision 0021.
+The text is parsed with the standard library before and after each edit; a change that can't be
+made with certainty is refused. Decision 0021 says why no library is used for editing.
 """
 
 import copy
@@ -15,7 +15,7 @@ from synthorg_tui.connect.errors import ClientConfigError
 
 
 def parsed(text: str) -> dict[str, Any]:
-    """The document's values; raises ``ClientConfigError`` when it is no TOML."""
+    """Return the document's values; raises ``ClientConfigError`` when it is not valid TOML."""
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -25,7 +25,7 @@ def parsed(text: str) -> dict[str, Any]:
 
 
 def has_table(text: str, path: Sequence[str]) -> bool:
-    """Whether something stands at the path."""
+    """Return whether there is a table, or any other value, at the path."""
     inner: Any = parsed(text)
     for key in path:
         if not isinstance(inner, dict) or key not in inner:
@@ -35,9 +35,10 @@ def has_table(text: str, path: Sequence[str]) -> bool:
 
 
 def with_table(text: str, path: Sequence[str], values: Mapping[str, str | Sequence[str]]) -> str:
-    """With a table at the end; the path must be free, and made of bare keys.
+    """Return the text with a table appended; there must be no value at the path yet.
 
-    Raises ``ClientConfigError`` when the text is no TOML or takes no table there.
+    The keys of the path must need no quotes. Raises ``ClientConfigError`` when the text is not
+    valid TOML, or when a table can't be added there.
     """
     expected = copy.deepcopy(parsed(text))
     inner = expected
@@ -59,7 +60,10 @@ def with_table(text: str, path: Sequence[str], values: Mapping[str, str | Sequen
 
 
 def without_table(text: str, path: Sequence[str]) -> str:
-    """Without the table at the path and those inside it, which must be there."""
+    """Return the text without the table at the path and the tables inside it.
+
+    The table must exist. Raises ``ClientConfigError`` when it can't be removed with certainty.
+    """
     expected = copy.deepcopy(parsed(text))
     inner = expected
     for key in path[:-1]:

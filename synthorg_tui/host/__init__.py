@@ -1,1 +1,1 @@
-"""One process owns the store; the others talk to it over a socket."""
+"""Lets one process own the store and answer all others over a Unix socket."""

@@ -1,7 +1,7 @@
 """``python -m synthorg_tui.host DIR SECONDS [CONFIG]``: an owner that a program starts for itself.
 
-It is ``synthorg-tui serve --until-idle SECONDS`` without what talks to a person: an agent waits
-until it listens, and the command line takes a twentieth of that time to load.
+It does what ``synthorg-tui serve --until-idle SECONDS`` does, without loading the command line:
+an agent waits until the owner listens, and loading takes a twentieth of that time.
 """
 
 import asyncio
@@ -18,9 +18,10 @@ from synthorg_tui.core.text import safe_text
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Own the store until nobody is left; 0, or the exit code of what went wrong.
+    """Own the store until no client is connected any more; return the exit code.
 
-    What is there to say goes to standard error, the reason why it ended last.
+    That is 0, or the code of the error that ended it. Messages go to standard error; the last
+    line is the error.
     """
     data_dir, seconds, *config = arguments
     starting()

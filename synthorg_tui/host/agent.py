@@ -1,4 +1,4 @@
-"""An agent's connection, which outlives the owner it talks to."""
+"""An agent's connection to the owner of the store, which reconnects when the owner ends."""
 
 import asyncio
 from pathlib import Path
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 class AgentConnection:
-    """The calls of an ``AgentSession``, made to whoever owns the store.
+    """Makes the calls of an ``AgentSession`` in the process that owns the store.
 
-    When the owner is gone, the next one is looked for, or started, and the call made again: an
-    agent's writes can be repeated, since the same memory is stored once.
+    It connects at the first call. When the owner ends, the call is repeated with the next owner,
+    which is started if there is none. Repeating a write is safe, since an agent's memory with the
+    same content is stored only once. ``patience`` is how many seconds to wait for an owner.
     """
 
     def __init__(
@@ -43,11 +44,11 @@ class AgentConnection:
 
     @property
     def owner_pid(self) -> int | None:
-        """The process that answers now; ``None`` before the first call."""
+        """The process id of the owner that answers; ``None`` while there is no connection."""
         return self._connection.owner.pid if self._connection is not None else None
 
     async def tools(self) -> "tuple[ToolDefinition, ...]":
-        """See ``AgentSession.tools``; this and the others raise ``NoOwnerError``, too."""
+        """See ``AgentSession.tools``; every call can also raise ``NoOwnerError``."""
         return await self._call("tools")  # type: ignore[no-any-return]
 
     async def call(self, name: str, arguments: dict[str, Any]) -> "CallReply":
@@ -67,7 +68,7 @@ class AgentConnection:
         return await self._call("read_skill", name)  # type: ignore[no-any-return]
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection; the next call would open a new one."""
         if self._connection is not None:
             await self._connection.close()
             self._connection = None

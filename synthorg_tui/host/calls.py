@@ -1,8 +1,9 @@
-"""The engine calls that clients can make, typed by the engine's own signatures.
+"""The list of engine calls that clients can make, typed by the engine's own signatures.
 
 A call is named ``<group>.<method>``; its arguments and its result cross the wire as JSON that
-pydantic makes of the annotated types and checks against them on the other side. What isn't listed
-can't be called: no decision on an approval, nothing that needs the directory for itself.
+pydantic makes of the annotated types and checks against them on the other side. Methods that are
+not listed can't be called: none that decides on a proposal, and none that needs the data directory
+for itself alone.
 """
 
 import importlib
@@ -24,7 +25,11 @@ CANCEL: Final = "cancel"
 
 @dataclass(frozen=True, slots=True)
 class RemoteCall:
-    """One engine call: how its arguments and its result are written and read."""
+    """One engine method, with the types that convert its arguments and its result to JSON.
+
+    ``changes`` is true if the call changes the store; ``progress`` is the type of its progress
+    reports, ``None`` if there are none; ``stops_early`` is true if it accepts a request to stop.
+    """
 
     name: str
     changes: bool
@@ -35,7 +40,7 @@ class RemoteCall:
     stops_early: bool
 
     def encode(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Json]:
-        """The arguments of a Python call as JSON; relative paths become absolute."""
+        """Return the arguments of a Python call as JSON; relative paths become absolute."""
         bound = self.signature.bind(None, *args, **kwargs)
         return {
             name: self.parameters[name].dump_python(_absolute(value), mode="json")
@@ -44,7 +49,10 @@ class RemoteCall:
         }
 
     def decode(self, params: Mapping[str, Json]) -> dict[str, Any]:
-        """The arguments that JSON describes; raises ``InvalidParamsError``."""
+        """Return the keyword arguments that ``params`` describes, as Python values.
+
+        Raises ``InvalidParamsError`` when they don't fit the method's signature.
+        """
         unknown = sorted(params.keys() - self.parameters.keys())
         if unknown:
             raise InvalidParamsError(f"{self.name} has no parameter {unknown[0]!r}")
@@ -62,7 +70,11 @@ class RemoteCall:
 
 
 class ApiGroup(NamedTuple):
-    """The calls of one part of the engine, whose signatures are at ``owner`` (``module:Class``)."""
+    """The callable methods of one part of the engine, a class named by ``owner``.
+
+    ``owner`` is written ``module:Class``. ``reads`` and ``changes`` are names of its methods: those
+    that only read the store, and those that change it.
+    """
 
     owner: str
     reads: tuple[str, ...] = ()
@@ -70,10 +82,10 @@ class ApiGroup(NamedTuple):
 
 
 class RemoteApi(Mapping[str, RemoteCall]):
-    """Calls by name, each made of its signature when first asked for.
+    """A mapping of names to calls, each built from its method's signature when first used.
 
-    All of them together take half a second and load most of the program, while a command makes
-    two or three.
+    Building all of them takes half a second and loads most of the program, while a command
+    needs only two or three.
     """
 
     def __init__(self, groups: Mapping[str, ApiGroup]) -> None:
@@ -92,7 +104,7 @@ class RemoteApi(Mapping[str, RemoteCall]):
         return sum(1 for _ in self)
 
     def methods(self, group: str) -> tuple[str, ...]:
-        """Names of a group's calls, without the group's own."""
+        """Return the names of a group's methods, without the group's name before them."""
         return (*self._groups[group].reads, *self._groups[group].changes)
 
     def _make(self, name: str) -> RemoteCall:

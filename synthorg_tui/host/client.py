@@ -1,6 +1,6 @@
-"""The client's side: finds the owner, and looks like an engine to its caller.
+"""The client's side: connects to the owner, and offers its engine as if it were local.
 
-Which calls there are is in ``calls``; waiting for an owner, or starting one, is in ``opening``.
+The list of calls is in ``calls``; waiting for an owner, or starting one, is in ``opening``.
 """
 
 import asyncio
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OwnerInfo:
-    """The process that owns the directory."""
+    """The process that owns the data directory."""
 
     pid: int
     kind: OwnerKind
 
 
 class OwnerConnection:
-    """An open connection to the owner; ``call`` raises what the engine raised over there."""
+    """An open connection to the owner; ``connect`` makes one, ``close`` ends it."""
 
     def __init__(self, peer: Peer, owner: OwnerInfo, reading: "asyncio.Task[None]") -> None:
         self._peer = peer
@@ -63,7 +63,10 @@ class OwnerConnection:
         return self._peer.is_closed
 
     async def call(self, call: RemoteCall, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Make an engine call; arguments and result are the engine's own types."""
+        """Make an engine call and return its result; arguments and result are Python values.
+
+        Raises the ``DomainError`` that the engine raised, or ``OwnerGoneError``.
+        """
         report, stop = kwargs.pop(PROGRESS, None), kwargs.pop(CANCEL, None)
         sink = None
         if report is not None and call.progress is not None:
@@ -77,11 +80,11 @@ class OwnerConnection:
         return call.result.validate_python(result)
 
     async def ask_to_leave(self) -> None:
-        """Ask a headless owner to make room; raises ``RefusedError`` when it is an app."""
+        """Ask an owner without a screen to end; raises ``RefusedError`` when it is the app."""
         await self._peer.request(YIELD, {})
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         await self._peer.close()
         await asyncio.gather(self._reading, return_exceptions=True)
 
@@ -93,10 +96,13 @@ async def connect(
     agent: "AgentIdentity | None" = None,
     on_event: EventSink | None = None,
 ) -> OwnerConnection:
-    """Reach the owner of a data directory, as an agent or as a person's program.
+    """Connect to the owner of a data directory.
+
+    With ``agent`` the connection acts as that agent and can make only an agent's calls. ``role``
+    says what kind of program connects, for display. ``on_event`` gets each event's topic and data.
 
     Raises:
-        NoOwnerError: Nobody listens there, or who does is suspended.
+        NoOwnerError: No process listens there, or the one that does is suspended.
         RefusedError: The socket belongs to another user.
         VersionMismatchError: The owner is another version.
     """
@@ -132,7 +138,7 @@ async def _greet(peer: Peer, hello: dict[str, Any], path: str) -> Any:
 
 
 class RemoteEngine:
-    """The owner's engine, as far as clients may use it."""
+    """The owner's engine as seen by a client: each listed call is made over the connection."""
 
     def __init__(self, connection: OwnerConnection, settings: "RootConfig") -> None:
         self._connection = connection
@@ -155,7 +161,7 @@ class RemoteEngine:
         self.maintenance = cast("Maintenance", self._group("maintenance"))
 
     async def agents(self) -> tuple["AgentSummary", ...]:
-        """Declared agents and those that came to be on import, by id."""
+        """Return the agents in the settings and those that imports added, sorted by id."""
         agents: tuple[AgentSummary, ...] = await self._connection.call(
             CALLS["engine.agents"], (), {}
         )
@@ -184,7 +190,10 @@ def _method(name: str) -> Callable[..., Any]:
 async def remote_engine(
     data_dir: Path, settings: "RootConfig", *, role: str
 ) -> AsyncIterator[RemoteEngine]:
-    """The owner's engine for the length of an ``async with``; raises as ``connect`` does."""
+    """Connect to the owner and yield its engine; the connection closes with the ``async with``.
+
+    Raises the errors of ``connect``.
+    """
     connection = await connect(data_dir, role=role)
     try:
         yield RemoteEngine(connection, settings)

@@ -1,4 +1,4 @@
-"""The socket of a data directory: where its owner listens, and whether it is this user's."""
+"""The socket of a data directory: its path, and the checks that it belongs to this user."""
 
 import os
 import socket
@@ -17,7 +17,10 @@ _MAX_PATH = 100
 
 
 def socket_path(data_dir: str | os.PathLike[str]) -> str:
-    """The socket of a data directory: inside it, or for a long path in a private folder."""
+    """Return the path of a data directory's socket.
+
+    It is inside the directory, or in a private folder if the path were too long for a socket.
+    """
     direct = os.path.join(os.path.abspath(data_dir), SOCKET_FILE)
     if len(os.fsencode(direct)) <= _MAX_PATH:
         return direct
@@ -30,7 +33,9 @@ def socket_path(data_dir: str | os.PathLike[str]) -> str:
 
 
 def prepare(path: str) -> None:
-    """Make room for a socket at ``path``; only who holds the directory's lock may do so.
+    """Create the folder for a socket at ``path`` and remove a socket left there.
+
+    The caller must hold the lock of the data directory.
 
     Raises ``RefusedError`` when its folder belongs to somebody else.
     """
@@ -46,16 +51,13 @@ def prepare(path: str) -> None:
 
 
 def withdraw(path: str) -> None:
-    """Take the socket away; one that is gone already is fine, and so is a folder that is."""
+    """Remove the socket; does nothing when it, or its folder, doesn't exist."""
     with suppress(OSError):
         os.unlink(path)
 
 
 def require_own_socket(path: str) -> None:
-    """Refuse to talk to a socket that isn't there or that another user put there.
-
-    Raises ``NoOwnerError`` and ``RefusedError``.
-    """
+    """Raise ``NoOwnerError`` without a socket, ``RefusedError`` for one of another user."""
     try:
         status = os.stat(path, follow_symlinks=False)
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -65,9 +67,10 @@ def require_own_socket(path: str) -> None:
 
 
 def is_same_user(connection: socket.socket) -> bool:
-    """Whether the process at the other end runs as this user; ``True`` where it can't be told.
+    """Return whether the process at the other end runs as this user.
 
-    The socket's mode keeps others out already; this holds where a mode means nothing.
+    ``True`` where the system can't tell. The socket's file mode keeps other users out already;
+    this check is for systems that ignore the mode.
     """
     if not hasattr(socket, "SO_PEERCRED"):
         return True

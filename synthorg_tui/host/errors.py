@@ -4,7 +4,7 @@ from synthorg_tui.core.errors import DomainError
 
 
 class WireError(DomainError):
-    """The other side sent something that is no message of the protocol."""
+    """The other side sent something that is not a message of the protocol."""
 
 
 class OwnerGoneError(DomainError):
@@ -12,7 +12,7 @@ class OwnerGoneError(DomainError):
 
 
 class NoOwnerError(DomainError):
-    """Nobody is listening for this data directory."""
+    """No process listens on the socket of this data directory."""
 
 
 class VersionMismatchError(DomainError):
@@ -20,20 +20,23 @@ class VersionMismatchError(DomainError):
 
 
 class RefusedError(DomainError):
-    """The owner doesn't do this for clients."""
+    """The owner refuses the request, or the socket belongs to another user."""
 
 
 class UnexpectedRemoteError(DomainError):
-    """The owner met an error that it can't explain; it went on."""
+    """An unexpected exception ended the call in the owner; the owner itself runs on."""
 
 
 def to_data(error: DomainError) -> dict[str, str]:
-    """The error as data: its type's name, message, remedy and exit code."""
+    """Return the name of the error's type, and its remedy; the message is sent beside them."""
     return {"type": type(error).__name__, "remedy": error.remedy}
 
 
 def from_data(message: str, data: object) -> DomainError:
-    """The error that ``to_data`` described; one of an unknown type is unexpected."""
+    """Return the error that ``to_data`` described.
+
+    An unknown type, or data of another form, gives an ``UnexpectedRemoteError``.
+    """
     if not isinstance(data, dict):
         return UnexpectedRemoteError(message)
     kind = _by_name().get(str(data.get("type")), UnexpectedRemoteError)

@@ -1,4 +1,4 @@
-"""An owner without a screen: in this process, or started as one of its own."""
+"""An owner of the store without a screen: run in this process, or started as another one."""
 
 import asyncio
 import subprocess
@@ -36,8 +36,8 @@ async def serve(
 ) -> None:
     """Own the store and answer clients until ``stop`` is set or an app asks for the store.
 
-    With ``until_idle`` also until nobody has been connected for so many seconds. Raises as
-    ``Engine.open`` does.
+    With ``until_idle`` it also ends when no client has been connected for that many seconds.
+    ``on_ready`` is called once the owner listens. Raises the errors of ``Engine.open``.
     """
     try:
         async with _opened(settings, data_dir) as engine:
@@ -103,9 +103,9 @@ async def _settle(engine: "Engine") -> None:
 
 
 def spawn(data_dir: Path, config_path: Path | None = None) -> "subprocess.Popen[bytes]":
-    """Start an owner that outlives this process and leaves when its last client has.
+    """Start an owner as a process that runs on after this one and ends after its last client.
 
-    What it has to say goes to ``owner.log`` in the data directory.
+    Its messages go to ``owner.log`` in the data directory. Returns at once, before it listens.
     """
     ensure_private_dir(data_dir)
     paths = [data_dir, *([config_path] if config_path is not None else [])]
@@ -121,7 +121,7 @@ def spawn(data_dir: Path, config_path: Path | None = None) -> "subprocess.Popen[
 
 
 def last_words(data_dir: Path) -> str:
-    """The last line of the log of the last owner that was started."""
+    """Return the last line that the most recently started owner logged, such as its error."""
     try:
         lines = (data_dir / LOG_FILE).read_text("utf-8", "replace").split("\n")
     except OSError as error:

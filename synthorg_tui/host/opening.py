@@ -1,4 +1,4 @@
-"""Opening the store, or reaching the process that has it open."""
+"""Opens the store, or connects to the process that has it open."""
 
 import asyncio
 import time
@@ -34,10 +34,10 @@ _RETRY: Final = 0.03
 async def engine_or_owner(
     settings: "RootConfig", *, data_dir: Path, role: str
 ) -> AsyncIterator["Engine | RemoteEngine"]:
-    """The owner's engine when somebody owns the directory, else one of our own.
+    """Yield the owner's engine if another process owns the directory, else open it here.
 
-    Raises as ``Engine.open`` and ``connect`` do; ``StoreLockedError`` only when the owner
-    neither listens nor leaves.
+    Raises the errors of ``Engine.open`` and ``connect``; ``StoreLockedError`` only when the owner
+    neither listens nor ends within ``PATIENCE`` seconds.
     """
     deadline = time.monotonic() + PATIENCE
     async with AsyncExitStack() as stack:
@@ -69,10 +69,11 @@ async def engine_for_app(
     data_dir: Path,
     waits: Callable[[StoreLockedError], None] = lambda _: None,
 ) -> AsyncIterator["Engine"]:
-    """An engine of our own; a headless owner is asked to leave, and a short one waited for.
+    """Open the store in this process and yield its engine.
 
-    ``waits`` is called with the error that names the owner, at each try.
-    Raises ``StoreLockedError`` when another app owns the directory.
+    An owner without a screen is asked to end, and a command that has the store open is waited
+    for. ``waits`` is called at each try, with the error that names the owner.
+    Raises ``StoreLockedError`` when the owner is another app or stays for ``PATIENCE`` seconds.
     """
     deadline = time.monotonic() + PATIENCE
     async with AsyncExitStack() as stack:
@@ -114,10 +115,10 @@ async def reach(
     on_event: EventSink | None = None,
     patience: float = PATIENCE,
 ) -> OwnerConnection:
-    """A connection to the owner; a headless one is started when there is none.
+    """Connect to the owner, starting one without a screen if there is none.
 
-    Raises ``NoOwnerError`` when none listens in time or none can be started, and as ``connect``
-    does.
+    Raises ``NoOwnerError`` when none listens within ``patience`` seconds or none can be started,
+    and the errors of ``connect``.
     """
     deadline = time.monotonic() + patience
     started = None

@@ -1,7 +1,7 @@
 """The owner's side: listens on the socket and answers clients with the open engine.
 
-Nothing is decided here: a client can make the calls that ``calls`` lists, and one that acts as an
-agent those of an agent alone.
+Nothing is decided here: a client can make only the calls that ``calls`` lists, and one that acts
+as an agent only an agent's calls.
 """
 
 import asyncio
@@ -39,14 +39,14 @@ SKILLS: Final = "skills"
 """Topic of the event that the list of skills changed."""
 MAX_CLIENTS: Final = 64
 MAX_FIELD: Final = 4096
-"""Longest text a client may say of itself."""
+"""Longest text, in characters, in a client's description of itself."""
 HELLO_TIMEOUT: Final = 5.0
 """Seconds a client has to introduce itself, and the owner to answer that."""
 
 
 @dataclass(slots=True, eq=False)
 class ConnectedClient:
-    """A program that is connected; with a ``session`` it acts as an agent."""
+    """A client's connection; with a ``session`` the client acts as an agent, else as a person's."""
 
     number: int
     peer: Peer
@@ -59,11 +59,11 @@ class ConnectedClient:
 
 
 class Owner:
-    """Listens for as long as the engine is open.
+    """Answers clients on the socket of a data directory, from ``start`` until ``stop``.
 
     Args:
-        engine: What answers.
-        data_dir: Whose socket it is; the caller holds its lock.
+        engine: Makes the calls; must stay open until ``stop`` has returned.
+        data_dir: The data directory; the caller must hold its lock.
         kind: A headless owner makes room for an app that asks; an app doesn't.
         on_yield: Called once when a client asks a headless owner to leave.
     """
@@ -93,11 +93,11 @@ class Owner:
 
     @property
     def clients(self) -> tuple[ConnectedClient, ...]:
-        """The clients that have introduced themselves, in order of arrival."""
+        """The connected clients that have said who they are, oldest first."""
         return tuple(client for client in self._clients.values() if client.greeted.is_set())
 
     async def start(self) -> None:
-        """Listen, readable and writable for this user only."""
+        """Begin to listen, on a socket that only this user can read and write."""
         await self._engine.gateway.open()
         self._unsubscribe = self._engine.events.subscribe(self._pass_on)
         endpoint.prepare(self._path)
@@ -110,7 +110,7 @@ class Owner:
             os.umask(mask)
 
     async def stop(self) -> None:
-        """Stop listening and end every connection; doing so again does nothing."""
+        """Stop listening and end every connection; calling it again does nothing."""
         if self._server is None:
             return
         self._server.close()
@@ -121,7 +121,7 @@ class Owner:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def disconnect(self, number: int) -> None:
-        """End one client's connection; it may come back."""
+        """End the connection of the client with this number; the client may connect again."""
         client = self._clients.get(number)
         if client is not None:
             await client.peer.close()

@@ -1,7 +1,7 @@
 """JSON-RPC 2.0 over a byte stream, one message a line, with cancellation and progress.
 
 Besides requests and responses there are three notifications: ``$/cancel`` and ``$/progress``
-name a request by its id, and ``$/event`` tells of something that nobody asked for.
+name a request by its id, and ``$/event`` reports a change that no request asked about.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ MAX_RESPONSE: Final = 64 * 1024 * 1024
 MAX_RUNNING: Final = 64
 """Requests of one connection that run at once; more wait unread."""
 WRITE_TIMEOUT: Final = 30.0
-"""Seconds until a side that doesn't read any more is given up."""
+"""Seconds until the connection to a side that doesn't read any more is closed."""
 STOP_POLL: Final = 0.1
 """Seconds between two looks at whether a call is to end early."""
 
@@ -55,8 +55,8 @@ EventSink = Callable[[str, Json], None]
 class Request(NamedTuple):
     """One call as the handler sees it.
 
-    A call that the caller no longer wants is cancelled as a task, unless the handler has given
-    ``on_cancel`` a way to stop it early that still answers.
+    When the caller cancels the call, the handler's task is cancelled, unless the handler has set
+    ``on_cancel.stop``: then that function is called, and the handler is to end early and answer.
     """
 
     method: str
@@ -66,14 +66,14 @@ class Request(NamedTuple):
 
 
 class CancelHook:
-    """The end of a cancelled call: it stops by itself when it can, else its task is cancelled."""
+    """Holds the function to call when a call is cancelled; without one its task is cancelled."""
 
     def __init__(self) -> None:
         self.stop: Callable[[], None] | None = None
 
 
 class MethodNotFoundError(DomainError):
-    """There is no such call."""
+    """The other side has no call of this name."""
 
 
 class InvalidParamsError(DomainError):
@@ -86,18 +86,18 @@ _CODES: Final = {MethodNotFoundError: METHOD_NOT_FOUND, InvalidParamsError: INVA
 
 
 async def refuse_all(request: Request) -> Json:
-    """The handler of a side that answers no calls."""
+    """Raise ``MethodNotFoundError``; the handler of a side that answers no calls."""
     raise MethodNotFoundError(f"there is no call {request.method!r}")
 
 
 class Peer:
-    """One end of a connection; ``run`` reads until the other end is gone.
+    """One end of a connection; ``run`` must run as a task for as long as it is used.
 
     Args:
-        reader: Its limit is the longest line that is read.
+        reader: Read line by line; its limit is the longest line accepted.
         writer: Closed when the connection ends.
         handler: Answers the other side's requests.
-        on_event: Gets the other side's events.
+        on_event: Called with topic and data of each event that the other side emits.
     """
 
     def __init__(
@@ -139,8 +139,10 @@ class Peer:
     ) -> Json:
         """Call the other side and return its result.
 
-        Raises the ``DomainError`` it raised, or ``OwnerGoneError``. Cancelling this cancels the
-        call over there too; setting ``stop`` asks it to end early and still answer.
+        Raises the ``DomainError`` that the other side raised, or ``OwnerGoneError`` when the
+        connection ends first. Cancelling this coroutine cancels the call on the other side too;
+        setting ``stop`` asks it to end early and still answer. ``progress`` is called with each
+        progress report.
         """
         if self._closed:
             raise OwnerGoneError("the connection is closed")
@@ -167,11 +169,11 @@ class Peer:
         await self._try_send({"method": CANCEL, "params": {"id": number}})
 
     async def emit(self, topic: str, data: Json) -> None:
-        """Tell the other side of an event."""
+        """Send an event to the other side; raises ``OwnerGoneError``."""
         await self._send({"method": EVENT, "params": {"topic": topic, "data": data}})
 
     async def run(self) -> None:
-        """Read messages until the connection ends, then end what still runs for it."""
+        """Read messages until the connection ends, then close it and cancel its running calls."""
         try:
             while line := await self._line():
                 if line.strip():

@@ -1,4 +1,4 @@
-"""The memory of one agent as an MCP server; only the process that serves it imports the SDK."""
+"""Serves one agent's memory over MCP; only the process that does so imports the MCP SDK."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The process between an agent's programs and the owner of the store."""
+"""Starts the MCP server over a transport, in a process between a client and the store's owner."""
 
 import asyncio
 import importlib
@@ -23,7 +23,7 @@ _TALKATIVE: Final = ("mcp", "uvicorn")
 
 
 class NoClientError(DomainError):
-    """Nobody is there to be served."""
+    """No client is connected to standard input and output."""
 
 
 def _leads_nowhere(stream: TextIO) -> bool:
@@ -31,9 +31,9 @@ def _leads_nowhere(stream: TextIO) -> bool:
 
 
 async def serve_stdio(acting: ActingAgent) -> None:
-    """Serve one client over standard input and output until it hangs up.
+    """Serve one MCP client over standard input and output until it closes them.
 
-    Raises ``NoClientError`` when they lead nowhere, as closed ones do.
+    Raises ``NoClientError`` when one of them is closed or the null device.
     """
     if any(map(_leads_nowhere, (sys.stdin, sys.stdout))):
         raise NoClientError(
@@ -52,9 +52,10 @@ async def serve_http(
     stop: asyncio.Event,
     on_ready: Callable[[str], None],
 ) -> None:
-    """Serve clients of this machine over HTTP until ``stop`` is set; ``on_ready`` gets the URL.
+    """Serve MCP clients of this machine over HTTP until ``stop`` is set.
 
-    Raises ``UnsafeTokenError`` and ``PortTakenError``.
+    ``on_ready`` is called with the URL once the server listens. Port 0 means any free port.
+    Raises ``UnsafeTokenError`` when other users can read the token's file, and ``PortTakenError``.
     """
     token = require_token(acting.data_dir)
     async with _prepared(acting):

@@ -1,6 +1,6 @@
-"""The agent's connections to whoever owns the store, one for each program that asks.
+"""The agent's connections to the owner of the store, one for each program that acts as the agent.
 
-Programs have a connection each so that a person sees at the desk which of them acts as the agent.
+Each program has a connection of its own so that a person sees in the app which ones are connected.
 """
 
 import asyncio
@@ -23,12 +23,15 @@ MAX_PROGRAMS: Final = 16
 MAX_LABEL: Final = 80
 LOOK_SECONDS: Final = 3.0
 MAX_LOOK_SECONDS: Final = 60.0
-"""Between two looks at the owner: this often while it answers, ever more rarely when none does."""
+"""Longest pause between two looks at the owner: it grows from ``LOOK_SECONDS`` without answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActingAgent:
-    """The agent that is served: its project, whether it may only read, and where its store is."""
+    """The agent that an MCP server acts as, its project, and where its store is.
+
+    With ``read_only`` it gets no tools that write.
+    """
 
     agent_id: str
     project: str
@@ -38,9 +41,10 @@ class ActingAgent:
 
 
 class OwnerPool:
-    """Connections by program, opened when one first asks and left open.
+    """Connections by program, each opened when the program first calls, and closed by ``close``.
 
-    ``on_skills`` is called when the list of skills changed, ``on_tools`` when that of tools did.
+    ``on_skills`` is called when the list of skills changed, ``on_tools`` when the list of tools
+    did; tool changes are noticed only while ``watch`` runs.
     """
 
     def __init__(
@@ -54,7 +58,10 @@ class OwnerPool:
         self._tools: dict[str, frozenset[str]] = {}
 
     def of(self, program: str) -> AgentConnection:
-        """The connection of a program, by its name and version."""
+        """Return the connection of a program, given its name and version.
+
+        Beyond ``MAX_PROGRAMS`` the remaining programs share one connection.
+        """
         label = program[:MAX_LABEL]
         if label not in self._open and len(self._open) >= MAX_PROGRAMS - 1:
             label = "others"
@@ -63,7 +70,7 @@ class OwnerPool:
         return self._open[label]
 
     async def watch(self) -> None:
-        """Stay connected when the owner changes, and see what tools there are; never returns."""
+        """Reconnect when the owner changes, and notice changed tools; runs until cancelled."""
         pause = LOOK_SECONDS
         while True:
             await asyncio.sleep(pause)
@@ -75,7 +82,7 @@ class OwnerPool:
                 pause = min(2 * pause, MAX_LOOK_SECONDS)
 
     async def close(self) -> None:
-        """Hang up everywhere."""
+        """Close all connections."""
         for connection in self._open.values():
             await connection.close()
         self._open.clear()
@@ -111,7 +118,7 @@ class OwnerPool:
 
 
 async def wake(acting: ActingAgent) -> None:
-    """Have an owner started if there is none; its failure is an error of the first call."""
+    """Start an owner if there is none; a failure is not raised here but by the first call."""
     with suppress(DomainError, OSError):
         connection = await reach(
             acting.data_dir, role="bridge", config_path=acting.config_path, patience=PATIENCE

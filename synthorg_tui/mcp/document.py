@@ -1,4 +1,4 @@
-"""``docs/mcp.md``, made of the definitions in the code."""
+"""Generates ``docs/mcp.md`` from the definitions in the code, so that both always agree."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -108,7 +108,7 @@ is what the agent says it was asked, and nothing in it is taken for the words of
 
 
 def document() -> str:
-    """The text of ``docs/mcp.md``."""
+    """Return the text of ``docs/mcp.md``."""
     parts = [_START, "## Tools\n\nEvery agent has\n", *_tools(tools.definitions())]
     parts += ["and, where `memory.retrieval.strategy` is `context` or `tool_based`,\n"]
     parts += [*_tools(_searching()), "or, where it is `self_editing`,\n"]

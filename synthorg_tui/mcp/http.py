@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP, for programs of this machine that show the token."""
+"""MCP over streamable HTTP, for programs of this machine that send the right token."""
 
 import asyncio
 import socket
@@ -19,7 +19,7 @@ PATH: Final = "/mcp"
 MAX_SESSIONS: Final = 64
 MAX_CONNECTIONS: Final = 256
 LEAVE_SECONDS: Final = 2
-"""Seconds to wait for open streams at the end."""
+"""Seconds that a stopping server waits for open streams to end."""
 
 _Message = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[_Message]]
@@ -28,11 +28,11 @@ _App = Callable[[_Message, _Receive, _Send], Awaitable[None]]
 
 
 class PortTakenError(DomainError):
-    """Something else listens on the port."""
+    """Another program listens on the port already."""
 
 
 class TokenGate:
-    """Answers 401 to every request without the token, before anything else looks at it."""
+    """ASGI middleware that answers 401 to requests without the token and passes on the others."""
 
     def __init__(self, app: _App, token: str) -> None:
         self._app = app
@@ -66,9 +66,10 @@ async def serve_http(
     stop: asyncio.Event,
     on_ready: Callable[[str], None],
 ) -> None:
-    """Serve on the loopback interface until ``stop`` is set; ``on_ready`` gets the URL.
+    """Serve on the loopback interface until ``stop`` is set.
 
-    Port 0 is any free one. Raises ``PortTakenError``.
+    ``on_ready`` is called with the URL once the server listens. Port 0 means any free port.
+    Raises ``PortTakenError``.
     """
     with _listening(port) as listener:
         port = listener.getsockname()[1]

@@ -87,7 +87,10 @@ CODES: Final[dict[type[DomainError], int]] = {
 
 
 class MemoryServer(Server[None]):
-    """Serves one agent's memory to the programs that act as it."""
+    """Serves one agent's memory, over connections to the store's owner, to programs acting as it.
+
+    ``connected`` holds these connections open while the server runs.
+    """
 
     def __init__(self, acting: ActingAgent) -> None:
         self._bus = InMemorySubscriptionBus()
@@ -120,13 +123,13 @@ class MemoryServer(Server[None]):
     def get_capabilities(
         self, notification_options: NotificationOptions | None = None, *args: Any, **kwargs: Any
     ) -> Any:
-        """The SDK's capabilities, with what is notified of on every transport."""
+        """Return the SDK's capabilities, plus notifications of changed resources and tools."""
         changes = NotificationOptions(resources_changed=True, tools_changed=True)
         return super().get_capabilities(changes, *args, **kwargs)
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[None]:
-        """Stay connected for the length of an ``async with``, and hang up after it."""
+        """Keep the connections to the owner alive inside an ``async with``, then close them."""
         watching = asyncio.create_task(self._connections.watch())
         try:
             yield
@@ -243,7 +246,7 @@ class MemoryServer(Server[None]):
 
 
 def as_tool(definition: ToolDefinition) -> Tool:
-    """A tool as MCP describes it."""
+    """Return the tool as an object of the MCP SDK, with hints on whether it writes or deletes."""
     writes = definition.name in WRITING
     return Tool(
         name=definition.name,
@@ -258,7 +261,7 @@ def as_tool(definition: ToolDefinition) -> Tool:
 
 
 def digest_prompt() -> Prompt:
-    """The prompt that gives a digest."""
+    """Return the definition of the MCP prompt whose text is a digest."""
     return Prompt(
         name=PROMPT,
         title="What is known about a task",
@@ -275,7 +278,7 @@ def digest_prompt() -> Prompt:
 
 
 def resource_templates() -> tuple[ResourceTemplate, ...]:
-    """Templates of what can be read besides what is listed."""
+    """Return the URI templates of the two kinds of resources: a digest and a skill."""
     return (
         ResourceTemplate(
             name=PROMPT,

@@ -21,15 +21,16 @@ _log = logging.getLogger(__name__)
 MAX_MESSAGE: Final = 2 * 1024 * 1024
 """Longest message read from a client, in bytes."""
 _AHEAD: Final = 16
-"""Messages read before the first of them is taken."""
+"""Messages that are read ahead of the one being handled."""
 
 _TOO_LONG: Final = None
 
 
 class BoundedLines:
-    """The lines of a stream, read by a thread of its own that no exit waits for.
+    """Iterates asynchronously over the lines of a stream, which a daemon thread reads.
 
-    A line longer than ``limit`` bytes is passed over and ``refuse`` awaited instead.
+    The program can exit while the thread waits for input. A line longer than ``limit`` bytes is
+    skipped, and ``refuse`` is awaited in its place.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class BoundedLines:
 
 
 async def serve_stdio(server: "MemoryServer") -> None:
-    """Serve the client at the other end of standard input until it hangs up."""
+    """Serve the client on standard input and output until it closes them."""
 
     async def refuse() -> None:
         error = ErrorData(code=INVALID_REQUEST, message=f"longer than {MAX_MESSAGE} bytes")

@@ -1,4 +1,4 @@
-"""The token that clients over HTTP must show."""
+"""The token that clients over HTTP must send."""
 
 import hmac
 import os
@@ -23,11 +23,14 @@ _MAX_BYTES: Final = 1024
 
 
 class UnsafeTokenError(DomainError):
-    """The token's file is none that only this user can read and write."""
+    """The token's file holds no token, or other users can read it."""
 
 
 def require_token(data_dir: Path) -> str:
-    """The data directory's token, made when there is none; raises ``UnsafeTokenError``."""
+    """Return the data directory's token; a new one is generated and stored if there is none.
+
+    Raises ``UnsafeTokenError`` when other users can read its file, or it holds no token.
+    """
     path = data_dir / TOKEN_FILE
     ensure_private_dir(data_dir)
     if not os.path.lexists(path):
@@ -36,7 +39,10 @@ def require_token(data_dir: Path) -> str:
 
 
 def is_bearer(header: bytes, token: str) -> bool:
-    """Whether an ``Authorization`` header carries the token; takes the same time if it doesn't."""
+    """Return whether an ``Authorization`` header carries the token.
+
+    The comparison takes the same time for every wrong token, so that none can be guessed by it.
+    """
     kind, _, given = header.partition(b" ")
     return kind.lower() == b"bearer" and hmac.compare_digest(given.strip(), token.encode())
 

@@ -1,4 +1,4 @@
-"""Names of resources: a skill, and a digest for a question."""
+"""URIs of the MCP resources: one for each skill, and one for the digest of each question."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -27,26 +27,29 @@ class InvalidBudgetError(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class SkillUri:
-    """One skill's text."""
+    """The parsed URI of a skill's text."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class DigestUri:
-    """The digest for a question; without a budget the configured one."""
+    """The parsed URI of a digest; ``token_budget`` ``None`` means the configured budget."""
 
     query: str
     token_budget: int | None
 
 
 def skill_uri(name: str) -> str:
-    """The URI of a skill."""
+    """Return the URI of a skill; characters that URIs don't allow are percent-encoded."""
     return f"{SCHEME}://skills/{quote(name, safe='')}"
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether a skill's name can stand in a URI: nothing that paths or terminals act on."""
+    """Return whether a skill's name is safe in a URI, a path and on a terminal.
+
+    It must have 1 to ``MAX_NAME`` characters, no leading dot, no separators, no control characters.
+    """
     return (
         0 < len(name) <= MAX_NAME
         and not name.startswith(".")
@@ -56,7 +59,10 @@ def is_plain_name(name: str) -> bool:
 
 
 def parse_uri(uri: str) -> SkillUri | DigestUri:
-    """Parse a URI; raises ``UnknownResourceError`` and ``InvalidBudgetError``."""
+    """Return the skill or digest that a URI names.
+
+    Raises ``UnknownResourceError``, and ``InvalidBudgetError`` for a wrong token budget.
+    """
     if len(uri) > MAX_URI:
         raise UnknownResourceError(f"a URI has at most {MAX_URI} characters")
     try:
@@ -75,7 +81,7 @@ def parse_uri(uri: str) -> SkillUri | DigestUri:
 
 
 def parse_budget(text: str) -> int:
-    """A token budget as clients write it; raises ``InvalidBudgetError``."""
+    """Return the token budget that a decimal text names; raises ``InvalidBudgetError``."""
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= MAX_BUDGET):
         raise InvalidBudgetError(f"{BUDGET} must be a whole number from 0 to {MAX_BUDGET}")
     return int(text)

@@ -1,1 +1,1 @@
-"""The settings: their model, and where they come from."""
+"""The settings: their model, and the files and variables that they are read from."""

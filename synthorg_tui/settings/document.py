@@ -1,6 +1,6 @@
-"""Settings as YAML text, and on which line each of them stands, so that errors can name it.
+"""Reads settings from YAML, with the line number of each, so that errors can name it.
 
-YAML is loaded when there is some: most stores have no settings file.
+The YAML library is loaded only when there is a file to read: most stores have none.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +23,10 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """The settings in a file; raises ``ConfigError`` that names the file and the line."""
+    """Read the settings in a YAML file.
+
+    Raises ``ConfigError``, which names the file and the line.
+    """
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
@@ -38,7 +41,10 @@ def read_document(path: Path) -> Document:
 
 
 def parse_document(text: str, name: str) -> Document:
-    """Settings from YAML text; ``name`` stands for the file in errors."""
+    """Parse YAML text as settings; an empty text gives none.
+
+    Raises ``ConfigError``, whose message calls the text ``name``.
+    """
     data, lines = _loaded(text, name)
     if data is None:
         return Document({})
@@ -48,7 +54,10 @@ def parse_document(text: str, name: str) -> Document:
 
 
 def parse_value(text: str, name: str) -> object:
-    """One value as YAML types it: ``30``, ``true``, ``null``, ``daily``, ``[a, b]``."""
+    """Parse a single YAML value, such as ``30``, ``true``, ``null``, ``daily`` or ``[a, b]``.
+
+    Raises ``ConfigError``, whose message calls the text ``name``.
+    """
     return _loaded(text, name)[0]
 
 

@@ -1,4 +1,4 @@
-"""What the environment says: which settings file is in force, and single settings.
+"""Reads the environment: which settings file is in force, and variables that set single settings.
 
 ``SYNTHORG_CONFIG`` names a file, variables such as ``SYNTHORG__MEMORY__RETRIEVAL__MAX_MEMORIES=30``
 override settings. No model of the settings is loaded here: the app asks before its first frame
@@ -23,16 +23,17 @@ _SEPARATOR: Final = "__"
 
 
 def default_config_file() -> Path:
-    """The user's settings file, in force when it exists and no other is named."""
+    """Return the path of the user's settings file, used if it exists and no other is named."""
     return platformdirs.user_config_path(APP_NAME, appauthor=False) / CONFIG_FILE_NAME
 
 
 def config_file(
     path: Path | None = None, *, environ: Mapping[str, str] = os.environ
 ) -> Path | None:
-    """The settings file in force; ``None`` when there is none.
+    """Return the settings file in force; ``None`` when there is none.
 
-    Raises ``ConfigError`` when a file was named that doesn't exist.
+    That is ``path``, else the file named by ``SYNTHORG_CONFIG``, else the user's own. Raises
+    ``ConfigError`` when ``path`` or the variable names a file that doesn't exist.
     """
     variable = environ.get(CONFIG_FILE_VARIABLE)
     if path is None and not variable:
@@ -46,9 +47,9 @@ def config_file(
 
 
 def is_anything_set(path: Path | None = None, *, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether a file or a variable sets anything; if not, the shipped defaults hold.
+    """Return whether there is a settings file, or a variable that sets something.
 
-    Raises ``ConfigError`` when a file was named that doesn't exist.
+    If not, the shipped defaults hold. Raises ``ConfigError`` as ``config_file`` does.
     """
     variables = (name for name in environ if name.startswith(PREFIX) and environ[name].strip())
     return config_file(path, environ=environ) is not None or any(variables)
@@ -57,7 +58,7 @@ def is_anything_set(path: Path | None = None, *, environ: Mapping[str, str] = os
 def apply_environment(
     data: dict[str, object], environ: Mapping[str, str]
 ) -> tuple[dict[str, object], dict[SettingPath, str]]:
-    """Apply the variables to ``data``; the result, and which variable set which path.
+    """Return ``data`` with the variables applied, and the name of the variable that set each path.
 
     Raises ``ConfigError`` for a name without a path, for a value that is no YAML, and for a path
     that leads through a list or a plain value.

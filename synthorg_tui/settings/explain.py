@@ -28,20 +28,23 @@ Schema = Mapping[str, Any]
 
 
 class Explainer:
-    """Explains errors of one model by its JSON schema."""
+    """Explains pydantic's validation errors of one model, by the model's JSON schema."""
 
     def __init__(self, model: type[BaseModel]) -> None:
         self._schema = model.model_json_schema()
 
     def path(self, error: ErrorDetails) -> SettingPath:
-        """The setting that an error is about, without the tags of union members."""
+        """Return the path of the setting that an error is about, as the person wrote it.
+
+        Pydantic's own location also has the tags of union members; they are left out.
+        """
         if error["type"] == "extra_forbidden":  # it is in no schema
             return (*self._walk(error["loc"][:-1])[0], error["loc"][-1])
         path, _ = self._walk(error["loc"])
         return (*path, "type") if error["type"] == "union_tag_invalid" else path
 
     def reason(self, error: ErrorDetails) -> str:
-        """Say what is wrong and what is allowed, without naming the setting."""
+        """Return a text that says what is wrong and what is allowed, without the setting's name."""
         if error["type"] == "extra_forbidden":
             return _unknown(error["loc"][-1], self._walk(error["loc"][:-1])[1])
         path, nodes = self._walk(error["loc"])
@@ -93,7 +96,10 @@ class Explainer:
 
 
 def show(path: SettingPath, value: object) -> str:
-    """A value as it may be printed: short, on one line, and hidden when it is a secret."""
+    """Return a value as text for printing: short, on one line, and hidden if it is a secret.
+
+    The name of the setting decides whether its value is a secret.
+    """
     if any(str(part).lower().endswith(_SECRET_ENDINGS) for part in path):
         return "(hidden)"
     text = json.dumps(value, default=str)

@@ -1,7 +1,7 @@
-"""Settings from their layers: the shipped defaults, a file, the environment.
+"""Loads the settings from their layers: the shipped defaults, a file, the environment.
 
 ``SHIPPED`` is the one place where this program's defaults differ from those of the models. The
-models say what a value means, ``explain`` what is wrong with one.
+models define the meaning of values; ``explain`` words what is wrong with one.
 """
 
 import os
@@ -43,7 +43,7 @@ SHIPPED: Final[Mapping[str, Any]] = {
 def load_settings(
     path: Path | None = None, *, environ: Mapping[str, str] = os.environ
 ) -> RootConfig:
-    """The settings in force.
+    """Load the settings in force.
 
     ``path`` wins over ``SYNTHORG_CONFIG``, which wins over the user's ``company.yaml``; without
     any the shipped defaults hold. ``SYNTHORG__...`` variables override single settings.
@@ -67,9 +67,9 @@ def load_settings(
 
 
 def shipped_settings() -> RootConfig:
-    """The settings of a new installation, whatever files and variables there are.
+    """Return the settings of a new installation; files and variables are ignored.
 
-    They need no validation, and so no validator, which takes longer to build than all the rest.
+    They are not validated: building pydantic's validator takes longer than all the rest.
     """
     return _constructed(RootConfig, SHIPPED)
 

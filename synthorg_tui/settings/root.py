@@ -1,7 +1,7 @@
 """The settings of one company as one model: memory, agents, providers, skills, approvals.
 
-Each part is modelled by the package it is for. Here are only rules that concern several parts, and
-the questions whose answer depends on more than one.
+Each part is modelled in the package that uses it. Here are only the rules that concern several
+parts, and the methods whose result depends on more than one.
 """
 
 from pathlib import Path
@@ -26,8 +26,8 @@ from synthorg_tui.skills import SkillsConfig
 class AgentConfig(FrozenModel):
     """An agent declared in the settings; others are added when their sessions are imported.
 
-    ``level`` ``None`` is the company's. ``retention_days`` and ``retention_overrides`` take
-    precedence as ``RootConfig.retention_days`` says.
+    ``level`` ``None`` means the company's level. ``RootConfig.retention_days`` describes which of
+    ``retention_days``, ``retention_overrides`` and the company's rules takes precedence.
     """
 
     id: NotBlankStr
@@ -61,7 +61,7 @@ class AgentConfig(FrozenModel):
 
 
 class ProvidersConfig(FrozenModel):
-    """Which models do the work."""
+    """The settings of the embedding model and of the language model."""
 
     embedding: EmbeddingConfig = MiniLMConfig.model_construct()
     completion: CompletionConfig = AutoModelConfig.model_construct()
@@ -99,15 +99,19 @@ class RootConfig(FrozenModel):
         return self
 
     def own_skills(self, data_dir: Path) -> Path:
-        """Where the SKILL.md files of approved lessons are, for a store in ``data_dir``."""
+        """Return the absolute path of the folder that holds the approved skills' SKILL.md files.
+
+        Without a setting it is ``skills`` in ``data_dir``.
+        """
         directory = self.memory.procedural.skill_md_directory
         own = expand_home(directory) if directory is not None else data_dir / "skills"
         return own.absolute()
 
     def embedding(self) -> EmbeddingConfig:
-        """The embedding model in force: ``providers.embedding`` with ``memory.embedder`` applied.
+        """Return the embedding settings in force.
 
-        When it names another provider, nothing of ``providers.embedding`` remains.
+        These are ``providers.embedding``, overridden by ``memory.embedder``. If the latter names
+        another provider, ``providers.embedding`` is ignored altogether.
         """
         base = self.providers.embedding
         override = self.memory.embedder
@@ -122,16 +126,18 @@ class RootConfig(FrozenModel):
         return TypeAdapter[EmbeddingConfig](EmbeddingConfig).validate_python(data)
 
     def agent(self, agent_id: str) -> AgentConfig | None:
-        """The agent as declared, or ``None``."""
+        """Return an agent's entry in the settings, or ``None`` when it has none."""
         return next((agent for agent in self.agents if agent.id == agent_id), None)
 
     def level(self, agent_id: str) -> MemoryLevel:
-        """The level of memories that the agent stores."""
+        """Return the memory level of an agent: its own, or else the company's."""
         agent = self.agent(agent_id)
         return agent.level if agent and agent.level else self.memory.level
 
     def retention_days(self, agent_id: str, category: MemoryCategory) -> int | None:
-        """Days that the agent's memories of a category are stored; ``None`` means for good.
+        """Return for how many days the agent's memories of a category are stored.
+
+        ``None`` means for ever.
 
         The first that is set wins: the agent's override for the category, the company's rule for
         it, the agent's own days, the company's days.

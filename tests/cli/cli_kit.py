@@ -32,7 +32,7 @@ Cli = Callable[..., Result]
 
 
 def move_home(patch: pytest.MonkeyPatch, home: Path) -> None:
-    """Put the user's own settings and folders out of reach."""
+    """Make ``home`` the home directory, so that the user's own settings aren't read."""
     for name in [name for name in os.environ if name.startswith("SYNTHORG_")]:
         patch.delenv(name)
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
@@ -40,7 +40,7 @@ def move_home(patch: pytest.MonkeyPatch, home: Path) -> None:
 
 
 def runner(store: Path, capture: pytest.CaptureFixture[str]) -> Cli:
-    """Runs commands on a data directory."""
+    """Return a function that runs a command on a data directory."""
 
     def run(*args: str, data_dir: Path = store) -> Result:
         code = main(["--data-dir", str(data_dir), *args])
@@ -51,7 +51,7 @@ def runner(store: Path, capture: pytest.CaptureFixture[str]) -> Cli:
 
 
 def documented(section: str) -> Any:
-    """The example of a command's JSON in the documentation."""
+    """Return the example of JSON in a section of the documentation, parsed."""
     text = DOCS.read_text(encoding="utf-8").split(f"\n### {section}\n")[1].split("\n### ")[0]
     found = re.search(r"```json\n(.*?)```", text, re.DOTALL)
     assert found, f"no JSON in the section {section}"

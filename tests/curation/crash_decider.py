@@ -16,7 +16,7 @@ ALIVE = 0
 
 
 class Fuse:
-    """Counts steps; kills the process after the one before which so many were made."""
+    """Counts steps, and kills this process when step ``length`` + 1 ends."""
 
     def __init__(self, length: int) -> None:
         self.left = length
@@ -27,7 +27,7 @@ class Fuse:
         self.left -= 1
 
     def lay(self, owner: Any, name: str) -> None:
-        """Count every call of a function once it returned."""
+        """Replace a function of ``owner`` by one that counts as a step when it returns."""
         function: Callable[..., Any] = getattr(owner, name)
 
         @functools.wraps(function)
@@ -40,7 +40,7 @@ class Fuse:
 
 
 def run(data_dir: str, action: str, steps: int) -> None:
-    """Decide; ``steps`` are those that are still made."""
+    """Take the decision ``action``, and be killed after ``steps`` more steps."""
     asyncio.run(_decide(Path(data_dir), action, Fuse(steps)))
     os._exit(ALIVE)
 

@@ -55,7 +55,7 @@ class Colleague:
 
 
 class AwayIndex(EdgeIndex):
-    """Can't be opened: decisions don't need it, and most tests of them are quicker without."""
+    """A vector index that can't be opened: decisions don't need it, and tests are quicker."""
 
     async def open(self, *, fingerprint: str, dims: int) -> int:
         raise VectorIndexError("away")
@@ -63,7 +63,7 @@ class AwayIndex(EdgeIndex):
 
 @dataclass(frozen=True)
 class Office:
-    """Everything about decisions over one data directory."""
+    """The objects that a test of decisions needs, over one data directory."""
 
     data_dir: Path
     backend: LocalMemoryBackend
@@ -84,24 +84,24 @@ class Office:
         return self.data_dir / OWN
 
     async def propose(self, lesson: Lesson, *, action_type: str = LESSON_ACTION) -> str:
-        """Put a lesson in the queue; its id."""
+        """Put a lesson into the queue and return the item's id."""
         item = item_of(lesson, action_type=action_type)
         await self.queue.add(item)
         return item.id
 
     async def approve(self, item_id: str, *, edit: EditProposal | None = None) -> str:
-        """Approve what the desk shows; the first memory's id."""
+        """Approve an item as it is shown now; return the id of the first memory stored."""
         shown = (await self.desk.review(item_id)).shown
         decision = await self.desk.approve(item_id, shown=shown, person=PERSON, edit=edit)
         return decision.memory_ids[0]
 
     async def memories(self) -> tuple[ListedMemory, ...]:
-        """Every live memory, by id."""
+        """Return every active memory, sorted by id."""
         page = await self.backend.admin.browse(BrowseFilter())
         return tuple(sorted(page.entries, key=lambda entry: entry.id))
 
     async def state(self) -> dict[str, object]:
-        """What a decision may change, to be compared; revisions and the trail left out."""
+        """Return all that a decision may change, for comparison; without revisions and events."""
         return {
             "memories": await self.memories(),
             "skills": await self.ledger.all(),
@@ -121,9 +121,10 @@ async def office(
     searches: bool = False,
     knows_roots: bool = True,
 ) -> AsyncIterator[Office]:
-    """A desk over a data directory, with the open decisions of an earlier one finished.
+    """Open the queue and the review service over a data directory, after crash recovery.
 
-    It has seen its roots before, empty, unless it is to see them for the first time.
+    With ``knows_roots`` the skill folders count as seen before, and empty then; else they are seen
+    for the first time.
     """
     clock = clock or FixedClock()
     index = None if searches else AwayIndex(data_dir / INDEX_DIR)
@@ -163,7 +164,7 @@ async def office(
 
 
 def proposal(**fields: object) -> ProceduralMemoryProposal:
-    """A lesson's words; what isn't given is about pushing a branch."""
+    """Return a lesson's texts; those not given are about pushing a branch."""
     given = {
         "discovery": "Pushing a new branch needs its upstream set.",
         "condition": "git push says that the branch has no upstream",
@@ -177,7 +178,7 @@ def proposal(**fields: object) -> ProceduralMemoryProposal:
 
 
 def edit(wording: ProceduralMemoryProposal | str, **authors: Author) -> EditProposal:
-    """What a person makes of whatever is shown."""
+    """Return a person's edit that replaces the texts shown in a review."""
     return lambda _: ProposalEdit(wording, authors)
 
 
@@ -235,7 +236,7 @@ def on_disk(data_dir: Path) -> dict[str, bytes]:
 
 
 def write_skill_file(root: Path, name: str, text: str) -> Path:
-    """Somebody else's write, as an editor does it."""
+    """Write a skill's file as a person's editor would, not through this program."""
     path = root / name / FILE_NAME
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")

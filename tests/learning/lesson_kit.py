@@ -14,7 +14,7 @@ BRANCH = "retry-fetch"
 
 
 class Run:
-    """Builds one execution."""
+    """Builds one execution: add calls with the methods, then call ``done``."""
 
     def __init__(
         self,

@@ -58,7 +58,7 @@ def text_of(result: CallToolResult) -> str:
 
 
 async def approve_skill(engine: Engine, **fields: object) -> str:
-    """Have a person approve a lesson of the agent's; the skill's description."""
+    """Approve a lesson of the agent's as a person; return the skill's description."""
     item = item_of(lesson(**fields))  # type: ignore[arg-type]
     await engine.approvals.add(item)
     sheet = await engine.reviews.review(item.id)

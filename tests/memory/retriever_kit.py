@@ -35,7 +35,7 @@ class Backend(InMemoryBackend):
 
 
 class KeywordBackend(Backend):
-    """One that can also search by keywords."""
+    """A backend that can also search by keywords."""
 
     def __init__(self, dense: Sequence[MemoryEntry], sparse: Sequence[MemoryEntry]) -> None:
         super().__init__(*dense)
@@ -46,7 +46,7 @@ class KeywordBackend(Backend):
 
 
 class Source(Backend):
-    """One that gives raw scores."""
+    """A backend that searches by itself and returns scored hits."""
 
     def __init__(self, *hits: SearchHit, degraded: str = "") -> None:
         super().__init__()

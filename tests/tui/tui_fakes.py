@@ -76,7 +76,7 @@ _SAMPLES = (
 
 
 def rows(count: int) -> list[ListedMemory]:
-    """Different memories, newest first."""
+    """Return ``count`` different memories, newest first."""
     made = []
     for at in range(count):
         category, agent, content, tags = _SAMPLES[at % len(_SAMPLES)]
@@ -104,7 +104,7 @@ def edit_of(
 
 
 class FakeDesk:
-    """Keeps rows in a list; ``gate`` holds answers back until it is set."""
+    """Holds memories in a list; answers wait until the event ``gate`` is set."""
 
     def __init__(self, live: Sequence[ListedMemory]) -> None:
         self.live = {row.id: row for row in live}
@@ -272,7 +272,7 @@ class FakeDesk:
 
 
 class FakeHost:
-    """Opens at once, after ``gate``, or never."""
+    """Opens the fake desk at once, when ``gate`` is set, or never."""
 
     def __init__(
         self,
@@ -315,7 +315,7 @@ class FakeHost:
 
 
 class Seconds:
-    """A monotonic clock; it jumps ahead at each look unless it is held."""
+    """A monotonic clock that jumps ahead each time it is read, unless it is held."""
 
     def __init__(self) -> None:
         self.at = 0.0

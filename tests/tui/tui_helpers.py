@@ -20,10 +20,10 @@ SOON = 0.06
 
 
 async def at_rest(within: float) -> None:
-    """Wait until nothing is left to run, nor begins by a timer ``within`` so many seconds.
+    """Wait until the event loop has nothing to run, and no timer due ``within`` so many seconds.
 
-    This goes by what the event loop has before it and not by time, so it is right on any machine:
-    messages, tasks and timers all end up there. Work in threads doesn't.
+    It looks into the loop's queues instead of waiting for a time, so it works on slow machines too:
+    messages, tasks and timers are all in them. Work in threads is not.
     """
     loop = asyncio.get_running_loop()
     assert isinstance(loop, BaseEventLoop)
@@ -40,7 +40,7 @@ async def at_rest(within: float) -> None:
 
 
 async def settle(pilot: Pilot[None], *, held: int = 0) -> None:
-    """Wait until nothing is under way but so many workers, which the test holds back."""
+    """Wait until the app is idle, except for ``held`` workers that the test itself holds back."""
     end = monotonic() + PATIENCE
     while True:
         await at_rest(SOON)
@@ -52,12 +52,12 @@ async def settle(pilot: Pilot[None], *, held: int = 0) -> None:
 
 
 async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
-    """Wait for what must come; it fails with what is shown instead."""
+    """Wait until ``condition`` returns something true; a failure shows the screen's text."""
     await patience.until(condition, lambda: f"on this screen:\n{screen_text(pilot.app)}")
 
 
 def screen_text(app: App[None]) -> str:
-    """What the terminal shows, line by line."""
+    """Return the text on the screen, line by line."""
     screen = app.screen
     width, height = screen.size
     strips = screen._compositor.render_strips(screen.size)
@@ -74,12 +74,12 @@ async def type_text(pilot: Pilot[None], text: str) -> None:
 
 
 def toasts(app: App[None]) -> str:
-    """The toasts told so far, one a line."""
+    """Return the toasts (short notifications) shown so far, one a line."""
     return "\n".join(each.message for each in app._notifications)
 
 
 def pane(app: MemoryDeskApp) -> MemoriesScreen:
-    """The Memories pane, which is what is shown."""
+    """Return the Memories pane, which must be the pane shown."""
     screen = app.screen
     assert isinstance(screen, MemoriesScreen)
     return screen

@@ -1,9 +1,9 @@
-"""One module a command, or a few that belong together: arguments, help, and what it does.
+"""The commands, one module for each or for a few related ones: arguments, help, and functions.
 
-Each has ``add(commands)``, which ``cli.runner`` calls to build the parser, and the functions that
-run. Only the module of the command that is asked for is loaded; it imports its work inside these
-functions, so that help and wrong arguments don't wait for the engine either. Commands only call the
-engine and print; what they would have to decide themselves belongs into the layers below.
+Each module has ``add(commands)``, which ``cli.runner`` calls to build the parser, and a function
+for each command, which returns the exit code. Only the module of the command that is called is
+loaded; it imports the engine inside these functions, so that help and errors in arguments don't
+wait for it. Commands only call the engine and print; rules belong into the layers below.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,10 @@ from typing import Final, NamedTuple
 
 
 class CommandEntry(NamedTuple):
-    """What is known of a command without loading it: its module here, and its line of help."""
+    """A command's entry in the list of commands: its module in this package and its line of help.
+
+    With it, ``--help`` needs to load no command's module.
+    """
 
     module: str
     summary: str

@@ -1,7 +1,7 @@
-"""``agents``: which there are, what they called, and what a person takes from them or gives back.
+"""``agents``: lists agents and their calls, restricts agents, and undoes their calls.
 
-What gives an agent back what was taken, and what changes memories in the person's name, is refused
-inside an agent's own environment, like decisions on proposals. To slow an agent is never refused.
+Commands that lift a restriction, or change memories in the person's name, are refused inside an
+agent's own environment, like decisions on proposals. Restricting an agent is never refused.
 """
 
 import argparse
@@ -27,7 +27,7 @@ _IN_APP: Final = "While the app is open, do it there."
 
 
 def add(commands: Subparsers) -> None:
-    """Add ``agents`` and what belongs to it; without a command the agents are listed."""
+    """Add the parser of ``agents`` to ``commands``; without a subcommand it lists the agents."""
     parser = add_command(
         commands,
         "agents",
@@ -116,7 +116,7 @@ def _add_calls(actions: Subparsers) -> None:
 
 
 async def run_list(context: "Context") -> int:
-    """List the agents, declared ones and those that imports brought."""
+    """List the agents: those in the settings, and those that imports added."""
     async with context.engine() as engine:
         agents = await engine.agents()
         restricted = await engine.gateway.restrictions()
@@ -144,7 +144,7 @@ async def run_list(context: "Context") -> int:
 
 
 async def run_pause(context: "Context") -> int:
-    """Refuse everything to an agent."""
+    """Pause an agent, which is refused every call from then on."""
     async with context.engine() as engine:
         await _note_unknown(context, engine)
         await engine.gateway.restrict(context.args.agent, paused=True)
@@ -160,7 +160,7 @@ async def run_resume(context: "Context") -> int:
 
 
 async def run_read_only(context: "Context") -> int:
-    """Refuse writes to an agent, or no more."""
+    """Refuse writes to an agent, or allow them again."""
     agent = context.args.agent
     if context.args.state == "on":
         async with context.engine() as engine:
@@ -174,7 +174,7 @@ async def run_read_only(context: "Context") -> int:
 
 
 async def run_disconnect(context: "Context") -> int:
-    """End the connections of an agent."""
+    """End all connections of an agent, which may connect again."""
     agent = context.args.agent
     async with context.engine() as engine:
         count = await engine.gateway.hang_up(agent)
@@ -185,7 +185,7 @@ async def run_disconnect(context: "Context") -> int:
 
 
 async def run_calls(context: "Context") -> int:
-    """List what agents called."""
+    """List the recorded calls of agents, newest first."""
     args = context.args
     async with context.engine() as engine:
         calls = await engine.gateway.calls(limit=args.limit, agent=args.agent, text=args.text)
@@ -211,7 +211,7 @@ async def run_calls(context: "Context") -> int:
 
 
 async def run_undo(context: "Context") -> int:
-    """Take back what a call wrote, or bring it back."""
+    """Delete the memories that a call wrote, or restore those that it deleted."""
     _require_person(context)
     async with context.engine() as engine:
         undone = await engine.gateway.undo_call(context.args.number, actor=context.actor)

@@ -1,4 +1,4 @@
-"""``config``: checking and showing the settings."""
+"""``config``: checks and shows the settings."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Subparsers) -> None:
-    """Add the command."""
+    """Add the parser of ``config`` to ``commands``."""
     actions = add_group(commands, "config", COMMANDS["config"].summary)
     add_command(actions, "check", run_check, "say what is wrong with the settings")
     add_command(actions, "show", run_show, "show the settings in force")
@@ -18,7 +18,7 @@ def add(commands: Subparsers) -> None:
 
 
 async def run_check(context: "Context") -> int:
-    """Load the settings; problems are printed by the error they raise."""
+    """Check the settings by loading them; raises ``ConfigError`` with every problem."""
     from synthorg_tui.settings.environment import config_file
 
     source = config_file(context.args.config)
@@ -30,7 +30,7 @@ async def run_check(context: "Context") -> int:
 
 
 async def run_show(context: "Context") -> int:
-    """Print the settings in force, secrets hidden."""
+    """Print the settings in force, with secrets hidden."""
     settings = context.settings().model_dump(mode="json")
     if context.wants_json:
         context.console.json(settings)
@@ -43,7 +43,7 @@ async def run_show(context: "Context") -> int:
 
 
 async def run_path(context: "Context") -> int:
-    """Print which file is in force, or where one would be looked for."""
+    """Print the path of the settings file in force, or the path where one would be searched."""
     from synthorg_tui.settings.environment import config_file, default_config_file
 
     source = config_file(context.args.config)

@@ -1,4 +1,4 @@
-"""``connect``, ``disconnect`` and ``hook``: our entries in the configuration of coding agents."""
+"""``connect``, ``disconnect`` and ``hook``: this program's entries in coding agents' settings."""
 
 import argparse
 import os
@@ -26,7 +26,7 @@ _SCRIPT: Final = "synthorg-tui"
 
 
 def add(commands: Subparsers) -> None:
-    """Add the three commands."""
+    """Add the parsers of ``connect``, ``disconnect`` and ``hook`` to ``commands``."""
     parser = add_command(
         commands,
         "connect",
@@ -95,7 +95,7 @@ def _add_hook(commands: Subparsers) -> None:
 
 
 async def run_connect(context: "Context") -> int:
-    """Add the server, and hooks when wanted, to a client's configuration; place skills."""
+    """Add the MCP server, and hooks if asked, to a client's configuration; link skills for it."""
     from dataclasses import asdict
 
     from synthorg_tui.connect import skills
@@ -159,7 +159,7 @@ async def _approved(context: "Context", agent_id: str) -> dict[str, str] | None:
 
 
 async def run_disconnect(context: "Context") -> int:
-    """Undo what ``connect`` did."""
+    """Remove the entries and links that ``connect`` added to a client's configuration."""
     from synthorg_tui.connect.clients import CLIENTS, ConfigScope
 
     args, client = context.args, CLIENTS[context.args.client]
@@ -187,7 +187,10 @@ async def run_disconnect(context: "Context") -> int:
 
 
 async def run_hook(context: "Context") -> int:
-    """Run a hook that was called with options before it; usually the parser isn't even loaded."""
+    """Run a hook that was called with options before its name.
+
+    Without such options the hook is run before this parser is loaded, to save time.
+    """
     from synthorg_tui.connect.hook import main
 
     args = context.args
@@ -221,7 +224,10 @@ def _server_command(context: "Context", agent_id: str) -> "ServerCommand":
 
 
 def own_command(called: str) -> tuple[str, ...]:
-    """The words that start this program from anywhere; ``called`` is how it was started."""
+    """Return the command that starts this program from any folder.
+
+    ``called`` is ``sys.argv[0]``, how this process was started.
+    """
     beside = Path(sys.executable).with_name(_SCRIPT)
     for script in (Path(called), beside):
         if script.name == _SCRIPT and script.is_file() and os.access(script, os.X_OK):

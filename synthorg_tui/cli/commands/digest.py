@@ -1,4 +1,4 @@
-"""``digest`` and ``scenarios``: what an agent would be given, and whether that changed."""
+"""``digest`` and ``scenarios``: shows an agent's digest, and tests whether saved ones changed."""
 
 import argparse
 from typing import TYPE_CHECKING, Final
@@ -24,7 +24,7 @@ _MAX_TOKENS: Final = 1_000_000
 
 
 def add(commands: Subparsers) -> None:
-    """Add both commands."""
+    """Add the parsers of ``digest`` and ``scenarios`` to ``commands``."""
     parser = add_command(
         commands,
         "digest",
@@ -134,7 +134,7 @@ def _setting(text: str) -> tuple[str, object]:
 
 
 async def run_digest(context: "Context") -> int:
-    """Print exactly what an agent would be given, and why when asked to."""
+    """Print the digest exactly as an agent would get it; with ``--explain`` also the reasons."""
     async with context.engine() as engine:
         question = await _question(context, engine)
         memory = engine.settings.memory
@@ -159,7 +159,7 @@ async def run_digest(context: "Context") -> int:
 
 
 async def run_list(context: "Context") -> int:
-    """List the scenarios."""
+    """List the saved scenarios."""
     async with context.engine() as engine:
         saved = await engine.scenarios.list()
     if context.wants_json:
@@ -175,7 +175,7 @@ async def run_list(context: "Context") -> int:
 
 
 async def run_save(context: "Context") -> int:
-    """Keep a question with what it includes now."""
+    """Save a question as a scenario, with the memories that its digest includes now."""
     async with context.engine() as engine:
         question = await _question(context, engine)
         saved = await engine.scenarios.save(context.args.name, question)
@@ -184,7 +184,7 @@ async def run_save(context: "Context") -> int:
 
 
 async def run_delete(context: "Context") -> int:
-    """Forget a scenario."""
+    """Delete a saved scenario."""
     async with context.engine() as engine:
         deleted = await engine.scenarios.delete(context.args.name)
     if not deleted:
@@ -196,7 +196,7 @@ async def run_delete(context: "Context") -> int:
 
 
 async def run_scenarios(context: "Context") -> int:
-    """Ask the scenarios again; 1 when something changed."""
+    """Run the saved scenarios again; return 1 when a digest changed, else 0."""
     async with context.engine() as engine:
         outcomes = await engine.scenarios.run(context.args.names)
     changed = sum(outcome.is_changed for outcome in outcomes)

@@ -1,4 +1,4 @@
-"""``evolve`` and ``prune``: both only propose."""
+"""``evolve`` and ``prune``: propose shared skills, and skills to remove; a person decides."""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ _NEXT = "Next: `synthorg-tui proposals list`, or the app's Approvals."
 
 
 def add(commands: Subparsers) -> None:
-    """Add both commands."""
+    """Add the parsers of ``evolve`` and ``prune`` to ``commands``."""
     waits = "Nothing changes before you approve it:\n`synthorg-tui proposals list` shows it."
     add_command(
         commands,
@@ -40,7 +40,7 @@ def add(commands: Subparsers) -> None:
 
 
 async def run_evolve(context: "Context") -> int:
-    """One cycle of the evolver now, whatever the schedule says."""
+    """Run one cycle of the evolver now, regardless of the schedule."""
     if not context.settings().memory.procedural.evolver.enabled:
         raise UsageError(
             "the evolver is off", remedy="Set memory.procedural.evolver.enabled to true."
@@ -58,7 +58,7 @@ async def run_evolve(context: "Context") -> int:
 
 
 async def run_prune(context: "Context") -> int:
-    """Propose what can go by the configured strategy."""
+    """Propose active skills for removal, chosen by the configured pruning strategy."""
     async with context.engine() as engine:
         report = await engine.pruning.propose()
     if context.wants_json:

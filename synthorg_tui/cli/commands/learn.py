@@ -1,4 +1,4 @@
-"""``learn``: lessons out of the imported sessions, proposed to the person."""
+"""``learn``: draws lessons from the imported sessions and proposes them to the person."""
 
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ _VERDICTS = {
 
 
 def add(commands: Subparsers) -> None:
-    """Add the command."""
+    """Add the parser of ``learn`` to ``commands``."""
     parser = add_command(
         commands,
         "learn",
@@ -40,7 +40,7 @@ def add(commands: Subparsers) -> None:
 
 
 async def run_learn(context: "Context") -> int:
-    """Draw lessons from what was imported and put them into the queue."""
+    """Draw lessons from imported executions and put them into the queue of proposals."""
     from synthorg_tui.cli.context import cancelled_by_signal
 
     args = context.args

@@ -1,4 +1,4 @@
-"""``mcp``: an agent's memory for the agent's programs."""
+"""``mcp``: serves an agent's memory over MCP to the programs that act as the agent."""
 
 import argparse
 from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Subparsers) -> None:
-    """Add the command."""
+    """Add the parser of ``mcp`` to ``commands``."""
     parser = add_command(
         commands,
         "mcp",
@@ -66,7 +66,7 @@ def _folder(text: str) -> Path:
 
 
 async def run_mcp(context: "Context") -> int:
-    """Serve until the client hangs up or, over HTTP, until Ctrl-C."""
+    """Serve until the client closes the connection or, over HTTP, until Ctrl-C."""
     import asyncio
 
     from synthorg_tui.connect.skills import refresh

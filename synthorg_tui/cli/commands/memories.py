@@ -1,6 +1,6 @@
-"""``memories``: adding, changing and removing single memories.
+"""``memories``: adds, changes and removes single memories.
 
-What only reads them is in ``memories_reading``.
+The subcommands that only read are in ``memories_reading``.
 """
 
 import sys
@@ -34,7 +34,7 @@ _SENSITIVITIES: Final = tuple(sensitivity.value for sensitivity in Sensitivity)
 
 
 def add(commands: Subparsers) -> None:
-    """Add the command."""
+    """Add the parser of ``memories`` to ``commands``."""
     actions = add_group(
         commands,
         "memories",
@@ -124,7 +124,7 @@ def _add_removing(actions: Subparsers) -> None:
 
 
 async def run_add(context: "Context") -> int:
-    """Store a memory in an agent's name."""
+    """Store a memory as one of an agent's."""
     from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
     from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
     from synthorg_tui.memory.shared import SHARED_OWNER
@@ -153,7 +153,7 @@ async def run_add(context: "Context") -> int:
 
 
 async def run_edit(context: "Context") -> int:
-    """Change a memory, with $EDITOR when no option says how."""
+    """Change a memory by the given options or, without any, in ``$EDITOR``."""
     import asyncio
 
     from synthorg_tui.memory.extensions import MemoryEdit
@@ -179,7 +179,7 @@ async def run_edit(context: "Context") -> int:
 
 
 async def run_delete(context: "Context") -> int:
-    """Soft-delete memories after asking."""
+    """Delete memories after a confirmation; ``restore`` brings them back."""
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start) for start in context.args.ids]
         _name(context, entries)
@@ -189,7 +189,7 @@ async def run_delete(context: "Context") -> int:
 
 
 async def run_restore(context: "Context") -> int:
-    """Bring soft-deleted memories back."""
+    """Restore deleted memories."""
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start, deleted=True) for start in context.args.ids]
         count = await engine.desk.restore(_ids(entries), actor=context.actor)
@@ -197,7 +197,7 @@ async def run_restore(context: "Context") -> int:
 
 
 async def run_purge(context: "Context") -> int:
-    """Erase memories for good, with what was made of them, after a typed confirmation."""
+    """Erase memories for ever, and all that derives from them, after a typed confirmation."""
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start, deleted=True) for start in context.args.ids]
         _name(context, entries)

@@ -1,4 +1,4 @@
-"""The part of ``memories`` that changes nothing: ``list``, ``show`` and ``history``."""
+"""The subcommands of ``memories`` that change nothing: ``list``, ``show`` and ``history``."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 SHORT_ID: Final = 8
 """Characters of an id that are shown where it stands for a memory among others."""
 MAX_NAMED: Final = 10
-"""Memories that are named one by one; of more only the number is told."""
+"""Memories that are listed one by one; of more only the number is printed."""
 _SORTS: Final = ("newest", "oldest", "agent", "category", "confidence")
 
 
 def add_reading(actions: Subparsers) -> None:
-    """Add these commands to ``memories``."""
+    """Add ``list``, ``show`` and ``history`` to the subcommands of ``memories``."""
     parser = add_command(
         actions,
         "list",
@@ -61,7 +61,7 @@ def add_reading(actions: Subparsers) -> None:
 
 
 async def run_list(context: "Context") -> int:
-    """Print a window on the memories that match."""
+    """Print the matching memories, from ``--offset`` on and at most ``--limit`` of them."""
     args = context.args
     async with context.engine() as engine:
         page = await engine.desk.browse(
@@ -187,9 +187,10 @@ async def run_history(context: "Context") -> int:
 
 
 async def find_one(desk: "MemoryAdmin", id_start: str, *, deleted: bool = False) -> "ListedMemory":
-    """The one memory whose id starts so.
+    """Return the memory whose id starts with ``id_start``.
 
-    Raises ``MemoryNotFoundError``, and ``UsageError`` when there are several.
+    ``deleted`` searches the deleted memories instead of the active ones. Raises
+    ``MemoryNotFoundError`` for no match, and ``UsageError`` for several.
     """
     entries = await desk.lookup(id_start.lower(), deleted=deleted, limit=MAX_NAMED)
     if not entries:

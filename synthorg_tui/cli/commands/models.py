@@ -1,4 +1,4 @@
-"""``models``: what is found, whether it works, and what it was used for."""
+"""``models``: lists embedding and language models with their usage, and tests whether they work."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ _MEGABYTE = 1_000_000
 
 
 def add(commands: Subparsers) -> None:
-    """Add the command."""
+    """Add the parser of ``models`` to ``commands``."""
     actions = add_group(
         commands,
         "models",
@@ -42,7 +42,7 @@ def add(commands: Subparsers) -> None:
 
 
 async def run_list(context: "Context") -> int:
-    """List models, and the tokens of today and of the last 30 days."""
+    """List the models, and the tokens used today and in the last 30 days."""
     from dataclasses import asdict
     from datetime import timedelta
 
@@ -76,7 +76,7 @@ async def run_list(context: "Context") -> int:
 
 
 async def run_check(context: "Context") -> int:
-    """Load the configured models and measure them; 1 when one doesn't work."""
+    """Load the configured models and time them; return 1 when one doesn't work, else 0."""
     from dataclasses import asdict
 
     from synthorg_tui.providers.completion.config import NoModelConfig

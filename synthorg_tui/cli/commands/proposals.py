@@ -1,4 +1,4 @@
-"""``proposals``: what waits for a person, and the decisions of the person at the terminal."""
+"""``proposals``: lists what waits for a decision, and lets a person at the terminal decide."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -27,7 +27,7 @@ _MAX_NAMED: Final = 10
 
 
 def add(commands: Subparsers) -> None:
-    """Add the command."""
+    """Add the parser of ``proposals`` to ``commands``."""
     actions = add_group(
         commands,
         "proposals",
@@ -124,7 +124,7 @@ async def run_list(context: "Context") -> int:
 
 
 async def run_show(context: "Context") -> int:
-    """Show all that an approval would do."""
+    """Show one proposal with every effect that approving it would have."""
     async with context.engine() as engine:
         entry = await _find(engine, context.args.id)
         review = await engine.reviews.review(entry.item.id)
@@ -158,7 +158,7 @@ async def run_approve(context: "Context") -> int:
 
 
 async def run_reject(context: "Context") -> int:
-    """Turn a proposal down for good."""
+    """Reject a proposal for good, with the reason given."""
     reason = context.args.reason.strip()
     if not reason:
         raise UsageError("the reason is empty")
@@ -174,7 +174,7 @@ async def run_reject(context: "Context") -> int:
 
 
 async def run_snooze(context: "Context") -> int:
-    """Put a proposal out of the way, or wake it."""
+    """Hide a proposal until a given time, or show it again at once."""
     until = context.args.until
     async with _deciding(context) as engine:
         review = await _pending(engine, context.args.id)
@@ -195,7 +195,7 @@ async def run_snooze(context: "Context") -> int:
 
 
 async def run_undo(context: "Context") -> int:
-    """Take the last decision back."""
+    """Undo the most recent decision."""
     async with _deciding(context) as engine, _person(engine, None) as terminal:
         titles = await engine.reviews.undoable()
         what = f"{len(titles)} approvals" if len(titles) > 1 else "the last decision"

@@ -1,4 +1,4 @@
-"""How ``proposals`` prints for people."""
+"""Prints proposals, reviews and decisions for people."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ _EXPLAINED = {
 
 
 def show_list(console: Console, entries: "Sequence[InboxEntry]") -> None:
-    """One line a proposal."""
+    """Print proposals as a list, one line for each."""
     if not entries:
         console.line("No proposals; `synthorg-tui learn` draws them from what was imported.")
         return
@@ -50,7 +50,10 @@ def show_review(
     trail: "Sequence[ApprovalEvent]",
     excerpts: "Sequence[Excerpt | None]" = (),
 ) -> None:
-    """Everything a person should see before deciding; evidence first."""
+    """Print all that a person should see before deciding on a proposal, evidence first.
+
+    ``trail`` is what happened to it until now; ``excerpts`` are transcript lines of its evidence.
+    """
     _head(console, review)
     entry = review.entry
     for number, evidence in enumerate(entry.evidence):
@@ -74,7 +77,7 @@ def show_review(
 
 
 def show_decision(console: Console, decision: "Decision") -> None:
-    """What a decision did."""
+    """Print the effects of a decision that was taken."""
     console.line(f"{decision.kind.value.replace('_', ' ').capitalize()}: {decision.title}")
     if decision.memory_ids:
         console.line(f"memories: {', '.join(decision.memory_ids)}", "dim")
@@ -86,7 +89,7 @@ def show_decision(console: Console, decision: "Decision") -> None:
 
 @contextmanager
 def shown_again(console: Console) -> Iterator[None]:
-    """When what was to be decided has changed, show how it is now before saying so."""
+    """If the proposal changed since it was shown, print it again and let the error pass on."""
     from synthorg_tui.curation.review import ReviewChangedError
 
     try:

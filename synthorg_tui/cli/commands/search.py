@@ -1,4 +1,4 @@
-"""``search``: finding memories by meaning and by words."""
+"""``search``: finds memories by meaning and by words."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ _CONTENT_LINES = 3
 
 
 def add(commands: Subparsers) -> None:
-    """Add the command."""
+    """Add the parser of ``search`` to ``commands``."""
     parser = add_command(
         commands,
         "search",
@@ -72,13 +72,13 @@ async def run_search(context: "Context") -> int:
 async def sources_of(
     result: "FoundMemories", executions: "ExecutionStore"
 ) -> list[shapes.Json | None]:
-    """The sources of the results, in their order."""
+    """Return the source of each result (file and lines), in their order; ``None`` without one."""
     resolver = shapes.SourceResolver(executions)
     return [await resolver.resolve(hit.source) for hit in result.hits]
 
 
 def hits_json(result: "FoundMemories", sources: Iterable[shapes.Json | None]) -> list[shapes.Json]:
-    """The results as JSON."""
+    """Return the results as JSON; ``sources`` are those of the results, in the same order."""
     return [shapes.hit(hit, source) for hit, source in zip(result.hits, sources, strict=True)]
 
 
@@ -100,7 +100,7 @@ def show_results(
     sources: Sequence[shapes.Json | None],
     took_ms: float | None = None,
 ) -> None:
-    """Print results for a person."""
+    """Print results for a person; ``took_ms`` is the time of the search in milliseconds."""
     if not result.hits:
         console.line("No memory matches.")
         return

@@ -1,4 +1,4 @@
-"""``skills``: what is on disk and in memory, and what is wrong with it."""
+"""``skills``: lists, checks and reviews skills, on disk and in the registry."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -37,12 +37,12 @@ class _Checked(NamedTuple):
     findings: "tuple[Finding, ...]"
 
     def is_bad(self, *, strict: bool) -> bool:
-        """Whether it can't be used, or not by every reader."""
+        """Return whether the skill has an error or, if ``strict``, any finding at all."""
         return any(strict or finding.severity.value == "error" for finding in self.findings)
 
 
 def add(commands: Subparsers) -> None:
-    """Add the command."""
+    """Add the parser of ``skills`` to ``commands``."""
     actions = add_group(
         commands,
         "skills",
@@ -113,7 +113,7 @@ def _add_reviewing(actions: Subparsers) -> None:
 
 
 async def run_list(context: "Context") -> int:
-    """List the skills of every root and those that are only in memory."""
+    """List the skills in every folder, and those that have no file but only a memory."""
     async with context.engine() as engine:
         overview = await engine.skills.overview()
     console = context.console
@@ -149,7 +149,10 @@ async def run_show(context: "Context") -> int:
 
 
 async def run_validate(context: "Context") -> int:
-    """Say what is wrong with the skills named, or with all on disk."""
+    """Print the problems of the named skills, or of all on disk.
+
+    Returns ``INVALID`` when a skill is unusable or, with ``--strict``, has any problem; else 0.
+    """
     import asyncio
 
     strict = context.args.strict
@@ -176,7 +179,7 @@ async def run_validate(context: "Context") -> int:
 
 
 async def run_sync(context: "Context") -> int:
-    """Put what changed on disk up for review."""
+    """Propose the changes of skill files on disk since the last look, for a person's review."""
     async with context.engine() as engine:
         report = await engine.skills.sync()
     if context.wants_json:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Subparsers) -> None:
-    """Add the commands."""
+    """Add the parsers of the five commands about the store as a whole to ``commands``."""
     parser = add_command(
         commands,
         "doctor",
@@ -73,7 +73,7 @@ def _add_backups(commands: Subparsers) -> None:
 
 
 async def run_doctor(context: "Context") -> int:
-    """Check the store; 1 when something is wrong that was not repaired."""
+    """Check the store; return 1 when a problem remains that was not repaired, else 0."""
     async with context.engine() as engine:
         report = await engine.maintenance.doctor(fix=context.args.fix)
     if context.wants_json:
@@ -92,7 +92,7 @@ async def run_doctor(context: "Context") -> int:
 
 
 async def run_reindex(context: "Context") -> int:
-    """Build the search index again from the database."""
+    """Rebuild the search index from the database."""
     from synthorg_tui.cli.context import cancelled_by_signal
 
     line = ProgressLine(context.console)
@@ -108,7 +108,10 @@ async def run_reindex(context: "Context") -> int:
 
 
 async def run_serve(context: "Context") -> int:
-    """Own the store until Ctrl-C, until an app asks for it or, if wanted, until nobody is left."""
+    """Own the store and answer other processes, until Ctrl-C or until an app asks for the store.
+
+    With ``--until-idle`` it also ends when no client has been connected for that many seconds.
+    """
     from synthorg_tui.cli.context import cancelled_by_signal
     from synthorg_tui.host.headless import serve
 
@@ -129,14 +132,14 @@ async def run_serve(context: "Context") -> int:
 
 
 async def run_backup(context: "Context") -> int:
-    """Copy the database while it is open."""
+    """Copy the database to a file, also while it is in use."""
     async with context.engine() as engine:
         copy = await engine.maintenance.backup(context.args.target)
     return context.print_result({"path": str(copy)}, f"Backed up to {copy}")
 
 
 async def run_restore(context: "Context") -> int:
-    """Put a backup in the place of the database."""
+    """Replace the database by a backup."""
     from synthorg_tui.memory.store.maintenance import restore_backup
 
     restored = restore_backup(context.data_dir, context.args.backup)

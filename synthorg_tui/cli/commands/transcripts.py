@@ -1,4 +1,4 @@
-"""``import``, ``watch`` and ``demo``."""
+"""``import``, ``watch`` and ``demo``: import transcripts once, continuously, or from a sample."""
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -24,7 +24,7 @@ _DEMO_QUERY = "push a branch that has no upstream"
 
 
 def add(commands: Subparsers) -> None:
-    """Add the three commands."""
+    """Add the parsers of ``import``, ``watch`` and ``demo`` to ``commands``."""
     parser = add_command(
         commands,
         "import",
@@ -90,7 +90,7 @@ async def run_import(context: "Context") -> int:
 
 
 async def run_watch(context: "Context") -> int:
-    """Import again and again until Ctrl-C; one line for each import that brought something."""
+    """Import repeatedly until Ctrl-C; prints a line for each import that added something."""
     from synthorg_tui.cli.context import cancelled_by_signal
 
     paths = _paths(context)
@@ -107,7 +107,7 @@ async def run_watch(context: "Context") -> int:
 
 
 async def run_demo(context: "Context") -> int:
-    """Import the sample into a store of its own and search it, with the default settings."""
+    """Import the sample transcripts into a separate store and search it, with default settings."""
     from importlib.resources import as_file, files
 
     from synthorg_tui.engine import Engine
@@ -154,7 +154,7 @@ def _paths(context: "Context") -> list[Path] | None:
 
 
 def describe(step: "ImportProgress") -> str:
-    """An import's progress on one line.
+    """Return an import's progress as one line of text.
 
     ``3 of 20 files · 12.3 of 40.0 MB · 1.1 MB/s · 25 s left · 140 memories · name``
     """

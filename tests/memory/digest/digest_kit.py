@@ -38,7 +38,7 @@ def item(
 
 @dataclass
 class ListSource:
-    """What each lookup answers; ``broken`` ones raise."""
+    """A source of items held in lists, one for each lookup; lookups named ``broken`` raise."""
 
     found_facts: Sequence[DigestItem] = ()
     found_tagged: Sequence[DigestItem] = ()

@@ -65,7 +65,7 @@ _KINDS = (
 
 
 def call_of(number: int, *, at: int = 0) -> CallRecord:
-    """A call; its number decides of what kind and by whom it is."""
+    """Return a call; its kind and its agent are derived from ``number``."""
     kind, name, arguments, reply, ids = _KINDS[number % len(_KINDS)]
     wrote = name.endswith(("_write", "_entry"))
     return CallRecord(
@@ -88,7 +88,7 @@ def call_of(number: int, *, at: int = 0) -> CallRecord:
 
 
 def calls(count: int) -> list[CallRecord]:
-    """Different calls, newest first."""
+    """Return ``count`` different calls, newest first."""
     return [call_of(number, at=count - number) for number in range(count, 0, -1)]
 
 

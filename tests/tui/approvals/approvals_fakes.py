@@ -155,7 +155,7 @@ def _subject(kind: SubjectKind, agent_id: str) -> Subject:
 
 
 def with_item(entry: InboxEntry, **changes: Any) -> InboxEntry:
-    """The entry with fields of its item changed, unchecked."""
+    """Return the entry with fields of its item changed, without validation."""
     return replace(entry, item=entry.item.model_copy(update=changes))
 
 
@@ -167,7 +167,7 @@ def worded(entry: InboxEntry, wording: Wording) -> InboxEntry:
 
 
 def approval_rows(count: int) -> list[InboxEntry]:
-    """Different items, newest first."""
+    """Return ``count`` different items, newest first."""
     entries = []
     for at in range(count):
         name, title, agent_id, scope = _TITLES[at % len(_TITLES)]

@@ -44,7 +44,7 @@ def question(query: str, budget: int = 1000, *, agent: str = "codex") -> Questio
 
 
 def injection(explanation: Explanation) -> Injection:
-    """What an agent is given with an explanation; tools where no memory is injected."""
+    """Return the injection with this explanation; tools instead of text if nothing is injected."""
     tools = TOOLS if explanation.strategy == "tool_based" else ()
     return Injection((), tools, explanation)
 

@@ -64,7 +64,7 @@ _FINDINGS = {
 
 
 def skill_rows(count: int) -> list[SkillOverviewRow]:
-    """Different skills."""
+    """Return ``count`` different skills."""
     made = []
     for at in range(count):
         name, root, state, applied = _STATES[at % len(_STATES)]

@@ -160,7 +160,7 @@ class ApprovalConflictError(ApprovalError):
 
 
 class StaleReviewError(ApprovalError):
-    """What the person was shown is no longer what would be approved; it has to be read again."""
+    """The item has changed since the person was shown it; it has to be read again."""
 
 
 class DecisionRefusedError(ApprovalError):

@@ -98,7 +98,7 @@ class ErasureScope:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing but the memories themselves has to be changed."""
+        """True when nothing but the memories themselves has to be changed."""
         return not (self.targets or self.copied or self.items)
 
 

@@ -18,7 +18,7 @@ PROPAGATED_PREFIX: Final = "propagated:"
 class KnownAgent(Protocol):
     """A configured agent with its place in the organisation.
 
-    A protocol so that this room needs nothing of the settings: those declare the agents.
+    A protocol so that this package needn't import the settings, which declare the agents.
     """
 
     @property

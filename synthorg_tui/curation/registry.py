@@ -180,7 +180,7 @@ class SkillRegistry:
         return (await self.content(record.sha256)).decode("utf-8", "replace")
 
     async def change(self, work: "Callable[[Connection], None]") -> None:
-        """Run ``work`` in a transaction of its own."""
+        """Run ``work``, which may call the writing functions of this module, in a transaction."""
         await self._database.write(work)
 
 

@@ -103,20 +103,21 @@ class ReviewService:
     async def approve(
         self, item_id: str, *, shown: str, person: Person, edit: EditProposal | None = None
     ) -> Decision:
-        """Approve a proposal.
+        """Approve a proposal and carry out what it proposes.
 
         Args:
-            item_id: Which item.
+            item_id: The id of the item.
             shown: ``Review.shown`` of what the person read.
-            person: Who decides.
-            edit: Called with the item once it is known to be what was shown, to say how the
-                person words it. An edited lesson replaces no more than was shown.
+            person: The person who decides.
+            edit: Returns the person's wording of the item, or raises to stop. Called only once the
+                item is known to be as it was shown. An edited lesson replaces no more memories
+                than were shown.
 
         Raises:
             ApprovalNotFoundError: There is no such item.
             ReviewChangedError: It is no longer what was shown.
             ApprovalConflictError: It is decided or expired.
-            DecisionRefusedError: It can't be approved, or not edited.
+            DecisionRefusedError: It can't be approved, or can't be edited like this.
             MemoryStoreError: The agent may store nothing more; nothing was changed.
             SkillWriteError: It is approved, but its file can't be written yet.
         """
@@ -198,7 +199,7 @@ class ReviewService:
             return await self._runner.commit(plan, _cause(DecisionKind.RETIRED, plan), person)
 
     async def restore_file(self, path: str, person: Person) -> Decision:
-        """Write the approved text over what is on disk.
+        """Write a skill's approved text over its file on disk; an undo brings the file back.
 
         Raises ``ApprovalNotFoundError`` when no active skill has this file,
         ``ApprovalConflictError`` when it has that text already, and ``SkillPathError`` when it

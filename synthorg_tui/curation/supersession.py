@@ -71,7 +71,7 @@ class Supersession:
 
     @property
     def is_repeat(self) -> bool:
-        """Whether the lesson adds nothing: both say the same and it is no more certain."""
+        """True when the lesson adds nothing: both say the same and it is no more certain."""
         return (
             self.verdict is SupersessionVerdict.PARTIAL
             and self.condition_similarity >= SAME_LESSON

@@ -87,7 +87,7 @@ class ToolCall(FrozenModel):
 
     @property
     def is_shell(self) -> bool:
-        """Whether it ran a shell command; if so, ``arguments`` is that command."""
+        """True when it ran a shell command; ``arguments`` is then that command."""
         return is_shell(self.tool)
 
     @property

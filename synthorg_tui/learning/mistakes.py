@@ -44,12 +44,12 @@ class CallChange:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the two steps are the same call."""
+        """True when the two steps are the same call."""
         return self == CallChange()
 
     @property
     def only_names(self) -> bool:
-        """Whether only names (of files, branches, services) were replaced by others."""
+        """True when only names (of files, branches, services) were replaced by others."""
         words = (*self.dropped, *self.added)
         flags = any(word.startswith("-") for word in words)
         elsewhere = self.lead_added or self.lead_dropped or self.directory or self.other_program
@@ -161,7 +161,7 @@ class Mistake:
 
     @property
     def advised(self) -> bool:
-        """Whether the error itself named the command that worked."""
+        """True when the error itself named the command that worked."""
         text = " ".join(self.failed.output.split())
         return bool(self.change.added) and " ".join(self.worked.words) in text
 

@@ -65,7 +65,7 @@ class Trajectory(FrozenModel):
 
 @dataclass(frozen=True)
 class TrajectoryPattern:
-    """Trajectories that went the same way.
+    """Trajectories, of one or more agents, that went through a situation in the same way.
 
     ``faced`` maps each agent to the number of times it faced the situation, however that went.
     """

@@ -31,10 +31,10 @@ _WRITING_TOOLS = frozenset({"edit", "write", "apply_patch", "create_file", "str_
 
 
 class GenericReader:
-    """Reads ``{"format": "synthorg-execution", "session": ..., ...}`` lines.
+    """Reads the project's own format, ``{"format": "synthorg-execution", ...}`` a line.
 
     With ``reporter`` the lines are what the agent with this id reports of itself: all executions
-    are that agent's, whatever they say, and their tasks count as given by a parent, not by a
+    are that agent's, whatever they say, and their tasks are taken as given by a parent, not by a
     person.
     """
 

@@ -53,7 +53,10 @@ _PACK_AFTER: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class AgentSummary:
-    """An agent that is declared in the settings or has memories, or both."""
+    """An agent that is declared in the settings or has memories, or both.
+
+    ``memories`` is the number of its memories.
+    """
 
     id: str
     role: str | None
@@ -64,11 +67,11 @@ class AgentSummary:
 
 
 class Engine:
-    """One open data directory with all services; made by ``Engine.open``.
+    """One open data directory with all services; use ``Engine.open`` to get one.
 
     ``memory`` is the configured backend. ``desk``, imports and maintenance need the local backend;
-    with another one they raise ``MemoryCapabilityError``. ``events`` reports what clients of this
-    engine changed.
+    with another one they raise ``MemoryCapabilityError``. ``events`` emits a notice of each change
+    made through this engine.
     """
 
     def __init__(self, base: wiring.Foundation) -> None:
@@ -93,13 +96,13 @@ class Engine:
         """Own a data directory and open its stores for the length of an ``async with``.
 
         Args:
-            settings: Those of the usual file and the environment when missing.
+            settings: When ``None``, those of the usual file and the environment.
             data_dir: Takes precedence over the one in the settings.
-            clock: Decides what "now" is.
-            database: That of the directory when the caller owns and has opened it already; it
-                stays open.
-            embedder: The one that the settings describe when the caller has begun to load it; it
-                is closed with the rest.
+            clock: Decides what "now" is; ``None`` is the system's.
+            database: The directory's database if the caller owns and has opened it already; it
+                stays open. ``None`` opens it.
+            embedder: The embedder that the settings describe, if the caller has begun to load it
+                already; it is closed with the engine. ``None`` creates it.
 
         Raises:
             ConfigError: The settings are invalid.
@@ -119,17 +122,26 @@ class Engine:
 
     @property
     def desk(self) -> "MemoryAdmin":
-        """What a person does with the memories of all agents."""
+        """The operations of a person on the memories of all agents: list, find, edit, delete.
+
+        Needs the local backend, else raises ``MemoryCapabilityError``.
+        """
         return self._base.local().admin
 
     @cached_property
     def model(self) -> "CompletionProvider | None":
-        """The configured language model, not loaded yet; what it uses is recorded."""
+        """The configured language model, or ``None``; it loads with its first use.
+
+        Tokens, time and cost of its answers are recorded in ``usage``.
+        """
         return wiring.build_model(self._base, self.usage)
 
     @cached_property
     def wording_model(self) -> "CompletionProvider | None":
-        """The model that words lessons: another one of the same server when one is named."""
+        """The language model that words lessons, or ``None``.
+
+        It is ``model``, unless the settings name another one of the same server for this.
+        """
         from synthorg_tui.memory.config import ANY_MODEL
         from synthorg_tui.providers.completion.config import OpenAIModelConfig
 
@@ -141,26 +153,26 @@ class Engine:
 
     @cached_property
     def executions(self) -> "ExecutionStore":
-        """The sessions that were imported."""
+        """The store of executions: the imported sessions with their transcript lines."""
         from synthorg_tui.executions.store import ExecutionStore
 
         return ExecutionStore(self._database)
 
     @cached_property
     def usage(self) -> "UsageStore":
-        """What language models were used for."""
+        """The record of what language models were used for, with tokens and cost."""
         from synthorg_tui.persistence.usage import UsageStore
 
         return UsageStore(self._database)
 
     @cached_property
     def approvals(self) -> "ApprovalQueue":
-        """What waits for a person's decision, and what was decided."""
+        """The queue of proposals that wait for a person's decision or have it."""
         return wiring.build_queue(self._base)
 
     @property
     def evolution(self) -> "EvolutionService":
-        """Proposes to give every agent what several have learnt."""
+        """The service that proposes lessons for all agents that several have learnt."""
         from synthorg_tui.learning.promotion import EvolutionService
         from synthorg_tui.persistence.settings_kv import LastRuns
 
@@ -175,7 +187,7 @@ class Engine:
 
     @property
     def pruning(self) -> "PruneService":
-        """Proposes which skills to remove."""
+        """The service that proposes which skills to remove."""
         from synthorg_tui.curation.pruning import PruneService
 
         return PruneService(
@@ -187,12 +199,12 @@ class Engine:
 
     @cached_property
     def injection(self) -> "InjectionService":
-        """Prepares what agents are given, and explains it."""
+        """The service that prepares and explains the digests that agents are given."""
         return wiring.build_injection(self._base, lambda: self.model)
 
     @cached_property
     def gateway(self) -> "AgentGateway":
-        """Where agents connect; it must be opened before the first one does."""
+        """The service that agents connect to; open it before the first one does."""
         return wiring.build_gateway(self._base, self.injection, lambda: self._tools)
 
     @cached_property
@@ -207,26 +219,26 @@ class Engine:
 
     @cached_property
     def skill_library(self) -> "SkillLibrary":
-        """The skills on disk; those of projects once ``skills`` was asked for them."""
+        """The skills on disk; those of projects are included once ``skills`` was asked for them."""
         from synthorg_tui.skills.library import SkillLibrary
 
         return SkillLibrary(self._base.skill_roots())
 
     @cached_property
     def ledger(self) -> "SkillRegistry":
-        """The skills that a person approved."""
+        """The registry of skills that a person approved."""
         from synthorg_tui.curation.registry import SkillRegistry
 
         return SkillRegistry(self._database)
 
     @property
     def reviews(self) -> "ReviewService":
-        """Where a person decides about what is proposed."""
+        """The service by which a person reviews, approves and rejects proposals."""
         return self._curation.reviews
 
     @property
     def erasure(self) -> "Erasure":
-        """Purges memories, with the skills that were made of them."""
+        """The service that purges memories, with the skills that were made of them."""
         return self._curation.erasure
 
     @cached_property
@@ -250,7 +262,7 @@ class Engine:
 
     @cached_property
     def skills(self) -> "SkillOverview":
-        """Skills on disk next to the approved ones."""
+        """The overview of skills on disk next to the approved ones."""
         from synthorg_tui.curation.overview import SkillOverview
 
         return SkillOverview(
@@ -264,7 +276,7 @@ class Engine:
 
     @property
     def scenarios(self) -> "ScenarioService":
-        """Saved questions, to be asked again after a change."""
+        """The service for saved questions, to be asked again after a change."""
         from synthorg_tui.memory.scenarios import ScenarioService, ScenarioStore
 
         memory, saved = self.settings.memory, ScenarioStore(self._database)
@@ -272,7 +284,10 @@ class Engine:
 
     @property
     def imports(self) -> "ImportService":
-        """Imports transcripts, and learns from them where the settings say so."""
+        """The service that imports transcripts, and learns from them if the settings say so.
+
+        Needs the local backend, else raises ``MemoryCapabilityError``.
+        """
         return self._imports_into(self._base.local())
 
     def _imports_into(self, store: "BatchStore") -> "ImportService":
@@ -288,7 +303,7 @@ class Engine:
 
     @cached_property
     def learning(self) -> "LearnService":
-        """Draws lessons from what was imported, and proposes them."""
+        """The service that draws lessons from imported executions and proposes them."""
         from synthorg_tui.learning.proposals import LessonProposals
         from synthorg_tui.learning.service import LearnService
 
@@ -317,15 +332,18 @@ class Engine:
 
     @property
     def maintenance(self) -> "Maintenance":
-        """Examines, repairs, rebuilds and backs up."""
+        """The service that checks, repairs, rebuilds and backs up the store.
+
+        Needs the local backend, else raises ``MemoryCapabilityError``.
+        """
         from synthorg_tui.memory.store.maintenance import Maintenance
 
         return Maintenance(self._base.local(), data_dir=self.data_dir)
 
     async def warm_up(self) -> None:
-        """Do now what the first search would wait for: index, embedding model, missing vectors.
+        """Load the index and the embedding model and embed what has no vector, ahead of a search.
 
-        What fails here fails again, and is reported, when it is needed.
+        Failures are ignored here: they occur again, and are reported, with the search itself.
         """
         core = self._base.local().core
         with suppress(DomainError):
@@ -336,16 +354,16 @@ class Engine:
 
     @property
     def index_progress(self) -> float | None:
-        """How far the search index has come, from 0 to 1, while it is built; else ``None``."""
+        """The progress of building the search index, 0 to 1; ``None`` when it isn't being built."""
         return self._base.local().core.index_progress
 
     async def pack(self) -> None:
-        """After a while, pack the index for the next start when much has changed."""
+        """Wait ten seconds, then pack the index for a quicker next start if much has changed."""
         await asyncio.sleep(_PACK_AFTER)
         await self._base.local().core.pack()
 
     async def agents(self) -> tuple[AgentSummary, ...]:
-        """Declared agents and those that have memories, by id."""
+        """Return all agents that are declared or have memories, sorted by id."""
         counts = dict((await self.desk.facets()).agents)
         ids = sorted({agent.id for agent in self.settings.agents} | counts.keys())
         return tuple(self._summary(agent_id, counts.get(agent_id, 0)) for agent_id in ids)

@@ -56,29 +56,32 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
 
 
 class SettingsPolicy:
-    """The settings of each agent, as the store asks for them."""
+    """The settings of each agent, in the form that the store asks for."""
 
     def __init__(self, settings: RootConfig) -> None:
         self._settings = settings
 
     @property
     def max_memories_per_agent(self) -> int | None:
-        """The company's limit."""
+        """The largest number of memories an agent may have; ``None`` is unlimited."""
         return self._settings.memory.options.max_memories_per_agent
 
     def level(self, agent_id: str) -> MemoryLevel:
-        """The agent's own level, or the company's."""
+        """Return the agent's own memory level, or the company's where it has none."""
         return self._settings.level(agent_id)
 
     def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
-        """How long the agent's memories of a category are stored; ``None`` is without end."""
+        """Return how long an agent's memories of a category are stored; ``None`` is forever."""
         days = self._settings.retention_days(agent_id, category)
         return timedelta(days=days) if days is not None else None
 
 
 @dataclass(frozen=True, slots=True)
 class Foundation:
-    """What all services stand on; ``closing`` closes what was opened, the latest first."""
+    """The opened parts that all services are built on.
+
+    Builders push on ``closing`` whatever has to be closed; it closes the latest first.
+    """
 
     settings: RootConfig
     data_dir: Path
@@ -89,7 +92,7 @@ class Foundation:
     closing: AsyncExitStack
 
     def local(self) -> LocalMemoryBackend:
-        """The local backend; raises ``MemoryCapabilityError`` with another one."""
+        """Return the local backend; raises ``MemoryCapabilityError`` if another is configured."""
         if not isinstance(self.memory, LocalMemoryBackend):
             raise MemoryCapabilityError(
                 f"the {self.memory.backend_name} backend keeps nothing to list, import or repair",
@@ -99,7 +102,7 @@ class Foundation:
 
     @property
     def own_skills(self) -> Path:
-        """Where the SKILL.md files of approved lessons are."""
+        """The folder where the SKILL.md files of approved lessons are written."""
         return self.settings.own_skills(self.data_dir)
 
     def skill_roots(self, projects: Sequence[Path] = ()) -> "tuple[SkillRoot, ...]":
@@ -114,7 +117,10 @@ class Foundation:
         )
 
     async def all_skill_roots(self, executions: "ExecutionStore") -> "tuple[SkillRoot, ...]":
-        """The same, of all projects that sessions were imported from."""
+        """Return the folders of skills of all projects that sessions were imported from.
+
+        The user's and our own are included.
+        """
         projects = map(Path, await executions.projects())
         known = [project for project in projects if project.is_absolute()]
         return await asyncio.to_thread(self.skill_roots, known)
@@ -129,7 +135,10 @@ async def open_foundation(
     database: Database | None,
     embedder: Embedder | None,
 ) -> AsyncIterator[Foundation]:
-    """Own a data directory and open its stores; arguments and errors as of ``Engine.open``."""
+    """Take ownership of a data directory and open its stores, for the length of an ``async with``.
+
+    Arguments and errors are those of ``Engine.open``.
+    """
     directory = data_dir or Path(settings.memory.storage.data_dir)
     clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
@@ -151,9 +160,9 @@ async def open_foundation(
 
 
 async def finish_decisions(base: Foundation, queue: "Callable[[], ApprovalQueue]") -> None:
-    """Finish decisions that the program was stopped in the middle of.
+    """Finish decisions that were interrupted when the program last stopped.
 
-    Where the data directory was moved, the files are looked for in the new place first.
+    When the data directory has been moved, the registered paths are changed to the new place first.
     """
     is_open, was_elsewhere = await base.database.read(
         lambda db: (has_open(db), former_roots(db, str(base.own_skills)))
@@ -171,9 +180,9 @@ async def finish_decisions(base: Foundation, queue: "Callable[[], ApprovalQueue]
 def build_model(
     base: Foundation, usage: "UsageStore", *, name: str | None = None
 ) -> "CompletionProvider | None":
-    """The configured language model, not loaded yet; ``name`` is another one of its server.
+    """Build the configured language model, which loads with its first use; ``None`` without one.
 
-    What it uses is recorded. ``None`` when none is configured.
+    ``name`` selects another model of the same server. What it uses is recorded in ``usage``.
     """
     from synthorg_tui.providers.completion.factory import create_metered_provider
 
@@ -189,7 +198,7 @@ def build_model(
 
 
 def build_queue(base: Foundation) -> "ApprovalQueue":
-    """The queue of what waits for a person; an item that expires is an event."""
+    """Build the approval queue; it emits ``approval.expired`` for each item that expires."""
     from synthorg_tui.approvals.queue import ApprovalQueue
 
     days = base.settings.approvals.expire_after_days
@@ -204,7 +213,10 @@ def build_queue(base: Foundation) -> "ApprovalQueue":
 def build_injection(
     base: Foundation, model: "Callable[[], CompletionProvider | None]"
 ) -> "InjectionService":
-    """What prepares the memories that agents are given; it counts the use of skills."""
+    """Build the service that prepares the memories agents are given, and counts uses of skills.
+
+    ``model`` returns the language model for reranking, or ``None``.
+    """
     from synthorg_tui.curation.applications import Applications
     from synthorg_tui.memory.injection import DefaultTokenEstimator
     from synthorg_tui.memory.retrieval.rerank_cache import RerankCache
@@ -231,7 +243,7 @@ def build_injection(
 def build_gateway(
     base: Foundation, injection: "InjectionService", tools: "Callable[[], ToolServices]"
 ) -> "AgentGateway":
-    """Where agents connect; ``tools`` are built with the first tool call."""
+    """Build the service that agents connect to; ``tools`` is called with the first tool call."""
     from synthorg_tui.agents.audit import AuditTrail
     from synthorg_tui.agents.gateway import AgentGateway
     from synthorg_tui.agents.session import Services
@@ -260,7 +272,11 @@ def build_tools(
     registry: "SkillRegistry",
     imports: "Callable[[BatchStore], ImportService]",
 ) -> "ToolServices":
-    """What the tools of agents work with; their writes wait where the settings say so."""
+    """Build the services that the tools of agents use.
+
+    Where the settings want approval, memories that agents write go to the queue instead of the
+    store.
+    """
     from synthorg_tui.agents.pending import PendingWrites, PendingWriteStore
     from synthorg_tui.agents.reports import Reports
     from synthorg_tui.agents.toolbox import ApprovedSkills, ToolServices
@@ -280,9 +296,10 @@ def build_tools(
 
 @dataclass(frozen=True, slots=True)
 class CurationBase:
-    """Where skills are known: as proposals, in the registry, as memories, and as files.
+    """The stores and places of skills that the curation services work on.
 
-    Approved lessons are written to ``own_root``.
+    Skills are proposals in ``queue``, records in ``registry``, memories in ``store`` and files in
+    ``library``. Approved lessons are written to ``own_root``.
     """
 
     database: Database
@@ -296,7 +313,7 @@ class CurationBase:
 
 @dataclass(frozen=True, slots=True)
 class CurationServices:
-    """Where decisions are taken, and what waits for one or changes after it."""
+    """The services that take decisions about skills, and those that work along with them."""
 
     journal: "Journal"
     reviews: "ReviewService"
@@ -314,7 +331,11 @@ def build_curation(
     config: "ProceduralMemoryConfig",
     on_decision: "Callable[[Decision], None] | None" = None,
 ) -> CurationServices:
-    """Everything about decisions; ``agents`` are those that may get copies of lessons."""
+    """Build the services that decide about skills.
+
+    ``agents`` returns the agents that may get copies of lessons; ``on_decision`` is called with
+    each decision once it has taken effect.
+    """
     from synthorg_tui.curation.decisions import DecisionRunner
     from synthorg_tui.curation.disk_sync import PreexistingSkills
     from synthorg_tui.curation.journal import Journal

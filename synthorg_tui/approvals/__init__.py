@@ -6,10 +6,10 @@ from synthorg_tui.core.types import FrozenModel
 
 
 class ApprovalsConfig(FrozenModel):
-    """How decisions are taken.
+    """Settings of the approval queue.
 
-    ``allow_cli`` off leaves them to the app alone. A pending item expires after
-    ``expire_after_days``; ``None`` is never.
+    ``allow_cli`` says whether commands may approve and reject, rather than the app alone. A pending
+    item expires ``expire_after_days`` days after it was proposed; ``None`` means never.
     """
 
     allow_cli: bool = True

@@ -1,4 +1,4 @@
-"""Items of the approval queue, what happens to them, and what can go wrong.
+"""Data types of the approval queue: items, their audit trail, flags, and the queue's errors.
 
 The queue knows nothing of what an item is about: its payload is text that only the part that asked
 for it can read. So nothing about lessons, skills or memories may move in here.
@@ -16,7 +16,7 @@ from synthorg_tui.core.types import FrozenModel, NotBlankStr
 
 
 class ApprovalStatus(StrEnum):
-    """Where an item stands."""
+    """The state of an item: waiting for a decision, decided, or expired without one."""
 
     PENDING = "pending"
     APPROVED = "approved"
@@ -25,7 +25,7 @@ class ApprovalStatus(StrEnum):
 
 
 class RiskLevel(StrEnum):
-    """How much harm a wrong approval could do."""
+    """The harm that wrongly approving an item could do."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -37,11 +37,11 @@ _DECIDED = frozenset({ApprovalStatus.APPROVED, ApprovalStatus.REJECTED})
 
 
 class ApprovalItem(FrozenModel):
-    """Something that waits for a person's decision, or has it.
+    """A proposal that a person has to approve or reject, with the decision once it is taken.
 
-    ``payload`` is what would be approved, as text that only the part that asked can read;
-    ``metadata`` is what the queue can show and filter by. An item may be snoozed: it is pending
-    but out of the way until ``snoozed_until``. ``consumed_at`` is when an approval took effect.
+    ``payload`` is what would be approved, serialised by the part of the program that proposed it
+    and readable only there; ``metadata`` is what the queue can show and filter by. A snoozed item
+    is pending but hidden until ``snoozed_until``. ``consumed_at`` is when an approval took effect.
     """
 
     id: NotBlankStr
@@ -80,7 +80,10 @@ class ApprovalItem(FrozenModel):
 
 
 class ApprovalEventKind(StrEnum):
-    """What the audit trail records."""
+    """The kinds of event that the audit trail of an item records.
+
+    ``REFUSED`` is a decision that was attempted but not accepted.
+    """
 
     ADDED = "added"
     REVISED = "revised"
@@ -94,7 +97,11 @@ class ApprovalEventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalEvent:
-    """One line of the audit trail; ``payload_hash`` is of what the item held then."""
+    """One entry of an item's audit trail.
+
+    ``number`` orders the entries; ``payload_hash`` is the SHA-256 (hex) of the item's payload as it
+    was after the event.
+    """
 
     number: int
     item_id: str
@@ -106,7 +113,11 @@ class ApprovalEvent:
 
 
 class FlagKind(StrEnum):
-    """What in a text asks for a second look."""
+    """The kinds of suspicious content that ``scan`` looks for in a text.
+
+    ``SECRET`` is a credential, ``INJECTION`` a phrase that tries to steer a model, ``HIDDEN`` text
+    that a reader wouldn't see.
+    """
 
     SECRET = "secret"
     INJECTION = "injection"
@@ -115,9 +126,9 @@ class FlagKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """Something suspicious in a text: ``place`` names which text, ``found`` says what it is.
+    """Something suspicious in a text: ``place`` names the text, ``found`` describes what is in it.
 
-    ``found`` never holds the secret itself; it is still text from a stranger.
+    ``found`` never holds a secret itself, but it may quote the text: treat it as untrusted.
     """
 
     kind: FlagKind
@@ -127,7 +138,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalCounts:
-    """How many items there are of each status; ``pending`` excludes the ``snoozed``."""
+    """The number of items of each status; ``pending`` excludes the ``snoozed`` ones."""
 
     pending: int = 0
     snoozed: int = 0
@@ -137,20 +148,20 @@ class ApprovalCounts:
 
 
 class ApprovalError(DomainError):
-    """The base of the queue's errors."""
+    """Base class of the approval queue's errors."""
 
 
 class ApprovalNotFoundError(ApprovalError):
-    """There is no such item."""
+    """There is no item with the given id."""
 
 
 class ApprovalConflictError(ApprovalError):
-    """An item with this id is there already, or the item is no longer as expected."""
+    """The item's state doesn't allow the operation, or an item with its id exists already."""
 
 
 class StaleReviewError(ApprovalError):
-    """What was shown is no longer what would be approved; it has to be read again."""
+    """The item has changed since the person was shown it; it has to be read again."""
 
 
 class DecisionRefusedError(ApprovalError):
-    """The decision doesn't come from a person who could see what is decided."""
+    """The decision isn't allowed: no person takes it, or the item can't be decided that way."""

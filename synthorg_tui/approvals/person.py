@@ -10,7 +10,10 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody at the screen or at the controlling terminal; only those two parts make one."""
+    """A person at the app or the controlling terminal, in whose name a decision is taken.
+
+    Only the screens and the terminal commands may create one.
+    """
 
     via: Literal["tui", "terminal"]
     name: str = "person"
@@ -21,7 +24,10 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A setting by which a person has approved beforehand; ``setting`` is its path."""
+    """A setting by which a person has approved beforehand.
+
+    ``setting`` is its path in the configuration. A policy can approve but never reject.
+    """
 
     setting: str
 

@@ -19,11 +19,15 @@ class ProposalBox(Protocol):
     """
 
     async def add(self, item: ApprovalItem) -> None:
-        """Add a pending item; raises ``ApprovalConflictError`` when its id is known."""
+        """Add a pending item.
+
+        Raises ``ApprovalConflictError`` when there is or was an item with its id, and
+        ``DecisionRefusedError`` when it isn't pending.
+        """
         ...
 
     async def get(self, item_id: str) -> ApprovalItem | None:
-        """The item, or ``None``."""
+        """Return the item with this id, or ``None``."""
         ...
 
     async def list(
@@ -33,7 +37,10 @@ class ProposalBox(Protocol):
         action_type: str | None = None,
         snoozed: bool = False,
     ) -> tuple[ApprovalItem, ...]:
-        """The items that match, newest first; pending ones that are snoozed only on request."""
+        """Return the items that match all given filters, newest first.
+
+        Snoozed ones are left out unless ``snoozed`` is set.
+        """
         ...
 
     async def revise(
@@ -46,16 +53,16 @@ class ProposalBox(Protocol):
         title: str | None = None,
         description: str | None = None,
     ) -> ApprovalItem:
-        """Change a pending item; what is ``None`` stays.
+        """Change a pending item and return it; fields given as ``None`` stay as they are.
 
-        Raises ``ApprovalConflictError`` when it isn't pending.
+        Raises ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't pending.
         """
         ...
 
     async def save(self, item: ApprovalItem) -> ApprovalItem | None:
-        """Replace an undecided item by itself changed; ``None`` when it isn't known.
+        """Store a changed version of an undecided item and return it; ``None`` for an unknown id.
 
-        An expired one may be made pending again. Raises ``DecisionRefusedError`` when either is
-        decided.
+        An expired item may be made pending again. Raises ``DecisionRefusedError`` when the stored
+        item or the new version is decided.
         """
         ...

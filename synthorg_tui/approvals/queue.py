@@ -44,15 +44,16 @@ _log = logging.getLogger(__name__)
 
 
 class ApprovalQueue:
-    """Items and decisions in the store's database.
+    """Proposals that wait for a person, and the decisions about them, in the store's database.
 
-    Nothing but ``decide_in`` approves or rejects, and it needs the person. Whatever is due expires
-    with the next call; ``on_expire`` may fail without harm.
+    Only ``decide_in`` approves or rejects, and it needs the person. There is no timer: items whose
+    time is up expire when the queue is next read or changed. Errors of ``on_expire`` are only
+    logged.
 
     Args:
-        database: Holds the items and their trail.
+        database: Holds the items and their audit trail.
         clock: Decides what "now" is.
-        expire_after: How long an item waits that doesn't say so itself; ``None`` is without end.
+        expire_after: Lifetime of an item that has no ``expires_at``; ``None`` is without end.
         on_expire: Called with each item that has expired.
     """
 
@@ -70,10 +71,10 @@ class ApprovalQueue:
         self._on_expire = on_expire
 
     async def add(self, item: ApprovalItem) -> None:
-        """Put a pending item in the queue.
+        """Add a pending item.
 
-        Raises ``ApprovalConflictError`` when its id is known, whatever became of that item, and
-        ``DecisionRefusedError`` when it claims to be decided.
+        Raises ``ApprovalConflictError`` when there is or was an item with its id, and
+        ``DecisionRefusedError`` when it isn't pending.
         """
         if item.status is not ApprovalStatus.PENDING:
             raise DecisionRefusedError(f"a new proposal can't be {item.status} already")
@@ -90,7 +91,7 @@ class ApprovalQueue:
         await self._database.write(work)
 
     async def get(self, item_id: str) -> ApprovalItem | None:
-        """The item, or ``None``."""
+        """Return the item with this id, or ``None``."""
         return await self._read(lambda db: rows.find(db, item_id))
 
     async def list(
@@ -101,7 +102,10 @@ class ApprovalQueue:
         action_type: str | None = None,
         snoozed: bool = False,
     ) -> tuple[ApprovalItem, ...]:
-        """The items that match, newest first; pending ones that are snoozed only on request."""
+        """Return the items that match all given filters, newest first.
+
+        Snoozed ones are left out unless ``snoozed`` is set.
+        """
         columns = {"status": status, "risk_level": risk, "action_type": action_type}
         wanted = {name: str(value) for name, value in columns.items() if value is not None}
         tests, values = [f"{name} = ?" for name in wanted], list[object](wanted.values())
@@ -112,7 +116,7 @@ class ApprovalQueue:
         return await self._read(lambda db: rows.select(db, clause, values))
 
     async def counts(self) -> ApprovalCounts:
-        """How many items there are of each status."""
+        """Return the number of items of each status."""
         now = self._clock.now()
         counts = await self._read(lambda db: rows.count_by_status(db, now))
         snoozed = counts.pop((ApprovalStatus.PENDING, True), 0)
@@ -121,14 +125,14 @@ class ApprovalQueue:
         )
 
     async def events(self, item_id: str) -> tuple[ApprovalEvent, ...]:
-        """Everything that happened to an item, oldest first."""
+        """Return the audit trail of an item, oldest entry first; empty for an unknown id."""
         return await self._read(lambda db: rows.events(db, item_id))
 
     async def save(self, item: ApprovalItem) -> ApprovalItem | None:
-        """Replace an undecided item by itself changed; ``None`` when it isn't known.
+        """Store a changed version of an undecided item and return it; ``None`` for an unknown id.
 
-        An expired one may be made pending again. Raises ``DecisionRefusedError`` when either is
-        decided: that takes a person.
+        An expired item may be made pending again. Raises ``DecisionRefusedError`` when the stored
+        item or the new version is decided: that takes a person.
         """
 
         def work(db: "Connection") -> ApprovalItem | None:
@@ -143,9 +147,9 @@ class ApprovalQueue:
         return await self._write(work)
 
     async def save_if_pending(self, item: ApprovalItem) -> bool:
-        """Replace an item by itself changed if it is still pending; ``False`` when it isn't.
+        """Store a changed version of an item if the stored one is pending; return whether it was.
 
-        Raises ``DecisionRefusedError`` when the change is a decision: that takes a person.
+        Raises ``DecisionRefusedError`` when the new version is decided: that takes a person.
         """
 
         def work(db: "Connection") -> bool:
@@ -167,7 +171,7 @@ class ApprovalQueue:
         title: str | None = None,
         description: str | None = None,
     ) -> ApprovalItem:
-        """Change what a pending item proposes; what is ``None`` stays.
+        """Change what a pending item proposes and return it; fields given as ``None`` stay.
 
         Raises ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't pending.
         """
@@ -188,10 +192,11 @@ class ApprovalQueue:
         return await self._write(work)
 
     async def snooze(self, item_id: str, until: datetime | None, person: Person) -> ApprovalItem:
-        """Hide a pending item until then; ``None`` shows it again now.
+        """Hide a pending item until the given time and return it; ``None`` shows it again now.
 
         It expires later by as long as it was hidden. Raises ``ApprovalNotFoundError``, and
-        ``ApprovalConflictError`` when it isn't pending or ``until`` is past or too far away.
+        ``ApprovalConflictError`` when it isn't pending, or when ``until`` is in the past or more
+        than ``MAX_SNOOZE`` ahead.
         """
         now = self._clock.now()
         if until is not None and not timedelta() < until - now <= MAX_SNOOZE:
@@ -213,7 +218,10 @@ class ApprovalQueue:
         return await self._write(work)
 
     async def refused(self, item_id: str, *, actor: str, reason: str) -> None:
-        """Record that a decision was not taken, and why; does nothing for an unknown item."""
+        """Record in the audit trail that a decision was attempted but not accepted, and why.
+
+        An unknown id is ignored.
+        """
 
         def work(db: "Connection") -> None:
             item = rows.find(db, item_id)
@@ -233,16 +241,17 @@ class ApprovalQueue:
         payload_hash: str,
         payload: str | None = None,
     ) -> ApprovalItem:
-        """Approve or reject within the caller's transaction, if nothing has changed meanwhile.
+        """Approve or reject an item within the caller's transaction, and return it.
 
-        A policy can only approve, and a rejection needs a reason. ``payload_hash`` is of what was
-        shown; ``payload`` is what the person made of it, ``None`` for as it was shown.
+        A policy can only approve, and a rejection needs a reason. ``payload_hash`` is that of the
+        item that the person was shown; ``payload`` replaces the item's own where the person edited
+        it, and is ``None`` otherwise.
 
         Raises:
             ApprovalNotFoundError: There is no such item.
             ApprovalConflictError: It is no longer pending.
             StaleReviewError: Its payload isn't the one that was shown.
-            DecisionRefusedError: It is no decision, or one that must not be taken like this.
+            DecisionRefusedError: ``status`` is no decision, or ``person`` may not take it.
         """
         reason = (reason or "").strip() or None
         kind = _decision(status, person, reason)
@@ -263,9 +272,10 @@ class ApprovalQueue:
         return item
 
     def consume_in(self, db: "Connection", item_id: str) -> ApprovalItem:
-        """Record that an approval took effect, within the caller's transaction; repeating is fine.
+        """Record within the caller's transaction that an approval took effect; return the item.
 
-        Raises ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't approved.
+        Repeating it changes nothing. Raises ``ApprovalNotFoundError``, and
+        ``ApprovalConflictError`` when the item isn't approved.
         """
         item = rows.known(db, item_id)
         if item.status is not ApprovalStatus.APPROVED:
@@ -284,10 +294,11 @@ class ApprovalQueue:
         *,
         payload: str | None = None,
     ) -> ApprovalItem:
-        """Undo a decision within the caller's transaction: the item is pending again.
+        """Make a decided item pending again within the caller's transaction, and return it.
 
-        ``payload`` puts back what it was before it was edited; an expiry that has passed starts
-        anew. Raises ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't decided.
+        ``payload`` restores what was proposed before the person edited it. When the item would have
+        expired by now, its time starts anew. Raises ``ApprovalNotFoundError``, and
+        ``ApprovalConflictError`` when it isn't decided.
         """
         before, now = rows.known(db, item_id), self._clock.now()
         if before.status in _OPEN:

@@ -1,4 +1,4 @@
-"""Approvals and their audit trail as the database stores them.
+"""Database rows of the approval queue's items and of their audit trail.
 
 Every function takes a connection and runs inside the caller's transaction, so that a decision can
 be whole. They check nothing: who may change what is for ``ApprovalQueue``.
@@ -34,7 +34,7 @@ _UPDATE = f"UPDATE approvals SET {', '.join(f'{n} = ?' for n in _COLUMNS[1:])} W
 
 
 def payload_hash(item: ApprovalItem) -> str:
-    """SHA-256 (hex) of what the item would have approved, however its JSON is laid out."""
+    """Return the SHA-256 (hex) of an item's payload, independent of how its JSON is laid out."""
     try:
         text = json.dumps(json.loads(item.payload), sort_keys=True, separators=(",", ":"))
     except (ValueError, RecursionError):
@@ -43,13 +43,13 @@ def payload_hash(item: ApprovalItem) -> str:
 
 
 def find(db: "Connection", item_id: str) -> ApprovalItem | None:
-    """The item, or ``None``."""
+    """Return the item with this id, or ``None``."""
     items = select(db, "WHERE id = ?", [item_id])
     return items[0] if items else None
 
 
 def known(db: "Connection", item_id: str) -> ApprovalItem:
-    """The item; raises ``ApprovalNotFoundError``."""
+    """Return the item with this id; raises ``ApprovalNotFoundError`` when there is none."""
     item = find(db, item_id)
     if item is None:
         raise ApprovalNotFoundError(f"there is no proposal {item_id!r}")
@@ -57,29 +57,32 @@ def known(db: "Connection", item_id: str) -> ApprovalItem:
 
 
 def select(db: "Connection", clause: str, values: Sequence[object]) -> tuple[ApprovalItem, ...]:
-    """The items that ``clause`` (``WHERE`` and what follows) picks."""
+    """Return the items that an SQL ``clause`` (``WHERE`` and what follows) selects.
+
+    ``values`` fill its placeholders.
+    """
     rows = db.execute(f"{_SELECT} {clause}", list(values)).fetchall()
     return tuple(_item(row) for row in rows)
 
 
 def due(db: "Connection", now: datetime) -> tuple[ApprovalItem, ...]:
-    """Pending items whose time is up, earliest first."""
+    """Return the pending items whose ``expires_at`` has passed, earliest first."""
     return select(db, f"{_DUE} ORDER BY expires_at, id", [naive_utc(now)])
 
 
 def is_any_due(db: "Connection", now: datetime) -> bool:
-    """Whether there is a pending item whose time is up."""
+    """Tell whether there is a pending item whose ``expires_at`` has passed."""
     row = db.execute(f"SELECT 1 FROM approvals {_DUE} LIMIT 1", [naive_utc(now)]).fetchone()
     return row is not None
 
 
 def insert(db: "Connection", item: ApprovalItem) -> None:
-    """Store an item that isn't there yet."""
+    """Insert a new item; its id must not be in the table yet."""
     db.execute(_INSERT, _values(item))
 
 
 def update(db: "Connection", item: ApprovalItem) -> None:
-    """Replace the item of this id."""
+    """Overwrite the stored item that has the same id."""
     item_id, *rest = _values(item)
     db.execute(_UPDATE, [*rest, item_id])
 
@@ -93,7 +96,7 @@ def append_event(
     actor: str,
     reason: str = "",
 ) -> None:
-    """Add a line to the audit trail; ``item`` is as it is after the event."""
+    """Add an entry to an item's audit trail; ``item`` is its state after the event."""
     db.execute(
         "INSERT INTO approval_events SELECT coalesce(max(number), 0) + 1, ?, ?, ?, ?, ?, ? "
         "FROM approval_events",
@@ -102,12 +105,12 @@ def append_event(
 
 
 def erase_reasons(db: "Connection", item_id: str) -> None:
-    """Erase what the item's audit trail quotes; who did what, and when, stays."""
+    """Empty the reasons in an item's audit trail; who did what, and when, stays."""
     db.execute("UPDATE approval_events SET reason = '' WHERE item_id = ?", [item_id])
 
 
 def events(db: "Connection", item_id: str) -> tuple[ApprovalEvent, ...]:
-    """The item's audit trail, oldest first."""
+    """Return an item's audit trail, oldest entry first."""
     rows = db.execute(
         "SELECT number, item_id, happened_at, kind, actor, reason, payload_hash "
         "FROM approval_events WHERE item_id = ? ORDER BY number",
@@ -120,7 +123,7 @@ def events(db: "Connection", item_id: str) -> tuple[ApprovalEvent, ...]:
 
 
 def count_by_status(db: "Connection", now: datetime) -> dict[tuple[ApprovalStatus, bool], int]:
-    """How many items there are of each status, and whether they are snoozed."""
+    """Return the number of items by status and by whether they are snoozed at ``now``."""
     rows = db.execute(
         "SELECT status, status = 'pending' AND coalesce(snoozed_until > ?, false), count(*) "
         "FROM approvals GROUP BY ALL",
@@ -164,16 +167,16 @@ def erase_in(
     at: datetime,
     left: tuple[str, str] | None = None,
 ) -> None:
-    """Erase what an item says; that it was there, and who did what to it, stays.
+    """Erase the texts of an item; its id and the audit trail of who did what stay.
 
-    An item of which nothing is left is rejected, so that it isn't proposed again.
+    An undecided item of which no text is left is rejected, so that it isn't proposed again.
 
     Args:
         db: The writer's connection, inside ``Database.write``.
         item_id: Which item; an unknown one is ignored.
         actor: Who erases it.
         at: When that is.
-        left: Its description and payload from now on; empty ones when missing.
+        left: Its description and payload from now on; ``None`` leaves both empty.
     """
     before = find(db, item_id)
     if before is None:

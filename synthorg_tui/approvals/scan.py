@@ -28,10 +28,11 @@ _ONE_ALPHABET: Final = str.maketrans(
 
 
 def scan(texts: Mapping[str, str]) -> tuple[Flag, ...]:
-    """The flags of texts by the name of their place; no flag holds a secret.
+    """Look for secrets, hidden text and phrases that try to steer a model; return them as flags.
 
-    At most ``MAX_FLAGS`` of each text, in the order of secrets, hidden text and phrases. That
-    nothing is found doesn't make a text safe.
+    ``texts`` maps the name of a place to the text there; flags carry that name. No flag holds a
+    secret. At most ``MAX_FLAGS`` are returned for each text, in the order above. A text without
+    flags isn't thereby safe.
     """
     return tuple(flag for place, text in texts.items() for flag in _scan(place, text))
 

@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
 
 class Applications:
-    """Counts the applications of the approved skills."""
+    """Counts in the registry how often agents were given each approved skill."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def applied(self, memory_ids: Collection[str], at: datetime) -> int:
-        """Count that an agent was given these memories; returns how many skills that were."""
+        """Count one use, at the time ``at``, of every active skill that has one of these memories.
+
+        Returns the number of those skills. Call it once for each digest that an agent is given.
+        """
         if not memory_ids:
             return 0
         served = frozenset(memory_ids)

@@ -46,9 +46,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What is decided; ``payload`` is the item's, where the person edits it.
+    """The reason for a decision, as it is recorded with its effects.
 
-    ``bulk`` is the same for decisions that are taken as one.
+    ``payload`` is the item's payload before the person edited it, ``None`` when it wasn't edited.
+    ``item_id`` is ``None`` when the decision is about a skill rather than an item. ``bulk`` is a
+    common mark of decisions that are taken and undone together, empty for a single one.
     """
 
     kind: DecisionKind
@@ -59,13 +61,13 @@ class Cause:
 
 
 class DecisionRunner:
-    """Carries plans out, each whole or not at all.
+    """Carries out plans, each completely or not at all.
 
-    Whoever decides holds a ``turn`` from reading what the plan is based on until it is committed.
+    Enter ``turn`` before reading what a plan is based on, and leave it after ``commit``.
 
     Args:
-        journal: Records decisions and finishes their files.
-        registry: The skills that were approved; its lock makes one decision at a time.
+        journal: Records decisions and writes their files.
+        registry: The approved skills; its lock admits one decision at a time.
         store: The memories.
         queue: The items that an undo makes pending again.
         clock: Decides what "now" is.
@@ -91,13 +93,16 @@ class DecisionRunner:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Be the only one who decides, with earlier decisions' files written as far as possible."""
+        """Hold the lock that admits one decision at a time, for the length of an ``async with``.
+
+        First writes the files of earlier decisions that aren't written yet, as far as possible.
+        """
         async with self._registry.deciding:
             await self._journal.roll_forward()
             yield
 
     async def history(self) -> tuple[Operation, ...]:
-        """Every decision ever taken, in order."""
+        """Return every decision ever taken, oldest first."""
         return await self._journal.all()
 
     async def commit(
@@ -108,7 +113,12 @@ class DecisionRunner:
         *,
         also: "Callable[[Connection, BundleOutcome], None] | None" = None,
     ) -> Decision:
-        """Carry a plan out; ``also`` runs in its transaction and may stop it by raising."""
+        """Carry out a plan; needs a ``turn``.
+
+        ``also`` runs in the plan's transaction and may stop it by raising. Raises
+        ``MemoryStoreError`` with nothing changed, and ``SkillWriteError`` when all is stored but a
+        file can't be written yet.
+        """
 
         def within(db: "Connection", outcome: BundleOutcome) -> Operation:
             if also is not None:
@@ -131,15 +141,16 @@ class DecisionRunner:
         return decision
 
     async def undoable(self) -> tuple[str, ...]:
-        """Titles of what ``undo`` would undo, last first."""
+        """Return the titles of the decisions that ``undo`` would undo, latest first."""
         return tuple(operation.title for operation in await self._journal.last_undoable())
 
     async def undo(self, person: Person) -> Decision | None:
-        """Undo the last decision that still stands, ``None`` when there is none; needs a ``turn``.
+        """Undo the last decision that can be undone; ``None`` when there is none. Needs a ``turn``.
 
-        Decisions taken as one are undone as one: each whole, last first; what a crash leaves of
-        them is undone the next time. Raises ``ApprovalConflictError``, and nothing is changed,
-        when a file that one of them wrote has been changed since.
+        Decisions that were taken in bulk are undone together, latest first, each in its own
+        transaction; after a crash the next undo continues with the rest. Raises
+        ``ApprovalConflictError``, with nothing changed, when a file that one of them wrote has been
+        changed since.
         """
         operations = await self._journal.last_undoable()
         await asyncio.to_thread(check_undoable, operations)
@@ -162,9 +173,10 @@ class DecisionRunner:
         *,
         actor: str,
     ) -> Decision:
-        """Change the memories and what ``within`` writes, then the files.
+        """Change the memories together with what ``within`` writes, then write the files.
 
-        Once begun it runs to its end, even when the caller is cancelled.
+        ``within`` runs in the transaction and returns the decision as it recorded it. Once begun
+        this runs to its end, even when the caller is cancelled.
         """
 
         async def run() -> Decision:
@@ -238,7 +250,7 @@ _CARRIED_OVER = ("application_count", "last_applied_at", "evidence")
 
 
 def check_undoable(operations: Iterable[Operation]) -> None:
-    """Raise ``ApprovalConflictError`` unless all can be undone, one after the other."""
+    """Raise ``ApprovalConflictError`` unless all these decisions can be undone in this order."""
     files: dict[Path, str] = {}
     for operation in operations:
         for step in _steps_back(operation, files):
@@ -246,7 +258,7 @@ def check_undoable(operations: Iterable[Operation]) -> None:
 
 
 def undo_plan(operation: Operation) -> CurationPlan:
-    """The plan that undoes a decision.
+    """Return the plan that undoes a decision.
 
     Raises ``ApprovalConflictError`` when a file it wrote has been changed since.
     """
@@ -286,7 +298,11 @@ def undo_in(
     person: Person,
     at: datetime,
 ) -> Operation:
-    """Undo a decision within the transaction that changed the memories."""
+    """Undo a decision within the transaction that changed the memories, and record the undo.
+
+    ``outcome`` is what that transaction did to them. Returns the recorded undo. Raises
+    ``ApprovalConflictError`` when the decision was undone already.
+    """
     for path, before in operation.effects.records_before.items():
         _restore_record(db, path, before)
     for step in plan.files:

@@ -1,4 +1,4 @@
-"""How a person words a proposal before approving it.
+"""Edits that a person makes to a proposal before approving it.
 
 An edit comes from outside the program, so it passes here on its way into a plan: secrets are
 redacted, lengths are bounded, and nothing but the wording of the item's own subject can change.
@@ -23,7 +23,7 @@ from synthorg_tui.memory.strategies.schemas import MAX_CONTENT_CHARS
 
 @dataclass(frozen=True, slots=True)
 class ProposalEdit:
-    """How a person words a proposal: a lesson's fields, or the text that an agent wrote.
+    """A person's wording of a proposal: a lesson's fields, or the text that an agent wrote.
 
     ``authors`` names who wrote fields of a lesson where that wasn't the person.
     """
@@ -33,10 +33,10 @@ class ProposalEdit:
 
 
 def edited_subject(entry: InboxEntry, edit: ProposalEdit) -> Lesson | WritePayload:
-    """What a person made of an item's subject, without secrets.
+    """Return the item's lesson or memory with the person's wording, secrets redacted.
 
-    Raises ``DecisionRefusedError`` when the subject can't be edited like this, or the text is
-    empty or too long.
+    Raises ``DecisionRefusedError`` when the item can't be edited like this, or the text is empty or
+    too long.
     """
     if isinstance(edit.wording, str):
         return _reworded_write(entry, edit.wording)
@@ -72,7 +72,7 @@ def _reworded_write(entry: InboxEntry, text: str) -> WritePayload:
 
 
 def redacted(proposal: ProceduralMemoryProposal) -> ProceduralMemoryProposal:
-    """The proposal without secrets that a person or a file may have put into it."""
+    """Return the proposal with secrets replaced that a person or a file may have put into it."""
     tally = RedactionTally()
 
     def clean(text: str, max_length: int | None = None) -> str:

@@ -52,11 +52,12 @@ _NOTHING: Final = Effects()
 
 @dataclass(frozen=True, slots=True)
 class ErasureReview:
-    """What is erased with memories that are purged, and what stays though it says the same.
+    """The effect of purging some memories on everything that was made of them.
 
-    ``skills`` are names of skills that are erased with their history and their proposals; of
-    ``earlier`` only the texts before the active one are, and ``copied`` stay, since other agents
-    have copies. ``removed`` are files; ``left`` pairs a file that stays with the reason.
+    ``skills`` are names of skills that are erased with their history and their proposals; of the
+    skills in ``earlier`` only the texts before the active one are erased. Skills in ``copied``
+    stay, since other agents have copies of their memories. ``removed`` are paths of files that are
+    deleted; ``left`` pairs the path of a file that stays with the reason.
     """
 
     skills: tuple[str, ...] = ()
@@ -67,7 +68,7 @@ class ErasureReview:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """All that in lines."""
+        """The review as sentences for a person, one line each."""
         return (
             *(f"Skill {name} goes, with its history and its proposals" for name in self.skills),
             *(f"Earlier texts of skill {name} go" for name in self.earlier),
@@ -79,7 +80,10 @@ class ErasureReview:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """How many memories were purged, and which files removed; ``left`` as in ``ErasureReview``."""
+    """The result of a purge: the number of memories purged and the paths of the files removed.
+
+    ``left`` pairs the path of a file that stays with the reason.
+    """
 
     memories: int
     removed: tuple[str, ...] = ()
@@ -125,14 +129,16 @@ class _ErasurePlan:
 
 
 class Erasure:
-    """Erases memories for good; files that somebody edited, or that aren't ours, are left.
+    """Purges memories for good, together with the skills and proposals made of them.
+
+    Files that somebody edited, or that lie outside ``own_root``, are not deleted.
 
     Args:
         store: The memories.
-        registry: The skills that were approved.
+        registry: The approved skills.
         queue: The proposals.
-        runner: Knows all decisions and carries the purge out as one of them.
-        own_root: The folder of skills that is ours.
+        runner: Knows all earlier decisions, and carries out the purge as one of them.
+        own_root: The folder where the program itself writes skills.
         clock: Decides what "now" is.
     """
 
@@ -154,14 +160,14 @@ class Erasure:
         self._clock = clock
 
     async def review(self, memory_ids: Sequence[NotBlankStr]) -> ErasureReview:
-        """What a purge of these memories would erase besides them; changes nothing."""
+        """Return what a purge of these memories would erase besides them; changes nothing."""
         return (await self._plan(await self._collect(), memory_ids)).review()
 
     async def purge(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> Erased:
-        """Erase live and deleted memories, and every word of theirs in skills and proposals.
+        """Purge memories, deleted ones too, and erase their words from skills and proposals.
 
-        Raises ``MemoryStoreError``, and ``SkillWriteError`` when all is erased but a file, which
-        is then removed with the next decision or start.
+        This can't be undone. Raises ``MemoryStoreError``, and ``SkillWriteError`` when everything
+        is erased except a file, which is then removed with the next decision or at the next start.
         """
         async with self._runner.turn():
             plan = await self._plan(await self._collect(), memory_ids)

@@ -1,4 +1,4 @@
-"""What a purge of memories has to erase besides them, worked out from what is stored.
+"""Works out what a purge of memories has to erase besides them, from what is stored.
 
 The same words are in more places than a memory: in the registry, in every earlier text of a
 skill's file, in proposals, in requests of agents and in what an undo would need. ``collect`` in
@@ -21,11 +21,11 @@ from synthorg_tui.curation.review import DELETE_ACTION, FILE_CHANGE_ACTION, WRIT
 
 @dataclass(frozen=True, slots=True)
 class ErasureTarget:
-    """A skill whose words are erased together with some memories.
+    """A skill whose texts are erased together with some memories.
 
-    ``is_whole`` is off when a later text of it is active: then only the texts before it are
-    erased. ``memory_ids`` are all memories of what is erased, ``items`` the ids of the proposals
-    that were decided about it.
+    ``is_whole`` is false when a later text of it is active: then only the texts before that one are
+    erased. ``memory_ids`` are all memories of the erased texts, ``items`` the ids of the proposals
+    that were decided about the skill.
     """
 
     path: str
@@ -36,32 +36,36 @@ class ErasureTarget:
 
 @dataclass(slots=True)
 class SkillHistory:
-    """All that is known of a skill's file: the memories of each text, and the decided items."""
+    """The past of one skill's file.
+
+    ``texts`` holds, for each text it had, the ids of that text's memories; ``items`` are the ids of
+    the proposals decided about it.
+    """
 
     texts: list[frozenset[str]] = field(default_factory=list)
     items: set[str] = field(default_factory=set)
 
     def add(self, record: RegisteredSkill) -> None:
-        """Add a state that the skill is or was in."""
+        """Add a past or present state of the skill."""
         self.texts.append(frozenset(record.memory_ids))
         if record.lesson_key is not None:
             self.items.add(item_id(record.lesson_key))
 
     def texts_of(self, memory_ids: Collection[str]) -> list[frozenset[str]]:
-        """The memories of each text that one of these was a memory of."""
+        """Return the texts, as sets of memory ids, that have at least one of these memories."""
         return [text for text in self.texts if not text.isdisjoint(memory_ids)]
 
 
 @dataclass(frozen=True, slots=True)
 class StoredWords:
-    """Everything that may repeat what memories say: all skills, decisions and items."""
+    """Everything stored that may repeat what memories say: all skills, decisions and items."""
 
     records: tuple[RegisteredSkill, ...]
     operations: tuple[Operation, ...]
     items: tuple[ApprovalItem, ...]
 
     def histories(self) -> dict[str, SkillHistory]:
-        """What is known of every skill there is or was, by the path of its file."""
+        """Return the history of every present or former skill by the path of its file."""
         histories: dict[str, SkillHistory] = {}
         for operation in self.operations:
             path = adopted_by(operation)
@@ -80,10 +84,11 @@ class StoredWords:
 
 @dataclass(frozen=True, slots=True)
 class ErasureScope:
-    """What is erased with some memories, before any file was looked at.
+    """The skills and proposals that are erased with some memories; files are not considered here.
 
-    ``copied`` are paths of skills that stay because other agents have copies. ``items`` are the
-    proposals that are erased; ``prunes`` pairs a proposal to prune with what is left of it.
+    ``copied`` are paths of skills that stay because other agents have copies. ``items`` are ids of
+    proposals that are erased; ``prunes`` pairs a proposal to remove memories with its payload
+    afterwards.
     """
 
     targets: tuple[ErasureTarget, ...] = ()
@@ -93,12 +98,15 @@ class ErasureScope:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing but the memories themselves has to be changed."""
+        """True when nothing but the memories themselves has to be changed."""
         return not (self.targets or self.copied or self.items)
 
 
 def related_memories(stored: StoredWords, memory_ids: Collection[str]) -> frozenset[str]:
-    """All memories that any text of the concerned skills ever had, purged or not."""
+    """Return the ids of all memories that the skills made of ``memory_ids`` ever had.
+
+    They include memories that are purged already.
+    """
     histories = stored.histories().values()
     concerned = (history for history in histories if history.texts_of(memory_ids))
     return frozenset[str]().union(*(text for history in concerned for text in history.texts))
@@ -107,7 +115,10 @@ def related_memories(stored: StoredWords, memory_ids: Collection[str]) -> frozen
 def scope_of(
     stored: StoredWords, memory_ids: Collection[str], existing: Collection[str]
 ) -> ErasureScope:
-    """What a purge of ``memory_ids`` erases; ``existing`` are the related memories there are."""
+    """Return what a purge of ``memory_ids`` erases.
+
+    ``existing`` are those of the ``related_memories`` that are still stored, deleted ones included.
+    """
     requests = _requests_naming(stored, memory_ids)
     targets, copied = _targets(stored, memory_ids, existing)
     items, prunes = _items_about(stored.items, targets)
@@ -115,7 +126,7 @@ def scope_of(
 
 
 def adopted_by(operation: Operation) -> str | None:
-    """The file of the skill that a decision made active, ``None`` when it did no such thing."""
+    """Return the path of the skill that a decision made active, or ``None`` when it made none."""
     if not operation.effects.added:
         return None
     before = operation.effects.records_before
@@ -124,7 +135,7 @@ def adopted_by(operation: Operation) -> str | None:
 
 
 def without_memories(payload: PrunePayload, memory_ids: Collection[str]) -> PrunePayload | None:
-    """A proposal to prune without these memories; ``None`` when nothing is left."""
+    """Return a proposal to remove memories, less these ones; ``None`` when none are left."""
     left = tuple(memory for memory in payload.memory_ids if memory not in memory_ids)
     if not left:
         return None

@@ -27,17 +27,17 @@ _OVERRIDES = re.compile(
 
 
 def item_id(key: str) -> str:
-    """The id of the item for a lesson; the same lesson always has the same one."""
+    """Return the id of the approval item for a lesson, computed from the lesson's ``key`` alone."""
     return f"lesson-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
 
 
 def title_of(lesson: Lesson) -> str:
-    """The lesson on one line, short enough for a list."""
+    """Return the lesson's discovery on one line of at most 120 characters."""
     return one_line(lesson.proposal.discovery, _MAX_TITLE)
 
 
 def item_of(lesson: Lesson, clock: Clock) -> ApprovalItem:
-    """A new item that proposes the lesson."""
+    """Build a new pending approval item that proposes the lesson."""
     return ApprovalItem(
         id=item_id(lesson.key),
         action_type=ACTION,
@@ -54,13 +54,13 @@ def item_of(lesson: Lesson, clock: Clock) -> ApprovalItem:
 
 
 def risk_of(lesson: Lesson) -> RiskLevel:
-    """High for a lesson whose commands override a safeguard, else low."""
+    """Return ``HIGH`` when commands of the lesson override a safeguard, else ``LOW``."""
     commands = " ".join(lesson.proposal.execution_steps).replace("`", " ")
     return RiskLevel.HIGH if _OVERRIDES.search(commands) else RiskLevel.LOW
 
 
 def metadata_of(lesson: Lesson) -> dict[str, str]:
-    """What the queue shows of a lesson and filters by."""
+    """Return the facts about a lesson that lists of approval items show and filter by."""
     projects = dict.fromkeys(occurrence.project or "" for occurrence in lesson.evidence)
     return {
         "kind": lesson.kind.value,
@@ -73,7 +73,7 @@ def metadata_of(lesson: Lesson) -> dict[str, str]:
 
 
 def lesson_of(item: ApprovalItem) -> Lesson | None:
-    """The lesson that an item proposes; ``None`` for another payload or a damaged one."""
+    """Return the lesson that an item proposes; ``None`` for another or a damaged payload."""
     try:
         return Lesson.model_validate_json(item.payload)
     except ValidationError:

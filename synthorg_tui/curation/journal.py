@@ -1,4 +1,4 @@
-"""Decisions as the database stores them: what each one does, so that it is whole or undone.
+"""The journal of decisions: what each one did, so that it can be finished or undone.
 
 A decision commits everything that is in the database at once, together with its row here. Its
 files follow; a row is ``open`` until they are as it says, and is finished after a crash. So a file
@@ -35,14 +35,17 @@ _log = logging.getLogger(__name__)
 
 
 class OperationState(StrEnum):
-    """Whether the files are as the database says."""
+    """The state of a decision's files: all written (``DONE``), or perhaps not yet (``OPEN``)."""
 
     OPEN = "open"
     DONE = "done"
 
 
 class FileStep(FrozenModel):
-    """A SKILL.md that is written or removed: SHA-256 (hex) before and after, empty for no file."""
+    """The writing or removal of one SKILL.md.
+
+    ``before`` and ``after`` are the SHA-256 (hex) of its bytes, empty for no file.
+    """
 
     root: str
     name: str
@@ -51,21 +54,22 @@ class FileStep(FrozenModel):
 
     @property
     def path(self) -> Path:
-        """The SKILL.md itself."""
+        """The path of the SKILL.md."""
         return Path(self.root) / self.name / FILE_NAME
 
     def reversed(self) -> "FileStep":
-        """The step that undoes this one."""
+        """Return the step that undoes this one."""
         return self.model_copy(update={"before": self.after, "after": self.before})
 
 
 class Effects(FrozenModel):
-    """What it takes to finish a decision and to undo it.
+    """The changes made by a decision: what it takes to finish and to undo it.
 
-    ``added`` and ``removed`` are ids of memories. ``records_before`` are the skills it changed as
-    they were, by path, ``None`` for a new one; ``payload_before`` is the item's payload when the
-    person edited it. ``left_alone`` are files that somebody else changed before they were written.
-    Decisions that were taken as one have the same ``bulk``; it is empty for others.
+    ``added`` and ``removed`` are ids of memories. ``records_before`` maps the path of each changed
+    skill to its earlier state, ``None`` for a new one; ``payload_before`` is the item's payload
+    from before the person edited it. ``left_alone`` are paths of files that were not written
+    because somebody else had changed them. Decisions that were taken in bulk have the same
+    ``bulk``; it is empty for others.
     """
 
     files: tuple[FileStep, ...] = ()
@@ -78,9 +82,9 @@ class Effects(FrozenModel):
 
 
 class Operation(FrozenModel):
-    """A decision as it is stored, in the order of ``number``.
+    """A decision as it is stored; ``number`` gives the order.
 
-    ``undone_by`` is the number of the decision that undid it, or that left nothing to undo.
+    ``undone_by`` is the number of the later decision that undid it, or that left nothing to undo.
     """
 
     number: int
@@ -98,17 +102,18 @@ _COLUMNS = "number, kind, item_id, title, actor, happened_at, state, undone_by, 
 
 
 class Journal:
-    """Reads decisions and writes their files, now or at the next start."""
+    """Reads the recorded decisions and writes their files."""
 
     def __init__(self, database: Database, queue: "ApprovalQueue") -> None:
         self._database = database
         self._queue = queue
 
     async def finish(self, operation: Operation) -> Operation:
-        """Bring the files to what the database says; doing so again changes nothing.
+        """Write the files of a decision and mark it as done; doing so again changes nothing.
 
-        Raises ``SkillWriteError`` when a file can't be written: the decision stands and stays
-        open.
+        A file that somebody else has changed is left alone, and named in the returned operation's
+        effects. Raises ``SkillWriteError`` when a file can't be written: the decision stands and
+        stays open.
         """
         left_alone = []
         for step in operation.effects.files:
@@ -122,7 +127,10 @@ class Journal:
         return done
 
     async def roll_forward(self) -> tuple[Operation, ...]:
-        """Finish what was committed but not finished; one that can't be stays open."""
+        """Finish all decisions that were committed but not finished, and return those that now are.
+
+        One that can't be finished is logged and stays open.
+        """
         finished = []
         for operation in await self._database.read(open_operations):
             try:
@@ -132,11 +140,14 @@ class Journal:
         return tuple(finished)
 
     async def all(self) -> tuple[Operation, ...]:
-        """Every decision, in order."""
+        """Return every decision, oldest first."""
         return await self._database.read(every)
 
     async def last_undoable(self) -> tuple[Operation, ...]:
-        """The last decision that can be undone; with it, last first, those taken as one."""
+        """Return the last decision that can be undone; with it, latest first, those taken in bulk.
+
+        Empty when there is none.
+        """
         return await self._database.read(last_undoable)
 
     def _finished(
@@ -160,9 +171,10 @@ class Journal:
 
 
 def write_step(step: FileStep, content: bytes | None) -> bool:
-    """Write or remove a file that is as expected; ``False`` when it isn't and is left alone.
+    """Write or remove a file unless it has been changed; return whether it is now as wanted.
 
-    ``content`` are the bytes to be there afterwards, ``None`` for none.
+    ``content`` are the bytes to write, ``None`` to remove the file. A file that is neither as
+    before the step nor as after it is left alone.
     """
     present = state_of(step.path).sha256
     if present == step.after:
@@ -206,7 +218,7 @@ def record_in(
     at: datetime,
     effects: Effects,
 ) -> Operation:
-    """Add a decision within the transaction that makes it."""
+    """Record a decision as open, within the transaction that makes it, and return it."""
     row = db.execute("SELECT coalesce(max(number), 0) + 1 FROM operations").fetchone()
     operation = Operation(
         number=int(row[0]) if row else 1,
@@ -237,7 +249,10 @@ def record_in(
 
 
 def mark_undone_in(db: "Connection", operation: Operation, *, by: int) -> bool:
-    """Mark a decision as undone and finished; ``False`` when it was undone already."""
+    """Mark a decision as undone and done; ``False`` when it was undone already.
+
+    ``by`` is the number of the decision that undoes it. Runs in the caller's transaction.
+    """
     changed = db.execute(
         "UPDATE operations SET undone_by = ?, state = 'done' "
         "WHERE number = ? AND undone_by IS NULL RETURNING number",
@@ -249,9 +264,10 @@ def mark_undone_in(db: "Connection", operation: Operation, *, by: int) -> bool:
 def trim_in(
     db: "Connection", operation: Operation, *, effects: Effects, title: str, by: int | None
 ) -> None:
-    """Leave only this of a decision.
+    """Replace the stored effects and title of a decision.
 
-    ``by`` is the number of the decision after which it can't be undone, ``None`` when it can.
+    ``by`` is the number of the decision because of which it can no longer be undone, ``None`` when
+    it still can. Runs in the caller's transaction.
     """
     db.execute(
         "UPDATE operations SET effects = ?, title = ?, "
@@ -262,19 +278,19 @@ def trim_in(
 
 
 def every(db: "Connection") -> tuple[Operation, ...]:
-    """Every decision, in order."""
+    """Return every decision, oldest first."""
     return _select(db, "ORDER BY number")
 
 
 def open_operations(db: "Connection") -> tuple[Operation, ...]:
-    """Decisions whose files may not be written yet, in order."""
+    """Return the decisions whose files may not be written yet, oldest first."""
     return _select(db, "WHERE state = 'open' ORDER BY number")
 
 
 def last_undoable(db: "Connection") -> tuple[Operation, ...]:
-    """The last decision that can be undone; with it, last first, those taken as one.
+    """Return the last decision that can be undone, with those taken in bulk with it, latest first.
 
-    An undo or a purge can't be.
+    Empty when there is none: an undo or a purge can't be undone.
     """
     undoable = "WHERE undone_by IS NULL AND kind NOT IN ('undone', 'purged')"
     last = _select(db, f"{undoable} ORDER BY number DESC LIMIT 1")

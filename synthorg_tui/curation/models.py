@@ -1,4 +1,4 @@
-"""What a lesson is made of: analysed runs, proposals, their evidence and who wrote what.
+"""The data of a lesson: analysed runs, proposals, their evidence and who wrote each field.
 
 Plain data that is stored as JSON, so a field can be added but not renamed. No module here may read
 a store or decide anything. The first names are the ``event`` of log records about skills.
@@ -32,7 +32,7 @@ MAX_TEXT = 2000
 
 
 class ProceduralMemoryScope(StrEnum):
-    """Whom a lesson is for."""
+    """The agents that a lesson is for: its own, those of a role or department, or all."""
 
     AGENT = "agent"
     ROLE = "role"
@@ -52,8 +52,8 @@ Count = Annotated[int, Field(ge=0)]
 class ProceduralMemoryProposal(FrozenModel):
     """A lesson in three tiers: discovery; condition, action and rationale; execution steps.
 
-    ``supersedes`` are ids of memories it would replace; with ``superseded_by`` it is a
-    tombstone. ``tags`` beyond the twentieth are dropped.
+    ``confidence`` is in [0, 1]. ``supersedes`` are ids of memories that it would replace;
+    ``superseded_by`` is set once another has replaced it. Tags beyond the twentieth are dropped.
     """
 
     discovery: Discovery
@@ -77,9 +77,10 @@ class ProceduralMemoryProposal(FrozenModel):
 
 
 class FailureAnalysisPayload(FrozenModel):
-    """A failed run as the proposer sees it: sanitised, and without the conversation.
+    """The facts of a failed run that a language model is given, without the conversation.
 
-    ``tool_calls_made`` names the tools in order, with repeats.
+    Texts are sanitised: no addresses, paths or secrets. ``tool_calls_made`` names the tools in
+    order, with repeats.
     """
 
     task_id: NotBlankStr
@@ -105,7 +106,10 @@ class FailureAnalysisPayload(FrozenModel):
 
 
 class SuccessAnalysisPayload(FrozenModel):
-    """A successful run as the proposer sees it; ``tool_names`` are sorted and unique."""
+    """The facts of a successful run that a language model is given.
+
+    ``tool_names`` are sorted and unique.
+    """
 
     task_id: NotBlankStr
     turn_count: Count
@@ -114,7 +118,7 @@ class SuccessAnalysisPayload(FrozenModel):
 
 
 class Author(StrEnum):
-    """Who wrote a field: code from what is recorded, the model, a person, or an agent."""
+    """The author of a field: code (from recorded evidence), a model, a person, or an agent."""
 
     EVIDENCE = "evidence"
     MODEL = "model"
@@ -129,9 +133,9 @@ WORDED_FIELDS = ("discovery", "condition", "action", "rationale", "execution_ste
 class Evidence(FrozenModel):
     """One recorded occurrence of what a lesson is about; all texts are redacted.
 
-    ``lines`` is a transcript reference (``<execution>#L12-L30``) from the failing call to the
-    one that worked. ``error`` is the output of the failing call, ``resolved_by`` the call that
-    worked, as it was written; ``between`` what was done in between.
+    ``lines`` is a transcript reference (``<execution>#L12-L30``) from the failing call to the one
+    that worked. ``failed`` is the failing call and ``error`` its output, ``resolved_by`` the call
+    that worked, as it was written; ``between`` are the calls made between the two.
     """
 
     execution: NotBlankStr
@@ -146,7 +150,7 @@ class Evidence(FrozenModel):
 
 
 class LessonKind(StrEnum):
-    """What a lesson was drawn from; an evolved one is a promotion to the whole organisation."""
+    """The origin of a lesson: a failure, a success, or (``EVOLVED``) a promotion for all agents."""
 
     FAILURE = "failure"
     SUCCESS = "success"
@@ -154,11 +158,11 @@ class LessonKind(StrEnum):
 
 
 class Lesson(FrozenModel):
-    """A proposal with its evidence.
+    """A proposal with the evidence for it.
 
-    ``key`` names the lesson whatever its wording: seen again it gains evidence. ``authors`` says
-    who wrote each of ``WORDED_FIELDS``; ``grounded`` is the draft that code made of the evidence.
-    ``task_id`` is what its memory names as its source.
+    ``key`` identifies the lesson independently of its wording, so that it gains evidence when it is
+    seen again. ``authors`` names the author of each of ``WORDED_FIELDS``; ``grounded`` is the draft
+    that code made of the evidence alone. ``task_id`` is the source that its memory will name.
     """
 
     type: Literal["lesson"] = "lesson"
@@ -173,12 +177,12 @@ class Lesson(FrozenModel):
 
     @property
     def recurrence(self) -> int:
-        """How many different runs it was seen in."""
+        """The number of different runs in its evidence."""
         return len({occurrence.execution for occurrence in self.evidence})
 
 
 class FileChangeKind(StrEnum):
-    """How a skill's file differs from the approved version."""
+    """The ways a skill's file can differ from the approved text; in a ``CONFLICT`` both changed."""
 
     NEW = "new"
     EDITED = "edited"
@@ -187,11 +191,10 @@ class FileChangeKind(StrEnum):
 
 
 class FileChangePayload(FrozenModel):
-    """A skill's file that is not as the registry has it.
+    """A skill's file that differs from what the registry holds.
 
-    ``text`` and ``sha256`` are of the file as it is on disk, empty when it is deleted. ``ours`` is
-    the approved text, empty when there is none; it is ``version`` of the skill, 0 for none. In a
-    conflict both sides changed.
+    ``text`` and ``sha256`` (hex) are of the file on disk, empty when it was deleted. ``ours`` is
+    the approved text, empty when there is none, and ``version`` its version number, 0 for none.
     """
 
     type: Literal["file_change"] = "file_change"
@@ -207,8 +210,8 @@ class FileChangePayload(FrozenModel):
 class PrunePayload(FrozenModel):
     """Memories of one owner that are proposed for removal.
 
-    ``agent_id`` owns them, or is the reserved owner of what is shared. ``reasons`` says for each
-    id what it is about and why it can be removed.
+    ``agent_id`` is the agent that owns them, or the reserved owner of shared memories. ``reasons``
+    maps a memory's id to a sentence that says what it is about and why it can be removed.
     """
 
     type: Literal["prune"] = "prune"

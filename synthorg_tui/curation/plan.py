@@ -1,4 +1,4 @@
-"""What a decision changes, worked out in full before any of it is done.
+"""Plans: what a decision changes, worked out in full before any of it is done.
 
 One function for each kind of decision returns a ``CurationPlan``: pure data made of records and
 file states that the caller has read, so that a plan can be shown, hashed and combined. Reading is
@@ -64,11 +64,12 @@ class NewText:
 
 @dataclass(frozen=True, slots=True)
 class CurationPlan:
-    """Everything a decision changes.
+    """Everything that a decision changes.
 
-    ``adopted`` is the skill that gets the ids of the memories that ``bundle`` adds; ``changed``
-    are other skills as they will be. ``before`` are all these skills as they are now, by path,
-    ``None`` for new ones.
+    ``bundle`` changes memories, ``files`` writes and removes skill files, ``texts`` extends their
+    history. ``adopted`` is the skill that gets the ids of the memories that ``bundle`` adds;
+    ``changed`` are the new states of other skills. ``before`` maps the path of each of these skills
+    to its present state, ``None`` for a new one.
     """
 
     bundle: MemoryBundle = field(default_factory=MemoryBundle)
@@ -81,7 +82,10 @@ class CurationPlan:
     def write_in(
         self, db: "Connection", outcome: BundleOutcome, *, actor: str, at: datetime
     ) -> Effects:
-        """Write the registry within the transaction that changed the memories."""
+        """Write the plan's skills and texts to the registry; return what an undo needs.
+
+        Runs in the transaction that changed the memories; ``outcome`` is what that did.
+        """
         records = list(self.changed)
         if self.adopted is not None:
             records.append(self.adopted.model_copy(update={"memory_ids": outcome.added}))
@@ -107,7 +111,7 @@ class CurationPlan:
         )
 
     def also(self, other: "CurationPlan") -> "CurationPlan":
-        """Both plans as one; only the first may adopt a skill."""
+        """Return both plans as one; ``other`` must neither adopt a skill nor add memories."""
         return replace(
             self,
             bundle=MemoryBundle(
@@ -123,7 +127,10 @@ class CurationPlan:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a skill's file is written, what is there now, and which version it would be."""
+    """The place of a skill's file: where it is written and what is there now.
+
+    ``version`` is the number that the skill's next version will have.
+    """
 
     root: Path
     name: str
@@ -132,17 +139,17 @@ class Place:
 
     @property
     def path(self) -> str:
-        """The file."""
+        """The path of the SKILL.md."""
         return str(self.root / self.name / FILE_NAME)
 
 
 def source_of(lesson: Lesson) -> str:
-    """What the memory of a lesson names as its source."""
+    """Return the source that the memory of a lesson names, such as ``failure:<task id>``."""
     return f"{_SOURCES[lesson.kind]}:{lesson.task_id}"
 
 
 def skill_text(lesson: Lesson, place: Place) -> str:
-    """The SKILL.md of a lesson."""
+    """Return the text of the SKILL.md for a lesson."""
     return render(
         document_of(
             lesson.proposal,
@@ -158,7 +165,10 @@ def skill_text(lesson: Lesson, place: Place) -> str:
 def lesson_plan(
     lesson: Lesson, place: Place, text: str, *, agents: Sequence[str], now: datetime
 ) -> CurationPlan:
-    """A lesson becomes a skill: its memory, copies for ``agents``, and a file with ``text``."""
+    """Return the plan that turns a lesson into a skill.
+
+    It adds the lesson's memory, copies for ``agents``, and a file with ``text`` at ``place``.
+    """
     content = text.encode()
     request = memory_request(lesson.proposal, source=source_of(lesson), kind=lesson.kind)
     record = RegisteredSkill(
@@ -191,7 +201,11 @@ def lesson_plan(
 def accepted_skill(
     change: FileChangePayload, record: RegisteredSkill | None, state: FileState, now: datetime
 ) -> RegisteredSkill | None:
-    """The skill as its file has it; ``None`` when the file is no valid skill by now."""
+    """Return the registry's record of a skill as its file on disk has it.
+
+    ``record`` is the present one, ``None`` for a new skill. ``None`` is returned when the file
+    doesn't hold a valid skill.
+    """
     document, _ = parse(state.text, name=change.name)
     if document is None or not state.content:
         return None
@@ -232,7 +246,11 @@ def accept_plan(
     *,
     agents: Sequence[str],
 ) -> CurationPlan:
-    """The file as it is on disk becomes active; an earlier memory of it is removed."""
+    """Return the plan that makes the file on disk the active text of a skill.
+
+    ``record`` is the new state (see ``accepted_skill``), ``before`` the present one, whose memories
+    are removed. ``agents`` get copies.
+    """
     request = memory_request(record.proposal, source=record.source, kind=record.kind)
     return CurationPlan(
         bundle=MemoryBundle(
@@ -254,10 +272,10 @@ def leave_plan(
     superseded_by: str | None = None,
     with_file: bool = True,
 ) -> CurationPlan:
-    """A skill is no longer active: its memories are removed, and its file if ``with_file``.
+    """Return the plan that makes a skill inactive: its memories are removed, and its file if asked.
 
-    The hash of a file that stays is recorded, so that it doesn't come up as a new one. What
-    couldn't be restored, since it is no plain file, stays too.
+    The hash of a file that stays is recorded, so that it isn't proposed as a new skill. Something
+    that is no plain file stays in any case, since it couldn't be restored.
     """
     with_file = with_file and state.sha256 != IRREGULAR
     inactive = record.model_copy(
@@ -281,7 +299,7 @@ def leave_plan(
 def restore_plan(
     record: RegisteredSkill, state: FileState, content: bytes, *, now: datetime
 ) -> CurationPlan:
-    """The approved text replaces what is on disk."""
+    """Return the plan that writes the approved text (``content``) over what is on disk."""
     return CurationPlan(
         files=(_step(record, state, record.sha256),),
         texts=(
@@ -296,9 +314,10 @@ def restore_plan(
 def prune_plan(
     memory_ids: Sequence[str], records: Iterable[RegisteredSkill], now: datetime
 ) -> CurationPlan:
-    """Memories are removed; ``records`` are the skills that keep others.
+    """Return the plan that removes memories.
 
-    A skill that loses its last memory needs a ``leave_plan`` besides.
+    ``records`` are the skills that lose some of their memories but not all; one that loses its last
+    memory needs a ``leave_plan`` besides.
     """
     plan = CurationPlan(bundle=MemoryBundle(remove=tuple(memory_ids)))
     for record in records:
@@ -310,7 +329,10 @@ def prune_plan(
 def new_memories(
     request: MemoryStoreRequest, record: RegisteredSkill, agents: Sequence[str]
 ) -> tuple[NewMemory, ...]:
-    """The memory of a skill and its copies; one of the whole organisation is published instead."""
+    """Return the memories to add for a skill: its agent's own, and copies for ``agents``.
+
+    A skill for the whole organisation gives one shared memory instead.
+    """
     if record.proposal.scope is ProceduralMemoryScope.ORG:
         return (NewMemory(record.agent_id, _persistent(request), shared=True),)
     copied = copy_for_others(request, record.agent_id)
@@ -328,7 +350,7 @@ def _persistent(request: MemoryStoreRequest) -> MemoryDraft:
 
 
 def same_memories(shown: Sequence[ListedMemory], removed: Sequence[ListedMemory]) -> bool:
-    """Whether the memories that were removed are those that were shown, to the letter."""
+    """Tell whether two lists hold the same memories with exactly the same texts, in any order."""
     shown_texts = {memory.id: memory.content for memory in shown}
     return shown_texts == {memory.id: memory.content for memory in removed}
 

@@ -1,4 +1,4 @@
-"""What approving an item would do as things are now: the plan, and what a person sees of it.
+"""Previews: what approving an item would do as things are now, and what a person sees of it.
 
 A decision is taken on what was shown. So everything an approval will do is worked out here, from
 the item, the registry and the files on disk, before any of it is done; ``Preview.shown`` is the
@@ -57,12 +57,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A plan with everything it is based on.
+    """The plan of an approval with everything it is based on.
 
-    ``path`` and ``text`` are the file as it would be, ``before`` the text it replaces.
-    ``touched`` pairs every file the plan depends on with the SHA-256 of its bytes. ``problem``
+    ``path`` and ``text`` are the file that would be written, ``before`` the text it replaces.
+    ``replaces`` are the memories that would be removed, ``agents`` those that get a copy.
+    ``touched`` pairs every file that the plan depends on with the SHA-256 of its bytes. ``problem``
     says why the item can't be approved, empty when it can. ``payload`` is the item's new payload
-    where a person edited it. ``names`` are those of the skills on disk, for an edited one.
+    when a person edited it; ``names`` are then the names of the skills on disk.
     """
 
     entry: InboxEntry
@@ -79,7 +80,7 @@ class Preview:
 
     @property
     def shown(self) -> str:
-        """SHA-256 (hex) of everything that approving this depends on."""
+        """The SHA-256 (hex) of everything that approving the item depends on."""
         parts = [
             payload_hash(self.entry.item),
             self.path,
@@ -91,7 +92,10 @@ class Preview:
 
     @property
     def diff(self) -> tuple[str, ...]:
-        """A unified diff of what it replaces and what would be, without a file's head."""
+        """The lines of a unified diff from the replaced text to the new one.
+
+        Empty when nothing is replaced.
+        """
         if not self.before:
             return ()
         lines = difflib.unified_diff(
@@ -104,7 +108,7 @@ class ApprovalPreview:
     """Works out what a decision would do; changes nothing.
 
     Args:
-        registry: The skills that were approved.
+        registry: The approved skills.
         store: The memories.
         library: The skills on disk.
         own_root: The folder where approved lessons are written.
@@ -130,7 +134,10 @@ class ApprovalPreview:
         self._clock = clock
 
     async def build(self, item: ApprovalItem) -> Preview:
-        """What approving the item would do; nothing for one that can't be read."""
+        """Return the preview of approving an item.
+
+        For an item whose payload can't be read the plan is empty.
+        """
         entry = entry_of(item)
         match entry.subject:
             case Lesson() as lesson:
@@ -148,7 +155,7 @@ class ApprovalPreview:
                 )
 
     async def edited(self, shown: Preview, edit: ProposalEdit) -> Preview:
-        """What approving would do once a person has edited the proposal.
+        """Return the preview of approving an item as a person has edited it.
 
         It replaces no more memories than ``shown`` does, whatever the edit says. Raises
         ``DecisionRefusedError`` when the item can't be edited like this.
@@ -162,7 +169,7 @@ class ApprovalPreview:
         return replace(preview, payload=subject.model_dump_json())
 
     async def review(self, preview: Preview) -> Review:
-        """The preview as a person reads it: flagged, and next to skills that are alike."""
+        """Return the preview in the form that a person reads, with flags and similar skills."""
         entry = preview.entry
         texts = texts_of(entry)
         if "file" in texts:  # as it is by now
@@ -185,7 +192,7 @@ class ApprovalPreview:
         )
 
     async def retirement(self, path: str) -> CurationPlan:
-        """The plan that retires the skill whose file this is.
+        """Return the plan that retires the skill whose file is ``path``.
 
         A file that the program ships stays. Raises ``ApprovalNotFoundError`` when no active skill
         has this file, and ``SkillPathError`` when it isn't one that can be removed and written.
@@ -200,7 +207,7 @@ class ApprovalPreview:
         )
 
     async def restoration(self, path: str) -> CurationPlan:
-        """The plan that writes the approved text over what is on disk.
+        """Return the plan that writes the approved text over what is on disk.
 
         Raises like ``retirement``, ``SkillPathError`` for a file that the program ships, and
         ``ApprovalConflictError`` when the file has that text.

@@ -1,4 +1,4 @@
-"""Which agents get a copy of an approved lesson, and what the copy looks like.
+"""Propagation: the choice of agents that get a copy of an approved lesson, and the copy itself.
 
 Nothing here stores: the plan that adopts a lesson adds the copies too, so that an undo takes them
 back with the rest.
@@ -16,47 +16,47 @@ PROPAGATED_PREFIX: Final = "propagated:"
 
 
 class KnownAgent(Protocol):
-    """An agent that is active, with its place in the organisation.
+    """A configured agent with its place in the organisation.
 
-    A protocol so that this room needs nothing of the settings: those declare the agents.
+    A protocol so that this package needn't import the settings, which declare the agents.
     """
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """The id it is connected with."""
         ...
 
     @property
     def role(self) -> str | None:
-        """What it is, as a plain name; ``None`` when unknown."""
+        """The name of its role; ``None`` when unknown."""
         ...
 
     @property
     def department(self) -> str | None:
-        """Where it belongs, as a plain name; ``None`` when unknown."""
+        """The name of its department; ``None`` when unknown."""
         ...
 
 
 class PropagationStrategy(Protocol):
-    """Chooses the agents that get a copy."""
+    """Chooses the agents that get a copy of another agent's lesson."""
 
     def targets(self, source: str, agents: Sequence[KnownAgent]) -> tuple[str, ...]:
-        """Ids of agents besides ``source``, in the order of ``agents``.
+        """Return the ids of the chosen agents, without ``source``, in the order of ``agents``.
 
-        There are none when ``source`` isn't among ``agents``.
+        Empty when ``source`` isn't among ``agents``.
         """
         ...
 
 
 class NoPropagation:
-    """A lesson stays with the agent that learnt it."""
+    """Copies nothing: a lesson stays with the agent that learnt it."""
 
     def targets(self, source: str, agents: Sequence[KnownAgent]) -> tuple[str, ...]:
         return ()
 
 
 class RoleScopedPropagation:
-    """Agents of the same role get a copy, ``max_targets`` (at least 1) of them at most."""
+    """Chooses agents of the same role, at most ``max_targets`` (at least 1) of them."""
 
     def __init__(self, max_targets: int) -> None:
         self._max_targets = max(1, max_targets)
@@ -66,7 +66,7 @@ class RoleScopedPropagation:
 
 
 class DepartmentScopedPropagation:
-    """Agents of the same department get a copy, ``max_targets`` (at least 1) of them at most."""
+    """Chooses agents of the same department, at most ``max_targets`` (at least 1) of them."""
 
     def __init__(self, max_targets: int) -> None:
         self._max_targets = max(1, max_targets)
@@ -78,11 +78,10 @@ class DepartmentScopedPropagation:
 def propagation_for(
     config: PropagationConfig, scope: ProceduralMemoryScope = ProceduralMemoryScope.AGENT
 ) -> PropagationStrategy:
-    """How a lesson of that scope spreads.
+    """Return the strategy for lessons of a scope.
 
-    A lesson that was approved for a role or department goes there whatever is configured, one
-    for its agent goes where the configuration says. One for the organisation is published rather
-    than copied.
+    A lesson for a role or department always goes to its agents; one for its own agent goes where
+    ``config`` says. One for the organisation is published as a shared memory rather than copied.
     """
     kind = {
         ProceduralMemoryScope.AGENT: config.type,
@@ -97,11 +96,11 @@ def propagation_for(
 
 
 class Propagation:
-    """Chooses who gets copies among the agents there are now.
+    """Chooses the agents that get copies, among those configured now.
 
     Args:
-        config: How lessons of a single agent spread.
-        agents: The declared agents, as of now.
+        config: Says how lessons of a single agent spread.
+        agents: Returns the configured agents.
     """
 
     def __init__(
@@ -111,12 +110,12 @@ class Propagation:
         self._agents = agents
 
     def targets(self, source: str, scope: ProceduralMemoryScope) -> tuple[str, ...]:
-        """Ids of the agents that get a copy of a lesson of this scope that ``source`` learnt."""
+        """Return the ids of the agents that get a copy of a lesson that ``source`` learnt."""
         return propagation_for(self._config, scope).targets(source, self._agents())
 
 
 def copy_for_others(request: MemoryStoreRequest, source: str) -> MemoryStoreRequest:
-    """``request`` as other agents get it: the same with a tag that names the agent it is from."""
+    """Return the memory as other agents get it: with a tag that names ``source``."""
     metadata = request.metadata
     tags = (*metadata.tags, f"{PROPAGATED_PREFIX}{source}")
     copied = MemoryMetadata(source=metadata.source, confidence=metadata.confidence, tags=tags)

@@ -28,9 +28,10 @@ from synthorg_tui.memory.shared import SHARED_OWNER
 
 @dataclass(frozen=True, slots=True)
 class PruningCandidate:
-    """A lesson with what it is judged by.
+    """A skill that may be removed, with the measures it is judged by.
 
-    ``relevance`` is in [0, 1]. ``fresh_at`` is when it was approved or, later, applied last.
+    ``relevance`` is in [0, 1]. ``fresh_at`` is when it was approved or last given to an agent,
+    whichever is later.
     """
 
     id: str
@@ -39,15 +40,15 @@ class PruningCandidate:
 
 
 class PruningStrategy(Protocol):
-    """Chooses which lessons of one owner to remove."""
+    """Chooses which skills of one owner to remove."""
 
     def prune(self, candidates: Sequence[PruningCandidate], *, now: datetime) -> tuple[str, ...]:
-        """Ids of the lessons to remove, sorted."""
+        """Return the ids of the candidates to remove, sorted."""
         ...
 
 
 class TtlPruningStrategy:
-    """Removes what was of no use for more than ``max_age_days``."""
+    """Chooses the skills that were not used for more than ``max_age_days`` days."""
 
     def __init__(self, max_age_days: int = 90) -> None:
         self._max_age = timedelta(days=max_age_days)
@@ -57,11 +58,11 @@ class TtlPruningStrategy:
 
 
 class ParetoPruningStrategy:
-    """Removes, beyond ``max_entries``, what others beat in both relevance and freshness.
+    """Chooses, beyond ``max_entries``, the skills that others beat in both relevance and freshness.
 
-    Candidates are kept frontier by frontier: first those that none beats, then those that only
-    the first beat, and so on. Of the frontier that no longer fits whole, the freshest are kept.
-    So exactly ``max_entries`` stay; keeping the first frontier alone would leave a handful of a
+    Candidates are retained frontier by frontier: first those that none beats, then those that only
+    the first frontier beats, and so on. Of the frontier that no longer fits whole, the freshest are
+    retained. So exactly ``max_entries`` stay; the first frontier alone would be a handful of a
     hundred.
     """
 
@@ -82,7 +83,7 @@ class ParetoPruningStrategy:
 
 
 class HybridPruningStrategy:
-    """First by age, then by usefulness among the rest."""
+    """Applies ``TtlPruningStrategy`` first, then ``ParetoPruningStrategy`` to the rest."""
 
     def __init__(self, max_age_days: int = 90, max_entries: int = 100) -> None:
         self._by_age = TtlPruningStrategy(max_age_days)
@@ -95,7 +96,7 @@ class HybridPruningStrategy:
 
 
 def create_pruning_strategy(config: PruningConfig) -> PruningStrategy:
-    """The strategy that is configured."""
+    """Return the strategy that ``config`` names."""
     if config.type == "ttl":
         return TtlPruningStrategy(config.max_age_days)
     if config.type == "pareto":
@@ -134,9 +135,11 @@ _MAX_DISCOVERY: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class PruneReport:
-    """What was proposed: ids of new items, and of pending ones that changed.
+    """The result of ``PruneService.propose``.
 
-    ``skills`` counts the active ones, ``chosen`` those to remove, proposed before or now.
+    ``skills`` is the number of active skills, ``chosen`` the number to remove, proposed now or
+    earlier. ``proposed`` are ids of new approval items, ``revised`` those of pending ones that were
+    changed.
     """
 
     skills: int = 0
@@ -146,9 +149,9 @@ class PruneReport:
 
 
 class PruneService:
-    """Proposes one item for each agent with skills to remove, and one for what all agents share.
+    """Proposes to a person which skills to remove: one item an agent, and one for shared skills.
 
-    What a person decided to keep isn't proposed again.
+    A removal that a person rejected isn't proposed again.
     """
 
     def __init__(
@@ -166,7 +169,7 @@ class PruneService:
         self._clock = clock
 
     async def propose(self) -> PruneReport:
-        """Judge every active skill and bring the items up to date."""
+        """Judge every active skill, then add or update the approval items accordingly."""
         records = await self._skills.active()
         items = await self._queue.list(action_type=PRUNE_ACTION, snoozed=True)
         kept = _rejected_memories(items)

@@ -1,8 +1,8 @@
-"""The skills that a person approved: what they say, where their files are, how often used.
+"""The registry of skills that a person approved: their texts, files, evidence and use.
 
-The registry is what the program believes about skills, whatever lies on disk; ``disk_sync``
-compares the two. Reading is ``SkillRegistry``; the functions that take a connection write, and
-run inside the transaction of a decision, so nothing here decides or touches a file.
+It is what the program believes about skills, whatever lies on disk; ``disk_sync`` compares the two.
+Reading is ``SkillRegistry``; the functions that take a connection write, and run inside the
+transaction of a decision, so nothing here decides or touches a file.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SkillStatus(StrEnum):
-    """Whether a skill is in use."""
+    """The state of a skill: in use, retired by a person, or superseded by another skill."""
 
     ACTIVE = "active"
     RETIRED = "retired"
@@ -36,8 +36,8 @@ class RegisteredSkill(FrozenModel):
 
     ``memory_ids`` are the memory of ``agent_id`` and then its copies at other agents; ``sha256``
     (hex) is of the approved bytes of the file, empty without a file. ``version`` counts from 1.
-    ``kind`` and ``lesson_key`` are those of the lesson it was drawn from, if it was one;
-    ``superseded_by`` is the path of the skill that took its place.
+    ``kind`` and ``lesson_key`` are those of the lesson it was drawn from, ``None`` for a file that
+    was accepted from disk; ``superseded_by`` is the path of the skill that replaced it.
     """
 
     path: NotBlankStr
@@ -61,13 +61,13 @@ class RegisteredSkill(FrozenModel):
 
     @property
     def recurrence(self) -> int:
-        """How many different runs taught it."""
+        """The number of different runs in its evidence."""
         return len({occurrence.execution for occurrence in self.evidence})
 
     def without_memories(
         self, memory_ids: Iterable[str], *, at: datetime | None = None
     ) -> "RegisteredSkill":
-        """The skill without these memories, updated ``at`` that time where one is given."""
+        """Return the skill without these memories, with ``updated_at`` set to ``at`` when given."""
         removed = frozenset(memory_ids)
         update: dict[str, object] = {
             "memory_ids": tuple(key for key in self.memory_ids if key not in removed)
@@ -76,7 +76,7 @@ class RegisteredSkill(FrozenModel):
 
 
 class VersionEvent(StrEnum):
-    """How a text of a skill's file came to be."""
+    """The event by which a text entered the history of a skill's file; see ``SkillVersion``."""
 
     WRITTEN = "written"
     ACCEPTED = "accepted"
@@ -86,11 +86,12 @@ class VersionEvent(StrEnum):
 
 
 class SkillVersion(FrozenModel):
-    """One text of a skill's file: which, since when, by whom; in ``text`` bad bytes are replaced.
+    """One text in the history of a skill's file, with the event that brought it there.
 
-    ``WRITTEN`` is ours, ``ACCEPTED`` was found on disk and approved. ``SET_ASIDE`` was on disk
-    when ours replaced it, ``REMOVED`` when the file was removed. ``NOT_WRITTEN`` is ours that
-    was approved but not written, because somebody had just put another text there.
+    ``WRITTEN`` was written by the program, ``ACCEPTED`` found on disk and approved. ``SET_ASIDE``
+    was on disk when the program replaced it, ``REMOVED`` when the file was removed. ``NOT_WRITTEN``
+    was approved but not written, because somebody had just put another text there. In ``text``
+    bytes that aren't UTF-8 are replaced.
     """
 
     number: int
@@ -104,7 +105,7 @@ class SkillVersion(FrozenModel):
 
     @property
     def title(self) -> str:
-        """Which version it is, how it came to be and who did it, for a person."""
+        """The version's number, event and actor as words for a person."""
         return f"v{self.version} {_EVENT_WORDS[self.event]} by {self.actor}"
 
 
@@ -143,7 +144,10 @@ _EVIDENCE = TypeAdapter(tuple[Evidence, ...])
 
 
 class SkillRegistry:
-    """Reads the approved skills; what decisions change is written with them."""
+    """Reads the approved skills from the database.
+
+    The functions of this module that take a connection write them, as part of a decision.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -151,64 +155,67 @@ class SkillRegistry:
         """Held while a decision is taken, when the files may be behind the registry."""
 
     async def all(self) -> tuple[RegisteredSkill, ...]:
-        """Every skill that was ever approved, by path."""
+        """Return every skill that was ever approved, by path; erased ones are not among them."""
         return await self._database.read(lambda db: select(db, "ORDER BY path", []))
 
     async def active(self) -> tuple[RegisteredSkill, ...]:
-        """The skills in use, by path."""
+        """Return the skills in use, by path."""
         records = await self.all()
         return tuple(record for record in records if record.status is SkillStatus.ACTIVE)
 
     async def get(self, path: str) -> RegisteredSkill | None:
-        """The skill whose file this is, or ``None``."""
+        """Return the skill whose file has this path, or ``None``."""
         return await self._database.read(lambda db: find(db, path))
 
     async def versions(self, path: str) -> tuple[SkillVersion, ...]:
-        """Every text that the skill's file had, newest first."""
+        """Return every text that the skill's file had, newest first."""
         return await self._database.read(lambda db: versions_of(db, path))
 
     async def content(self, sha256: str) -> bytes:
-        """Stored bytes of a file by their SHA-256; empty when there are none."""
+        """Return the stored bytes with this SHA-256 (hex); empty when there are none."""
         return await self._database.read(lambda db: bytes_of(db, sha256)) or b""
 
     async def text(self, record: RegisteredSkill) -> str:
-        """The approved text of a skill's file, with bad bytes replaced."""
+        """Return the approved text of a skill's file; bytes that aren't UTF-8 are replaced."""
         return (await self.content(record.sha256)).decode("utf-8", "replace")
 
     async def change(self, work: "Callable[[Connection], None]") -> None:
-        """Run ``work`` in a transaction of its own."""
+        """Run ``work``, which may call the writing functions of this module, in a transaction."""
         await self._database.write(work)
 
 
 def find(db: "Connection", path: str) -> RegisteredSkill | None:
-    """The skill whose file this is, or ``None``."""
+    """Return the skill whose file has this path, or ``None``."""
     records = select(db, "WHERE path = ?", [path])
     return records[0] if records else None
 
 
 def select(db: "Connection", clause: str, values: Sequence[object]) -> tuple[RegisteredSkill, ...]:
-    """The skills that ``clause`` (``WHERE`` and what follows) picks."""
+    """Return the skills that an SQL ``clause`` (``WHERE`` and what follows) selects.
+
+    ``values`` fill its placeholders.
+    """
     return tuple(_record(row) for row in db.execute(f"{_SELECT} {clause}", list(values)).fetchall())
 
 
 def put(db: "Connection", record: RegisteredSkill) -> None:
-    """Store a skill; one of the same path is replaced."""
+    """Store a skill, replacing one with the same path."""
     placeholders = ", ".join("?" for _ in _COLUMNS)
     db.execute(f"INSERT OR REPLACE INTO skills VALUES ({placeholders})", _values(record))
 
 
 def forget(db: "Connection", path: str) -> None:
-    """Delete a skill from the registry; its versions stay."""
+    """Delete a skill from the registry; the history of its file stays."""
     db.execute("DELETE FROM skills WHERE path = ?", [path])
 
 
 def put_bytes(db: "Connection", sha256: str, content: bytes) -> None:
-    """Store a file's bytes."""
+    """Store the bytes of a file under their SHA-256 (hex), unless they are stored already."""
     db.execute("INSERT OR IGNORE INTO skill_bytes VALUES (?, ?)", [sha256, content])
 
 
 def bytes_of(db: "Connection", sha256: str) -> bytes | None:
-    """Stored bytes, or ``None``."""
+    """Return the stored bytes with this SHA-256 (hex), or ``None``."""
     row = db.execute("SELECT bytes FROM skill_bytes WHERE sha256 = ?", [sha256]).fetchone()
     return None if row is None else bytes(row[0])
 
@@ -223,7 +230,7 @@ def add_version(
     event: VersionEvent,
     sha256: str,
 ) -> None:
-    """Add a text to the history of a skill's file; its bytes must be stored."""
+    """Add a text to the history of a skill's file; store its bytes with ``put_bytes`` first."""
     db.execute(
         "INSERT INTO skill_versions SELECT coalesce(max(number), 0) + 1, ?, ?, ?, ?, ?, ? "
         "FROM skill_versions",
@@ -232,7 +239,7 @@ def add_version(
 
 
 def versions_of(db: "Connection", path: str) -> tuple[SkillVersion, ...]:
-    """Every text that a skill's file had, newest first."""
+    """Return every text that a skill's file had, newest first."""
     rows = db.execute(
         "SELECT number, path, version, happened_at, actor, event, sha256, bytes "
         "FROM skill_versions JOIN skill_bytes USING (sha256) WHERE path = ? ORDER BY number DESC",
@@ -286,12 +293,12 @@ def _evidence_json(evidence: tuple[Evidence, ...]) -> str:
 
 
 class ActiveSkills(Protocol):
-    """Reads which skills are in use, and nothing else.
+    """The part of ``SkillRegistry`` that reads which skills are in use.
 
     A protocol for safety: whoever proposes what agents are given (the evolver, pruning) holds
     nothing by which it could change that.
     """
 
     async def active(self) -> tuple[RegisteredSkill, ...]:
-        """The skills in use."""
+        """Return the skills in use."""
         ...

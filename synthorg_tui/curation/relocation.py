@@ -1,4 +1,4 @@
-"""Brings the registry to where our own folder of skills is: a data directory may be moved.
+"""Updates the registry after the data directory, with the program's own skills, was moved.
 
 Skills are identified by absolute paths, so a moved or restored directory needs all of them
 rewritten, in registry, versions and journal alike, before any decision is finished. It runs at
@@ -25,10 +25,11 @@ _log = logging.getLogger(__name__)
 
 
 async def relocate(database: Database, own_root: Path) -> int:
-    """Register the skills of a former own folder under ``own_root``; returns how many that were.
+    """Change the registered paths of skills from a former own folder to ``own_root``.
 
-    A skill whose file is still where it was, and isn't here, is left: the settings name another
-    folder, and nobody moved what was in the former one.
+    Returns the number of skills whose path was changed. A skill whose file is still in the former
+    folder and not in ``own_root`` stays as it is: then the settings name another folder, and nobody
+    moved the files. Call it before unfinished decisions are finished.
     """
     count = await database.write(lambda db: _follow_in(db, own_root))
     if count:

@@ -32,7 +32,7 @@ _MAX_CALL: Final = 160
 
 
 def stored_text(proposal: ProceduralMemoryProposal) -> str:
-    """The content of the memory: a tagged paragraph for each part, steps numbered."""
+    """Return the content of a proposal's memory: a tagged paragraph for each part."""
     parts = [
         f"[DISCOVERY] {proposal.discovery}",
         f"[CONDITION] {proposal.condition}",
@@ -48,7 +48,11 @@ def stored_text(proposal: ProceduralMemoryProposal) -> str:
 def memory_request(
     proposal: ProceduralMemoryProposal, *, source: str, kind: LessonKind | None = None
 ) -> MemoryStoreRequest:
-    """What is stored of a proposal; ``kind`` is what it was drawn from, if it was."""
+    """Return the memory to store for a proposal.
+
+    ``source`` is what the memory names as its source; ``kind`` is that of the lesson, if it was
+    drawn from one.
+    """
     derived = (SUCCESS_DERIVED,) if kind is LessonKind.SUCCESS else ()
     return MemoryStoreRequest(
         category=MemoryCategory.PROCEDURAL,
@@ -70,7 +74,7 @@ def document_of(
     source: str,
     evidence: Sequence[Evidence] = (),
 ) -> SkillDocument:
-    """The SKILL.md of a proposal; ``proposal_of`` reads it back."""
+    """Return the content of the SKILL.md for a proposal; ``proposal_of`` reads it back."""
     return SkillDocument(
         name=name,
         description=describe(proposal.action, proposal.condition),
@@ -87,10 +91,10 @@ def document_of(
 def proposal_of(
     document: SkillDocument, *, before: ProceduralMemoryProposal | None = None
 ) -> ProceduralMemoryProposal:
-    """What a SKILL.md proposes, somebody else's too; what it leaves out is as in ``before``.
+    """Return the proposal that a SKILL.md expresses, also one that another program wrote.
 
-    Without a ``before``, a hand-written skill is certain, and for everybody. Too long texts are
-    cut: the file has the whole.
+    Metadata that the file lacks is taken from ``before``; without that, the skill is fully certain
+    and for the whole organisation. Texts that are too long for a proposal are cut.
     """
     metadata = document.metadata
     foreign = document.body.strip()
@@ -109,7 +113,7 @@ def proposal_of(
 
 
 def agent_of(document: SkillDocument) -> str:
-    """The agent that a SKILL.md of ours is for; empty when it doesn't say."""
+    """Return the id of the agent named in a SKILL.md's metadata; empty when there is none."""
     return document.metadata.get("agent", "").strip()
 
 

@@ -1,4 +1,4 @@
-"""What a person sees of an item before deciding, and what comes of a decision.
+"""The data that a person sees of an item before deciding, and the results of decisions.
 
 Plain data for the inbox, the review and the screens, and the one place that reads the payload of
 an item: what it is about, its texts and who wrote them. Working out what an approval would do is
@@ -29,7 +29,7 @@ from synthorg_tui.memory.extensions import ListedMemory, MemoryDraft
 
 
 class WritePayload(FrozenModel):
-    """A memory that an agent wants stored; ``draft`` is what would be, redacted already."""
+    """A memory that an agent wants stored; ``draft`` is that memory, redacted already."""
 
     type: Literal["write"] = "write"
     agent_id: NotBlankStr
@@ -41,9 +41,10 @@ Subject: TypeAlias = Lesson | FileChangePayload | PrunePayload | WritePayload
 
 
 class SubjectKind(StrEnum):
-    """What an item is about; ``UNREADABLE`` ones can only be rejected.
+    """The kinds of subject an approval item can have; an ``UNREADABLE`` one can only be rejected.
 
-    ``WRITE`` and ``DELETE`` are asked for by agents whose writes wait for a person.
+    ``WRITE`` and ``DELETE`` come from agents whose changes wait for a person; ``PROMOTION`` and
+    ``CONFLICT`` come from the evolver, which proposes lessons for all agents.
     """
 
     LESSON = "lesson"
@@ -58,7 +59,7 @@ class SubjectKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FieldText:
-    """One text of a proposal that can be edited and who wrote it; steps are lines."""
+    """One editable text of a proposal and its author; execution steps are lines of one text."""
 
     text: str
     author: Author
@@ -66,10 +67,10 @@ class FieldText:
 
 @dataclass(frozen=True, slots=True)
 class InboxEntry:
-    """One item as a list shows it.
+    """One approval item in the form that lists show.
 
-    ``subject`` is its payload, ``None`` when that can't be read. ``confidence`` is ``None`` for
-    what has none; ``recurrence`` counts the runs it was seen in.
+    ``subject`` is its payload, ``None`` when that can't be read. ``confidence`` is ``None`` for a
+    subject that has none; ``recurrence`` is the number of runs in which the lesson was seen.
     """
 
     item: ApprovalItem
@@ -84,10 +85,11 @@ class InboxEntry:
 
 @dataclass(frozen=True, slots=True)
 class NearSkill:
-    """An active skill or lesson that says something alike; ``similarity`` is in [0, 1].
+    """An active skill or lesson that resembles a proposal; ``similarity`` is in [0, 1].
 
-    ``verdict`` is what the proposal does to it: ``full`` replaces it, ``partial`` stays beside
-    it, ``conflict`` says otherwise for the same situation.
+    ``verdict`` is what the proposal does to it: ``full`` replaces it, ``partial`` stays beside it,
+    ``conflict`` says otherwise for the same situation. ``name`` is empty for a memory without a
+    skill.
     """
 
     memory_id: str
@@ -99,12 +101,12 @@ class NearSkill:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """All that approving an item would do, as of now.
+    """Everything that approving an item would do, as of now.
 
     ``shown`` is a SHA-256 (hex) over the payload, the bytes of the files it would touch and the
-    memories it would replace: an approval names it, and is refused when it is another by then.
-    ``path`` and ``text`` are the file that would be written, empty when there is none. ``diff``
-    is unified, line by line, against what it would replace; empty when that is nothing.
+    memories it would replace; an approval has to name it, and is refused when it no longer matches.
+    ``path`` and ``text`` are the file that would be written, empty when there is none. ``diff`` is
+    a unified diff, line by line, against what it would replace; empty when that is nothing.
     ``replaces`` are the memories it would remove, ``agents`` those who would get a copy.
     ``problem`` says why it can only be rejected, empty when it can be approved.
     """
@@ -122,12 +124,12 @@ class Review:
 
     @property
     def item(self) -> ApprovalItem:
-        """The item itself."""
+        """The item that would be approved."""
         return self.entry.item
 
 
 class DecisionKind(StrEnum):
-    """What was decided; an undo and a purge can't be undone."""
+    """The kinds of decision; ``UNDONE`` and ``PURGED`` ones can't be undone."""
 
     APPROVED = "approved"
     REJECTED = "rejected"
@@ -142,9 +144,9 @@ class Decision:
     """A decision that has taken effect.
 
     ``item_id`` is ``None`` when it was about a skill rather than an item. ``memory_ids`` are the
-    memories that were added or restored, ``paths`` the files written or removed. ``left_alone``
-    are files that somebody changed at that very moment: they stay as they are and come up for
-    review. ``count`` is how many decisions were undone at once.
+    memories that were added or restored, ``paths`` the files written or removed. ``left_alone`` are
+    files that were not written because somebody had just changed them: they stay as they are and
+    are proposed for review. ``count`` is the number of decisions that an undo undid together.
     """
 
     number: int
@@ -160,10 +162,11 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class BulkOutcome:
-    """Decisions taken together.
+    """The result of approving several items together.
 
-    Of the rest, which stay as they are, ``stale`` are those no longer as shown; ``refused`` pairs
-    the id of any other with the reason.
+    ``decisions`` are those that were approved. The others stay pending: ``stale`` holds new reviews
+    of items that have changed since they were shown, ``refused`` pairs the id of any other item
+    with the reason.
     """
 
     decisions: tuple[Decision, ...]
@@ -172,7 +175,7 @@ class BulkOutcome:
 
 
 class ReviewChangedError(StaleReviewError):
-    """The item has changed since it was shown; ``review`` is how it is now."""
+    """The item has changed since it was shown; ``review`` is its present review."""
 
     def __init__(self, review: Review) -> None:
         super().__init__(
@@ -208,7 +211,7 @@ _SUBJECTS: TypeAdapter[Subject] = TypeAdapter(
 
 
 def entry_of(item: ApprovalItem) -> InboxEntry:
-    """An item as a list shows it; ``UNREADABLE`` when its payload can't be read."""
+    """Return an item in the form that lists show; ``UNREADABLE`` when its payload can't be read."""
     kind = _KINDS.get(item.action_type)
     try:
         subject = _SUBJECTS.validate_json(item.payload)
@@ -234,7 +237,7 @@ def entry_of(item: ApprovalItem) -> InboxEntry:
 
 
 def texts_of(entry: InboxEntry) -> dict[str, str]:
-    """The texts of an item that are scanned, by the name of their place."""
+    """Return the texts of an item to scan for suspicious content, by the name of their place."""
     texts = {name: field.text for name, field in entry.fields.items()}
     if isinstance(entry.subject, Lesson):
         evidence = "\n".join(f"{e.failed}\n{e.error}\n{e.resolved_by}" for e in entry.evidence)
@@ -244,7 +247,7 @@ def texts_of(entry: InboxEntry) -> dict[str, str]:
 
 
 def fields_of(lesson: Lesson) -> dict[str, FieldText]:
-    """The worded fields of a lesson and who wrote each."""
+    """Return the worded fields of a lesson with their authors, by field name."""
     return {
         name: FieldText(text_of(lesson.proposal, name), lesson.authors.get(name, Author.EVIDENCE))
         for name in WORDED_FIELDS
@@ -252,6 +255,6 @@ def fields_of(lesson: Lesson) -> dict[str, FieldText]:
 
 
 def text_of(proposal: ProceduralMemoryProposal, name: str) -> str:
-    """A worded field as text; steps are lines."""
+    """Return a worded field of a proposal as text, with execution steps as lines."""
     value = getattr(proposal, name)
     return "\n".join(value) if isinstance(value, tuple) else str(value)

@@ -1,4 +1,4 @@
-"""Where a person decides: what approving would do, doing it whole, and undoing it.
+"""Decisions of a person: reviewing what approving would do, approving, rejecting, undoing.
 
 Every decision takes the same way: under the registry's lock the preview of what the person was
 shown is built once more, compared with what they read, and its plan is handed to the
@@ -61,12 +61,12 @@ class ReviewService:
     finished after a crash. One decision is taken at a time.
 
     Args:
-        queue: The items.
-        registry: The skills that were approved.
+        queue: The approval items.
+        registry: The approved skills.
         runner: Carries decisions out.
         preview: Works out what a decision does.
-        executions: The evidence.
-        require_approval: Off, harmless lessons of a single agent may be adopted without a person.
+        executions: The stored transcripts, shown as evidence.
+        require_approval: When false, ``adopt_by_policy`` may approve harmless lessons.
     """
 
     def __init__(
@@ -92,31 +92,32 @@ class ReviewService:
         include_snoozed: bool = False,
         status: ApprovalStatus | None = ApprovalStatus.PENDING,
     ) -> tuple[InboxEntry, ...]:
-        """The items of a status (``None`` is all), newest first."""
+        """Return the items of a status (``None`` for all), newest first."""
         items = await self._queue.list(status=status, snoozed=include_snoozed)
         return tuple(map(entry_of, items))
 
     async def review(self, item_id: str) -> Review:
-        """All that approving the item would do; raises ``ApprovalNotFoundError``."""
+        """Return everything that approving the item would do; raises ``ApprovalNotFoundError``."""
         return await self._preview.review(await self._build(item_id))
 
     async def approve(
         self, item_id: str, *, shown: str, person: Person, edit: EditProposal | None = None
     ) -> Decision:
-        """Approve a proposal.
+        """Approve a proposal and carry out what it proposes.
 
         Args:
-            item_id: Which item.
+            item_id: The id of the item.
             shown: ``Review.shown`` of what the person read.
-            person: Who decides.
-            edit: Called with the item once it is known to be what was shown, to say how the
-                person words it. An edited lesson replaces no more than was shown.
+            person: The person who decides.
+            edit: Returns the person's wording of the item, or raises to stop. Called only once the
+                item is known to be as it was shown. An edited lesson replaces no more memories
+                than were shown.
 
         Raises:
             ApprovalNotFoundError: There is no such item.
             ReviewChangedError: It is no longer what was shown.
             ApprovalConflictError: It is decided or expired.
-            DecisionRefusedError: It can't be approved, or not edited.
+            DecisionRefusedError: It can't be approved, or can't be edited like this.
             MemoryStoreError: The agent may store nothing more; nothing was changed.
             SkillWriteError: It is approved, but its file can't be written yet.
         """
@@ -127,7 +128,7 @@ class ReviewService:
             return await self._approve(preview, person)
 
     async def reject(self, item_id: str, *, shown: str, reason: str, person: Person) -> Decision:
-        """Turn a proposal down for good; raises like ``approve``."""
+        """Reject a proposal for good; ``shown`` and the errors are those of ``approve``."""
         async with self._runner.turn():
             preview = await self._as_shown(item_id, shown)
             item = preview.entry.item
@@ -148,9 +149,10 @@ class ReviewService:
     async def approve_many(
         self, reviewed: Iterable[tuple[str, str]], person: Person
     ) -> BulkOutcome:
-        """Approve exactly these items, each if it is still what was shown under its id.
+        """Approve several items, each only if it is still what was shown; undone as one.
 
-        What it approves is undone as one.
+        ``reviewed`` pairs the id of an item with the ``Review.shown`` that the person read. Items
+        that can't be approved are in the result, not raised.
         """
         decisions, stale, refused = [], [], []
         bulk = uuid4().hex
@@ -166,24 +168,28 @@ class ReviewService:
         return BulkOutcome(tuple(decisions), tuple(stale), tuple(refused))
 
     async def snooze(self, item_id: str, until: datetime | None, person: Person) -> ApprovalItem:
-        """Hide an item until then; ``None`` shows it again."""
+        """Hide a pending item until the given time and return it; ``None`` shows it again now.
+
+        Raises ``ApprovalNotFoundError``, and ``ApprovalConflictError`` when it isn't pending or the
+        time is in the past.
+        """
         return await self._queue.snooze(item_id, until, person)
 
     async def undo(self, person: Person) -> Decision | None:
-        """Undo the last decision that still stands, ``None`` when there is none.
+        """Undo the last decision that can be undone; ``None`` when there is none.
 
-        What was approved in bulk is undone as one. Raises ``ApprovalConflictError`` when a file
-        that was written has been changed since.
+        Approvals that were made in bulk are undone together. Raises ``ApprovalConflictError`` when
+        a file that was written has been changed since.
         """
         async with self._runner.turn():
             return await self._runner.undo(person)
 
     async def undoable(self) -> tuple[str, ...]:
-        """Titles of what ``undo`` would undo."""
+        """Return the titles of the decisions that ``undo`` would undo, latest first."""
         return await self._runner.undoable()
 
     async def retire(self, path: str, person: Person) -> Decision:
-        """Retire a skill: its file and its memories are removed, and an undo restores them.
+        """Retire a skill: remove its file and its memories, which an undo restores.
 
         Raises ``ApprovalNotFoundError`` when no active skill has this file, and
         ``SkillPathError`` when it isn't one that can be removed and written.
@@ -193,7 +199,7 @@ class ReviewService:
             return await self._runner.commit(plan, _cause(DecisionKind.RETIRED, plan), person)
 
     async def restore_file(self, path: str, person: Person) -> Decision:
-        """Write the approved text over what is on disk.
+        """Write a skill's approved text over its file on disk; an undo brings the file back.
 
         Raises ``ApprovalNotFoundError`` when no active skill has this file,
         ``ApprovalConflictError`` when it has that text already, and ``SkillPathError`` when it
@@ -204,10 +210,10 @@ class ReviewService:
             return await self._runner.commit(plan, _cause(DecisionKind.FILE_RESTORED, plan), person)
 
     async def adopt_by_policy(self) -> tuple[Decision, ...]:
-        """Approve what needs no person, when the settings say so.
+        """Approve harmless lessons without a person, if the settings allow it.
 
-        That is a lesson for its own agent that replaces and contradicts nothing, whose risk isn't
-        high and in which nothing looks dangerous; everything else still waits.
+        Such a lesson is for its own agent, replaces and contradicts nothing, is of low or medium
+        risk and has no suspicious content; everything else keeps waiting. Returns the decisions.
         """
         if self._require_approval:
             return ()
@@ -225,11 +231,14 @@ class ReviewService:
         return tuple(decisions)
 
     async def history(self, path: str) -> tuple[SkillVersion, ...]:
-        """Every text that a skill's file had, newest first."""
+        """Return every text that a skill's file had, newest first."""
         return await self._registry.versions(path)
 
     async def excerpt(self, evidence: Evidence, *, context: int = 0) -> Excerpt | None:
-        """The transcript lines of an occurrence, ``None`` when they aren't stored."""
+        """Return the transcript lines of an occurrence; ``None`` when they aren't stored.
+
+        ``context`` is the number of lines to add before and after them.
+        """
         from synthorg_tui.executions.models import SourceRef
 
         ref = SourceRef.parse(evidence.lines)

@@ -35,10 +35,11 @@ _WORD = re.compile(r"\w+")
 async def near_skills(
     store: MemoryAdmin, lesson: Lesson, records: Sequence[RegisteredSkill]
 ) -> tuple[NearSkill, ...]:
-    """What is alike among procedural memories, most alike first; each skill once.
+    """Return the skills and procedural memories that resemble a lesson, most similar first.
 
-    What would be replaced or contradicted is included however little it resembles; what was drawn
-    from the same lesson isn't.
+    ``records`` are the skills to compare with; each is returned at most once. One that the lesson
+    would replace or contradict is included however little it resembles. Memories without a skill
+    are searched for in ``store``.
     """
     proposal = lesson.proposal
     hits = await _hits(store, proposal)
@@ -73,7 +74,7 @@ async def _hits(store: MemoryAdmin, proposal: ProceduralMemoryProposal) -> dict[
 def replaced_fully(
     proposal: ProceduralMemoryProposal, records: Iterable[RegisteredSkill]
 ) -> tuple[RegisteredSkill, ...]:
-    """The skills that the proposal replaces because it says all that they say."""
+    """Return the skills that the proposal replaces because it says all that they say."""
     return tuple(
         record
         for record in records
@@ -82,7 +83,7 @@ def replaced_fully(
 
 
 def word_similarity(first: str, second: str) -> float:
-    """Jaccard similarity of the words of two texts, in [0, 1]."""
+    """Return the Jaccard similarity of the words of two texts, in [0, 1]."""
     return jaccard(*(frozenset(_WORD.findall(text.lower())) for text in (first, second)))
 
 

@@ -1,4 +1,4 @@
-"""Whether a lesson replaces an active one, stays beside it, or contradicts it.
+"""Supersession: whether a lesson replaces an active one, stays beside it, or contradicts it.
 
 Compared are the words that carry meaning: function words and those of the templates that
 lessons are generated from are left out, since two lessons would be alike by them alone. An option
@@ -37,7 +37,7 @@ _MEANINGLESS: Final = STOP_WORDS.union(_TEMPLATES.split()) - _NEGATIONS
 
 
 class SupersessionVerdict(StrEnum):
-    """What a lesson is to an active one."""
+    """The relation of a new lesson to an active one."""
 
     FULL = "full"
     """It says all that the other says, with more certainty: it replaces it."""
@@ -49,7 +49,7 @@ class SupersessionVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExistingSkill:
-    """An active lesson; ``id`` is that of its memory."""
+    """An active lesson to compare with; ``id`` is that of its memory."""
 
     id: str
     proposal: ProceduralMemoryProposal
@@ -57,7 +57,7 @@ class ExistingSkill:
 
 @dataclass(frozen=True, slots=True)
 class Supersession:
-    """A verdict with the figures it is based on, each in [0, 1].
+    """The comparison of a lesson with an active one: the verdict, and figures in [0, 1] behind it.
 
     ``condition_similarity`` and ``action_similarity`` are Jaccard similarities;
     ``condition_coverage`` is the share of the existing condition that the lesson covers.
@@ -71,7 +71,7 @@ class Supersession:
 
     @property
     def is_repeat(self) -> bool:
-        """Whether the lesson adds nothing: both say the same and it is no more certain."""
+        """True when the lesson adds nothing: both say the same and it is no more certain."""
         return (
             self.verdict is SupersessionVerdict.PARTIAL
             and self.condition_similarity >= SAME_LESSON
@@ -80,9 +80,10 @@ class Supersession:
 
 
 def compare(candidate: ProceduralMemoryProposal, existing: ExistingSkill) -> Supersession:
-    """What ``candidate`` is to ``existing``; a conflict is looked for first.
+    """Compare a new lesson with an active one.
 
-    Where a condition has no words of meaning, both stay.
+    A conflict takes precedence over a replacement. When a condition has no words that carry
+    meaning, the verdict is ``PARTIAL``: both stay.
     """
     other = existing.proposal
     conditions = _terms(candidate.condition), _terms(other.condition)
@@ -106,7 +107,7 @@ def compare(candidate: ProceduralMemoryProposal, existing: ExistingSkill) -> Sup
 def compare_all(
     candidate: ProceduralMemoryProposal, existing: Iterable[ExistingSkill]
 ) -> tuple[Supersession, ...]:
-    """``candidate`` compared with each, conflicts first, then what it supersedes, then the rest.
+    """Compare a new lesson with each active one; conflicts come first, then full, then partial.
 
     Within a verdict the most similar condition comes first.
     """
@@ -120,7 +121,7 @@ def compare_all(
 
 
 def action_similarity(first: str, second: str) -> float:
-    """How alike two actions are, in [0, 1]."""
+    """Return the Jaccard similarity of the words that carry meaning in two actions, in [0, 1]."""
     return jaccard(_terms(first), _terms(second))
 
 

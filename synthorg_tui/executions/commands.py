@@ -64,10 +64,12 @@ _MAX_COMMAND = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One program run by a command: what it is for, and the files or folders it names.
+    """One program that a shell command runs.
 
-    ``words`` are the program and its arguments; ``lead`` what stood before it (variables, ``sudo``,
-    ``uv run``), exported variables too; ``directory`` where an earlier ``cd`` went.
+    ``intent`` is the program with its subcommand (``git push``), ``targets`` the files or folders
+    it names, ``words`` the program and its arguments. ``lead`` is what stood before it (variables,
+    ``sudo``, ``uv run``), including variables exported earlier; ``directory`` is where an earlier
+    ``cd`` of the same command went.
     """
 
     intent: str
@@ -78,9 +80,9 @@ class Step:
 
 
 def call_intent(tool: str, arguments: Mapping[str, object], command: str = "") -> str:
-    """The intent of a call: ``git push``, ``edit src/a.py``, else the tool's name.
+    """Return what a tool call was for, in comparable form: ``git push``, ``edit src/a.py``.
 
-    ``command`` is the shell command when the tool runs one.
+    ``command`` is the shell command when the tool runs one. Other tools give their lower-case name.
     """
     name = tool.lower()
     if is_shell(tool):
@@ -97,9 +99,10 @@ def call_intent(tool: str, arguments: Mapping[str, object], command: str = "") -
 
 @lru_cache(maxsize=2048)
 def command_steps(command: str) -> tuple[Step, ...]:
-    """The programs a command runs, in order, without preparation such as ``cd`` or ``export``.
+    """Parse a shell command into the programs it runs, in order.
 
-    Of a pipeline only the first program counts: the rest looks at its output.
+    Preparation such as ``cd`` or ``export`` is left out. Only the first program of a pipeline is
+    included: the rest merely looks at its output.
     """
     text = _HEREDOC.sub(" ", command[:_MAX_COMMAND].replace("\\\n", " "))
     steps: list[Step] = []
@@ -209,10 +212,11 @@ def _is_target(word: str, subcommand: str) -> bool:
 
 
 def related(failed: tuple[Step, ...], later: tuple[Step, ...]) -> bool:
-    """Whether ``later`` tries again what ``failed`` was for.
+    """Tell whether the command ``later`` is another attempt at what ``failed`` was for.
 
-    That is the last step of ``failed``; naming wholly different files is another matter, except
-    for git, where other paths and remotes are how one puts it right.
+    It is when one of its steps has the same intent as the last step of ``failed`` and doesn't name
+    wholly different files. For git any files will do: other paths and remotes are how one corrects
+    it.
     """
     if not failed:
         return False

@@ -1,8 +1,8 @@
-"""What an agent did in one session, as read from a transcript.
+"""The record of what an agent did in one session, as read from a transcript.
 
-The record that imports, learning and reviews share. It is stored as JSON, so a field can't change
-without a migration; what is worked out from the fields is a property. How a transcript is written
-is for the readers, what an execution teaches for those who read the record.
+Imports, learning and reviews share it. It is stored as JSON, so a field can't change without a
+migration; what is worked out from the fields is a property. How a transcript is written is for the
+readers, what an execution teaches for those who read the record.
 """
 
 import re
@@ -30,20 +30,20 @@ _REFERENCE = re.compile(r"(?P<execution>\S+)#L(?P<first>\d+)(?:-L?(?P<last>\d+))
 
 
 def is_shell(tool: str) -> bool:
-    """Whether the tool runs a shell command."""
+    """Tell whether the tool of this name runs a shell command."""
     return tool.lower() in SHELL_TOOLS
 
 
 def slug(text: str) -> str:
-    """``text`` as a lower-case name without spaces or slashes, at most 80 characters."""
+    """Return ``text`` as a lower-case name without spaces or slashes, at most 80 characters."""
     return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-.")[:80]
 
 
 class SourceRef(FrozenModel):
-    """Lines of a transcript, 1-based and inclusive.
+    """A reference to lines of a transcript, 1-based and inclusive.
 
     Written as ``<execution id>#L12-L30``; an execution id is ``<reader>:<session>`` or
-    ``<reader>:<session>/<subagent>`` and holds no path, so it survives a moved file.
+    ``<reader>:<session>/<subagent>`` and holds no path, so it stays valid when the file is moved.
     """
 
     execution_id: NotBlankStr
@@ -55,7 +55,7 @@ class SourceRef(FrozenModel):
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """The reference that ``text`` spells, or ``None`` when it is no transcript reference."""
+        """Parse a reference from ``text``; ``None`` when it is no transcript reference."""
         match = _REFERENCE.fullmatch(text)
         if match is None:
             return None
@@ -69,8 +69,9 @@ class SourceRef(FrozenModel):
 class ToolCall(FrozenModel):
     """One tool call with its result, paired by id.
 
-    ``intent`` is what it was for in comparable form (``git push``, ``edit src/a.py``);
-    ``result_line`` is ``None`` when the transcript ends before the result.
+    ``intent`` is what it was for in comparable form (``git push``, ``edit src/a.py``).
+    ``call_line`` and ``result_line`` are 1-based line numbers of the transcript; ``result_line`` is
+    ``None`` when the transcript ends before the result.
     """
 
     id: NotBlankStr
@@ -86,24 +87,30 @@ class ToolCall(FrozenModel):
 
     @property
     def is_shell(self) -> bool:
-        """Whether it ran a shell command; ``arguments`` is then the command."""
+        """True when it ran a shell command; ``arguments`` is then that command."""
         return is_shell(self.tool)
 
     @property
     def last_line(self) -> int:
-        """The line of the result, of the call itself when there is none."""
+        """The line number of the result, or of the call itself when there is no result."""
         return self.result_line or self.call_line
 
     @property
     def changed_path(self) -> str | None:
-        """What it wrote (several paths with ``, `` between); ``None`` when it wrote nothing."""
+        """The path of the file it wrote, or ``None`` when it wrote none.
+
+        Several paths are separated by ``, ``.
+        """
         verb, _, path = self.intent.partition(" ")
         wrote = verb in _WRITING_VERBS and self.outcome is CallOutcome.OK
         return path if wrote else None
 
 
 class Recovery(FrozenModel):
-    """A call that failed, the later call of the same intent that worked, and what lay between."""
+    """A failed call and the later call of the same intent that worked, both as call ids.
+
+    ``between`` are the ids of the calls made between the two.
+    """
 
     failed_call: NotBlankStr
     resolved_by: NotBlankStr
@@ -111,10 +118,10 @@ class Recovery(FrozenModel):
 
 
 class Turn(FrozenModel):
-    """Something the person or the agent said; injected text is in no turn.
+    """One message of the person or the agent; text that tools injected is in no turn.
 
     ``role`` is ``user`` (a person), ``assistant``, or ``parent`` (an agent giving a subagent its
-    task, or telling in a report what it was asked).
+    task, or reporting what it was asked).
     """
 
     role: NotBlankStr
@@ -126,7 +133,7 @@ class Turn(FrozenModel):
 
 
 class ExecutionTokens(FrozenModel):
-    """Tokens as the transcript counts them."""
+    """The numbers of input, output and cached tokens that the transcript states."""
 
     input: int = 0
     output: int = 0
@@ -134,11 +141,11 @@ class ExecutionTokens(FrozenModel):
 
 
 class Execution(FrozenModel):
-    """One session of one agent.
+    """The record of one session of one agent.
 
     ``task`` is the first real request. ``error`` is what ended a failed run, when its record says
-    so. ``source_path`` is where it was read; ``line_count`` how many complete lines it had then.
-    Texts are redacted and capped.
+    so. ``source_path`` is the file it was read from, ``line_count`` the number of complete lines
+    that file had then. Texts are redacted and shortened.
     """
 
     id: NotBlankStr
@@ -164,24 +171,27 @@ class Execution(FrozenModel):
 
     @property
     def failures(self) -> tuple[ToolCall, ...]:
-        """Calls that really failed; blocks, denials and cancellations are none."""
+        """The calls that failed by themselves: none that were blocked, denied or cancelled."""
         return tuple(call for call in self.calls if call.outcome is CallOutcome.FAILED)
 
     @property
     def commands(self) -> tuple[ToolCall, ...]:
-        """Calls that ran a shell command."""
+        """The calls that ran a shell command."""
         return tuple(call for call in self.calls if call.is_shell)
 
     @property
     def project_name(self) -> str:
-        """Last part of the project's path; empty when unknown."""
+        """The last part of the project's path; empty when the project is unknown."""
         return PurePosixPath(self.project.replace("\\", "/")).name if self.project else ""
 
     def relative(self, text: str) -> str:
-        """``text`` with paths inside the project made relative."""
+        """Return ``text`` with paths inside the project made relative to it."""
         return text.replace(f"{self.project}/", "") if self.project else text
 
     def ref(self, first_line: int, last_line: int) -> SourceRef:
-        """A reference to lines of this execution; it never ends before it starts."""
+        """Return a reference to lines of this execution.
+
+        A ``last_line`` before ``first_line`` is taken as ``first_line``.
+        """
         last = max(first_line, last_line)
         return SourceRef(execution_id=self.id, first_line=first_line, last_line=last)

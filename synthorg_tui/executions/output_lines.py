@@ -25,7 +25,7 @@ _LETTERS = re.compile(r"[A-Za-z]{3}")
 
 
 def one_line(text: str, limit: int = TITLE) -> str:
-    """``text`` on one line within ``limit`` characters, cut at a word."""
+    """Return ``text`` on one line of at most ``limit`` characters, cut between words."""
     text = " ".join(_ANSI.sub("", text).split())
     if len(text) <= limit:
         return text
@@ -33,7 +33,10 @@ def one_line(text: str, limit: int = TITLE) -> str:
 
 
 def headline(output: str) -> str:
-    """The line of an error output that tells most."""
+    """Return the most informative line of an error output, at most 160 characters.
+
+    Prefixes such as ``fatal:`` are removed. Empty when no line says anything.
+    """
     lines = [line.strip(" \t│┃|>~^") for line in clean_output(output).splitlines()]
     lines = [line for line in lines if _LETTERS.search(line) and not _NOISE.match(line)]
     telling = next((line for line in lines if _TELLING.match(line)), None)
@@ -43,5 +46,8 @@ def headline(output: str) -> str:
 
 
 def clean_output(output: str) -> str:
-    """Without terminal codes and tags; hooks print line ends as backslash and n."""
+    """Return ``output`` without terminal codes and error tags.
+
+    A backslash followed by ``n`` becomes a line break, since hooks print line ends like that.
+    """
     return _TOOL_ERROR.sub("", _ANSI.sub("", output)).replace("\\n", "\n")

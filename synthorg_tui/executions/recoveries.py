@@ -1,4 +1,4 @@
-"""Which failed calls a later call of the same intent resolved.
+"""Finds the failed calls that a later call of the same intent resolved.
 
 The one analyser of "failed, then worked": the stored record, the memories of an import and the
 lessons all ask it, so that they agree on what a success is and on which failure it answers. What
@@ -68,9 +68,10 @@ class _Attempts:
 def resolved_failures(
     calls: Sequence[ToolCall], is_failure: Callable[[ToolCall], bool]
 ) -> Iterator[tuple[int, int]]:
-    """Positions of each failure that was resolved and of the call that resolved it, in order.
+    """Yield the position of each failure that was resolved, with that of the call that resolved it.
 
-    One call may resolve several failures.
+    Positions are indexes into ``calls``, in the order of the failures. ``is_failure`` says which
+    calls to look at. One call may resolve several failures.
     """
     attempts = _Attempts(calls)
     for position, call in enumerate(calls):
@@ -79,7 +80,7 @@ def resolved_failures(
 
 
 def find_recoveries(calls: Sequence[ToolCall]) -> tuple[Recovery, ...]:
-    """A recovery for each failed call that was resolved, in order of the failures."""
+    """Return a recovery for each failed call that was resolved, in the order of the failures."""
     return tuple(
         Recovery(
             failed_call=calls[position].id,
@@ -93,10 +94,11 @@ def find_recoveries(calls: Sequence[ToolCall]) -> tuple[Recovery, ...]:
 def next_attempt(
     calls: Sequence[ToolCall], position: int, end: int, recurs: Callable[[ToolCall], bool]
 ) -> int | None:
-    """Where the command at ``position`` was tried next, at the latest at ``end``.
+    """Return the position of the next attempt at the command at ``position``.
 
-    ``None`` when the same error ``recurs`` there (that later failure is the one to look at), or
-    when more than ``MAX_BETWEEN`` calls lie between.
+    Where no related command comes before ``end``, that is ``end`` itself. ``None`` when ``recurs``
+    says that the same error occurs there (that later failure is the one to look at), or when more
+    than ``MAX_BETWEEN`` calls lie between.
     """
     failed = _steps(calls[position])
     later = range(position + 1, end + 1)
@@ -115,7 +117,7 @@ def _steps(call: ToolCall) -> tuple[Step, ...]:
 
 
 def really_ok(call: ToolCall) -> bool:
-    """Whether an ok call did work: not merely started, nor failing behind a pipe."""
+    """Tell whether a call really succeeded: not merely started, nor failing behind a pipe."""
     if call.outcome is not CallOutcome.OK or call.output.startswith(_BACKGROUND):
         return False
     if not call.is_shell or "|" not in call.arguments:

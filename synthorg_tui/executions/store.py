@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The redacted transcript lines that a reference names.
+    """The redacted transcript lines that a reference names, as pairs of line number and text.
 
-    ``path`` is where the transcript was read; the lines come from the store, so they are there
-    even when the file is gone.
+    ``path`` is where the transcript was read. The lines come from the store, so they are available
+    even when that file has been deleted.
     """
 
     ref: SourceRef
@@ -31,7 +31,11 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class FileMark:
-    """What was seen of a transcript file at its last import; one with the same isn't read again."""
+    """The state of a transcript file at its last import.
+
+    A file that still has this size and time isn't read again. ``mtime_ns`` is its modification time
+    in nanoseconds, ``digest`` the SHA-256 of its redacted lines.
+    """
 
     path: str
     size: int
@@ -43,16 +47,16 @@ BLOCK_LINES = 500
 
 
 class ExecutionStore:
-    """Executions in the store's database, their lines compressed with zstandard.
-
-    Saving one again replaces it.
-    """
+    """Stores executions in the database, with their lines compressed by zstandard."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def save(self, execution: Execution, lines: Sequence[str], mark: FileMark) -> None:
-        """Store the record with its complete, redacted lines and the mark of its file."""
+        """Store an execution with all its redacted lines, and the mark of its transcript file.
+
+        Replaces an execution with the same id.
+        """
         record, blocks = await asyncio.to_thread(_pack, execution, tuple(lines))
         head = (execution.id, execution.agent_id, execution.project, mark.path, len(lines), record)
 
@@ -73,7 +77,7 @@ class ExecutionStore:
         await self._database.write(work)
 
     async def get(self, execution_id: str) -> Execution | None:
-        """The record, or ``None``."""
+        """Return the execution with this id, or ``None``."""
         row = await self._database.read(
             lambda db: db.execute(
                 "SELECT record FROM executions WHERE id = ?", [execution_id]
@@ -82,7 +86,10 @@ class ExecutionStore:
         return None if row is None else await asyncio.to_thread(_unpack_record, row[0])
 
     async def excerpt(self, ref: SourceRef, *, context: int = 0) -> Excerpt | None:
-        """The lines named, with ``context`` lines around; ``None`` when they aren't there."""
+        """Return the referenced lines with up to ``context`` more before and after them.
+
+        ``None`` when the execution isn't stored or has no such lines.
+        """
         first, last = max(1, ref.first_line - context), ref.last_line + context
 
         def work(db: "duckdb.DuckDBPyConnection") -> tuple[str, list[tuple[int, bytes]]] | None:
@@ -106,28 +113,28 @@ class ExecutionStore:
         return Excerpt(ref=ref, path=path, lines=lines)
 
     async def marks(self) -> dict[str, FileMark]:
-        """The marks of all imported files by path."""
+        """Return the marks of all imported files by path."""
         rows = await self._database.read(
             lambda db: db.execute("SELECT path, size, mtime_ns, digest FROM file_marks").fetchall()
         )
         return {row[0]: FileMark(*row) for row in rows}
 
     async def count(self) -> int:
-        """How many executions are stored."""
+        """Return the number of stored executions."""
         row = await self._database.read(
             lambda db: db.execute("SELECT count(*) FROM executions").fetchone()
         )
         return int(row[0]) if row else 0
 
     async def ids(self) -> tuple[str, ...]:
-        """The ids of all executions, in order."""
+        """Return the ids of all stored executions, sorted."""
         rows = await self._database.read(
             lambda db: db.execute("SELECT id FROM executions ORDER BY id").fetchall()
         )
         return tuple(row[0] for row in rows)
 
     async def projects(self) -> tuple[str, ...]:
-        """The folders of the projects that executions belong to, in order."""
+        """Return the project folders of all stored executions, each once, sorted."""
         rows = await self._database.read(
             lambda db: db.execute(
                 "SELECT DISTINCT project FROM executions WHERE project IS NOT NULL ORDER BY project"

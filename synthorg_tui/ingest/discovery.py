@@ -16,7 +16,10 @@ _NOT_UTF8 = "its name isn't UTF-8; rename it to import it"
 
 @dataclass(frozen=True, slots=True)
 class FoundTranscripts:
-    """A usual place that holds transcripts: how many files and bytes."""
+    """A usual place that holds transcripts, with the number of files and their size in bytes.
+
+    ``reader`` is the name of the reader for the transcripts of that place.
+    """
 
     reader: str
     root: Path
@@ -26,7 +29,7 @@ class FoundTranscripts:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptFile:
-    """A file to import, with what the file system said of it."""
+    """A file to import; ``size`` is in bytes, ``mtime_ns`` its modification time in nanoseconds."""
 
     path: Path
     size: int
@@ -35,19 +38,23 @@ class TranscriptFile:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A path that is not imported, and why."""
+    """A path that is not imported, with the reason."""
 
     path: Path
     reason: str
 
     @property
     def name(self) -> str:
-        r"""The path as text that any output takes: a byte that isn't UTF-8 is ``\xff``."""
+        r"""The path as printable text; a byte that isn't UTF-8 is shown as ``\xff``."""
         return os.fsencode(self.path).decode("utf-8", "backslashreplace")
 
 
 def usual_places(home: Path, environ: Mapping[str, str]) -> tuple[tuple[str, Path], ...]:
-    """Reader name and root of each place agents write to by themselves."""
+    """Return the folders where coding agents write transcripts, as pairs of reader name and path.
+
+    They are returned whether or not they exist. ``environ`` may name other folders
+    (``CLAUDE_CONFIG_DIR``, ``CODEX_HOME``).
+    """
     claude = _home(environ.get("CLAUDE_CONFIG_DIR"), home / ".claude")
     codex = _home(environ.get("CODEX_HOME"), home / ".codex")
     return (
@@ -62,7 +69,7 @@ def _home(configured: str | None, default: Path) -> Path:
 
 
 def collect(roots: Sequence[Path]) -> tuple[list[TranscriptFile], list[Refusal]]:
-    """The transcripts at or under the roots, each once, and what is refused."""
+    """Return the transcripts at or under the roots, each once, and the paths that are refused."""
     files: dict[Path, TranscriptFile] = {}
     refusals: list[Refusal] = []
     for root in roots:
@@ -75,7 +82,10 @@ def collect(roots: Sequence[Path]) -> tuple[list[TranscriptFile], list[Refusal]]
 
 
 def find_transcripts(root: Path) -> Iterator[TranscriptFile | Refusal]:
-    """The transcripts at or under ``root``, in order; links that lead out of it are refused."""
+    """Yield the transcripts at or under ``root``, in order, and the paths that are refused.
+
+    Links that lead out of ``root`` are refused.
+    """
     try:
         base = root.resolve(strict=True)
     except (OSError, RuntimeError) as error:

@@ -1,4 +1,4 @@
-"""Readings: what an import needs to know of one transcript file, in one pass over it.
+"""Reading a transcript file in one pass: its executions, and the memories drawn from them.
 
 The first records decide which reader understands the file; what that gives is redacted already,
 and memories are drawn from it at once, in the thread that reads. Nothing here stores anything.
@@ -34,7 +34,7 @@ _SNIFFED = 25
 
 @dataclass(slots=True)
 class ExtractedExecution:
-    """An execution, its redacted lines, and the memories found in it."""
+    """An execution, its redacted lines, and drafts of the memories found in it."""
 
     execution: Execution
     lines: list[str]
@@ -43,7 +43,12 @@ class ExtractedExecution:
 
 @dataclass(slots=True)
 class FileReading:
-    """Everything an import needs to know of one file."""
+    """The result of reading one file.
+
+    ``malformed`` is the number of lines that hold no record, ``unknown`` that of records the reader
+    doesn't know, ``redactions`` that of replaced secrets. ``skipped`` says why the file wasn't
+    understood, empty when it was.
+    """
 
     mark: FileMark
     executions: list[ExtractedExecution] = field(default_factory=list)
@@ -54,9 +59,9 @@ class FileReading:
 
 
 class ReadAhead:
-    """Reads one file ahead of the one being stored, in a thread.
+    """Reads the next file in a thread while the present one is being stored.
 
-    Reading and storing take about as long as each other. ``reporter`` is as for ``read_file``.
+    For each file, ``take`` it, and then ``start`` the next. ``reporter`` is as for ``read_file``.
     """
 
     def __init__(
@@ -70,11 +75,11 @@ class ReadAhead:
 
     @property
     def bytes_read(self) -> int:
-        """How many bytes of the file started last are read."""
+        """The number of (decompressed) bytes read of the file that was started last."""
         return self._meter.bytes
 
     def start(self, file: TranscriptFile | None) -> None:
-        """Begin to read a file."""
+        """Begin to read a file in the thread; with ``None`` nothing is read ahead."""
         if file is None:
             self._waiting = None
             return
@@ -86,14 +91,14 @@ class ReadAhead:
         )
 
     def take(self, file: TranscriptFile) -> "asyncio.Future[FileReading]":
-        """The reading of ``file``, begun now unless it is under way."""
+        """Return a future with the reading of ``file``; starts it now unless it was started."""
         if self._waiting is None or self._waiting[0] is not file:
             self.start(file)
         assert self._waiting is not None
         return self._waiting[1]
 
     async def finish(self) -> None:
-        """Wait for a reading that nobody took; it stops soon when cancelled."""
+        """Wait for a reading that was started but not taken; it stops soon when cancelled."""
         if self._waiting is not None:
             await self._waiting[1]
 
@@ -111,9 +116,11 @@ def _read_safely(file: TranscriptFile, meter: ReadMeter, reporter: str) -> FileR
 def read_file(
     file: TranscriptFile, meter: ReadMeter | None = None, *, reporter: str = ""
 ) -> FileReading:
-    """Read, redact and extract; problems of the file are in ``skipped``, never raised.
+    """Read a transcript file, redact it, and extract memories from it.
 
-    With ``reporter`` the file holds what that agent reports of itself, in our own format.
+    Problems of the file are not raised but described in ``skipped``. ``meter`` shows the progress
+    and can stop the reading. With ``reporter`` the file holds what the agent with this id reports
+    of itself, in our own format.
     """
     lines = TranscriptLines(file.path, meter or ReadMeter())
     try:

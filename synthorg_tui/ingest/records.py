@@ -30,9 +30,9 @@ _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 @dataclass(slots=True)
 class ReadMeter:
-    """Shared with the thread that reads: how far it is, and whether it shall stop.
+    """Progress of a reading, shared with the thread that reads.
 
-    ``bytes`` counts decompressed bytes.
+    ``bytes`` is the number of decompressed bytes read; setting ``stop`` ends the reading.
     """
 
     bytes: int = 0
@@ -41,9 +41,11 @@ class ReadMeter:
 
 @dataclass(slots=True)
 class TranscriptLines:
-    """The complete lines of one file as they are read; iterate ``records`` once.
+    """The lines of one transcript file while they are read; iterate over ``records`` once.
 
-    ``redacted`` are the lines as they may be stored, one for each line of the file.
+    ``redacted`` holds the lines read so far as they may be stored, one for each line of the file.
+    ``malformed`` is the number of lines without a record; ``torn`` is set when the last line was
+    still being written.
     """
 
     path: Path
@@ -56,15 +58,15 @@ class TranscriptLines:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the redacted lines read so far."""
+        """The SHA-256 (hex) of the redacted lines read so far."""
         return self._digest.hexdigest()
 
     def records(self) -> Iterator[tuple[int, Record]]:
-        """Line number and redacted record of each line that holds one.
+        """Yield the 1-based line number and the redacted record of each line that holds one.
 
-        A last line that is no complete record and has no line end is being written: it is left
-        for the next import. Raises ``OSError``, also when told to stop, or ``ValueError`` on a
-        broken archive.
+        A last line without a line end that is no complete record is still being written: it is left
+        for the next import. Raises ``OSError``, also when stopped through the meter, and
+        ``ValueError`` for a broken archive.
         """
         with open_transcript(self.path) as stream:
             while raw := stream.readline(MAX_LINE_BYTES):
@@ -107,7 +109,7 @@ class TranscriptLines:
 
 
 def open_transcript(path: Path) -> BinaryIO:
-    """The file for reading in binary, decompressed when it is zstandard; raises ``OSError``."""
+    """Open a file for reading in binary, decompressing zstandard; raises ``OSError``."""
     stream = path.open("rb")
     if stream.read(4) != _ZSTD_MAGIC:
         stream.seek(0)
@@ -145,7 +147,7 @@ class _ZstdRaw(io.RawIOBase):
 
 
 def mapping(value: object) -> Record:
-    """``value`` when it is an object, else an empty one."""
+    """Return ``value`` if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 

@@ -42,12 +42,12 @@ WATCH_LOOK_ANYWAY_MS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did.
+    """The result of an import.
 
-    ``files`` counts the transcripts looked at, ``unchanged`` those of them that are as at their
-    last import and weren't read again. ``skipped`` pairs a path with the reason. ``calls``,
-    ``recoveries`` and ``redactions`` are of the executions read now, and so are the lessons that
-    now wait for approval, ``lessons_proposed``.
+    ``files`` is the number of transcripts looked at, ``unchanged`` that of those which are as at
+    their last import and weren't read again. ``skipped`` pairs a path with the reason. All other
+    numbers are of the executions read this time; ``calls`` has one for each outcome, and
+    ``lessons_proposed`` is the number of lessons that now wait for approval because of them.
     """
 
     files: int = 0
@@ -68,7 +68,10 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True)
 class ImportProgress:
-    """How far an import is; ``seconds_left`` is ``None`` until there is a rate."""
+    """The progress of an import; ``seconds_left`` is ``None`` while it can't be estimated yet.
+
+    ``current`` is the name of the file being imported.
+    """
 
     files_done: int
     files_total: int
@@ -86,15 +89,15 @@ Learner = Callable[[Sequence[str], threading.Event], Awaitable[int]]
 
 
 class ImportService:
-    """Brings transcripts into the store; importing the same again adds nothing.
+    """Imports transcripts into the store; importing the same again adds nothing.
 
     Args:
-        backend: Where memories go.
-        executions: Where evidence and the marks of read files go.
-        clock: Nothing is dated later than this says, whatever a transcript claims.
-        home: The person's home directory, where the usual places are.
+        backend: Stores the memories.
+        executions: Stores the executions as evidence, and the marks of read files.
+        clock: No memory is dated later than its present time, whatever a transcript claims.
+        home: The person's home directory, under which the usual places are.
         environ: May name other places (``CLAUDE_CONFIG_DIR``, ``CODEX_HOME``).
-        learner: Learns from what was imported; when it fails, the import is none the worse.
+        learner: Draws lessons from the imported executions; its failure doesn't fail the import.
     """
 
     def __init__(
@@ -115,7 +118,7 @@ class ImportService:
         self._learner = learner
 
     async def discover(self) -> tuple[FoundTranscripts, ...]:
-        """The usual places that hold transcripts now."""
+        """Return the usual places that hold transcripts now."""
         return await asyncio.to_thread(self._discover)
 
     def _discover(self) -> tuple[FoundTranscripts, ...]:
@@ -135,12 +138,13 @@ class ImportService:
         cancel: threading.Event | None = None,
         reporter: str = "",
     ) -> ImportReport:
-        """Import files and folders, or the usual places when none are named.
+        """Import files and folders, or the usual places when ``paths`` is ``None``.
 
-        With ``reporter`` the files are what this agent reports of itself: they are its own,
-        whatever agent they name, and no person speaks in them. A cancelled import keeps what it
-        stored and goes on from there the next time. Raises ``MemoryStoreError`` when the store
-        fails; files that can't be read are reported instead.
+        With ``reporter`` the files are what the agent with this id reports of itself: their
+        executions belong to it, whatever agent they name, and nothing in them is taken as said by a
+        person. Setting ``cancel`` stops the import; what was stored stays, and the next import
+        continues from there. Raises ``MemoryStoreError`` when the store fails; files that can't be
+        read are in the report instead.
         """
         roots = paths if paths is not None else [place.root for place in await self.discover()]
         cancel = cancel or threading.Event()
@@ -168,9 +172,9 @@ class ImportService:
     async def watch(
         self, paths: Sequence[Path] | None = None, *, stop: asyncio.Event
     ) -> AsyncIterator[ImportReport]:
-        """Import what there is, then what changes, until ``stop`` is set.
+        """Import the existing files, then those that change, until ``stop`` is set.
 
-        Yields a report for each import that read something. Only folders that exist at the start
+        Yields a report for each import that read an execution. Only folders that exist at the start
         are watched.
         """
         roots = (

@@ -50,7 +50,7 @@ INTERRUPTION = "[Request interrupted by user"
 
 
 def without_memory(text: str) -> str:
-    """``text`` without anything that a memory tool put into it."""
+    """Return ``text`` without anything that a memory tool inserted into it."""
     if "emory" not in text and "EMORY" not in text:
         return text
     text = _MEMORY_DATA.sub("", text)
@@ -62,7 +62,7 @@ def without_memory(text: str) -> str:
 
 
 def spoken(text: str) -> str:
-    """What the person said in a user message; empty when all of it was injected."""
+    """Return what the person said in a user message; empty when tools injected all of it."""
     stripped = text.strip()
     command = _slash_command(stripped)
     if command is not None:
@@ -75,7 +75,7 @@ def spoken(text: str) -> str:
 
 
 def remembered(text: str) -> bool:
-    """Whether the message is the agent's own "remember this" input."""
+    """Tell whether a message is input that the person gave the agent to remember."""
     return "<user-memory-input>" in text
 
 
@@ -91,5 +91,8 @@ def _slash_command(text: str) -> str | None:
 
 
 def is_memory_tool(tool: str, command: str = "") -> bool:
-    """Whether the call reads or writes memories, so that its texts must not come back as new."""
+    """Tell whether a call reads or writes memories.
+
+    Texts of such calls must not be imported as new memories.
+    """
     return _MEMORY_TOOL.search(tool) is not None or _MEMORY_COMMAND.search(command) is not None

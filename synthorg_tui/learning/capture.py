@@ -1,4 +1,4 @@
-"""Capture: the strategies that draw lessons from runs, and what a model may know of such a run.
+"""Strategies that draw lessons from runs, and the facts that a model may know of such a run.
 
 A lesson from a failure is a mistake that was put right, one from a success the way a run was
 checked and delivered. With it goes a payload for the proposer: names and numbers, without the
@@ -48,9 +48,10 @@ _MARKERS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """A lesson that stands on evidence alone, and what a proposer may know to word it.
+    """A lesson made from evidence alone, with the facts that a model may use to word it.
 
-    ``quality`` is how good the run was (0 to 10) when the lesson is drawn from a success.
+    ``quality`` is how good the run was (0 to 10) when the lesson is drawn from a success, else
+    ``None``.
     """
 
     lesson: Lesson
@@ -66,15 +67,15 @@ class CaptureStrategy(Protocol):
 
     @property
     def name(self) -> str:
-        """``failure``, ``success`` or ``hybrid``."""
+        """The strategy's name: ``failure``, ``success`` or ``hybrid``."""
         ...
 
     def capture(self, execution: Execution) -> tuple[Captured, ...]:
-        """What the run teaches, seen by itself; mostly nothing."""
+        """Return the lessons of one run, judged by itself; mostly none."""
         ...
 
     def stands_out(self, captured: Captured, qualities: Sequence[float]) -> bool:
-        """Whether it is still worth a lesson next to the other runs.
+        """Tell whether a captured lesson is still worth proposing when compared with other runs.
 
         ``qualities`` are those of the other successful runs that are known.
         """
@@ -82,24 +83,24 @@ class CaptureStrategy(Protocol):
 
 
 class FailureCaptureStrategy:
-    """One lesson for each mistake of a run that has recoveries."""
+    """Draws one lesson from each mistake that was put right in a run."""
 
     name: str = "failure"
 
     def capture(self, execution: Execution) -> tuple[Captured, ...]:
-        """The mistakes of the run."""
+        """Return a lesson for each mistake of the run."""
         return tuple(
             Captured(mistake_lesson(execution, mistake), failure_payload(execution, mistake))
             for mistake in find_mistakes(execution)
         )
 
     def stands_out(self, captured: Captured, qualities: Sequence[float]) -> bool:
-        """A mistake always does."""
+        """Return true: a mistake is always worth a lesson."""
         return True
 
 
 class SuccessCaptureStrategy:
-    """At most one lesson from a run that ended well and had nothing to recover from."""
+    """Draws at most one lesson from a run that ended well and had no failures to recover from."""
 
     name: str = "success"
 
@@ -107,7 +108,7 @@ class SuccessCaptureStrategy:
         self._config = config
 
     def capture(self, execution: Execution) -> tuple[Captured, ...]:
-        """The way the run was checked and delivered, when its quality suffices."""
+        """Return how the run was checked and delivered; empty below ``min_quality_score``."""
         recipe = find_recipe(execution)
         if recipe is None or recipe.quality < self._config.min_quality_score:
             return ()
@@ -115,7 +116,7 @@ class SuccessCaptureStrategy:
         return (Captured(lesson, success_payload(execution), recipe.quality),)
 
     def stands_out(self, captured: Captured, qualities: Sequence[float]) -> bool:
-        """Whether it is better than ``success_quality_percentile`` percent of the others."""
+        """Tell whether it is better than ``success_quality_percentile`` percent of the others."""
         if captured.quality is None:
             return False
         share = self._config.success_quality_percentile / 100.0
@@ -124,7 +125,7 @@ class SuccessCaptureStrategy:
 
 
 class HybridCaptureStrategy:
-    """A run with recoveries is looked at for mistakes, one without for what went well."""
+    """Looks for mistakes in a run that has recoveries, and for what went well in one without."""
 
     name: str = "hybrid"
 
@@ -133,18 +134,18 @@ class HybridCaptureStrategy:
         self._success = success
 
     def capture(self, execution: Execution) -> tuple[Captured, ...]:
-        """What the strategy for this run finds."""
+        """Return the lessons that the strategy for this kind of run finds."""
         strategy = self._failure if execution.recoveries else self._success
         return strategy.capture(execution)
 
     def stands_out(self, captured: Captured, qualities: Sequence[float]) -> bool:
-        """What the strategy that found it says."""
+        """Return the verdict of the strategy that captured the lesson."""
         strategy = self._failure if captured.quality is None else self._success
         return strategy.stands_out(captured, qualities)
 
 
 def create_capture_strategy(config: CaptureConfig) -> CaptureStrategy:
-    """The configured strategy."""
+    """Return the strategy that ``config`` names."""
     failure, success = FailureCaptureStrategy(), SuccessCaptureStrategy(config)
     if config.type == "failure":
         return failure
@@ -152,17 +153,20 @@ def create_capture_strategy(config: CaptureConfig) -> CaptureStrategy:
 
 
 def sanitize_message(text: str) -> str:
-    """An error message that may be shown to a model: short, without places or instructions.
+    """Return an error message that a model may see: one line, without places or instructions.
 
-    It is cut to 200 characters first; what is put in place of addresses, paths and markers may
-    make it longer again.
+    It is cut to 200 characters first; the placeholders for addresses, paths and markers may make it
+    longer again. A message of which nothing is left becomes ``WITHHELD``.
     """
     text = sanitize_text(text[:_MAX_MESSAGE]).replace("\n", " ")
     return text.strip() if any(character.isalnum() for character in text) else WITHHELD
 
 
 def failure_payload(execution: Execution, mistake: Mistake) -> FailureAnalysisPayload:
-    """The payload of a mistake; its retries are the attempts that failed the same way."""
+    """Return what a model may know of a mistake.
+
+    Its retries are the further failures of calls with the same intent.
+    """
     retries = sum(call.intent == mistake.failed.intent for call in execution.failures) - 1
     missing = mistake.step.words[0] if mistake.error.kind is ErrorKind.NAME else None
     return FailureAnalysisPayload(
@@ -183,7 +187,7 @@ def failure_payload(execution: Execution, mistake: Mistake) -> FailureAnalysisPa
 
 
 def success_payload(execution: Execution) -> SuccessAnalysisPayload:
-    """The payload of a run that went well."""
+    """Return what a model may know of a run that went well."""
     return SuccessAnalysisPayload(
         task_id=execution.id,
         turn_count=len(execution.turns),
@@ -193,7 +197,7 @@ def success_payload(execution: Execution) -> SuccessAnalysisPayload:
 
 
 def sanitize_text(text: str) -> str:
-    """A longer text without places or instructions."""
+    """Return ``text``, however long, with addresses, paths and prompt markers replaced."""
     text = _PATH.sub("[REDACTED_PATH]", _URL.sub("[REDACTED_URL]", text))
     text = _MARKERS.sub("[FILTERED]", text)
     return "".join(character for character in text if character.isprintable() or character == "\n")

@@ -29,7 +29,7 @@ _DOUBT_LEFT = 0.7
 
 
 def mistake_lesson(execution: Execution, mistake: Mistake) -> Lesson:
-    """The lesson of a mistake that was put right, seen once."""
+    """Return the lesson of a mistake that was put right, with this run as its only evidence."""
     proposal = _Draft(execution, mistake).proposal()
     line = signature(mistake.error.line, Phrases(execution, mistake).own_names)
     return Lesson(
@@ -45,19 +45,20 @@ def mistake_lesson(execution: Execution, mistake: Mistake) -> Lesson:
 
 
 def certainty_of_lesson(once: float, runs: int) -> float:
-    """How certain a lesson is that one run made ``once`` certain, after it was seen in ``runs``.
+    """Return how certain a lesson is, in [0, 1], after it was seen in ``runs`` runs.
 
-    Each further run takes away three tenths of the doubt that was left.
+    ``once`` is its certainty after the first run. Each further run removes three tenths of the
+    remaining doubt; the result is at most ``MAX_CERTAINTY``.
     """
     doubt = (1.0 - once) * _DOUBT_LEFT ** (max(runs, 1) - 1)
     return round(min(1.0 - doubt, MAX_CERTAINTY), 3)
 
 
 def certainty_once(mistake: Mistake) -> float:
-    """How certain one occurrence makes the lesson.
+    """Return how certain one occurrence makes a lesson, in [0, 1].
 
-    What worked was named by the error itself (+0.2); it came within two calls (+0.1); the call
-    still failed in another way before it passed (-0.1).
+    It starts from 0.6. The error itself named what then worked: +0.2. That came within two calls:
+    +0.1. The call still failed in another way before it passed: -0.1.
     """
     advised = mistake.advised or any(line in mistake.error.hint for _, line in mistake.needed)
     direct = mistake.distance <= 2
@@ -232,7 +233,10 @@ def _safe(text: str, limit: int) -> str:
 
 
 def merged(known: Lesson, more: Lesson) -> Lesson:
-    """``known`` with the evidence that ``more`` adds; its wording stays, its certainty rises."""
+    """Return ``known`` with the evidence that ``more`` adds.
+
+    Its wording stays, its certainty rises. Without new evidence that is ``known`` itself.
+    """
     places = {(evidence.execution, evidence.lines) for evidence in known.evidence}
     new = tuple(e for e in more.evidence if (e.execution, e.lines) not in places)
     if not new:

@@ -17,7 +17,7 @@ _MAX_HINT = 200
 
 
 class ErrorKind(StrEnum):
-    """What has to change: the call, a name in it that isn't there, or the code examined."""
+    """The thing that was wrong: the call, a name in it, or the code that it examined."""
 
     CALL = "call"
     NAME = "name"
@@ -26,7 +26,7 @@ class ErrorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CallError:
-    """What a failed call said: the telling line, and what it advised (may be empty)."""
+    """The error of a failed call: its most informative line, and the tool's advice or ``""``."""
 
     line: str
     hint: str
@@ -87,7 +87,7 @@ _LEAD = re.compile(
 
 
 def read_error(output: str, step: Step) -> CallError | None:
-    """The error of a failed step; ``None`` when the output has no line that tells what it is."""
+    """Extract the error from a failed step's output; ``None`` when no line of it says anything."""
     lines = _lines(output)
     line = _telling(lines) or headline(output)
     text = one_line(_LEAD.sub("", line.strip("✖×❌ ")), MAX_ERROR).rstrip(" .:")
@@ -141,7 +141,11 @@ _VARIABLE = re.compile(
 
 
 def signature(line: str, values: Iterable[str] = ()) -> str:
-    """The error line without what differs each time: paths, addresses, numbers, ``values``."""
+    """Return an error line with everything replaced that differs each time.
+
+    That is paths, addresses, numbers and the given ``values``; two occurrences of one error so
+    compare equal.
+    """
     for value in sorted(filter(None, values), key=len, reverse=True):
         line = re.sub(rf"(?<![\w-]){re.escape(value)}(?![\w-])", "<>", line)
     return " ".join(_VARIABLE.sub("<>", line).casefold().split())

@@ -18,7 +18,7 @@ ACTOR = "learn"
 
 
 class LessonEvidence:
-    """Adds evidence to the active skills of ``registry`` and to their ``memories``.
+    """Adds evidence to approved skills and raises the confidence of their memories.
 
     Decides nothing and writes no file; waits for a decision that is being taken.
     """
@@ -28,7 +28,7 @@ class LessonEvidence:
         self._memories = memories
 
     async def add(self, lesson: Lesson) -> bool:
-        """Give the lesson's evidence to the active skill drawn from it; whether there is one."""
+        """Add the lesson's evidence to the skill drawn from it; ``False`` if none is active."""
         async with self._registry.deciding:
             same = [
                 skill for skill in await self._registry.active() if skill.lesson_key == lesson.key

@@ -56,12 +56,12 @@ _log = logging.getLogger(__name__)
 
 
 class EvolverReport(FrozenModel):
-    """What one cycle looked at and proposes.
+    """The result of one cycle of the evolver: what it looked at, and what it proposes.
 
-    ``items`` are in no queue yet. Of the patterns that came to nothing, ``few_agents`` were met
-    by too few, ``uncertain`` ones are not certain enough, ``known`` ones are what every agent is
-    given already, ``decided`` ones had their decision, and ``over_limit`` ones wait for another
-    cycle.
+    ``items`` are not in the queue yet. The other counts are of patterns that led to no item:
+    ``few_agents`` were met by too few agents, ``uncertain`` ones aren't certain enough, ``known``
+    ones are given to every agent already, ``decided`` ones were approved or rejected before, and
+    ``over_limit`` ones wait for a later cycle.
     """
 
     cycle_id: NotBlankStr
@@ -84,15 +84,15 @@ class EvolverReport(FrozenModel):
 
     @property
     def conflicts(self) -> int:
-        """How many items need a choice between two lessons."""
+        """The number of items that ask a person to choose between two lessons."""
         return sum(item.action_type == CONFLICT for item in self.items)
 
 
 class AutonomousSkillEvolver:
-    """Turns what many agents met into proposals for a person.
+    """Turns what many agents went through alike into proposals for a person.
 
-    It is given everything it looks at and hands back what it proposes: it has no store, no queue
-    and no way to write to either.
+    It is given everything it looks at and returns what it proposes: it has no store, no queue and
+    no way to write to either.
     """
 
     def __init__(self, config: EvolverConfig, clock: Clock) -> None:
@@ -109,11 +109,11 @@ class AutonomousSkillEvolver:
         *,
         decided: Container[str] = (),
     ) -> EvolverReport:
-        """One cycle.
+        """Run one cycle and return its proposals; nothing is stored.
 
         Args:
             trajectories: Of all agents; those outside the configured window are ignored.
-            existing: What every agent is given already.
+            existing: The lessons that every agent is given already.
             decided: Ids of items that need not be proposed again.
         """
         end = self._clock.now()

@@ -26,11 +26,12 @@ _MAX_WORD = 80
 
 @dataclass(frozen=True, slots=True)
 class CallChange:
-    """What was done differently in a step.
+    """The difference between a failed step and the one that worked.
 
-    ``prefix`` is what paths of the failed step begin with and those of the working one don't.
-    ``directory`` is where the working one ran, when only that one went there; ``other_program``
-    says that another program did it.
+    ``dropped`` and ``added`` are words of the command, ``lead_dropped`` and ``lead_added`` words
+    before it (variables, ``sudo``). ``prefix`` is what paths of the failed step begin with and
+    those of the working one don't. ``directory`` is where the working one ran, if only that one
+    changed directory; ``other_program`` is set when another program was run.
     """
 
     dropped: tuple[str, ...] = ()
@@ -43,12 +44,12 @@ class CallChange:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the two steps are the same call."""
+        """True when the two steps are the same call."""
         return self == CallChange()
 
     @property
     def only_names(self) -> bool:
-        """Whether nothing but names (of files, branches, services) was put in place of others."""
+        """True when only names (of files, branches, services) were replaced by others."""
         words = (*self.dropped, *self.added)
         flags = any(word.startswith("-") for word in words)
         elsewhere = self.lead_added or self.lead_dropped or self.directory or self.other_program
@@ -56,7 +57,11 @@ class CallChange:
 
 
 def change_between(failed: Step, worked: Step) -> CallChange | None:
-    """The change, or ``None`` when the calls differ too much, or in text that was made up."""
+    """Compare a failed step with the one that worked, word by word.
+
+    Returns ``None`` when they differ in more than ``MAX_WORDS`` words, or in made-up text such as
+    messages and inline code.
+    """
     dropped, added = _difference(failed.words, worked.words)
     lead_dropped, lead_added = _difference(failed.lead, worked.lead)
     prefix = _common_prefix(dropped, added)
@@ -133,12 +138,14 @@ _MAX_ADDED_LINE = 120
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A failed call and what put it right.
+    """A failed call with what put it right.
 
-    ``step`` and ``worked`` are the programs in question; ``change`` how they differ (empty when
-    only something had to come first). ``setup`` are commands that came first, ``needed`` the lines
-    added to a file that says what the project needs, with its name. ``skipped`` are programs of
-    the failed command that didn't run any more. ``resolved`` is the call that worked in the end.
+    ``failed`` is the call that failed, ``resolved`` the one that finally worked; ``step`` and
+    ``worked`` are the programs in them that matter, and ``change`` is how these differ (empty when
+    only something had to be done first). ``setup`` are commands that were run first, ``needed``
+    pairs the name of a project file with a line that was added to it. ``skipped`` are programs of
+    the failed command that no longer ran. ``distance`` is the number of calls before the next
+    attempt.
     """
 
     failed: ToolCall
@@ -154,13 +161,13 @@ class Mistake:
 
     @property
     def advised(self) -> bool:
-        """Whether the error itself named the command that worked."""
+        """True when the error itself named the command that worked."""
         text = " ".join(self.failed.output.split())
         return bool(self.change.added) and " ".join(self.worked.words) in text
 
 
 def find_mistakes(execution: Execution) -> Iterator[Mistake]:
-    """The mistakes of a run, each failure once, in their order."""
+    """Yield the mistakes of a run that teach something, in order, each once."""
     positions = {call.id: position for position, call in enumerate(execution.calls)}
     seen: set[tuple[str, int]] = set()
     for recovery in execution.recoveries:
@@ -261,7 +268,7 @@ def _fit(step: Step, other: Step, output: str) -> tuple[int, bool, int]:
 
 
 def named(word: str, output: str) -> bool:
-    """Whether an output names a word of a command, or the folder that it lies in."""
+    """Tell whether an output mentions a word of a command, or the folder that contains it."""
     if len(word) <= 2 or (word.startswith("-") and word not in output):
         return False
     names = filter(None, re.split(r"[\s'\"`:,()]+", output))

@@ -1,4 +1,4 @@
-"""What learning needs of the approval queue, and what it reports."""
+"""Data and helpers that the modules of learning share: results, progress, updates of items."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -18,9 +18,10 @@ async def update_item(
     title: str,
     description: str | None = None,
 ) -> bool:
-    """Give an undecided item new content; one that has expired waits again, with its title.
+    """Give an undecided approval item new content; return ``False`` when it was decided meanwhile.
 
-    ``metadata`` is added to what it has. ``False`` when the item was decided meanwhile.
+    ``metadata`` is added to the item's own. An expired item becomes pending again, and then retains
+    its title and description.
     """
     metadata = {**item.metadata, **metadata}
     if item.status is ApprovalStatus.EXPIRED:
@@ -46,7 +47,12 @@ async def update_item(
 
 
 class LearnVerdict(StrEnum):
-    """What became of a lesson: new, with new evidence, as it was, or decided before."""
+    """The result for one lesson of a learning run.
+
+    ``PROPOSED`` is new, ``SEEN_AGAIN`` gained evidence while it waits for a decision, ``KNOWN``
+    brought nothing new. ``ADOPTED`` was approved before and its skill gained the evidence,
+    ``REJECTED`` was rejected before, and ``UNCERTAIN`` isn't certain enough to be proposed.
+    """
 
     PROPOSED = "proposed"
     SEEN_AGAIN = "seen_again"
@@ -58,7 +64,11 @@ class LearnVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """One lesson of a run of learning; ``worded`` are the fields that the model wrote now."""
+    """One lesson of a learning run.
+
+    ``recurrence`` is the number of runs it was seen in, ``confidence`` is in [0, 1]; ``worded``
+    names the fields that the model reworded this time.
+    """
 
     item_id: str
     title: str
@@ -70,7 +80,10 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class LearnReport:
-    """What learning found: ``lessons`` of ``executions``, and what went wrong on the way."""
+    """The result of a learning run: its lessons, and warnings about what went wrong.
+
+    ``executions`` is the number of executions that were looked at.
+    """
 
     executions: int = 0
     lessons: tuple[Learned, ...] = ()
@@ -78,13 +91,16 @@ class LearnReport:
     cancelled: bool = False
 
     def count(self, verdict: LearnVerdict) -> int:
-        """How many lessons have this verdict."""
+        """Return the number of lessons with this verdict."""
         return sum(lesson.verdict is verdict for lesson in self.lessons)
 
 
 @dataclass(frozen=True, slots=True)
 class LearnProgress:
-    """How far learning is in its stage: ``reading`` runs or ``wording`` lessons."""
+    """The progress of learning: ``stage`` is ``reading`` (executions) or ``wording`` (lessons).
+
+    ``done`` and ``total`` are numbers of these.
+    """
 
     stage: str
     done: int

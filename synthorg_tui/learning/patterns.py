@@ -23,18 +23,21 @@ from synthorg_tui.curation.supersession import COMPATIBLE_ACTION, action_similar
 
 
 class TrajectoryOutcome(StrEnum):
-    """How it went: something failed (and was put right, perhaps), or all of it worked."""
+    """The outcome of a run in one situation.
+
+    It is a failure when something failed, even if that was put right later.
+    """
 
     FAILURE = "failure"
     SUCCESS = "success"
 
 
 class Trajectory(FrozenModel):
-    """How one run of one agent went through one situation.
+    """The way one run of one agent went through one situation.
 
-    ``situation`` is what the agent faced, whatever it then did. ``error_category`` says what went
-    wrong and what put it right; only a failure has one. ``tools`` are the calls of a success, in
-    order. ``draft`` is the lesson that this run alone gives, ``evidence`` what it stands on.
+    ``situation`` names what the agent faced, whatever it then did. ``error_category`` names what
+    went wrong and what put it right; only a failure has one. ``tools`` are the steps of a success,
+    in order. ``draft`` is the lesson that this run alone gives, ``evidence`` the record behind it.
     """
 
     agent_id: NotBlankStr
@@ -54,7 +57,7 @@ class Trajectory(FrozenModel):
 
     @property
     def pattern(self) -> str:
-        """What it has in common with others that went the same way."""
+        """The key that all trajectories share that went the same way."""
         if self.outcome is TrajectoryOutcome.FAILURE:
             return f"failure:{self.error_category}"
         return f"success:{json.dumps(self.tools)}"
@@ -62,9 +65,9 @@ class Trajectory(FrozenModel):
 
 @dataclass(frozen=True)
 class TrajectoryPattern:
-    """Trajectories that went the same way.
+    """Trajectories, of one or more agents, that went through a situation in the same way.
 
-    ``faced`` counts for each agent how often it faced the situation, however that went.
+    ``faced`` maps each agent to the number of times it faced the situation, however that went.
     """
 
     key: str
@@ -73,28 +76,28 @@ class TrajectoryPattern:
 
     @cached_property
     def agents(self) -> tuple[str, ...]:
-        """The agents that went this way, in order of appearance."""
+        """The ids of the agents that went this way, in order of appearance."""
         return tuple(dict.fromkeys(trajectory.agent_id for trajectory in self.trajectories))
 
     @property
     def occurrences(self) -> int:
-        """How many trajectories went this way."""
+        """The number of trajectories that went this way."""
         return len(self.trajectories)
 
     @property
     def attempts(self) -> int:
-        """How many faced the situation, however that went."""
+        """The number of trajectories that faced the situation, however they went."""
         return self.faced.total()
 
     @property
     def by_agent(self) -> tuple[tuple[int, int], ...]:
-        """For each agent that faced the situation: how often it went this way, of how often."""
+        """For each agent, how often it went this way and how often it faced the situation."""
         went = Counter(trajectory.agent_id for trajectory in self.trajectories)
         return tuple((went[agent], faced) for agent, faced in self.faced.items())
 
 
 class TrajectoryAggregator:
-    """Finds what at least ``min_agents`` different agents went through alike."""
+    """Groups trajectories into patterns that at least ``min_agents`` different agents share."""
 
     def __init__(self, min_agents: int = 3) -> None:
         if min_agents < 1:
@@ -104,11 +107,11 @@ class TrajectoryAggregator:
 
     @property
     def last_skipped_count(self) -> int:
-        """How many patterns of the last call had too few agents."""
+        """The number of patterns that had too few agents in the last call of ``aggregate``."""
         return self._last_skipped_count
 
     def aggregate(self, trajectories: Iterable[Trajectory]) -> tuple[TrajectoryPattern, ...]:
-        """The patterns, the most frequent first; equally frequent ones as they first appeared."""
+        """Return the shared patterns, most frequent first, else in order of appearance."""
         groups: dict[str, list[Trajectory]] = {}
         faced: dict[str, Counter[str]] = {}
         for trajectory in trajectories:
@@ -138,10 +141,9 @@ class LessonOccurrence:
 
     @property
     def situation(self) -> str:
-        """What the agent faced, in the words of no agent.
+        """A name for what the agent faced that is the same for every agent.
 
-        For a failure that is the call and its error. A success is compared with others in its
-        project.
+        For a failure it is made of the call and its error, for a success of the project.
         """
         if self.lesson.kind is LessonKind.FAILURE:
             return _without_agent(self.lesson.key)
@@ -149,10 +151,10 @@ class LessonOccurrence:
 
 
 def trajectories_of(occurrences: Sequence[LessonOccurrence]) -> tuple[Trajectory, ...]:
-    """A trajectory for each occurrence.
+    """Return a trajectory for each occurrence, in the same order.
 
-    Agents that put the same failure right by compatible remedies went the same way. The remedy
-    that most of them took has the situation's own category, which therefore stays the same from
+    Agents that put the same failure right by compatible remedies went the same way. The remedy that
+    most of them took has the situation itself as its category, which therefore stays the same from
     cycle to cycle.
     """
     failures: dict[str, list[LessonOccurrence]] = {}
@@ -212,15 +214,19 @@ Z: Final = 0.8416212
 
 
 def worth(runs: int) -> float:
-    """How many independent runs those of one agent are worth; ``runs`` is at least 1."""
+    """Return how many independent runs the ``runs`` (at least 1) of one agent are worth.
+
+    Runs of one agent resemble each other, so the result grows more slowly than ``runs``.
+    """
     return runs / (1 + INTRACLASS_CORRELATION * (runs - 1))
 
 
 def certainty_of_pattern(agents: Iterable[tuple[int, int]]) -> float:
-    """The certainty, in [0, 1), of a pattern.
+    """Return how certain a pattern is, in [0, 1).
 
-    ``agents`` holds for each agent in how many runs it went this way, and in how many (at least
-    1, and no fewer) it faced the situation.
+    ``agents`` holds for each agent in how many runs it went this way, and in how many (at least 1,
+    and no fewer) it faced the situation. The result is the lower bound of a confidence interval, so
+    few runs give a low certainty.
     """
     weighed = [(worth(faced), went / faced) for went, faced in agents]
     number = sum(weight for weight, _ in weighed)

@@ -78,7 +78,7 @@ _DOING = (
 
 
 def doing(intent: str) -> str:
-    """What somebody is about who runs a command: the situation a lesson is for."""
+    """Return the activity that a command is part of, such as ``Running tests``."""
     for pattern, words in _DOING:
         if re.fullmatch(pattern, intent):
             return words
@@ -86,7 +86,7 @@ def doing(intent: str) -> str:
 
 
 def name_of(step: Step) -> str:
-    """A program with the words that say what it is to do: ``gh pr create``, ``npm run build``."""
+    """Return a program with its subcommands: ``gh pr create``, ``npm run build``."""
     if step.words[0].startswith("."):
         return step.words[0]
     words = [step.intent]
@@ -98,12 +98,12 @@ def name_of(step: Step) -> str:
 
 
 def clean(text: str, limit: int) -> str:
-    """One line that holds nothing hidden."""
+    """Return ``text`` on one line of at most ``limit`` characters, without hidden characters."""
     return safe_text(one_line(text, limit))
 
 
 class Phrases:
-    """Says things about one mistake with placeholders for what differs from time to time."""
+    """Words the parts of one mistake, with placeholders for what differs from time to time."""
 
     def __init__(self, execution: Execution, mistake: Mistake) -> None:
         self._mistake = mistake
@@ -113,11 +113,14 @@ class Phrases:
 
     @property
     def own_names(self) -> tuple[str, ...]:
-        """Names that only this run had."""
+        """Names that only this run had, such as its branch and its project."""
         return (*self._values, self._execution.project or "")
 
     def general(self, text: str, limit: int) -> str:
-        """``text`` with placeholders, paths in the project made relative."""
+        """Return ``text`` with placeholders for the run's own names and with relative paths.
+
+        It is cut to ``limit`` characters.
+        """
         if self._execution.project:
             text = self._execution.relative(text).replace(self._execution.project, ".")
         text = re.sub(r"(?<![\w.])/(?:home|Users)/[^/\s'\"]+", "<home>", text)
@@ -127,7 +130,7 @@ class Phrases:
 
     @property
     def error(self) -> str:
-        """The error's telling line; paths that the command named stand for any."""
+        """The most informative line of the error, with ``<path>`` for the command's paths."""
         text = self._mistake.error.line
         for word in sorted(self._mistake.step.words[1:], key=len, reverse=True):
             if "/" in word:
@@ -135,7 +138,10 @@ class Phrases:
         return self.general(text, 160)
 
     def command(self, step: Step) -> str:
-        """A step as one would type it; paths and messages that don't matter stand for any."""
+        """Return a step as one would type it, with placeholders for paths and messages.
+
+        Words that make the difference between failure and success stay as they are.
+        """
         change = self._mistake.change
         changed = {*change.dropped, *change.added, *change.lead_added, *change.lead_dropped}
         words: list[str] = []
@@ -167,7 +173,7 @@ class Phrases:
         return self.general(_quoted(word), 80)
 
     def path(self, word: str) -> str:
-        """A path whose last part stands for any file."""
+        """Return a path with ``<file>`` in place of its file name."""
         parts = PurePosixPath(self.general(word, 160))
         parent = "" if str(parts.parent) == "." else f"{parts.parent}/"
         return f"{parent}<file>" if parts.suffix else str(parts)
@@ -191,14 +197,17 @@ def _values(execution: Execution, mistake: Mistake) -> dict[str, str]:
 
 
 def explained(text: str) -> str:
-    """What the placeholders of a text stand for, as a clause; empty without any."""
+    """Return a clause that explains the placeholders in a text; empty when it has none."""
     names = dict.fromkeys(_PLACEHOLDER.findall(text))
     known = [f"`<{name}>` is {_MEANING.get(name, f'the {name} in question')}" for name in names]
     return joined(known)
 
 
 def joined(parts: Iterable[str], last: str = "and") -> str:
-    """``a``, ``a and b``, ``a, b and c``; a sequence of acts ends with another word."""
+    """Join non-empty parts as in prose: ``a``, ``a and b``, ``a, b and c``.
+
+    ``last`` replaces ``and``; any other word gets a comma before it: ``a, then b``.
+    """
     *others, end = [part for part in parts if part] or [""]
     between = ", " if last != "and" else " "
     return f"{', '.join(others)}{between}{last} {end}" if others else end

@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Evolution:
-    """A cycle and what became of its items: ids of new ones, and of pending ones that changed."""
+    """A cycle of the evolver, with the ids of approval items it added and of those it changed."""
 
     report: EvolverReport
     proposed: tuple[str, ...] = ()
@@ -53,16 +53,16 @@ class Evolution:
 
 
 class EvolutionService:
-    """Gives the evolver what it looks at, and the queue what it proposes.
+    """Runs cycles of the evolver over the recorded runs, and queues what it proposes.
 
-    A lesson that a person rejected for its agent is proposed for nobody.
+    A lesson that a person rejected for its own agent isn't proposed for all agents either.
 
     Args:
-        config: Of capture, of the evolver, and how often a cycle is due (as consolidation).
+        config: Settings of capture and evolver, and how often a cycle is due (as consolidation).
         executions: The recorded runs of all agents.
-        skills: Tells what every agent is given already.
+        skills: Reads which skills every agent is given already.
         queue: Where proposals wait for a person.
-        moments: Remembers the last cycle.
+        moments: Stores the time of the last cycle.
         clock: Decides what "now" is.
     """
 
@@ -87,9 +87,9 @@ class EvolutionService:
         self._evolver = AutonomousSkillEvolver(self._config, clock)
 
     async def run(self, *, progress: ProgressSink | None = None) -> Evolution:
-        """One cycle now; ``progress`` is told how many runs were read.
+        """Run one cycle now; ``progress`` is called with the number of runs read so far.
 
-        Does nothing when the evolver is disabled. Raises what the stores raise.
+        When the evolver is disabled the result is empty. Raises what the stores raise.
         """
         if not self._config.enabled:
             return Evolution(self._evolver.evolve((), ()))
@@ -116,7 +116,7 @@ class EvolutionService:
         return evolution
 
     async def run_if_due(self) -> Evolution | None:
-        """A cycle if one is due; a failure of it is a log record and is not raised."""
+        """Run a cycle if one is due, else return ``None``; a failure is logged and not raised."""
         if not self._config.enabled:
             return None
         try:

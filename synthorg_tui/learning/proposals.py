@@ -23,13 +23,13 @@ from synthorg_tui.learning.models import Learned, LearnVerdict, update_item
 
 
 class LessonProposals:
-    """Puts lessons in the queue and keeps their items up to date.
+    """Puts lessons in the approval queue and keeps their items up to date.
 
     Args:
         queue: Where lessons wait for a person.
         clock: Dates new items.
         min_confidence: A lesson that is less certain isn't proposed.
-        evidence: Takes what supports a lesson that was approved already.
+        evidence: Receives the evidence for lessons that were approved already.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class LessonProposals:
         self._evidence = evidence
 
     async def submit(self, lesson: Lesson) -> Learned:
-        """Propose the lesson, or add what it brings to what is known of it."""
+        """Propose a lesson, or add its evidence to the item or the skill that it has already."""
         identity = item_id(lesson.key)
         item = await self._queue.get(identity)
         if item is None:
@@ -85,14 +85,14 @@ class LessonProposals:
         )
 
     async def unworded(self, key: str) -> Lesson | None:
-        """The pending lesson with this key, if no model was asked to word it yet."""
+        """Return the pending lesson with this key; ``None`` once a model was asked to word it."""
         item = await self._queue.get(item_id(key))
         if item is None or item.status is not ApprovalStatus.PENDING:
             return None
         return None if WORDING_TRIED in item.metadata else lesson_of(item)
 
     async def put_worded(self, lesson: Lesson) -> bool:
-        """Store the wording of a pending lesson; ``False`` when it was decided meanwhile."""
+        """Store the new wording of a pending lesson; ``False`` when it is no longer pending."""
         item = await self._queue.get(item_id(lesson.key))
         if item is None or item.status is not ApprovalStatus.PENDING:
             return False

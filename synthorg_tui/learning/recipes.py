@@ -36,10 +36,10 @@ _MAX_STEPS = 8
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The checks that passed after the last change and before delivery, in order.
+    """The checks that passed after a run's last change, and the commands that then delivered it.
 
     ``quality`` is 0 to 10: 5 for ending well, 2 for checks that passed last, 2 for delivery after
-    them, 1 when no call failed at all.
+    them, 1 when no call failed at all. ``first`` and ``last`` are the calls that begin and end it.
     """
 
     checks: tuple[Step, ...]
@@ -50,7 +50,10 @@ class Recipe:
 
 
 def find_recipe(execution: Execution) -> Recipe | None:
-    """The recipe of a run that ended normally, recovered from nothing and ran several checks."""
+    """Return the recipe of a run; ``None`` when there is nothing to learn from it.
+
+    It must have ended normally, have no recoveries, and have passed at least two different checks.
+    """
     if execution.outcome is not ExecutionOutcome.COMPLETED or execution.recoveries:
         return None
     calls = execution.calls[_last_edit(execution.calls) + 1 :]
@@ -78,7 +81,7 @@ def find_recipe(execution: Execution) -> Recipe | None:
 
 
 def recipe_lesson(execution: Execution, recipe: Recipe) -> Lesson:
-    """The recipe as a lesson; confidence is a tenth of the quality."""
+    """Return a recipe as a lesson; its confidence is a tenth of the quality."""
     project = safe_text(PurePosixPath(execution.project or "").name or "the project")
     checks = [f"`{_shown(step)}`" for step in recipe.checks]
     delivered = [f"`{safe_text(step.intent)}`" for step in recipe.delivery]

@@ -1,8 +1,8 @@
-"""Learning from recorded executions: which are looked at, which lessons stand out, who words them.
+"""Learning from recorded executions: one pass reads, draws lessons, proposes and words them.
 
-One pass reads executions, draws lessons, submits them, has a model word what is new, and lets the
-policy approve what needs no person. What a lesson is, is for ``capture`` and ``drafting``; what
-becomes of its item for ``proposals``. A pass can be cancelled at any time and keeps what it found.
+In the end the policy may approve what needs no person. What a lesson is, is for ``capture`` and
+``drafting``; what becomes of its item for ``proposals``. A pass can be cancelled at any time, and
+what it has proposed by then stays.
 """
 
 import asyncio
@@ -41,14 +41,14 @@ _MAX_BUSY = 2
 
 
 class LearnService:
-    """Draws lessons from executions and proposes them.
+    """Draws lessons from executions and proposes them to a person.
 
     Args:
         executions: The recorded runs.
         proposals: Where lessons wait for a person.
-        config: What counts as a lesson, and how it is worded.
-        provider: Words lessons; without one they stay as code wrote them.
-        adopt: Approves what needs no person, after something was proposed.
+        config: Says which lessons to draw, and how they are worded.
+        provider: The model that words lessons; without one they stay as code wrote them.
+        adopt: Called after something was proposed, to approve what needs no person.
     """
 
     def __init__(
@@ -77,10 +77,11 @@ class LearnService:
         progress: ProgressSink | None = None,
         cancel: threading.Event | None = None,
     ) -> LearnReport:
-        """Look at every execution, or those that ended after ``since``, and word what is new.
+        """Learn from every execution, or those that ended at or after ``since``.
 
-        What the model does wrong is a warning in the report, as is a run that can't be
-        understood. Learning that is cancelled keeps what it found. Raises what the stores raise.
+        New lessons are worded by the model unless ``word`` is false. Failures of the model and runs
+        that can't be understood are warnings in the report. ``cancel`` stops it early; what was
+        proposed by then stays. Raises what the stores raise.
         """
         ids = await self._executions.ids()
         run = _LearnRun(progress, cancel or threading.Event())
@@ -90,13 +91,13 @@ class LearnService:
     async def learn_from(
         self, ids: Sequence[str], *, cancel: threading.Event | None = None
     ) -> LearnReport:
-        """Look at these executions only, without a model."""
+        """Learn from the executions with these ids, without a model; otherwise as ``learn``."""
         run = _LearnRun(None, cancel or threading.Event())
         async with self._one_at_a_time:
             return await self._learn(run, ids, since=None, word=False)
 
     def capture(self, execution: Execution) -> tuple[Captured, ...]:
-        """What one run teaches; how good it was is remembered for comparison."""
+        """Return the lessons of one run, and record its quality for comparison with other runs."""
         recipe = find_recipe(execution)
         self._qualities[execution.id] = recipe.quality if recipe else None
         return self._strategy.capture(execution)

@@ -76,25 +76,25 @@ _BREVITY = 400
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Judges wordings of one field.
+    """Judges a model's wordings of one field of a lesson.
 
-    ``grounded`` is the text that code made of the evidence; ``source`` is everything that may be
-    said: all grounded fields and the evidence itself.
+    ``grounded`` is the text that code made of the evidence; ``source`` is everything that a wording
+    may say: all grounded fields and the evidence itself.
     """
 
     grounded: str
     source: str
 
     def better(self, wording: str) -> bool:
-        """Whether ``wording`` measures higher than the grounded text."""
+        """Tell whether ``wording`` measures higher than the grounded text."""
         return self.measure(wording) > self.measure(self.grounded)
 
     def measure(self, text: str) -> float:
-        """How good a text is, 0 to 1; 0 for one that can't stand.
+        """Return how good a text is, from 0 (unacceptable) to 1.
 
-        The product of the share of its words that the source supports, of the facts of the
-        grounded text that it keeps (commands six parts, words of the error four), of the share
-        of its phrases that aren't repetition, and of a brevity that falls with its length.
+        The product of the share of its words that the source supports, of the facts of the grounded
+        text that it contains (weighted 0.6 for commands, 0.4 for words of the error), of the share
+        of its phrases that aren't repetition, and of a factor that falls with its length.
         """
         if self._is_unfit(text):
             return 0.0
@@ -156,11 +156,11 @@ def _starts_well(text: str) -> bool:
 
 
 class WordingCancelledError(Exception):
-    """The person doesn't want to wait for the model."""
+    """Wording was cancelled by the person before the model had answered."""
 
 
 class ProceduralMemoryProposer:
-    """Words what a run taught. The agent of the run has no part in it.
+    """Has a model reword the lesson of a run; the agent of that run takes no part in it.
 
     Args:
         config: The least confidence of a proposal, the model's temperature, and the tokens that
@@ -181,10 +181,11 @@ class ProceduralMemoryProposer:
         *,
         cancel: threading.Event | None = None,
     ) -> Lesson | None:
-        """The proposal, or ``None`` when it is less certain than ``min_confidence``.
+        """Return the reworded draft, or ``None`` when it is less certain than ``min_confidence``.
 
+        It takes at most ``PROPOSAL_SECONDS``; fields not worded by then stay as code wrote them.
         Raises ``CompletionError`` when the model fails and ``WordingCancelledError`` when
-        ``cancel`` is set; the draft stands all the same.
+        ``cancel`` is set; the caller can then use the draft as it is.
         """
         if draft.proposal.confidence < self._config.min_confidence:
             return None
@@ -195,10 +196,10 @@ class ProceduralMemoryProposer:
     async def reword(
         self, lesson: Lesson, role: str, facts: str, *, cancel: threading.Event | None = None
     ) -> Lesson:
-        """The lesson with the fields that the model worded better, and its name on them.
+        """Return the lesson with the fields replaced that the model worded better.
 
-        ``role`` says in a sentence who the model is to be; ``facts`` are about the run, fenced
-        already. Raises as ``propose`` does.
+        Their author is then the model. ``role`` says in a sentence who the model is to be;
+        ``facts`` are about the run, already fenced as untrusted. Raises as ``propose`` does.
         """
         if self._provider is None:
             return lesson

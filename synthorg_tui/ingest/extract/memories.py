@@ -44,8 +44,8 @@ _TRIVIAL_FAILURE = re.compile(
 class Span:
     """The part of an execution that one memory is about.
 
-    ``requests`` are what was asked in it, ``answers`` the texts of the agent. ``at`` is when it
-    happened; without one the memory is dated as the execution.
+    ``lines`` are its first and last line number. ``requests`` are what was asked in it, ``answers``
+    the texts of the agent. ``at`` is when it happened; ``None`` dates the memory by the execution.
     """
 
     execution: Execution
@@ -57,12 +57,12 @@ class Span:
 
     @property
     def result(self) -> str:
-        """The last answer that says how it ended."""
+        """The last answer that says how the span ended; empty when none does."""
         return phrases.conclusion(self.answers, _MIN_ANSWER)
 
     @property
     def commits(self) -> list[str]:
-        """Subjects of the commits made in it, each once."""
+        """The subjects of the commits made in the span, each once."""
         subjects = [commit[1] for call in self.calls if (commit := phrases.commit_of(call))]
         return list(dict.fromkeys(subjects))
 
@@ -75,10 +75,10 @@ class Span:
         confidence: float,
         category: MemoryCategory = MemoryCategory.EPISODIC,
     ) -> MemoryDraft:
-        """The memory of it, made of the lines that aren't empty and fit.
+        """Return a memory of this span; lines that are empty or don't fit are left out.
 
-        ``name`` tells it from the others of its session across imports; what a person said is
-        named by its text instead, so that saying it again in another session adds nothing.
+        ``name`` identifies it among the memories of its session, so that importing again adds
+        nothing. A name that begins with ``said:`` identifies it in all sessions of the agent.
         """
         execution = self.execution
         scope = "" if name.startswith("said:") else f"{execution.session_id}|"
@@ -107,9 +107,9 @@ def _origin_tags(execution: Execution, tags: tuple[str, ...]) -> tuple[str, ...]
 
 
 def extract(execution: Execution, *, reported: bool = False) -> tuple[MemoryDraft, ...]:
-    """Drafts of every memory worth storing, without two of the same key or content.
+    """Return drafts of every memory worth storing, without two of the same key or content.
 
-    In an execution that its agent ``reported`` no person speaks, whatever it claims was said.
+    When the agent itself ``reported`` the execution, nothing in it is taken as said by a person.
     """
     drafts: dict[str, MemoryDraft] = {}
     contents: set[str] = set()

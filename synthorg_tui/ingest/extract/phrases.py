@@ -26,7 +26,10 @@ _STARTING = re.compile(
 
 
 def paragraph(text: str, limit: int) -> str:
-    """Plain prose of a message: no markdown emphasis, no blank lines, capped."""
+    """Return a message as plain prose of at most ``limit`` characters.
+
+    Markdown emphasis and blank lines are removed.
+    """
     plain = _MARKDOWN.sub("", text)
     lines = (" ".join(line.split()) for line in plain.splitlines())
     joined = "\n".join(line for line in lines if line)
@@ -34,21 +37,21 @@ def paragraph(text: str, limit: int) -> str:
 
 
 def first_sentence(text: str, limit: int = TITLE) -> str:
-    """The first sentence of a message, on one line."""
+    """Return the first sentence of a message, on one line of at most ``limit`` characters."""
     plain = paragraph(text, 2_000).partition("\n")[0]
     end = re.search(r"(?<=[.!?:])\s", plain)
     return one_line(plain[: end.start()] if end else plain, limit).rstrip(":")
 
 
 def reason(call: ToolCall) -> str:
-    """Why the call failed; a hook's whole message, since it was written for a reader."""
+    """Return why a call failed: a hook's whole message, else the output's most informative line."""
     if call.outcome is CallOutcome.BLOCKED_BY_HOOK:
         return one_line(clean_output(call.output), 240)
     return headline(call.output)
 
 
 def what(call: ToolCall, execution: Execution, limit: int = 120) -> str:
-    """The call as a person would name it: the command, or the tool and the file."""
+    """Return a call as a person would name it: the command, or the tool and the file."""
     if call.is_shell:
         command = _REDIRECTED.sub("", call.arguments)
         whole = " ".join(_MESSAGE_START.sub("", command.partition("<<")[0]).split())
@@ -59,20 +62,20 @@ def what(call: ToolCall, execution: Execution, limit: int = 120) -> str:
 
 
 def file_list(paths: Iterable[str], execution: Execution, limit: int = 8) -> str:
-    """Some of the files, relative to the project, and how many more there are."""
+    """Return the first ``limit`` files, relative to the project, and how many more there are."""
     names = [execution.relative(path) for path in dict.fromkeys(paths)]
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return f"{', '.join(names[:limit])}{more}"
 
 
 def changed_files(calls: Iterable[ToolCall]) -> list[str]:
-    """Files that the calls wrote."""
+    """Return the paths of the files that the calls wrote, each once."""
     paths = (path for call in calls if (path := call.changed_path))
     return list(dict.fromkeys(part for path in paths for part in path.split(", ")))
 
 
 def command_counts(calls: Iterable[ToolCall], limit: int = 6) -> str:
-    """The most used commands with their counts: ``mix test 6 times, git push``."""
+    """Return the most used commands with their numbers: ``mix test 6 times, git push``."""
     counts = Counter(call.intent for call in calls if call.is_shell)
     return ", ".join(
         intent if count == 1 else f"{intent} {count} times"
@@ -81,7 +84,10 @@ def command_counts(calls: Iterable[ToolCall], limit: int = 6) -> str:
 
 
 def commit_of(call: ToolCall) -> tuple[str, str] | None:
-    """Short hash and subject of the commit that a call made, as git reported it."""
+    """Return the short hash and the subject of the commit that a call made, as git printed them.
+
+    ``None`` when it made none.
+    """
     if call.outcome is not CallOutcome.OK or "git" not in call.arguments:
         return None
     match = _COMMIT_LINE.search(call.output)
@@ -89,7 +95,10 @@ def commit_of(call: ToolCall) -> tuple[str, str] | None:
 
 
 def commit_body(call: ToolCall) -> str:
-    """The commit message's text below its subject, from the command; trailers left out."""
+    """Return the commit message below its subject, without trailers, as given in the command.
+
+    Empty when there is none.
+    """
     match = re.search(r"<<-?\s*['\"]?(\w+)['\"]?\n(.*?)\n\s*\1\b", call.arguments, re.DOTALL)
     lines = match[2].strip().splitlines()[1:] if match else []
     prose = [line for line in lines if not _TRAILER.match(line)]
@@ -97,7 +106,10 @@ def commit_body(call: ToolCall) -> str:
 
 
 def conclusion(texts: Sequence[str], least: int = 80) -> str:
-    """The last message that says how something ended, not what comes next; empty without one."""
+    """Return the last of the messages that says how something ended; empty when none does.
+
+    Messages of fewer than ``least`` characters, or about what comes next, are passed over.
+    """
     for text in reversed(texts[-4:]):
         if len(text) >= least and not _STARTING.match(text.strip()):
             return text
@@ -105,20 +117,20 @@ def conclusion(texts: Sequence[str], least: int = 80) -> str:
 
 
 def place(execution: Execution, before: str = "In") -> str:
-    """``<before> <project> on branch <branch>`` as far as known; empty when nothing is."""
+    """Return ``<before> <project> on branch <branch>`` as far as known; empty when neither is."""
     name = execution.project_name
     branch = f" on branch {execution.branch}" if execution.branch else ""
     return f"{before} {name}{branch}" if name or branch else ""
 
 
 def place_sentence(execution: Execution, before: str = "In") -> str:
-    """The place as a sentence; empty when it is unknown."""
+    """Return the place as a sentence; empty when it is unknown."""
     where = place(execution, before)
     return f"{where}." if where else ""
 
 
 def duration(execution: Execution) -> str:
-    """The day and the minutes it took, to follow a place; empty when they are unknown."""
+    """Return the day and minutes of an execution, to follow a place; empty when unknown."""
     if execution.started_at is None or execution.ended_at is None:
         return ""
     minutes = round((execution.ended_at - execution.started_at).total_seconds() / 60)
@@ -127,7 +139,10 @@ def duration(execution: Execution) -> str:
 
 
 def differences(first: ToolCall, fix: ToolCall) -> str:
-    """What a second attempt left out or added, when that is little: ``without x``, ``with -f``."""
+    """Return the words that a second attempt left out or added: ``without x``, ``with -f``.
+
+    Empty when they are more than six.
+    """
     before, after = first.arguments.split(), fix.arguments.split()
     dropped = [word for word in dict.fromkeys(before) if word not in after]
     added = [word for word in dict.fromkeys(after) if word not in before]
@@ -145,7 +160,10 @@ def remedy(
     files: Sequence[str],
     steps: Sequence[str],
 ) -> str:
-    """What made the difference between the first attempt and the last, as the end of a title."""
+    """Return the difference between the first attempt and the last, as the end of a title.
+
+    ``attempts`` are these two calls; ``files`` were changed and ``steps`` were run between them.
+    """
     first, fix = attempts
     if files:
         return f"passed after changing {file_list(files, execution, 3)}"
@@ -159,7 +177,7 @@ def remedy(
 
 
 def within(parts: Iterable[str], limit: int) -> str:
-    """Non-empty parts as lines; one that would exceed ``limit`` is left out."""
+    """Join non-empty parts as lines; a part that would exceed ``limit`` characters is left out."""
     text = ""
     for part in parts:
         if part and len(text) + len(part) + 1 <= limit:

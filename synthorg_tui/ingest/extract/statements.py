@@ -1,4 +1,4 @@
-"""What a person told an agent to keep: remember, always, never, not this but that.
+"""Lasting wishes in what a person told an agent: remember, always, never, not this but that.
 
 Only what a person said may be given to these functions: ``SPOKEN_TAGS`` mark memories as a
 person's word, and an agent that could make them would speak with a person's authority.
@@ -72,7 +72,7 @@ _HEAD, _TAIL = 1_500, 700
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence worth storing, the pattern that found it, and how sure that pattern is."""
+    """A sentence worth storing, the kind of pattern that matched, and a confidence in [0, 1]."""
 
     text: str
     kind: str
@@ -80,7 +80,7 @@ class Statement:
 
 
 def statements(text: str) -> Iterator[Statement]:
-    """The sentences of a person's message that state a lasting wish or fact."""
+    """Yield the sentences of a person's message that state a lasting wish or fact."""
     for sentence in _sentences(text):
         bare = sentence[lead.end() :] if (lead := _LEAD.match(sentence)) else sentence
         if len(bare) > _MAX_CHARS or len(bare.split()) < _MIN_WORDS or bare.rstrip().endswith("?"):
@@ -94,7 +94,7 @@ def statements(text: str) -> Iterator[Statement]:
 
 
 def feedback(call: ToolCall) -> str:
-    """What the person said when refusing the call; empty for a call that wasn't refused."""
+    """Return what the person said when refusing a call; empty for one that wasn't refused."""
     if call.outcome is not CallOutcome.DENIED_BY_USER:
         return ""
     match = _FEEDBACK.search(call.output)

@@ -1,4 +1,4 @@
-"""What a transcript reader is, and the execution while it is being read.
+"""The contract of transcript readers, and the builder of an execution while it is being read.
 
 Every reader feeds the same builder, so caps and the removal of memory texts happen in one place.
 What a record of some tool means is for its reader.
@@ -28,7 +28,10 @@ _MEMORY_TEXT = "[left out: text of a memory tool]"
 
 @dataclass(frozen=True, slots=True)
 class ReadExecution:
-    """An execution with the redacted lines it was read from; its references count these lines."""
+    """An execution with the redacted lines it was read from.
+
+    Line numbers in the execution refer to these lines, from 1.
+    """
 
     execution: Execution
     lines: Sequence[str]
@@ -36,7 +39,10 @@ class ReadExecution:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What came out of a file. ``skipped`` says why a file without executions has none."""
+    """The result of reading one file; ``skipped`` says why a file without executions has none.
+
+    ``unknown_records`` is the number of records that the reader doesn't know.
+    """
 
     executions: tuple[ReadExecution, ...] = ()
     unknown_records: int = 0
@@ -44,22 +50,25 @@ class Reading:
 
 
 class TranscriptReader(Protocol):
-    """Reads the transcripts of one tool."""
+    """Reads the transcripts that one coding tool writes."""
 
     name: ClassVar[str]
 
     def recognises(self, record: Record) -> bool:
-        """Whether this record can only come from this reader's tool."""
+        """Tell whether this record can only come from this reader's tool."""
         ...
 
     def read(self, lines: TranscriptLines, first: Iterable[tuple[int, Record]]) -> Reading:
-        """Read all records; ``first`` yields every one of them. Raises ``OSError``."""
+        """Read a whole file and return its executions; raises ``OSError``.
+
+        ``first`` yields the line number and record of every record, from the first one on.
+        """
         ...
 
 
 @dataclass(slots=True)
 class PendingCall:
-    """A call whose result may still come."""
+    """A tool call while its transcript is read; its result may still come."""
 
     id: str
     tool: str
@@ -73,7 +82,7 @@ class PendingCall:
     result_line: int | None = None
 
     def finished(self) -> ToolCall:
-        """The call for the record: texts capped, those of memory tools left out."""
+        """Return the call as it is stored: texts shortened, those of memory tools left out."""
         secret = is_memory_tool(self.tool, self.command)
         arguments = self.command or _compact(self.input)
         return ToolCall(
@@ -92,7 +101,7 @@ class PendingCall:
 
 @dataclass(slots=True)
 class ExecutionBuilder:
-    """Collects what a reader finds; ``build`` makes the record of it."""
+    """Collects what a reader finds in a transcript; ``build`` turns it into an ``Execution``."""
 
     reader: str
     session_id: str = ""
@@ -111,14 +120,14 @@ class ExecutionBuilder:
     tokens: ExecutionTokens = field(default_factory=ExecutionTokens)
 
     def see(self, at: datetime | None) -> None:
-        """Widen the time span of the execution."""
+        """Extend the time span of the execution to include ``at``; ``None`` is ignored."""
         if at is None:
             return
         self.started_at = at if self.started_at is None else min(self.started_at, at)
         self.ended_at = at if self.ended_at is None else max(self.ended_at, at)
 
     def say(self, role: str, text: str, line: int, at: datetime | None, record_id: str) -> None:
-        """Add a turn; blank ones are dropped."""
+        """Add a message; one without text is ignored. ``role`` is as in ``Turn``."""
         text = without_memory(text).strip()
         if text:
             self.turns.append(
@@ -133,11 +142,11 @@ class ExecutionBuilder:
             )
 
     def call(self, call: PendingCall) -> None:
-        """Add a call; a repeated id is the same call read twice."""
+        """Add a call; one whose id was added before is ignored."""
         self.calls.setdefault(call.id, call)
 
     def build(self, lines: TranscriptLines) -> Execution:
-        """The finished record."""
+        """Return the execution with its recoveries; ``lines`` are those it was read from."""
         calls = tuple(call.finished() for call in self.calls.values())
         name = f"{self.session_id}/{self.subagent}" if self.subagent else self.session_id
         first = next((turn for turn in self.turns if turn.role != "assistant"), None)
@@ -166,22 +175,25 @@ class ExecutionBuilder:
 
 
 def text_of(value: object) -> str:
-    """``value`` when it is a string, else an empty one."""
+    """Return ``value`` if it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
 
 
 def items(value: object) -> list[Record]:
-    """The objects in a list; nothing when ``value`` is none."""
+    """Return the JSON objects in a list; empty when ``value`` isn't a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def count_of(value: object) -> int:
-    """A non-negative whole number, else 0."""
+    """Return ``value`` if it is a positive whole number, else 0."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def timestamp(value: object) -> datetime | None:
-    """An RFC 3339 time, UTC when it names no zone; ``None`` when it is none."""
+    """Parse an RFC 3339 time into UTC; ``None`` when it is none.
+
+    A time without a zone is taken as UTC.
+    """
     if not isinstance(value, str) or not 10 <= len(value) <= 40:
         return None
     try:
@@ -192,19 +204,25 @@ def timestamp(value: object) -> datetime | None:
 
 
 def session_name(value: object) -> str:
-    """A session id fit for a reference: no whitespace, ``#`` or ``/``."""
+    """Return a session id without characters that references reserve: whitespace, ``#``, ``/``.
+
+    Empty when ``value`` isn't a string.
+    """
     return re.sub(r"[^A-Za-z0-9._:-]+", "-", text_of(value)).strip("-")[:120]
 
 
 def canonical_project(path: str) -> str | None:
-    """The working directory as one comparable path; links resolved where they exist."""
+    """Return a working directory as one comparable path, with links resolved where they exist.
+
+    ``None`` when it is empty or no possible path.
+    """
     if not path or "\0" in path:
         return None
     return os.path.realpath(path) if Path(path).is_absolute() else path
 
 
 def shortened(text: str, limit: int) -> str:
-    """``text`` within ``limit`` characters, keeping start and end, where errors stand."""
+    """Return ``text`` within ``limit`` characters: its start and its end, where errors stand."""
     if len(text) <= limit:
         return text
     head = limit * 2 // 3

@@ -45,14 +45,18 @@ _HEAD = 600
 
 @dataclass(slots=True)
 class HookLog:
-    """Which hook events ran for each tool use, and for which tools any after-hook is set up."""
+    """The hook events of a session.
+
+    ``before`` and ``after`` are ids of tool uses before and after which a hook ran; ``watched`` are
+    the tools for which an after-hook is known to be set up.
+    """
 
     before: set[str] = field(default_factory=set)
     after: set[str] = field(default_factory=set)
     watched: set[str] = field(default_factory=set)
 
     def note(self, record: Record) -> None:
-        """Take in a ``progress`` record."""
+        """Record the hook event that a ``progress`` record reports."""
         data = mapping(record.get("data"))
         event, use = text_of(data.get("hookEvent")), text_of(record.get("toolUseID"))
         if event == "PreToolUse":
@@ -62,9 +66,9 @@ class HookLog:
             self.watched.add(text_of(data.get("hookName")).partition(":")[2])
 
     def stopped(self, call: PendingCall) -> bool:
-        """Whether hooks ran before the call and none after it, though they would have.
+        """Tell whether hooks ran before a call but not after it, though they are set up to.
 
-        That is how a hook that refuses a call without saying so shows: the tool never ran.
+        Then a hook refused the call without saying so, and the tool never ran.
         """
         if call.id not in self.before or call.id in self.after:
             return False
@@ -72,7 +76,10 @@ class HookLog:
 
 
 def set_result(call: PendingCall, block: Record, record: Record, output: str) -> None:
-    """Set outcome, exit code and output of a call from its result block and record."""
+    """Set outcome, exit code and output of a call from its result.
+
+    ``block`` is the result's content block, ``record`` the transcript record that holds it.
+    """
     result = record.get("toolUseResult")
     call.output = output
     call.outcome = CallOutcome.OK
@@ -102,7 +109,7 @@ def _error_outcome(output: str, denial: str) -> tuple[CallOutcome, int | None]:
 
 
 def correct_by_hooks(call: PendingCall, hooks: HookLog) -> None:
-    """Correct a failure that was a hook's silent refusal."""
+    """Mark a failed call as blocked when a hook refused it silently."""
     failed_itself = call.exit_code is not None or "<tool_use_error>" in call.output[:_HEAD]
     if call.outcome is CallOutcome.FAILED and not failed_itself and hooks.stopped(call):
         call.outcome = CallOutcome.BLOCKED_BY_HOOK
@@ -138,12 +145,12 @@ _WRITING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 
 
 class ClaudeCodeReader:
-    """Reads ``<session>.jsonl`` and ``<session>/subagents/agent-*.jsonl``."""
+    """Reads Claude Code's ``<session>.jsonl`` and ``<session>/subagents/agent-*.jsonl``."""
 
     name: ClassVar[str] = "claude_code"
 
     def recognises(self, record: Record) -> bool:
-        """Claude Code records carry a session id or a type of their own."""
+        """Tell whether the record has a type of Claude Code's, with a session id or the like."""
         kind = text_of(record.get("type"))
         if kind == "file-history-snapshot":
             return "snapshot" in record
@@ -342,7 +349,10 @@ def _result_text(content: object) -> str:
 
 
 def subagent_types(records: Iterable[Record]) -> dict[str, str]:
-    """Subagent id to its declared type, from the records of the session that started them."""
+    """Return the declared type of each subagent by its id.
+
+    ``records`` are those of the session that started the subagents.
+    """
     declared: dict[str, str] = {}
     types: dict[str, str] = {}
     for record in records:

@@ -46,16 +46,16 @@ _HEAD = 2_000
 
 
 class CodexReader:
-    """Reads ``rollout-*.jsonl``, compressed ones too."""
+    """Reads the ``rollout-*.jsonl`` files of Codex CLI, compressed ones too."""
 
     name: ClassVar[str] = "codex"
 
     def recognises(self, record: Record) -> bool:
-        """Codex wraps everything in typed envelopes with a payload."""
+        """Tell whether the record is one of Codex's typed envelopes with a payload."""
         return text_of(record.get("type")) in _ENVELOPES and isinstance(record.get("payload"), dict)
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
-        """Read one rollout."""
+        """Read one rollout file, which holds one session."""
         state = _Rollout(ExecutionBuilder(reader=self.name, agent_id=AGENT))
         for number, record in records:
             state.feed(number, record)

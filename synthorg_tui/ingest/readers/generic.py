@@ -31,10 +31,11 @@ _WRITING_TOOLS = frozenset({"edit", "write", "apply_patch", "create_file", "str_
 
 
 class GenericReader:
-    """Reads ``{"format": "synthorg-execution", "session": ..., ...}`` lines.
+    """Reads the project's own format, ``{"format": "synthorg-execution", ...}`` a line.
 
-    With ``reporter`` they are what the agent with this id reports: the executions are that
-    agent's, its id as it is, and their task is given by a parent, not by a person.
+    With ``reporter`` the lines are what the agent with this id reports of itself: all executions
+    are that agent's, whatever they say, and their tasks are taken as given by a parent, not by a
+    person.
     """
 
     name: ClassVar[str] = "generic"
@@ -43,11 +44,11 @@ class GenericReader:
         self._reporter = reporter
 
     def recognises(self, record: Record) -> bool:
-        """The record names the format."""
+        """Tell whether the record names this format."""
         return record.get("format") == FORMAT
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
-        """Read every execution of the file; each keeps its own line, as line 1."""
+        """Read every execution of the file; each one's only line has the number 1."""
         executions: dict[str, ReadExecution] = {}
         unknown = 0
         for _number, record in records:

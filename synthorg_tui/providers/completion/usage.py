@@ -24,7 +24,7 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """One answer: which model gave it, its tokens, how long it took, and its price.
+    """Usage of one answer: when, by which model, its tokens, duration and cost.
 
     ``seconds`` includes loading the model; ``cost`` is in the currency of the configured prices.
     """
@@ -38,40 +38,41 @@ class UsageRecord:
 
     @property
     def tokens(self) -> int:
-        """Read and written together."""
+        """Sum of prompt and completion tokens."""
         return self.prompt_tokens + self.completion_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """For a million tokens, read and written."""
+    """Prices per million tokens, for prompts and for completions."""
 
     prompt: float = 0.0
     completion: float = 0.0
 
     def cost(self, usage: TokenUsage) -> float:
-        """The price of an answer."""
+        """Return the cost of an answer, in the currency of the prices."""
         read, written = usage.prompt_tokens, usage.completion_tokens
         return (read * self.prompt + written * self.completion) / _MILLION
 
 
 class UsageLog(Protocol):
-    """Stores what was used.
+    """Storage of usage records.
 
-    A protocol because providers don't know the database; ``persistence.usage`` has the store.
+    A protocol because providers must not depend on the database; ``persistence.usage`` implements
+    it.
     """
 
     async def add(self, record: UsageRecord) -> None:
-        """Keep a record."""
+        """Store a record."""
         ...
 
     async def tokens_since(self, moment: datetime) -> int:
-        """Tokens of all records from then on."""
+        """Return the number of tokens used since ``moment`` by all models."""
         ...
 
 
 class DailyLimitError(CompletionError):
-    """The day's tokens are used up; there are more tomorrow."""
+    """The daily token limit is reached; requests are accepted again the next day."""
 
     def __init__(self, limit: int, used: int) -> None:
         super().__init__(
@@ -82,10 +83,10 @@ class DailyLimitError(CompletionError):
 
 
 class MeteredCompletion:
-    """Records what another provider uses, and asks it no more than the day allows.
+    """Wraps a provider, records the usage of each answer and enforces the daily token limit.
 
-    An answer gets what is left of the day at most; so the limit is passed only by as much as
-    the length of a prompt was underestimated.
+    The length of an answer is capped to what remains of the day's tokens, so the limit is exceeded
+    only by as much as the length of a prompt was underestimated.
     """
 
     def __init__(
@@ -146,7 +147,7 @@ class MeteredCompletion:
 
 
 def start_of_day(now: datetime) -> datetime:
-    """The last midnight in the machine's zone."""
+    """Return the most recent midnight in the system's time zone, timezone-aware."""
     return now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
 
 

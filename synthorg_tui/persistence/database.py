@@ -338,8 +338,9 @@ with open(sys.argv[1], "rb") as source:
 
 
 def copy_in_child(source: Path, target: Path) -> None:
-    """Copy a file in a child process, since closing a copy here would release this one's locks.
+    """Copy a file in a child process and wait for it.
 
+    Closing the source in this process would release the file locks that this process holds on it.
     Raises ``DomainError`` when the target exists or can't be written.
     """
     done = subprocess.run(

@@ -1,6 +1,6 @@
-"""What the database remembers besides its rows: when a job last ran, and what a start must finish.
+"""Small facts in the database: when jobs last ran, and what has to be finished at a start.
 
-Every start asks these questions, so each must be one quick query, and nothing of the engine may be
+Every start asks for these, so each must be one quick query, and nothing of the engine may be
 imported for it.
 """
 

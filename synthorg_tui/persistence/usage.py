@@ -1,4 +1,4 @@
-"""What language models were used for, stored in the database and summed up by model."""
+"""Usage of language models, stored in the database and summed up by model."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""How values get into DuckDB and out again: moments in UTC without a zone, and rows in bulk."""
+"""Conversion of values for DuckDB: datetimes in UTC without a zone, and bulk inserts."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

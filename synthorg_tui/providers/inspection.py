@@ -1,4 +1,4 @@
-"""Which models there are, whether they load, and how fast they are."""
+"""Detection of available models: whether they load, and how fast they are."""
 
 import asyncio
 import os

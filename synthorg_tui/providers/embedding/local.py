@@ -1,4 +1,4 @@
-"""What embedders that run a model in this process have in common."""
+"""Common base of embedders that run a model in this process."""
 
 import asyncio
 import os

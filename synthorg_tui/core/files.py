@@ -49,17 +49,15 @@ def write_atomically(
 ) -> None:
     """Replace a file's content in one step: readers see the old bytes or the new, never a mixture.
 
-    The bytes are first written to a temporary file in the same folder, which is then renamed. A
-    link at ``path`` is replaced, not followed. Temporary files of writers that were killed are
-    removed.
+    The bytes first go to a temporary file in the same folder, which is then renamed. A link at
+    ``path`` is replaced, not followed. Temporary files of killed writers are removed.
 
     Args:
         path: The file to write; its folder must exist.
         content: The complete new content.
-        mode: Permission bits, in force from the first byte on; ``None`` uses the process's
-            defaults.
-        durable: Wait until content and name are on disk, so that even a power failure leaves either
-            the old file or the new one. Without it that holds only for a killed process.
+        mode: Permission bits, in force from the first byte on; ``None`` uses the defaults.
+        durable: Wait until all is on disk: even a power failure leaves the old file or the new one.
+            Without it only a killed process does.
         replace: Whether an existing file may be replaced.
 
     Raises:

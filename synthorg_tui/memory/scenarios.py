@@ -77,7 +77,7 @@ SENSITIVITIES: Final = "sensitivities"
 
 
 class Question(FrozenModel):
-    """What an agent is about to do, and the settings under which memories are chosen for it.
+    """An agent's task, and the settings under which memories are chosen for it.
 
     ``overrides`` replace fields of ``MemoryRetrievalConfig`` for this question. Two further keys
     are allowed: ``digest_v1`` turns the digest on or off, and ``sensitivities`` lists the

@@ -1,4 +1,4 @@
-"""What answers cost in tokens and money, and the most that a day may cost."""
+"""Usage of language models in tokens and money, and the daily token limit."""
 
 import time
 from collections.abc import Sequence

@@ -5,16 +5,15 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Source of the current time."""
+    """Source of the current time; tests pass one that they set themselves."""
 
     def now(self) -> datetime:
-        """The current time, timezone-aware."""
+        """Return the current time as a timezone-aware datetime."""
         ...
 
 
 class SystemClock:
-    """The machine's clock in UTC."""
+    """Clock that reads the system time and returns it in UTC."""
 
     def now(self) -> datetime:
-        """The current time in UTC."""
         return datetime.now(UTC)

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class MemoryCategory(StrEnum):
-    """What kind of thing a memory holds."""
+    """Category of a memory, by the kind of knowledge that it holds."""
 
     WORKING = "working"
     EPISODIC = "episodic"
@@ -14,7 +14,7 @@ class MemoryCategory(StrEnum):
 
 
 class MemoryLevel(StrEnum):
-    """How far a memory reaches: everywhere, its project, its session, or nowhere."""
+    """How far a memory is visible: everywhere, in its project, in its session, or not stored."""
 
     PERSISTENT = "persistent"
     PROJECT = "project"
@@ -23,7 +23,7 @@ class MemoryLevel(StrEnum):
 
 
 class ConsolidationInterval(StrEnum):
-    """How often old memories are condensed."""
+    """How often old memories are checked for consolidation."""
 
     HOURLY = "hourly"
     DAILY = "daily"
@@ -41,7 +41,7 @@ class OrgFactCategory(StrEnum):
 
 
 class SeniorityLevel(StrEnum):
-    """Seniority in ascending order; compare by position."""
+    """Seniority of an agent, declared in ascending order; compare members by position."""
 
     JUNIOR = "junior"
     MID = "mid"
@@ -65,7 +65,7 @@ class CallOutcome(StrEnum):
 
 
 class ExecutionOutcome(StrEnum):
-    """How a whole session or run ended, as far as its record tells."""
+    """How a session or run ended, as far as its transcript shows."""
 
     COMPLETED = "completed"
     FAILED = "failed"
@@ -74,7 +74,7 @@ class ExecutionOutcome(StrEnum):
 
 
 class ToolCategory(StrEnum):
-    """What a tool touches; permissions are given by it."""
+    """Category of a tool by what it can affect; permissions are granted by category."""
 
     FILE_SYSTEM = "file_system"
     CODE_EXECUTION = "code_execution"
@@ -92,7 +92,7 @@ class ToolCategory(StrEnum):
 
 
 class SkillState(StrEnum):
-    """How a skill stands, the first that is true of it.
+    """State of a skill, comparing its file on disk with the registry and the stored memory.
 
     ``GONE`` is in memory without a file, ``RETIRED`` was taken out of both; ``INVALID`` can't be
     read, ``CHANGED`` is not as the memory has it, ``SHADOWED`` gives way to one of the same name,

@@ -2,7 +2,9 @@
 
 
 class DomainError(Exception):
-    """An expected failure, told to a person as what happened and what to do.
+    """Base class of expected failures, shown to a person without a traceback.
+
+    ``exit_code`` is the status with which a command that raises it ends.
 
     Args:
         message: What happened, in one line.
@@ -18,13 +20,13 @@ class DomainError(Exception):
 
 
 class ConfigError(DomainError):
-    """Settings are invalid; the message names file, field, value and what is allowed."""
+    """Settings are invalid; the message names the file, field and value, and what is allowed."""
 
     exit_code = 2
 
 
 class StoreLockedError(DomainError):
-    """Another process owns the data directory."""
+    """Another process owns the data directory, so it can't be opened here."""
 
     exit_code = 3
 
@@ -34,12 +36,12 @@ class StoreLockedError(DomainError):
 
 
 class StoreCorruptError(DomainError):
-    """The database file can't be read; nothing was changed."""
+    """The database file is damaged and can't be read; nothing was changed in it."""
 
     exit_code = 4
 
 
 class CancelledByUserError(DomainError):
-    """A long job was cancelled; what was done so far is kept."""
+    """A person cancelled a long job; the work completed so far is preserved."""
 
     exit_code = 130

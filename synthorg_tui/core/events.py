@@ -7,13 +7,17 @@ Listener = Callable[[str, Any], None]
 
 
 class Events:
-    """Listeners of one store; each gets a topic and what happened, on the event loop."""
+    """Publish and subscribe within one process: notifies listeners of changes to one store.
+
+    A listener is called with a topic and the data of the event. Everything runs on the event loop,
+    so this class is not thread-safe.
+    """
 
     def __init__(self) -> None:
         self._listeners: list[Listener] = []
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Notify ``listener`` from now on; what is returned ends that."""
+        """Register ``listener`` for all topics and return a function that unregisters it."""
         self._listeners.append(listener)
 
         def end() -> None:
@@ -23,6 +27,6 @@ class Events:
         return end
 
     def emit(self, topic: str, data: Any = None) -> None:
-        """Notify every listener."""
+        """Call every listener with ``topic`` and ``data``, in the order of registration."""
         for listener in tuple(self._listeners):
             listener(topic, data)

@@ -24,14 +24,21 @@ FATAL = (builtins.MemoryError, RecursionError)
 
 @dataclass(slots=True)
 class Failure:
-    """What a block raised; ``error`` is ``None`` when it succeeded."""
+    """Outcome of a block run under ``surviving``; ``error`` is ``None`` when the block succeeded.
+
+    ``what`` names the operation for log records and messages.
+    """
 
     what: str
     error: Exception | None = None
 
     @property
     def reason(self) -> str:
-        """What an expected error says, else only its kind; empty without an error."""
+        """Short reason for the failure, or an empty string when there was no error.
+
+        The message of a ``DomainError``; for any other exception only its class name, since its
+        message may quote untrusted text.
+        """
         if self.error is None:
             return ""
         if isinstance(self.error, DomainError):
@@ -40,7 +47,10 @@ class Failure:
 
     @property
     def note(self) -> str:
-        """The failure in words, without what an unexpected error says; empty without one."""
+        """Sentence that says what failed and why, or an empty string when there was no error.
+
+        The message of an unexpected exception is left out, since it may quote untrusted text.
+        """
         if self.error is None:
             return ""
         if isinstance(self.error, DomainError):
@@ -50,10 +60,12 @@ class Failure:
 
 @contextmanager
 def surviving(what: str, log: logging.Logger = _log) -> Iterator[Failure]:
-    """Run the block and go on after it, whatever it raises.
+    """Context manager that logs any exception of its block instead of letting it propagate.
 
-    Expected failures are logged as warnings, others as errors with their traceback. The builtin
-    ``MemoryError`` and ``RecursionError`` are raised bare, even out of a group of exceptions.
+    It yields a ``Failure`` that holds the exception after the block. Expected failures
+    (``DomainError``) are logged as warnings, all others as errors with a traceback. The builtin
+    ``MemoryError`` and ``RecursionError`` are always raised, unwrapped if they were in an exception
+    group; so are exceptions that don't derive from ``Exception``.
     """
     failure = Failure(what)
     try:
@@ -68,7 +80,13 @@ def surviving(what: str, log: logging.Logger = _log) -> Iterator[Failure]:
 
 
 async def safely(call: Awaitable[T], *, what: str, notes: list[str]) -> T | None:
-    """The result, or ``None`` and a note when the call fails."""
+    """Await ``call`` and return its result; on failure append a note and return ``None``.
+
+    Args:
+        call: The operation to await.
+        what: Name of the operation, for the log and the note.
+        notes: List to which the description of a failure is appended.
+    """
     with surviving(what) as failure:
         return await call
     notes.append(failure.note)
@@ -76,7 +94,11 @@ async def safely(call: Awaitable[T], *, what: str, notes: list[str]) -> T | None
 
 
 async def together(*calls: Coroutine[Any, Any, T]) -> list[T]:
-    """The results of calls that run at the same time; a fatal failure is raised bare."""
+    """Run coroutines concurrently and return their results in order.
+
+    The first failure cancels the others. A fatal error (``MemoryError``, ``RecursionError``) is
+    raised unwrapped instead of inside an exception group.
+    """
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(call) for call in calls]
@@ -87,7 +109,10 @@ async def together(*calls: Coroutine[Any, Any, T]) -> list[T]:
 
 
 def raise_fatal(error: BaseException) -> None:
-    """Raise what is fatal in ``error``, however deep it is grouped; else do nothing."""
+    """Raise ``error`` if it is fatal, or the first fatal error nested in an exception group.
+
+    Fatal are the exceptions in ``FATAL``. Return without raising when there is none.
+    """
     if isinstance(error, FATAL):
         raise error from None
     if isinstance(error, BaseExceptionGroup):

@@ -32,11 +32,11 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class NotPlainFileError(OSError):
-    """A link, folder, pipe, socket or device stands where a file is expected."""
+    """The path is a link, folder, pipe, socket or device where a regular file is required."""
 
 
 class FileTooLargeError(OSError):
-    """A file has more bytes than its reader takes."""
+    """The file is larger than the limit that was given for reading it."""
 
 
 def write_atomically(
@@ -47,22 +47,22 @@ def write_atomically(
     durable: bool = True,
     replace: bool = True,
 ) -> None:
-    """Put the bytes in the file so that readers see the old ones or these, never a part.
+    """Replace a file's content in one step: readers see the old bytes or the new, never a mixture.
 
-    They are written beside the file first, under a name of this writer's own; a link at ``path``
-    is replaced, not followed. What writers that were killed left beside it is removed.
+    The bytes first go to a temporary file in the same folder, which is then renamed. A link at
+    ``path`` is replaced, not followed. Temporary files of killed writers are removed.
 
     Args:
-        path: the file; its folder must exist.
-        content: all of its bytes.
-        mode: its permissions from the first byte on; ``None`` for those that new files have.
-        durable: wait until the content, and then the name, is on disk, so that a power failure
-            leaves the old file or the new one; without it only a killed process does.
-        replace: whether a file that is there gives way.
+        path: The file to write; its folder must exist.
+        content: The complete new content.
+        mode: Permission bits, in force from the first byte on; ``None`` uses the defaults.
+        durable: Wait until all is on disk: even a power failure leaves the old file or the new one.
+            Without it only a killed process does.
+        replace: Whether an existing file may be replaced.
 
     Raises:
-        FileExistsError: something is at ``path`` and ``replace`` is false.
-        OSError: refused; what was there is unchanged, unless only the last wait failed.
+        FileExistsError: Something exists at ``path`` and ``replace`` is false.
+        OSError: The write failed; the old content is intact, unless only the last wait failed.
     """
     remove_drafts(path)
     folder, name = os.path.split(os.fspath(path))
@@ -82,7 +82,10 @@ def write_atomically(
 
 
 def remove_drafts(path: "AnyPath") -> None:
-    """Remove what killed writers left beside ``path``; those still at work keep theirs."""
+    """Delete temporary files that killed writers left next to ``path``.
+
+    Temporary files of processes that are still running are not touched.
+    """
     folder, name = os.path.split(os.fspath(path))
     start = f".{name}."
     with suppress(OSError):
@@ -94,7 +97,7 @@ def remove_drafts(path: "AnyPath") -> None:
 
 
 def sync(path: "AnyPath") -> None:
-    """Wait until a file's content, or the names in a folder, are on disk."""
+    """Flush a file's content, or a folder's directory entries, to disk (``fsync``)."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -105,15 +108,21 @@ def sync(path: "AnyPath") -> None:
 def read_plain(
     path: "AnyPath", *, limit: int = MAX_FILE_BYTES, folder: int | None = None
 ) -> tuple[bytes, os.stat_result]:
-    """All bytes of a plain file, and the status of that very file before they were read.
+    """Read a regular file and return its bytes and its ``stat`` result from before reading.
 
-    ``path`` itself may be no link; the folders above it may, so whoever doesn't trust those opens
-    them with ``opened_folder`` and gives the descriptor as ``folder``. Never waits for a pipe.
+    ``path`` itself must not be a link. The folders above it may be links: a caller that doesn't
+    trust those opens them with ``opened_folder`` and passes the descriptor as ``folder``. Never
+    blocks on a pipe.
+
+    Args:
+        path: The file to read.
+        limit: Largest accepted size in bytes.
+        folder: Descriptor of the folder that a relative ``path`` is resolved in.
 
     Raises:
-        NotPlainFileError: something else than a file is there.
-        FileTooLargeError: there are more than ``limit`` bytes.
-        OSError: the file system refused, ``FileNotFoundError`` where nothing is there.
+        NotPlainFileError: ``path`` is not a regular file.
+        FileTooLargeError: The file has more than ``limit`` bytes.
+        OSError: The system refused; ``FileNotFoundError`` when the file doesn't exist.
     """
     try:
         descriptor = os.open(path, _READ, dir_fd=folder)
@@ -136,9 +145,11 @@ def read_plain(
 def opened_folder(
     path: "AnyPath", *, folder: int | None = None, may_be_link: bool = False
 ) -> Iterator[int]:
-    """A descriptor of a folder, so that what is done in it stays in it; raises ``OSError``.
+    """Open a folder and yield its file descriptor, closing it afterwards; raises ``OSError``.
 
-    ``path`` is looked up in ``folder`` when that is given.
+    Operations relative to the descriptor stay in that folder even if its path is replaced
+    meanwhile. ``path`` is resolved in the descriptor ``folder`` when one is given. A link is
+    refused unless ``may_be_link``.
     """
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if may_be_link else os.O_NOFOLLOW)
     descriptor = os.open(path, flags, dir_fd=folder)
@@ -149,7 +160,10 @@ def opened_folder(
 
 
 def open_log(path: "AnyPath", limit: int) -> "IO[bytes]":
-    """A private file to append to; one that has more than ``limit`` bytes starts over."""
+    """Open a log file for appending bytes, readable by its owner only.
+
+    A file of more than ``limit`` bytes is emptied first. Raises ``OSError``.
+    """
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     with suppress(FileNotFoundError):
         if os.stat(path).st_size > limit:
@@ -158,14 +172,14 @@ def open_log(path: "AnyPath", limit: int) -> "IO[bytes]":
 
 
 def ensure_private_dir(path: "Path") -> "Path":
-    """Create ``path`` with its parents and make it readable by its owner only."""
+    """Create ``path`` and missing parents, restrict it to its owner (mode 0700), and return it."""
     path.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
     path.chmod(PRIVATE_DIR)
     return path
 
 
 def make_private(path: "Path") -> None:
-    """Make a file readable by its owner only; a missing one is left missing."""
+    """Restrict a file to its owner (mode 0600); do nothing when it doesn't exist."""
     try:
         if path.stat().st_mode & 0o777 != PRIVATE_FILE:
             path.chmod(PRIVATE_FILE)

@@ -9,12 +9,15 @@ APP_NAME: Final = "synthorg-tui"
 
 
 def user_data_dir() -> Path:
-    """The platform's directory for this user's application data."""
+    """Return the platform's standard directory for this user's application data.
+
+    The directory need not exist yet.
+    """
     return platformdirs.user_data_path(APP_NAME, appauthor=False)
 
 
 def expand_home(path: str | Path) -> Path:
-    """The path with a leading ``~`` expanded; left as it is when there is no such home."""
+    """Return the path with a leading ``~`` expanded, or unchanged when there is no such home."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -22,6 +25,6 @@ def expand_home(path: str | Path) -> Path:
 
 
 def short_path(path: str) -> str:
-    """A path with the home directory as ``~``."""
+    """Return the path for display, with the user's home directory abbreviated to ``~``."""
     home = str(Path.home())
     return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path

@@ -23,24 +23,24 @@ _MARKS = r"\[REDACTED:([a-z0-9-]{1,40})\]"
 
 
 class RedactionTally:
-    """Counts what was taken out, by kind."""
+    """Counter of redacted secrets by kind."""
 
     def __init__(self) -> None:
         self.kinds: dict[str, int] = {}
 
     @property
     def total(self) -> int:
-        """How many secrets were replaced."""
+        """Number of all secrets that were replaced."""
         return sum(self.kinds.values())
 
     def mark(self, kind: str) -> str:
-        """Count one secret and give its replacement."""
+        """Count one secret of a kind and return the marker that replaces it."""
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
         return f"{_MARK}{kind}]"
 
 
 def marks_in(text: str) -> dict[str, int]:
-    """How many secrets of each kind were taken out of a text."""
+    """Count the redaction markers in a text and return the numbers by kind of secret."""
     return dict(Counter(compiled(_MARKS).findall(text)))
 
 
@@ -186,17 +186,20 @@ _RULES: tuple[_Rule, ...] = (
 
 
 def redact_text(text: str, tally: RedactionTally) -> str:
-    """``text`` without secrets, each counted in ``tally``."""
+    """Return ``text`` with every secret replaced by a marker, counting each in ``tally``."""
     if len(text) < _SHORTEST:
         return text
     return _redact(text, tally, _active(text))
 
 
 def redact_value(value: object, tally: RedactionTally, *, raw: str | None = None) -> object:
-    """A decoded JSON value with every string redacted, keys too.
+    """Return a decoded JSON value with every string in it redacted, keys included.
 
-    ``raw`` is the JSON text it was decoded from: rules are then picked once for the whole value
-    instead of for each of its strings.
+    Args:
+        value: The decoded value; it is not modified.
+        tally: Counts the secrets found.
+        raw: The JSON text that ``value`` was decoded from. When given, the applicable rules are
+            selected once for the whole value instead of for each string, which is faster.
     """
     if raw is None or "\\u00" in raw or "\\/" in raw:
         return _walk(value, tally, _RULES)

@@ -31,7 +31,7 @@ _NOT_SECRET_NAME = (
 
 @lru_cache(maxsize=4096)
 def secret_name(name: str) -> str | None:
-    """The kind of secret that ``name`` announces, or ``None``."""
+    """Return the kind of secret that a variable or key name indicates, or ``None``."""
     if len(name) > 80 or compiled(_NOT_SECRET_NAME).search(name):
         return None
     if compiled(_PASSWORD_NAME).search(name):
@@ -50,7 +50,10 @@ _RANDOM_ENOUGH = 10
 
 
 def worth_hiding(value: str, kind: str) -> bool:
-    """Whether a value under a secret's name is a secret, rather than a word or a placeholder."""
+    """Return whether a value assigned to a secret's name looks like a real secret.
+
+    Placeholders, file paths, plain words, and values that are very short or very long are not.
+    """
     if len(value) < 4 or len(value) > 4096 or compiled(_PLACEHOLDER).fullmatch(value):
         return False
     if any(char.isspace() for char in value) or value.startswith(("/", "./", "../", "~/")):
@@ -85,7 +88,10 @@ _FLAG = (
 
 
 def redact_assignments(text: str, mark: Callable[[str], str]) -> str:
-    """Replace values given to secret-like names."""
+    """Replace the values that ``text`` assigns to names of secrets, such as ``password=...``.
+
+    ``mark`` is called with the kind of each secret and returns its replacement.
+    """
     if not _triggered(text):
         return text
     if "\n" not in text:

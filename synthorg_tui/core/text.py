@@ -32,12 +32,13 @@ _UNSAFE_CHARACTER = f"[{_UNSAFE}]"
 
 
 def safe_text(text: str, *, multiline: bool = False) -> str:
-    """The text with every character that could act, hide or reorder shown as a glyph.
+    """Return the text with control, invisible and reordering characters made visible as glyphs.
 
-    Control characters become their pictures (``␛``), others their code point (``‹U+202E›``). An
-    emoji presentation selector after a symbol is left out: it has no content and terminals
-    disagree about its width. More than three combining marks on one letter are shown as code
-    points. ``multiline`` keeps newlines and tabs. Text without such characters comes back as is.
+    Use it for any untrusted text before it reaches a terminal. Control characters become their
+    Unicode pictures (``␛``), others their code point (``‹U+202E›``). An emoji presentation selector
+    after a symbol is dropped, since terminals disagree about its width. More than three combining
+    marks on one letter are shown as code points. ``multiline`` preserves newlines and tabs. Text
+    without such characters is returned unchanged.
     """
     if not _SUSPECT.search(text):
         return text
@@ -58,12 +59,15 @@ def safe_text(text: str, *, multiline: bool = False) -> str:
 
 
 def has_hidden(text: str) -> bool:
-    """Whether the text holds characters that ``safe_text(multiline=True)`` has to make visible."""
+    """Return whether ``safe_text(text, multiline=True)`` would change the text."""
     return safe_text(text, multiline=True) != text
 
 
 def truncate(text: str, limit: int, ellipsis: str = "...") -> str:
-    """At most ``limit`` characters; what is cut ends in an ellipsis where that fits."""
+    """Cut ``text`` to at most ``limit`` characters, ending in ``ellipsis`` if it was cut.
+
+    The ellipsis is part of the limit, and left out where the limit has no room for it.
+    """
     if len(text) <= limit:
         return text
     if limit <= len(ellipsis):
@@ -72,12 +76,18 @@ def truncate(text: str, limit: int, ellipsis: str = "...") -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """``1 memory``, ``1,234 memories``; the plural ends in s when none is given."""
+    """Format a count with its noun: ``1 memory``, ``1,234 memories``.
+
+    Without ``plural`` an "s" is appended to the noun.
+    """
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def duration(seconds: float) -> str:
-    """``12 s``, ``3 min``, ``1 h 20 min``; what is begun of a minute doesn't count."""
+    """Format a number of seconds for display: ``12 s``, ``3 min``, ``1 h 20 min``.
+
+    From one minute on, the remaining seconds are dropped.
+    """
     whole = max(0, round(seconds))
     if whole < 60:
         return f"{whole} s"
@@ -86,7 +96,7 @@ def duration(seconds: float) -> str:
 
 
 def jaccard(first: AbstractSet[Hashable], second: AbstractSet[Hashable]) -> float:
-    """The share of all members that two sets have in common, in [0, 1]; empty ones are alike."""
+    """Return the Jaccard similarity of two sets, in [0, 1]; 1 when both are empty."""
     common = len(first & second)
     together = len(first) + len(second) - common
     return common / together if together else 1.0
@@ -115,7 +125,10 @@ def _takes_emoji_style(character: str) -> bool:
 
 @cache
 def compiled(expression: str) -> re.Pattern[str]:
-    """The expression compiled, once; those of this program are few enough to keep them all."""
+    """Compile a regular expression on first use and return it from a cache from then on.
+
+    The cache has no limit, so use it for the program's own expressions only.
+    """
     return re.compile(expression)
 
 
@@ -123,5 +136,5 @@ CHARS_PER_TOKEN = 4
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens ``text`` has: 0 when empty, else at least 1."""
+    """Estimate the tokens of ``text`` from its length: 0 when empty, else at least 1."""
     return max(1, len(text) // CHARS_PER_TOKEN) if text else 0

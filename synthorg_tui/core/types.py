@@ -23,10 +23,11 @@ NotBlankStr = Annotated[str, StringConstraints(min_length=1), AfterValidator(_re
 
 
 class FrozenModel(BaseModel):
-    """Immutable model that refuses unknown fields, NaN and infinities.
+    """Immutable pydantic model that refuses unknown fields, NaN and infinities.
 
-    A field that is a model by default gets it by ``model_construct``: that builds no validator of
-    its own, which the one around it contains anyway. Nothing validates defaults but the tests.
+    A field whose default is another model gets it by ``model_construct``, which builds no second
+    validator and so imports faster. Defaults are therefore not validated at run time; tests do
+    that.
     """
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False, extra="forbid", defer_build=True)
@@ -45,13 +46,16 @@ _log.addHandler(logging.NullHandler())  # silent unless the program wants to sho
 
 
 def reject(field: str, value: object, reason: str) -> NoReturn:
-    """Log the finding and raise ``ValueError(reason)``, which pydantic turns into its own error."""
+    """Log that a setting's value is invalid and raise ``ValueError(reason)``.
+
+    For pydantic validators: pydantic turns the ``ValueError`` into a validation error.
+    """
     _record(INVALID, field, value, reason)
     raise ValueError(reason)
 
 
 def warn(field: str, value: object, reason: str) -> None:
-    """Log that ``value`` is accepted but does not do what it seems to."""
+    """Log a warning that a setting's value is accepted but doesn't have the effect it suggests."""
     _record(SUSPECT, field, value, reason)
 
 

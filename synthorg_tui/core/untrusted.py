@@ -51,14 +51,14 @@ def _alike(letter: str) -> str:
 
 
 def wrap_untrusted(tag: str, text: str) -> str:
-    """``text`` between ``<tag>`` and ``</tag>``, unable to close the fence itself.
+    """Return ``text`` fenced between ``<tag>`` and ``</tag>``, so that it can't end the fence.
 
-    Anything that reads like the closing tag gets a backslash after its first character: in any
-    case, with white space or invisible characters in between, with attributes, unfinished, or
-    in letters that look like those of the tag.
+    Anything in it that reads like the closing tag gets a backslash after its first character: in
+    any case, with white space or invisible characters in between, with attributes, unfinished, or
+    in look-alike letters.
 
     Raises:
-        ValueError: the tag isn't a lower-case letter and up to 31 of ``[a-z0-9-]``.
+        ValueError: The tag isn't a lower-case letter and up to 31 of ``[a-z0-9-]``.
     """
     if _TAG.fullmatch(tag) is None:
         raise ValueError(f"invalid fence tag {tag!r}: a lower-case letter, then a-z, 0-9 or -")
@@ -72,10 +72,12 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def untrusted_content_directive(tags: Sequence[str]) -> str:
-    """One paragraph for the system prompt that names the fences and forbids obeying them.
+    """Return a system prompt paragraph that tells a model to treat the fenced text as data.
+
+    ``tags`` are the tags of the fences, as given to ``wrap_untrusted``.
 
     Raises:
-        ValueError: no tags.
+        ValueError: ``tags`` is empty.
     """
     if not tags:
         raise ValueError("at least one fence tag is required")

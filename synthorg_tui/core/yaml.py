@@ -27,7 +27,10 @@ _SEQUENCE_TAG: Final = "tag:yaml.org,2002:seq"
 
 
 class YamlError(ValueError):
-    """A text that isn't read; ``line`` counts from 1, 0 when the error is about all of it."""
+    """YAML text was refused.
+
+    ``line`` counts from 1; it is 0 when the error concerns the whole text.
+    """
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -36,13 +39,14 @@ class YamlError(ValueError):
 
 
 class HiddenCharacterError(YamlError):
-    """A text with a control character, or another that YAML doesn't allow."""
+    """YAML text contains a control character, or another one that YAML doesn't allow."""
 
 
 def load(text: str) -> tuple[object, dict[KeyPath, int]]:
-    """The value that a text stands for, ``None`` for an empty one, and the line of each key in it.
+    """Parse a YAML document strictly; return its value and the line number of every key.
 
-    Keys are texts, and none is there twice. Raises ``YamlError``, for aliases too.
+    The value is ``None`` for an empty text. Lines count from 1 and are given by the path of keys.
+    Keys must be strings. Raises ``YamlError`` for syntax errors, duplicate keys and aliases.
     """
     with _errors(text):
         loader = _TreeLoader(text)
@@ -56,16 +60,17 @@ def load(text: str) -> tuple[object, dict[KeyPath, int]]:
 
 
 def events(text: str) -> Iterator[yaml.Event]:
-    """What stands in a text, in its order; raises ``YamlError`` where it can't be read.
+    """Yield the parser events of a YAML text in order, without building values.
 
-    Nothing is built: an alias comes as such, and nesting costs no more than its characters.
+    For lenient readers: aliases are yielded as events and never expanded. Raises ``YamlError`` at
+    the point where the text can't be parsed.
     """
     with _errors(text):
         yield from yaml.parse(text, Loader=_BoundedLoader)
 
 
 def line_of(event: yaml.Event) -> int:
-    """The line of the text on which it begins, counted from 1."""
+    """Return the line on which an event begins, counted from 1."""
     return event.start_mark.line + 1 if event.start_mark else 1
 
 

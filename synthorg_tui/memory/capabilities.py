@@ -1,4 +1,4 @@
-"""What a backend supports, so that callers can ask before they try."""
+"""Capabilities of memory backends, so that callers can check a feature before they use it."""
 
 from typing import Protocol, runtime_checkable
 
@@ -7,34 +7,34 @@ from synthorg_tui.core.enums import MemoryCategory
 
 @runtime_checkable
 class MemoryCapabilities(Protocol):
-    """Capabilities of a memory backend."""
+    """Features that a memory backend supports, so that callers can check before they use one."""
 
     @property
     def supported_categories(self) -> frozenset[MemoryCategory]:
-        """Categories that can be stored."""
+        """Memory categories that the backend can store."""
         ...
 
     @property
     def supports_graph(self) -> bool:
-        """Whether relations between memories can be queried."""
+        """Whether the backend can query relations between memories."""
         ...
 
     @property
     def supports_temporal(self) -> bool:
-        """Whether ``since``, ``until`` and expiry are honoured."""
+        """Whether the backend honours ``since``, ``until`` and expiry times."""
         ...
 
     @property
     def supports_vector_search(self) -> bool:
-        """Whether a query text is matched by meaning."""
+        """Whether query texts are matched by meaning (embeddings) instead of by words only."""
         ...
 
     @property
     def supports_shared_access(self) -> bool:
-        """Whether the backend is also a ``SharedKnowledgeStore``."""
+        """Whether the backend also implements ``SharedKnowledgeStore``."""
         ...
 
     @property
     def max_memories_per_agent(self) -> int | None:
-        """Upper bound on an agent's memories, or ``None``."""
+        """Maximum number of live memories of one agent, or ``None`` for no limit."""
         ...

@@ -21,11 +21,10 @@ ANY_MODEL: Final = "example-small-001"
 
 
 class CaptureConfig(FrozenModel):
-    """Which runs lessons are drawn from.
+    """Selection of the runs that lessons are drawn from: failures, successes, or both.
 
-    A success is worth a lesson when its quality (confidence times ten) reaches
-    ``min_quality_score`` and is in the best ``100 - success_quality_percentile`` percent of the
-    successes seen.
+    A successful run qualifies when its quality (confidence times ten) reaches ``min_quality_score``
+    and is among the best ``100 - success_quality_percentile`` percent of the successes seen.
     """
 
     type: Literal["failure", "success", "hybrid"] = "hybrid"
@@ -34,7 +33,7 @@ class CaptureConfig(FrozenModel):
 
 
 class PruningConfig(FrozenModel):
-    """Which lessons are proposed for removal: too old, too many, or both."""
+    """Rule by which lessons are proposed for removal: by age (``ttl``), by number, or by both."""
 
     type: Literal["ttl", "pareto", "hybrid"] = "ttl"
     max_age_days: int = Field(default=90, ge=1)
@@ -42,14 +41,17 @@ class PruningConfig(FrozenModel):
 
 
 class PropagationConfig(FrozenModel):
-    """To which other agents an approved lesson is copied."""
+    """Rule by which an approved lesson is copied to other agents, and to how many at most."""
 
     type: Literal["none", "role_scoped", "department_scoped"] = "none"
     max_propagation_targets: int = Field(default=10, ge=1)
 
 
 class EvolverConfig(FrozenModel):
-    """Promotion of what several agents learnt to the whole organisation, by proposal only."""
+    """Settings for proposing lessons of several agents to the whole organisation.
+
+    Nothing is promoted without a person's approval.
+    """
 
     enabled: bool = False
     requires_human_approval: Literal[True] = True
@@ -61,11 +63,11 @@ class EvolverConfig(FrozenModel):
 
 
 class ProceduralMemoryConfig(FrozenModel):
-    """How lessons are proposed and kept.
+    """Settings for drawing lessons from runs and proposing them as skills.
 
-    ``model`` is asked for the wording when a server with several models is configured; the
-    documented default names none and stands for the configured one. ``skill_md_directory``
-    ``None`` writes approved skills to ``skills`` in the data directory.
+    ``model`` selects the model that words a lesson, when a server with several models is
+    configured; the default stands for the configured model. Approved skills are written to
+    ``skill_md_directory``, or when that is ``None`` to ``skills`` in the data directory.
     """
 
     enabled: bool = True
@@ -87,7 +89,7 @@ HISTORY_STORES: Final = frozenset({"postgresql", "sqlite"})
 
 
 def default_data_dir() -> str:
-    """The platform's directory for this user's application data."""
+    """Return the platform's standard directory for this user's application data."""
     return str(user_data_dir())
 
 
@@ -100,9 +102,9 @@ def _fill_data_dir(value: object) -> object:
 
 
 class QdrantServerConfig(FrozenModel):
-    """A Qdrant server or cluster, for ``vector_store: qdrant-external``.
+    """Connection to a Qdrant server or cluster, for ``vector_store: qdrant-external``.
 
-    ``collection`` is a prefix: there is one collection for each embedding model.
+    ``collection`` is a prefix: each embedding model has a collection of its own.
     """
 
     url: NotBlankStr
@@ -119,7 +121,11 @@ class QdrantServerConfig(FrozenModel):
 
 
 class MemoryStorageConfig(FrozenModel):
-    """Where memories are kept; ``data_dir`` ``None`` is the platform's user data directory."""
+    """Location and storage engines of memories.
+
+    ``data_dir`` defaults to the platform's user data directory. ``server`` is required for
+    ``vector_store: qdrant-external`` and has no effect otherwise.
+    """
 
     data_dir: Annotated[NotBlankStr, BeforeValidator(_fill_data_dir)] = Field(
         default_factory=default_data_dir
@@ -158,7 +164,10 @@ class MemoryStorageConfig(FrozenModel):
 
 
 class MemoryOptionsConfig(FrozenModel):
-    """How memories are kept; ``retention_days`` ``None`` keeps them for good."""
+    """Retention, limits and sharing of memories.
+
+    ``retention_days`` ``None`` means that memories don't expire by age.
+    """
 
     retention_days: int | None = Field(default=None, ge=1)
     max_memories_per_agent: int = Field(default=10_000, ge=1)
@@ -167,7 +176,10 @@ class MemoryOptionsConfig(FrozenModel):
 
 
 class EmbedderOverrideConfig(FrozenModel):
-    """Overrides parts of the chosen embedder; ``None`` keeps the choice."""
+    """Overrides of the configured embedder; fields that are ``None`` leave it unchanged.
+
+    ``model`` and ``dims`` (the vector length) must be set together.
+    """
 
     provider: NotBlankStr | None = None
     model: NotBlankStr | None = None
@@ -183,14 +195,17 @@ class EmbedderOverrideConfig(FrozenModel):
 
 
 class CompositeBackendConfig(FrozenModel):
-    """Which backend keeps which namespace; ``default`` keeps the rest."""
+    """Routing of namespaces to backends, by name; other namespaces use ``default``."""
 
     routes: dict[NotBlankStr, NotBlankStr] = Field(default_factory=dict)
     default: NotBlankStr = "inmemory"
 
 
 class CompanyMemoryConfig(FrozenModel):
-    """Everything about memory that holds for all agents; ``level`` is their default."""
+    """All settings of memory; they apply to every agent.
+
+    ``level`` is how far an agent's memories are visible by default.
+    """
 
     backend: NotBlankStr = "local"
     level: MemoryLevel = MemoryLevel.SESSION

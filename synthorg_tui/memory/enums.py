@@ -5,7 +5,7 @@ from typing import Final
 
 
 class FusionStrategy(StrEnum):
-    """How the rankings of several sources become one."""
+    """Method of combining relevance scores or rankings into one order."""
 
     LINEAR = "linear"
     """Relevance and recency of one source, weighted."""
@@ -16,7 +16,7 @@ class FusionStrategy(StrEnum):
 
 
 class InjectionStrategy(StrEnum):
-    """How memories reach an agent."""
+    """Way in which an agent receives memories: in its prompt, or by tools to search or edit."""
 
     CONTEXT = "context"
     TOOL_BASED = "tool_based"
@@ -24,7 +24,7 @@ class InjectionStrategy(StrEnum):
 
 
 class Sensitivity(StrEnum):
-    """Who may read a memory; ascending."""
+    """Sensitivity of a memory, in ascending order; decides whether agents may be given it."""
 
     PUBLIC = "public"
     PRIVATE = "private"
@@ -36,7 +36,7 @@ GIVEN_BY_DEFAULT: Final = (Sensitivity.PUBLIC, Sensitivity.PRIVATE)
 
 
 class SourceKind(StrEnum):
-    """Who a memory came from."""
+    """Kind of author that a memory came from."""
 
     USER = "user"
     OPERATOR = "operator"
@@ -46,7 +46,7 @@ class SourceKind(StrEnum):
 
 
 class InjectionPoint(StrEnum):
-    """The role of the message that carries injected memories."""
+    """Role of the chat message that carries injected memories."""
 
     SYSTEM = "system"
     USER = "user"

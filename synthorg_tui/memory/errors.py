@@ -1,4 +1,4 @@
-"""Memory errors, and the translation of what the database and the index raise into them.
+"""Errors of the memory engine, and the conversion of database and index errors into them.
 
 ``MemoryError`` here is the domain error; the builtin always propagates.
 """
@@ -14,23 +14,23 @@ from synthorg_tui.providers.embedding.errors import EmbeddingError
 
 
 class MemoryError(DomainError):
-    """Base of every memory failure."""
+    """Base class of errors of the memory engine; not the builtin of the same name."""
 
 
 class MemoryConnectionError(MemoryError):
-    """The backend is not connected or the connection was lost."""
+    """The backend is not connected, or the connection was lost."""
 
 
 class MemoryStoreError(MemoryError):
-    """A store, edit or delete failed."""
+    """Storing, editing or deleting a memory failed."""
 
 
 class WriteRefusedError(MemoryStoreError):
-    """An agent may not write that, or not now; it may know why."""
+    """An agent's write was refused; the message is meant for the agent."""
 
 
 class MemoryRetrievalError(MemoryError):
-    """A retrieve, search or count failed."""
+    """Retrieving, searching or counting memories failed."""
 
 
 class MemoryNotFoundError(MemoryError):
@@ -48,7 +48,7 @@ class MemoryCapabilityError(MemoryError):
 
 
 class VectorIndexError(MemoryError):
-    """The vector index failed; the store still has everything and can rebuild it."""
+    """The vector index failed; no data is lost, since it can be rebuilt from the database."""
 
 
 _NO_SPACE: Final = os.strerror(errno.ENOSPC)
@@ -56,7 +56,7 @@ _NO_SPACE: Final = os.strerror(errno.ENOSPC)
 
 
 def duckdb_error() -> type[Exception]:
-    """DuckDB's base error, imported when it is needed."""
+    """Return DuckDB's base exception class, importing DuckDB only when called."""
     import duckdb
 
     return duckdb.Error
@@ -64,7 +64,11 @@ def duckdb_error() -> type[Exception]:
 
 @contextmanager
 def translate_errors(kind: type[MemoryError], action: str) -> Iterator[None]:
-    """Turn what the database and the index raise into one kind of memory error."""
+    """Context manager that converts database, index and embedding errors into ``kind``.
+
+    ``action`` names the operation for the message, such as ``searching``. Memory errors other than
+    those of the index pass through unchanged.
+    """
     try:
         yield
     except (VectorIndexError, EmbeddingError) as error:

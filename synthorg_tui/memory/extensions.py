@@ -1,7 +1,7 @@
-"""What a backend may offer beyond ``MemoryBackend``; probe with ``isinstance``.
+"""Optional abilities of a backend beyond ``MemoryBackend``; check them with ``isinstance``.
 
 ``MemoryBackend`` has exactly its documented members, so every further ability is a protocol of its
-own here. What agents have and what only a person has are never in one protocol.
+own here. Abilities for agents and abilities for persons are never in one protocol.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """A memory to be stored in the agent's name; ``shared`` publishes it to all."""
+    """A memory to store on behalf of an agent; ``shared`` makes it readable by all agents."""
 
     agent_id: str
     draft: MemoryDraft
@@ -45,7 +45,11 @@ class NewMemory:
 
 @dataclass(frozen=True, slots=True)
 class MemoryBundle:
-    """Memories that come, go (soft-deleted), come back, or are erased, all in one transaction."""
+    """Changes to apply in one transaction.
+
+    ``add`` lists new memories; ``remove`` (soft delete), ``restore`` (undo a soft delete) and
+    ``purge`` (erase for good) list ids of existing ones.
+    """
 
     add: tuple[NewMemory, ...] = ()
     remove: tuple[str, ...] = ()
@@ -55,10 +59,12 @@ class MemoryBundle:
 
 @dataclass(frozen=True, slots=True)
 class BundleOutcome:
-    """What a bundle did: ids of the new memories in order, and the others as they were before.
+    """Result of applying a ``MemoryBundle``.
 
-    Ids that name no live memory (to remove), no deleted one (to restore) or none at all (to purge)
-    are passed over. Of what was purged there are only ids.
+    ``added`` and ``purged`` are ids, those of ``added`` in the order of the bundle. ``removed`` and
+    ``restored`` are the memories as they were before. Ids to which a change doesn't apply are
+    ignored: to remove a memory that isn't live, to restore one that isn't deleted, to purge an
+    unknown one.
     """
 
     added: tuple[str, ...]
@@ -68,10 +74,10 @@ class BundleOutcome:
 
 
 class MemoryEdit(FrozenModel):
-    """Fields to change; what is ``None`` stays.
+    """Changes to the fields of a memory; fields that are ``None`` stay unchanged.
 
-    New ``tags`` keep the fact key and the sensitivity unless they name others. An empty
-    ``fact_key`` makes the memory no fact; only semantic, social and working ones can be facts.
+    New ``tags`` preserve the memory's fact key and sensitivity unless they set others. An empty
+    ``fact_key`` removes the key; only semantic, social and working memories can have one.
     """
 
     content: NotBlankStr | None = None
@@ -84,21 +90,26 @@ class MemoryEdit(FrozenModel):
 
 @runtime_checkable
 class BatchStore(Protocol):
-    """Many memories in one transaction."""
+    """Optional ability of a backend to store many memories in one transaction."""
 
     async def store_many(
         self, agent_id: NotBlankStr, drafts: Sequence[MemoryDraft], *, actor: str
     ) -> BatchOutcome:
-        """Store a batch, all or nothing; raises ``MemoryStoreError``."""
+        """Store a batch of memories for an agent, all or nothing; raises ``MemoryStoreError``.
+
+        ``actor`` is recorded in the history as the author of the change. Drafts that are already
+        stored are skipped or updated, as ``MemoryDraft`` describes.
+        """
         ...
 
 
 @runtime_checkable
 class MemoryAdmin(Protocol):
-    """What a person does with the memories of all agents.
+    """Access to the memories of all agents, for a person and never for agents.
 
-    A protocol because it is also what clients of a running owner call, whose other end is remote.
-    Changes raise ``MemoryStoreError``, everything else ``MemoryRetrievalError``.
+    A protocol because clients in other processes implement it too, by calls to the process that
+    owns the store. Methods that change memories raise ``MemoryStoreError``, all others
+    ``MemoryRetrievalError``. ``actor`` is recorded in the history as the author of a change.
     """
 
     async def find(
@@ -108,52 +119,59 @@ class MemoryAdmin(Protocol):
         agents: frozenset[str] | None = None,
         without: tuple[str, ...] = (),
     ) -> FoundMemories:
-        """Hybrid search over the named agents, or all; ``query.text`` is required.
+        """Search by meaning and keywords, and return the best matches.
 
-        Memories whose content has one of the words ``without`` are left out before the limit.
+        Args:
+            query: Text and filters; ``query.text`` is required.
+            agents: Agents whose memories are searched; ``None`` for all.
+            without: Words whose presence excludes a memory; they are applied before
+                ``query.limit``.
         """
         ...
 
     async def browse(
         self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
     ) -> MemoryPage:
-        """A window on the memories that match."""
+        """Return one page of the memories that match a filter, and the total number of matches."""
         ...
 
     async def lookup(
         self, id_start: NotBlankStr, *, deleted: bool = False, limit: int = 10
     ) -> tuple[ListedMemory, ...]:
-        """Memories whose id starts so, by id; also those soft-deleted when ``deleted``."""
+        """Return at most ``limit`` memories whose id starts with ``id_start``, ordered by id.
+
+        Soft-deleted memories are included only when ``deleted``.
+        """
         ...
 
     async def entries(
         self, memory_ids: Sequence[NotBlankStr], *, deleted: bool = False
     ) -> tuple[ListedMemory, ...]:
-        """The memories with exactly these ids, in their order; unknown ids are left out.
+        """Return the memories with exactly these ids, in the order of the ids.
 
-        Soft-deleted ones are among them only when ``deleted``.
+        Unknown ids are omitted, and soft-deleted memories too unless ``deleted``.
         """
         ...
 
     async def facets(self) -> Facets:
-        """Live memory counts."""
+        """Return the number of live memories by agent and by category."""
         ...
 
     async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> ListedMemory:
-        """Change a memory; raises ``MemoryNotFoundError``."""
+        """Change a memory and return it as stored; raises ``MemoryNotFoundError``."""
         ...
 
     async def remove(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
-        """Soft-delete; returns how many were live. ``restore`` brings them back.
+        """Soft-delete memories and return how many were live; ``restore`` undoes it.
 
-        Erasing for good is for ``Erasure``, which knows what else was made of a memory.
+        To erase memories for good use ``Erasure``, which also erases what was derived from them.
         """
         ...
 
     async def restore(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
-        """Undo a soft delete; returns how many came back."""
+        """Undo the soft deletion of memories and return how many were restored."""
         ...
 
     async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
-        """Every change to a memory, newest first."""
+        """Return all recorded changes to a memory, newest first."""
         ...

@@ -27,9 +27,9 @@ from synthorg_tui.providers.embedding.protocol import Embedder
 
 @dataclass(frozen=True, slots=True)
 class BackendContext:
-    """What a backend may need besides its configuration; ``None`` is made from that.
+    """Existing parts that a new backend uses; a part that is ``None`` is created from the settings.
 
-    ``data_dir`` must be owned by this process (``DataDirLock``) before a backend on it connects.
+    This process must own ``data_dir`` (see ``DataDirLock``) before a backend on it connects.
     """
 
     data_dir: Path | None = None
@@ -44,20 +44,23 @@ Builder: TypeAlias = Callable[[CompanyMemoryConfig, BackendContext], MemoryBacke
 
 
 class MemoryBackendRegistry:
-    """Backends by the name that configuration uses for them."""
+    """Constructors of memory backends by the name used in the settings."""
 
     def __init__(self, builders: Mapping[str, Builder]) -> None:
         self._builders = dict(builders)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names, sorted."""
+        """Names of all registered backends, sorted."""
         return tuple(sorted(self._builders))
 
     def build(
         self, name: str, config: CompanyMemoryConfig, context: BackendContext
     ) -> MemoryBackend:
-        """A new, disconnected backend; raises ``MemoryConfigError`` for an unknown name."""
+        """Create the backend of this name, not connected yet.
+
+        Raises ``MemoryConfigError`` when the name is unknown or the configuration doesn't fit.
+        """
         builder = self._builders.get(name)
         if builder is None:
             raise MemoryConfigError(f"Unknown backend {name!r}. Valid backends: {list(self.names)}")
@@ -65,7 +68,7 @@ class MemoryBackendRegistry:
 
 
 def default_registry() -> MemoryBackendRegistry:
-    """The backends that come with the application."""
+    """Return a registry of the backends that come with the application."""
     children: dict[str, Builder] = {"inmemory": _inmemory, "local": _local, "mem0": _mem0}
     routable = MemoryBackendRegistry(children)
 
@@ -82,14 +85,14 @@ def create_memory_backend(
     context: BackendContext | None = None,
     registry: MemoryBackendRegistry | None = None,
 ) -> MemoryBackend:
-    """A new, disconnected backend as configured; the caller connects it.
+    """Create the configured backend, not connected yet; call ``connect`` before using it.
 
     Args:
-        config: Names the backend and says how it behaves.
-        embedder: Takes precedence over that of the context; the bundled model when both are
-            missing.
-        context: Parts that exist already.
-        registry: Backends to choose from.
+        config: Names the backend and configures it.
+        embedder: Overrides the embedder in ``context``. Without either, the bundled embedding model
+            is used.
+        context: Existing parts to use instead of new ones.
+        registry: Available backends; by default those of the application.
 
     Raises:
         MemoryConfigError: The backend is unknown, not available, or lacks configuration.
@@ -101,7 +104,11 @@ def create_memory_backend(
 
 
 def create_vector_index(storage: MemoryStorageConfig, data_dir: Path) -> VectorIndex:
-    """The index that ``storage`` asks for: embedded in ``data_dir``, or on a server."""
+    """Create the configured vector index: embedded in ``data_dir``, or on a Qdrant server.
+
+    It isn't opened yet. Raises ``MemoryConfigError`` when a server is configured without an
+    address.
+    """
     if storage.vector_store != "qdrant-external":
         from synthorg_tui.memory.index.edge import EdgeIndex
 

@@ -10,23 +10,26 @@ NON_INFERABLE_TAG: Final = "non-inferable"
 
 @runtime_checkable
 class MemoryFilterStrategy(Protocol):
-    """Keeps some of the memories that were found; those who call it fail closed."""
+    """Decides which of the ranked memories may be given to an agent.
+
+    When a filter raises, its caller gives the agent no memories at all.
+    """
 
     @property
     def strategy_name(self) -> str:
-        """The name of the filter."""
+        """Name of the filter, for explanations and logs."""
         ...
 
     def filter_for_injection(self, memories: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
-        """Those of ``memories`` that may be injected, in the same order."""
+        """Return the memories that may be given to the agent, in unchanged order."""
         ...
 
 
 class TagBasedMemoryFilter:
-    """Keeps memories that carry a tag.
+    """Filter that passes only memories with a certain tag.
 
     Args:
-        required_tag: The tag, surrounding whitespace aside.
+        required_tag: The tag; surrounding whitespace is ignored.
 
     Raises:
         ValueError: The tag is blank.
@@ -39,22 +42,20 @@ class TagBasedMemoryFilter:
 
     @property
     def strategy_name(self) -> str:
-        """``tag_based``."""
         return "tag_based"
 
     def filter_for_injection(self, memories: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
-        """Those with the tag."""
+        """Return the memories that have the required tag, in unchanged order."""
         return tuple(m for m in memories if self.required_tag in m.entry.metadata.tags)
 
 
 class PassthroughMemoryFilter:
-    """Keeps everything."""
+    """Filter that passes all memories."""
 
     @property
     def strategy_name(self) -> str:
-        """``passthrough``."""
         return "passthrough"
 
     def filter_for_injection(self, memories: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
-        """``memories``."""
+        """Return all memories unchanged."""
         return memories

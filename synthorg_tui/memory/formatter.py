@@ -23,9 +23,10 @@ _ROLES: Final = {
 
 
 class PackedMemory(NamedTuple):
-    """A memory's block, its tokens (fence and separator included), and whether there was room.
+    """A memory formatted as a text block, and whether it fits the token budget.
 
-    ``room`` is how many tokens were left when its turn came.
+    ``tokens`` is the size of the block with its fence and separator; ``room`` is how many tokens of
+    the budget were left when the memory was considered.
     """
 
     memory: ScoredMemory
@@ -36,19 +37,19 @@ class PackedMemory(NamedTuple):
 
 
 class Packing(NamedTuple):
-    """What became of each memory, in the order in which they were offered."""
+    """Result of packing memories into a token budget; ``packed`` is in the order of the input."""
 
     packed: tuple[PackedMemory, ...]
     tokens_used: int
 
     @property
     def text(self) -> str:
-        """The blocks that fit."""
+        """The blocks that fit, joined into one text; empty when none fits."""
         return _SEPARATOR.join(memory.block for memory in self.packed if memory.fits)
 
 
 def role_of(injection_point: InjectionPoint) -> MessageRole:
-    """The role of the message that carries memories; raises ``ValueError`` for an unknown point."""
+    """Return the chat role for an injection point; raises ``ValueError`` for an unknown one."""
     role = _ROLES.get(injection_point)
     if role is None:
         raise ValueError(f"unknown injection point {injection_point!r}")
@@ -56,7 +57,7 @@ def role_of(injection_point: InjectionPoint) -> MessageRole:
 
 
 def memory_block(memory: ScoredMemory) -> str:
-    """The memory as an agent reads it: fenced, with category and score."""
+    """Format a memory for an agent: its category, score and content, in a fence."""
     shared = "[shared] " if memory.is_shared else ""
     header = f"{shared}[{memory.entry.category} | score: {memory.combined_score:.2f}]"
     return wrap_untrusted(TAG_MEMORY_ENTRY, f"{header} {memory.entry.content}")
@@ -65,10 +66,10 @@ def memory_block(memory: ScoredMemory) -> str:
 def pack_memories(
     memories: Iterable[ScoredMemory], *, estimator: TokenEstimator, token_budget: int
 ) -> Packing:
-    """Fill a budget greedily in the order given.
+    """Pack memories greedily into a token budget, in the order given.
 
-    A memory too large for what is left is skipped, and smaller ones after it still get in. The
-    first block costs its own tokens, each further one those of the separator too.
+    A memory too large for the remaining budget is skipped; smaller ones after it may still fit.
+    Each block but the first is also charged for the separator before it.
     """
     separator = estimator.estimate_tokens(_SEPARATOR)
     packed: list[PackedMemory] = []
@@ -89,9 +90,10 @@ def pack_memories(
 def messages_for(
     packing: Packing, *, injection_point: InjectionPoint = InjectionPoint.SYSTEM
 ) -> tuple[ChatMessage, ...]:
-    """The directive as a system message, then the memories in the configured role.
+    """Return the chat messages for packed memories: the directive, then the memories.
 
-    ``()`` when no memory fits, so that the directive never stands alone.
+    The directive is a system message that tells the model to treat memories as data; the memories
+    are a message with the role of ``injection_point``. Return ``()`` when no memory fits.
 
     Raises:
         ValueError: The injection point is unknown.
@@ -113,13 +115,13 @@ def format_memory_context_with_directive(
     token_budget: int,
     injection_point: InjectionPoint = InjectionPoint.SYSTEM,
 ) -> tuple[ChatMessage, ...]:
-    """Messages with as many of ``memories`` as fit, best first; ``()`` when none does.
+    """Return messages with as many memories as fit the budget, or ``()`` when none fits.
 
     Args:
-        memories: Ranked, best first.
+        memories: Ranked memories, best first.
         estimator: Counts tokens.
-        token_budget: For the memories; the directive isn't charged.
-        injection_point: The role of the message that carries the memories.
+        token_budget: Maximum tokens for the memories; the directive isn't charged to it.
+        injection_point: Role of the message that carries the memories.
 
     Raises:
         ValueError: The injection point is unknown.

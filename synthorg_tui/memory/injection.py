@@ -21,44 +21,48 @@ __all__ = [
 
 @runtime_checkable
 class TokenEstimator(Protocol):
-    """Counts tokens, exactly or about."""
+    """Counts the tokens of a text, exactly or approximately."""
 
     def estimate_tokens(self, text: str) -> int:
-        """Estimate the tokens of ``text``; never negative."""
+        """Return the number of tokens in ``text``; never negative."""
         ...
 
 
 class DefaultTokenEstimator:
-    """A quarter of the characters, for when no tokenizer is at hand."""
+    """Estimates one token for every four characters, for when no tokenizer is available."""
 
     def estimate_tokens(self, text: str) -> int:
-        """0 for an empty text, else at least 1."""
+        """Return the estimate: 0 for an empty text, else at least 1."""
         return estimate_tokens(text)
 
 
 @runtime_checkable
 class MemoryInjectionStrategy(Protocol):
-    """Makes memories available to an agent: by messages, by tools, or both."""
+    """Makes memories available to an agent, by chat messages, tools, or both."""
 
     async def prepare_messages(
         self, agent_id: NotBlankStr, query_text: NotBlankStr, token_budget: int
     ) -> tuple[ChatMessage, ...]:
-        """Messages to put between system prompt and task; ``()`` when there is nothing."""
+        """Return the messages to insert between an agent's system prompt and its task.
+
+        ``query_text`` describes what the agent is about to do; ``token_budget`` limits the size of
+        the memories in tokens. Return ``()`` when there is nothing to insert.
+        """
         ...
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
-        """Tools the agent gets; ``()`` when the strategy has none."""
+        """Return the tools to offer to the agent; ``()`` when the strategy has none."""
         ...
 
     @property
     def strategy_name(self) -> str:
-        """The name of the strategy."""
+        """Name of the strategy, for explanations and logs."""
         ...
 
 
 @runtime_checkable
 class ExplainingStrategy(MemoryInjectionStrategy, Protocol):
-    """A strategy that explains why it gives what it gives."""
+    """Injection strategy that can also explain which memories it chose, and why."""
 
     async def prepare(
         self,
@@ -69,5 +73,9 @@ class ExplainingStrategy(MemoryInjectionStrategy, Protocol):
         pinned: Collection[str] = (),
         excluded: Collection[str] = (),
     ) -> PreparedMessages:
-        """The messages of ``prepare_messages``, byte for byte, and their explanation."""
+        """Return the messages of ``prepare_messages`` together with an explanation of them.
+
+        ``pinned`` and ``excluded`` are ids of memories to prefer and to leave out. Without them the
+        messages are byte for byte those of ``prepare_messages``.
+        """
         ...

@@ -1,4 +1,4 @@
-"""What a person asks for when looking through a store, and what the store answers.
+"""Plain data for a person's listings and searches of a store: filters, pages and results.
 
 Commands and screens use these classes as they are. The first rows are on the screen before the
 engine is loaded, so nothing here may import pydantic, DuckDB or a model.
@@ -17,10 +17,11 @@ SORT_ORDERS: tuple[SortOrder, ...] = get_args(SortOrder)
 
 @dataclass(frozen=True, slots=True)
 class ListedMemory:
-    """A memory as a person sees it; times are in UTC.
+    """A memory as shown to a person; times are in UTC.
 
-    A search sets the scores: ``dense`` is the cosine similarity and ``sparse`` the raw BM25 score,
-    ``None`` when that index didn't return the memory; ``fused`` is in [0, 1] and orders the hits.
+    Only searches set the scores. ``dense`` is the cosine similarity and ``sparse`` the raw BM25
+    score, each ``None`` when the respective ranking didn't return the memory. ``fused`` is the
+    combined score in [0, 1] by which search results are ordered.
     """
 
     id: str
@@ -40,13 +41,17 @@ class ListedMemory:
     deleted_at: datetime | None = None
 
     def is_live(self, now: datetime) -> bool:
-        """Whether it is neither deleted nor expired."""
+        """Return whether the memory is neither deleted nor, at the time ``now``, expired."""
         return self.deleted_at is None and (self.expires_at is None or self.expires_at > now)
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryPage:
-    """A window on a listing: ``entries`` from ``offset`` on, of ``total`` that match."""
+    """One page of a listing.
+
+    ``entries`` are the matches from position ``offset`` (0-based) on; ``total`` is the number of
+    all matches.
+    """
 
     entries: tuple[ListedMemory, ...]
     offset: int
@@ -55,7 +60,10 @@ class MemoryPage:
 
 @dataclass(frozen=True, slots=True)
 class FoundMemories:
-    """Search results, best first; ``degraded`` says which source was missing, else empty."""
+    """Search results, best first.
+
+    ``degraded`` says in words which source could not be searched; empty when none was missing.
+    """
 
     hits: tuple[ListedMemory, ...]
     degraded: str = ""
@@ -63,9 +71,10 @@ class FoundMemories:
 
 @dataclass(frozen=True, slots=True)
 class BrowseFilter:
-    """What a person wants listed; empty fields don't filter.
+    """Filter of a listing; empty fields don't restrict it.
 
-    ``words`` must all occur in the content (case-insensitive), ``without`` must not.
+    A memory must contain all of ``words`` (case-insensitive) and none of ``without``, and have been
+    created in [``since``, ``until``). With ``deleted`` only soft-deleted memories are listed.
     """
 
     agents: tuple[str, ...] = ()
@@ -80,19 +89,19 @@ class BrowseFilter:
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """Live memory counts by agent and by category."""
+    """Numbers of live memories by agent and by category."""
 
     agents: tuple[tuple[str, int], ...] = ()
     categories: tuple[tuple[MemoryCategory, int], ...] = ()
 
     @property
     def total(self) -> int:
-        """All live memories."""
+        """Number of all live memories."""
         return sum(count for _, count in self.categories)
 
 
 class ChangeKind(StrEnum):
-    """What a revision did to a memory."""
+    """Kind of change that a revision made to a memory."""
 
     ADDED = "added"
     EDITED = "edited"
@@ -103,7 +112,11 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemoryRevision:
-    """One change in a memory's history; ``before`` and ``after`` hold the fields that changed."""
+    """One change in a memory's history.
+
+    ``before`` and ``after`` hold the old and new values of the changed fields only. ``actor`` names
+    the author of the change.
+    """
 
     revision: int
     memory_id: str

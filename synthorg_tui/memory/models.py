@@ -1,7 +1,7 @@
-"""What a program asks of a memory backend, what it stores there and what comes back.
+"""Models of memories as agents and backends exchange them, validated by pydantic.
 
-The public models of memories as agents and backends exchange them, checked by pydantic. What a
-person lists and searches is plain data in ``listing``.
+Requests, queries, drafts and results of a memory backend. Listings and searches for a person use
+the plain data in ``listing`` instead.
 """
 
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ Tags = Annotated[tuple[NotBlankStr, ...], AfterValidator(_deduplicate)]
 
 
 class MemoryMetadata(FrozenModel):
-    """Where a memory comes from, how far to trust it, and its tags."""
+    """Origin, confidence and tags of a memory; ``confidence`` is in [0, 1]."""
 
     source: NotBlankStr | None = None
     confidence: float = Field(default=1.0, ge=0.0, le=1.0)
@@ -36,7 +36,7 @@ class MemoryMetadata(FrozenModel):
 
 
 class MemoryStoreRequest(FrozenModel):
-    """A memory to be stored; the backend assigns id and creation time."""
+    """A memory to store; the backend assigns its id and creation time."""
 
     category: MemoryCategory
     namespace: NotBlankStr = DEFAULT_NAMESPACE
@@ -46,7 +46,10 @@ class MemoryStoreRequest(FrozenModel):
 
 
 class MemoryEntry(FrozenModel):
-    """A stored memory. ``relevance_score`` is set by a search, in [0, 1]."""
+    """A stored memory, as returned by backends.
+
+    ``relevance_score`` is in [0, 1] and set by searches only.
+    """
 
     id: NotBlankStr
     agent_id: NotBlankStr
@@ -68,7 +71,7 @@ class MemoryEntry(FrozenModel):
         return self
 
     def listed(self) -> ListedMemory:
-        """The memory as a person sees it, without scores."""
+        """Return the memory as plain data for display, without scores."""
         return ListedMemory(
             id=self.id,
             agent_id=self.agent_id,
@@ -85,11 +88,11 @@ class MemoryEntry(FrozenModel):
 
 
 class MemoryQuery(FrozenModel):
-    """What to retrieve. Without ``text`` only the filters apply.
+    """Filters and, optionally, a text to search memories for.
 
-    ``created_at`` must be in [since, until); a memory must carry all ``tags``; empty or missing
-    categories and namespaces don't filter. ``min_relevance`` drops only entries that have a
-    lower score. Expired memories are never returned.
+    A memory matches when it was created in [``since``, ``until``) and has all of ``tags``. Empty or
+    missing categories and namespaces don't filter. ``min_relevance`` excludes only memories with a
+    lower score; those without a score pass. Expired memories never match.
     """
 
     text: NotBlankStr | None = None
@@ -109,12 +112,13 @@ class MemoryQuery(FrozenModel):
 
 
 class MemoryDraft(FrozenModel):
-    """A memory on its way in from an import.
+    """A memory to be stored by an import.
 
-    ``key`` names the same piece of experience across imports: storing it again is skipped
-    when nothing changed, updates the memory when the content did, and is refused when a person
-    deleted it. ``created_at`` is when it happened; now when missing. ``level`` is the agent's
-    when missing. ``project`` is a canonical path. ``source_kind`` is who it comes from.
+    ``key`` identifies the same experience across imports. Storing a draft with a known key is
+    skipped when nothing changed, updates the memory when its content changed, and is refused when a
+    person deleted it. ``created_at`` is when the experience happened, by default now. ``level`` is
+    its visibility, by default the agent's. ``project`` is a canonical path; ``source_kind`` is the
+    kind of author.
     """
 
     request: MemoryStoreRequest
@@ -128,9 +132,11 @@ class MemoryDraft(FrozenModel):
 
 @dataclass(frozen=True, slots=True)
 class BatchOutcome:
-    """What became of each draft of a batch; ``skipped`` pairs the key with the reason.
+    """Result of storing a batch of drafts.
 
-    ``waiting`` are ids of approval items: what waits there isn't stored.
+    ``added`` and ``updated`` are memory ids; ``skipped`` pairs the key of a draft with the reason.
+    ``waiting`` are ids of approval items, for drafts that aren't stored until a person approves
+    them.
     """
 
     added: tuple[str, ...] = ()

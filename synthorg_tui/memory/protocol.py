@@ -9,53 +9,63 @@ from synthorg_tui.memory.models import MemoryEntry, MemoryQuery, MemoryStoreRequ
 
 @runtime_checkable
 class MemoryBackend(Protocol):
-    """Stores and finds the memories of agents.
+    """Stores and retrieves the memories of agents.
 
-    Every memory operation raises ``MemoryConnectionError`` before ``connect``. What a backend
-    can do beyond these members is a protocol of its own in ``memory.extensions``.
+    Every memory operation raises ``MemoryConnectionError`` unless connected. Further abilities of a
+    backend are separate protocols in ``memory.extensions``, to be checked with ``isinstance``.
     """
 
     async def connect(self) -> None:
-        """Open the backend; raises ``MemoryConnectionError``."""
+        """Open the backend for use; raises ``MemoryConnectionError``."""
         ...
 
     async def disconnect(self) -> None:
-        """Close the backend; closing a closed one does nothing."""
+        """Close the backend; do nothing when it is closed already."""
         ...
 
     async def health_check(self) -> bool:
-        """Whether the backend answers; connection failures are logged and give ``False``."""
+        """Return whether the backend responds; connection failures are logged, not raised."""
         ...
 
     @property
     def is_connected(self) -> bool:
-        """Whether ``connect`` has succeeded and ``disconnect`` not been called since."""
+        """Whether the backend is connected, without asking it."""
         ...
 
     @property
     def backend_name(self) -> NotBlankStr:
-        """The name the configuration uses for this backend."""
+        """Name of the backend in the settings."""
         ...
 
     async def store(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
-        """Store a memory and return its id; raises ``MemoryStoreError``."""
+        """Store a memory for an agent and return its new id; raises ``MemoryStoreError``."""
         ...
 
     async def retrieve(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        """The agent's memories that match, best first; raises ``MemoryRetrievalError``.
+        """Return the agent's memories that match the query, at most ``query.limit``.
 
-        Without a text the order is newest first (ties by id).
+        Best match first; without a query text newest first, ties by id. Raises
+        ``MemoryRetrievalError``.
         """
         ...
 
     async def get(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> MemoryEntry | None:
-        """The agent's memory with this id, or ``None``; raises ``MemoryRetrievalError``."""
+        """Return the agent's memory with this id, or ``None`` if it has no such live memory.
+
+        Raises ``MemoryRetrievalError``.
+        """
         ...
 
     async def delete(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
-        """Remove a memory; ``False`` when there is none. Raises ``MemoryStoreError``."""
+        """Delete the agent's memory and return ``True``, or ``False`` if there is no such memory.
+
+        Raises ``MemoryStoreError``.
+        """
         ...
 
     async def count(self, agent_id: NotBlankStr, *, category: MemoryCategory | None = None) -> int:
-        """How many memories the agent has; raises ``MemoryRetrievalError``."""
+        """Return the number of the agent's live memories, optionally of one category only.
+
+        Raises ``MemoryRetrievalError``.
+        """
         ...

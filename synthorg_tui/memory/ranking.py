@@ -38,12 +38,12 @@ _Bigrams: TypeAlias = frozenset[tuple[str, str]]
 
 
 class ScoredMemory(FrozenModel):
-    """A memory with the scores that ranked it, all in [0, 1].
+    """A memory with the scores that it was ranked by, all in [0, 1].
 
-    From ``rank_memories``, ``relevance_score`` includes the personal boost and
-    ``combined_score`` weighs it with ``recency_score``. From ``fuse_ranked_lists``,
-    ``combined_score`` is the normalised rank fusion, ``relevance_score`` what the source said
-    (0 when it said nothing), and ``recency_score`` is 0. ``scoring_strategy`` tells which.
+    ``scoring_strategy`` says how they were computed. ``rank_memories`` sets ``relevance_score``
+    including the boost for the agent's own memories, ``recency_score``, and ``combined_score`` as
+    their weighted sum. ``fuse_ranked_lists`` sets ``combined_score`` to the normalised rank fusion,
+    ``relevance_score`` to the source's score (0 if it gave none), and ``recency_score`` to 0.
     """
 
     entry: MemoryEntry
@@ -55,12 +55,12 @@ class ScoredMemory(FrozenModel):
 
 
 def compute_recency_score(created_at: datetime, now: datetime, decay_rate: float) -> float:
-    """Exponential decay with age, 1 for something from now or the future.
+    """Return a score that decays exponentially with age: 1 for age 0 or a future time.
 
     Args:
         created_at: When the memory was created.
         now: The current time.
-        decay_rate: Decay per hour; 0 means that age doesn't count.
+        decay_rate: Decay per hour; 0 disables the decay.
     """
     hours = (now - created_at).total_seconds() / _SECONDS_PER_HOUR
     return 1.0 if hours <= 0 else math.exp(-decay_rate * hours)
@@ -69,7 +69,7 @@ def compute_recency_score(created_at: datetime, now: datetime, decay_rate: float
 def compute_combined_score(
     relevance: float, recency: float, relevance_weight: float, recency_weight: float
 ) -> float:
-    """The weighted sum of relevance and recency, at most 1."""
+    """Return the weighted sum of relevance and recency, capped at 1."""
     return min(1.0, relevance_weight * relevance + recency_weight * recency)
 
 
@@ -80,11 +80,11 @@ def rank_memories(
     now: datetime,
     shared_entries: tuple[MemoryEntry, ...] = (),
 ) -> tuple[ScoredMemory, ...]:
-    """Personal and shared memories by relevance and recency, best first.
+    """Score an agent's own and shared memories by relevance and recency; return them best first.
 
-    Personal ones get ``config.personal_boost``. Those whose combined score is below
-    ``config.min_relevance`` are dropped; at most ``config.max_memories`` remain. Ties keep the
-    order of the input, personal before shared.
+    The agent's own memories (``entries``) get ``config.personal_boost``. Memories whose combined
+    score is below ``config.min_relevance`` are dropped, and at most ``config.max_memories`` are
+    returned. Ties keep the order of the input, own memories before shared ones.
     """
     scored = [
         *(_score(entry, config, now, is_shared=False) for entry in entries),
@@ -121,20 +121,20 @@ def fuse_ranked_lists(
     k: int = DEFAULT_RRF_K,
     max_results: int = DEFAULT_MAX_RESULTS,
 ) -> tuple[ScoredMemory, ...]:
-    """Reciprocal rank fusion: each list adds 1 / (``k`` + rank) to the score of its memories.
+    """Combine ranked lists by reciprocal rank fusion: the sum of 1 / (``k`` + rank) over all lists.
 
-    Scores are min-max normalised over everything that was fused, before ``max_results`` cuts;
-    so the last one always scores 0, and all score 1 when all are equal. A memory that repeats
-    within a list counts once, at its first place, and the ranks after it close up. The first
-    object seen for an id is kept. Ties keep the order in which memories were first seen.
+    Scores are min-max normalised over all fused memories before the result is cut to
+    ``max_results``, so the lowest of them scores 0; all score 1 when they are equal. Repeats of a
+    memory within one list are removed before ranks are counted. For each id, the first object seen
+    is returned. Ties keep the order in which memories were first seen.
 
     Args:
-        ranked_lists: Each best first.
-        k: Smoothing, at least 1; the smaller, the more the top ranks count.
-        max_results: How many to return at most, at least 1.
+        ranked_lists: Lists of memories, each best first.
+        k: Smoothing constant, at least 1; smaller values give more weight to the top ranks.
+        max_results: Maximum number of results, at least 1.
 
     Raises:
-        ValueError: If ``k`` or ``max_results`` is below 1.
+        ValueError: ``k`` or ``max_results`` is below 1.
     """
     if k < 1:
         raise ValueError(f"k must be >= 1, not {k}")
@@ -171,9 +171,9 @@ def _min_max(scores: dict[str, float]) -> dict[str, float]:
 
 
 def bigram_jaccard(text_a: str, text_b: str) -> float:
-    """The share of word pairs two texts have in common, in [0, 1].
+    """Return the Jaccard similarity of two texts' word pairs (bigrams), in [0, 1].
 
-    Case doesn't count. 0 when either text has fewer than two words.
+    Case is ignored. The result is 0 when either text has fewer than two words.
     """
     return _bigram_share(_bigrams(text_a), _bigrams(text_b))
 
@@ -193,26 +193,30 @@ def apply_diversity_penalty(
     diversity_lambda: float = DEFAULT_DIVERSITY_LAMBDA,
     similarity_fn: Callable[[str, str], float] | None = None,
 ) -> tuple[ScoredMemory, ...]:
-    """All of ``scored``, reordered so that what repeats something above it comes later.
+    """Reorder memories by maximal marginal relevance, so that similar ones are further apart.
 
-    Maximal marginal relevance: picks next whatever has the highest
-    ``lambda * combined_score - (1 - lambda) * max_similarity_to_those_picked``; ties go to the
-    earlier one.
+    Repeatedly picks the memory with the highest ``lambda * combined_score - (1 - lambda) *
+    max_similarity_to_those_picked``; ties go to the earlier one. Nothing is dropped and no score is
+    changed.
 
     Args:
         scored: Memories, best first.
-        diversity_lambda: 1 looks at scores only, 0 at diversity only.
-        similarity_fn: How alike two contents are, in [0, 1]; word pairs in common by default.
+        diversity_lambda: 1 considers scores only, 0 considers diversity only.
+        similarity_fn: Returns the similarity of two contents in [0, 1]; by default the shared word
+            pairs.
 
     Raises:
-        ValueError: If ``diversity_lambda`` is not a finite number in [0, 1].
+        ValueError: ``diversity_lambda`` is not a finite number in [0, 1].
     """
     picks = pick_diverse(scored, diversity_lambda=diversity_lambda, similarity_fn=similarity_fn)
     return tuple(pick.memory for pick in picks) if len(scored) > 1 else scored
 
 
 class DiversePick(NamedTuple):
-    """A memory, and the one most similar to it among those picked before it."""
+    """A memory picked for diversity, with its greatest similarity to an earlier pick.
+
+    ``similar_to`` is that earlier pick, ``None`` if there is none.
+    """
 
     memory: ScoredMemory
     similarity: float
@@ -226,9 +230,10 @@ def pick_diverse(
     similarity_fn: Callable[[str, str], float] | None = None,
     limit: int | None = None,
 ) -> tuple[DiversePick, ...]:
-    """As ``apply_diversity_penalty``, telling what each memory was compared with.
+    """Reorder as ``apply_diversity_penalty`` does, and also return each memory's similarity.
 
-    After ``limit`` picks the rest follows as it was, compared with the picks only.
+    After ``limit`` picks the remaining memories follow in their original order, each compared with
+    the picks only. Raises ``ValueError`` for an invalid ``diversity_lambda``.
     """
     if not (math.isfinite(diversity_lambda) and 0.0 <= diversity_lambda <= 1.0):
         raise ValueError(f"diversity_lambda must be in [0, 1], not {diversity_lambda}")

@@ -13,10 +13,10 @@ _ARCHIVAL: Final = frozenset(MemoryCategory) - {MemoryCategory.WORKING}
 
 
 class MemoryRetrievalConfig(FrozenModel):
-    """How memories are found, ranked and handed to an agent.
+    """Settings for finding and ranking memories and giving them to an agent.
 
-    Scores and weights are in [0, 1]; ``recency_decay_rate`` is per hour. Combinations that can't
-    work are errors; settings that have no effect are logged as warnings.
+    Scores and weights are in [0, 1]; ``recency_decay_rate`` is per hour. Contradictory settings
+    fail validation; settings without effect are logged as warnings.
     """
 
     strategy: InjectionStrategy = InjectionStrategy.CONTEXT
@@ -108,11 +108,11 @@ class MemoryRetrievalConfig(FrozenModel):
 
 
 class SelfEditingMemoryConfig(FrozenModel):
-    """Limits of an agent that edits its own memory.
+    """Limits for an agent that edits its own memory.
 
-    Core memories are always in the prompt, within ``core_memory_token_budget`` tokens;
-    ``allow_core_writes`` off makes them read-only. ``write_auto_tag`` marks what the agent wrote
-    elsewhere.
+    Core memories are always in the prompt, within ``core_memory_token_budget`` tokens; they are
+    read-only unless ``allow_core_writes``. With ``write_auto_tag`` memories that the agent writes
+    to the archive get a tag that says so.
     """
 
     core_memory_token_budget: int = Field(default=1024, ge=256, le=8192)

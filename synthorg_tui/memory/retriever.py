@@ -46,25 +46,26 @@ STRATEGY_NAME = "context_injection"
 
 
 class ContextInjectionStrategy:
-    """Finds, ranks, filters, diversifies and packs memories, and explains each decision.
+    """Injection strategy that searches memories and puts the best ones into the prompt.
 
-    The first seven arguments are the documented signature, which is why there are so many.
+    It finds, ranks, filters, diversifies and packs memories and explains each decision. The first
+    seven parameters are a documented signature, which is why there are so many.
 
     Args:
-        backend: Private memories. One that is a ``CandidateSource`` is searched once for
-            everything, with raw scores that tell nonsense from questions.
-        config: How to rank, and how many to give.
-        shared_store: Memories of other agents; ``None`` for none.
-        token_estimator: Counts tokens; a quarter of the characters by default.
-        memory_filter: Decides what may be given. By default the ``non-inferable`` tag when
-            ``config.non_inferable_only``, else everything. One that raises lets nothing pass.
+        backend: Holds the agent's own memories. If it is a ``CandidateSource``, one search returns
+            all candidates with raw scores, by which irrelevant questions are detected.
+        config: Settings of ranking and selection.
+        shared_store: Holds memories shared by other agents; ``None`` for none.
+        token_estimator: Counts tokens; by default one for every four characters.
+        memory_filter: Decides which memories may be given. By default the ``non-inferable`` tag is
+            required when ``config.non_inferable_only``, else all pass. If it raises, none pass.
         hierarchical_retriever: Finds and ranks when ``config.retriever`` is ``hierarchical``.
-        reranker: Orders again when ``config.query_specific_rerank_enabled``.
-        clock: What "now" is for recency.
-        sensitivities: How sensitive a memory may be to be given.
+        reranker: Reorders the results when ``config.query_specific_rerank_enabled``.
+        clock: Current time, for recency.
+        sensitivities: Sensitivities of memories that may be given.
 
     Raises:
-        ValueError: The configuration asks for a retriever or reranker that isn't given.
+        ValueError: The configuration requires a retriever or reranker that wasn't passed.
     """
 
     def __init__(
@@ -100,11 +101,10 @@ class ContextInjectionStrategy:
 
     @property
     def strategy_name(self) -> str:
-        """``context_injection``."""
         return STRATEGY_NAME
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
-        """None."""
+        """Return ``()``: this strategy offers no tools."""
         return ()
 
     async def prepare_messages(
@@ -114,13 +114,13 @@ class ContextInjectionStrategy:
         token_budget: int,
         categories: frozenset[MemoryCategory] | None = None,
     ) -> tuple[ChatMessage, ...]:
-        """The directive and the memories that fit; ``()`` for nothing and on any failure.
+        """Return the messages with the selected memories; ``()`` when there are none or on failure.
 
         Args:
-            agent_id: Who asks.
+            agent_id: The agent whose memories are searched.
             query_text: What the agent is about to do.
-            token_budget: For the memories; the directive isn't charged.
-            categories: Kinds of memories to look at; all when missing.
+            token_budget: Maximum tokens for the memories; the directive before them isn't charged.
+            categories: Memory categories to search; all if ``None``.
         """
         prepared = await self.prepare(agent_id, query_text, token_budget, categories=categories)
         return prepared.messages
@@ -135,10 +135,10 @@ class ContextInjectionStrategy:
         pinned: Collection[str] = (),
         excluded: Collection[str] = (),
     ) -> PreparedMessages:
-        """As ``prepare_messages``, with the explanation.
+        """Return the messages of ``prepare_messages`` together with the explanation.
 
-        Pinned memories come first, however relevant they are, as far as sensitivity, filter and
-        budget allow; excluded ones never come.
+        Memories in ``pinned`` come first regardless of relevance, if sensitivity, filter and budget
+        allow; those in ``excluded`` are never given.
         """
         run = _Run(agent_id, query_text, token_budget, Stopwatch())
         if token_budget <= 0:

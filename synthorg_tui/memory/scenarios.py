@@ -1,7 +1,7 @@
-"""Questions saved under a name and asked again, to see whether an agent would get something else.
+"""Saved questions that can be asked again, to see whether an agent would now get other memories.
 
-A scenario remembers which memories were included when it was saved; running it says what has
-changed since. Nothing here decides what is included.
+A scenario stores which memories were included when it was saved; running it reports the
+differences. Nothing here decides what is included.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioRecord:
-    """A question (as JSON) under a name, and the memory ids it included when it was saved."""
+    """A scenario as stored in the database.
+
+    ``question`` is JSON; ``expected`` are the ids of the memories that were included when it was
+    saved.
+    """
 
     name: str
     question: str
@@ -33,13 +37,13 @@ class ScenarioRecord:
 
 
 class ScenarioStore:
-    """Stores scenarios by name; part of the database, so that a backup holds them too."""
+    """Stores scenarios by name in the database, so that backups include them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def all(self) -> tuple[ScenarioRecord, ...]:
-        """Every scenario, by name."""
+        """Return all stored scenarios, ordered by name."""
         rows = await self._database.read(
             lambda db: db.execute(
                 "SELECT name, question, expected FROM scenarios ORDER BY name"
@@ -48,14 +52,14 @@ class ScenarioStore:
         return tuple(ScenarioRecord(name, asked, tuple(ids)) for name, asked, ids in rows)
 
     async def save(self, record: ScenarioRecord) -> None:
-        """Keep a scenario; one of the same name is replaced."""
+        """Store a scenario, replacing one of the same name."""
         values = [record.name, record.question, list(record.expected)]
         await self._database.write(
             lambda db: db.execute("INSERT OR REPLACE INTO scenarios VALUES (?, ?, ?)", values)
         )
 
     async def delete(self, name: str) -> bool:
-        """Forget a scenario; ``False`` when there is none."""
+        """Delete a scenario; return ``False`` when there is none of this name."""
 
         def work(db: "duckdb.DuckDBPyConnection") -> bool:
             found = db.execute(
@@ -73,11 +77,11 @@ SENSITIVITIES: Final = "sensitivities"
 
 
 class Question(FrozenModel):
-    """What an agent is about to do, and under which settings to answer.
+    """An agent's task, and the settings under which memories are chosen for it.
 
-    ``overrides`` change fields of ``MemoryRetrievalConfig`` for this question. ``digest_v1``
-    switches the digest on or off, and ``sensitivities`` says what it may hold: levels with blanks
-    between, or ``all``.
+    ``overrides`` replace fields of ``MemoryRetrievalConfig`` for this question. Two further keys
+    are allowed: ``digest_v1`` turns the digest on or off, and ``sensitivities`` lists the
+    sensitivities that may be given, separated by blanks, or ``all``.
     """
 
     agent_id: NotBlankStr
@@ -88,7 +92,10 @@ class Question(FrozenModel):
     excluded: tuple[NotBlankStr, ...] = ()
 
     def request(self, configured: MemoryRetrievalConfig, v1: MemoryV1Config) -> InjectionRequest:
-        """The request it makes with these settings; raises ``DomainError`` when they don't fit."""
+        """Build the injection request from this question and the configured settings.
+
+        Raises ``DomainError`` when the overrides are invalid.
+        """
         others = (DIGEST_V1, SENSITIVITIES)
         changed = {name: value for name, value in self.overrides.items() if name not in others}
         retrieval = _changed_config(configured, changed) if changed else None
@@ -109,7 +116,7 @@ class Question(FrozenModel):
 
 
 def sensitivity_words(levels: Sequence[Sensitivity]) -> str:
-    """The levels as an override says them."""
+    """Format sensitivities as the ``sensitivities`` override expects them."""
     chosen = [level.value for level in Sensitivity if level in levels]
     return "all" if len(chosen) == len(Sensitivity) else " ".join(chosen)
 
@@ -149,7 +156,10 @@ def _changed_config(
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A question under a name; ``expected`` are the ids included when it was saved, in order."""
+    """A question saved under a name.
+
+    ``expected`` are the ids of the memories included when it was saved, in order.
+    """
 
     name: str
     question: Question
@@ -158,7 +168,10 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioOutcome:
-    """A scenario asked again: what was considered now, or ``error`` when it can't be asked."""
+    """Result of running a saved scenario again.
+
+    ``candidates`` are the memories considered now; ``error`` is why it couldn't be run, else empty.
+    """
 
     scenario: Scenario
     candidates: tuple[Candidate, ...] = ()
@@ -166,11 +179,11 @@ class ScenarioOutcome:
 
     @property
     def included(self) -> tuple[str, ...]:
-        """Ids of what the agent would get, in order."""
+        """Ids of the memories that the agent would be given now, in order."""
         return tuple(candidate.entry.id for candidate in self.candidates if candidate.verdict.is_in)
 
     def about(self, memory_id: str) -> str:
-        """What the memory says and why it is in or out now."""
+        """Return the first line of a memory's content and why it is now included or left out."""
         about = (known for known in self.candidates if known.entry.id == memory_id)
         found = next(about, None)
         if found is None:
@@ -179,7 +192,7 @@ class ScenarioOutcome:
 
     @property
     def added(self) -> tuple[str, ...]:
-        """Ids that came since."""
+        """Ids of memories that are included now but were not when the scenario was saved."""
         if self.error:
             return ()
         expected = self.scenario.expected
@@ -187,7 +200,7 @@ class ScenarioOutcome:
 
     @property
     def removed(self) -> tuple[str, ...]:
-        """Ids that went since."""
+        """Ids of memories that were included when the scenario was saved but no longer are."""
         if self.error:
             return ()
         included = self.included
@@ -195,19 +208,19 @@ class ScenarioOutcome:
 
     @property
     def is_reordered(self) -> bool:
-        """Whether the same memories come in another order."""
+        """Whether the same memories are included as before, in a different order."""
         if self.error or self.added or self.removed:
             return False
         return self.included != self.scenario.expected
 
     @property
     def is_changed(self) -> bool:
-        """Whether an agent would get something else than when it was saved."""
+        """Whether the result differs from the saved one in any way, or the run failed."""
         return bool(self.error or self.added or self.removed or self.is_reordered)
 
 
 class ScenarioService:
-    """Saves questions with what they include, and asks them again."""
+    """Saves questions with the memories they include, and runs them again to detect changes."""
 
     def __init__(
         self,
@@ -222,14 +235,17 @@ class ScenarioService:
         self._v1 = v1
 
     async def list(self) -> tuple[Scenario, ...]:
-        """All scenarios by name."""
+        """Return all saved scenarios, ordered by name."""
         return tuple(
             Scenario(record.name, Question.model_validate_json(record.question), record.expected)
             for record in await self._store.all()
         )
 
     async def save(self, name: str, question: Question) -> Scenario:
-        """Ask the question and keep it with what is included; the same name is replaced."""
+        """Run the question and save it with the memories included, replacing one of the same name.
+
+        Raises ``DomainError`` when the name is blank.
+        """
         if not name.strip():
             raise DomainError("A scenario needs a name.")
         candidates = await self._candidates(question)
@@ -240,11 +256,14 @@ class ScenarioService:
         return scenario
 
     async def delete(self, name: str) -> bool:
-        """Forget a scenario; ``False`` when there is none."""
+        """Delete a scenario; return ``False`` when there is none of this name."""
         return await self._store.delete(name)
 
     async def run(self, names: Sequence[str] = ()) -> tuple[ScenarioOutcome, ...]:
-        """Ask the named scenarios again, or all; raises ``DomainError`` for an unknown name."""
+        """Run the named scenarios again, or all by default; return one outcome for each.
+
+        Raises ``DomainError`` for an unknown name.
+        """
         saved = await self.list()
         unknown = sorted(set(names) - {scenario.name for scenario in saved})
         if unknown:

@@ -11,34 +11,37 @@ SHARED_OWNER = "__synthorg_shared__"
 
 
 def require_agent_id(agent_id: str, kind: type[MemoryError]) -> None:
-    """Raise ``kind`` for the owner id that no agent may use."""
+    """Raise ``kind`` if ``agent_id`` is the id reserved for shared memories."""
     if agent_id == SHARED_OWNER:
         raise kind(f"{SHARED_OWNER} is reserved for shared memories and can't be an agent's id")
 
 
 @runtime_checkable
 class SharedKnowledgeStore(Protocol):
-    """Publish to all agents, search what was published, take it back.
+    """Publishes memories to all agents, and searches and withdraws published ones.
 
-    A documented protocol; probed for, since not every backend lets agents share.
+    A protocol separate from ``MemoryBackend``, since not every backend lets agents share; check
+    with ``isinstance``.
     """
 
     async def publish(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
-        """Share a memory in the agent's name and return its id; raises ``MemoryStoreError``."""
+        """Store a memory readable by all agents and return its id; raises ``MemoryStoreError``.
+
+        ``agent_id`` is recorded as the publisher.
+        """
         ...
 
     async def search_shared(
         self, query: MemoryQuery, *, exclude_agent: NotBlankStr | None = None
     ) -> tuple[MemoryEntry, ...]:
-        """Shared memories that match, each with its publisher as ``agent_id``.
+        """Return the shared memories that match, each with its publisher as ``agent_id``.
 
-        ``exclude_agent`` leaves out what that agent published itself.
-        Raises ``MemoryRetrievalError``.
+        Memories published by ``exclude_agent`` are left out. Raises ``MemoryRetrievalError``.
         """
         ...
 
     async def retract(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
-        """Withdraw an own publication; ``False`` when there is none.
+        """Withdraw a memory that the agent published; return ``False`` when there is none.
 
         Raises ``MemoryStoreError`` when the memory is private or another agent's.
         """

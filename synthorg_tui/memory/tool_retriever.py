@@ -44,15 +44,17 @@ _INSTRUCTION = (
 
 
 class ToolBasedInjectionStrategy:
-    """Puts one instruction into the prompt and answers two tools.
+    """Strategy for agents that search their memories themselves, with two tools.
+
+    The prompt gets only an instruction on how to use the tools.
 
     Args:
-        backend: Searched with its own ranking of everything it has: meaning and keywords.
-        config: ``max_memories`` bounds a reply; the reformulation settings apply.
-        reformulator: Needed when ``config.query_reformulation_enabled``.
-        sufficiency_checker: Needed when ``config.query_reformulation_enabled``.
-        notice: In words, what is missing that was asked for; part of the explanation.
-        sensitivities: How sensitive a memory may be to be found or read.
+        backend: The memories that the tools search and read.
+        config: ``max_memories`` limits a reply; the reformulation settings apply.
+        reformulator: Required when ``config.query_reformulation_enabled``.
+        sufficiency_checker: Required when ``config.query_reformulation_enabled``.
+        notice: Says in words which configured part is missing, for the explanation.
+        sensitivities: Sensitivities of memories that may be found or read.
 
     Raises:
         ValueError: Reformulation is enabled and one of the two is missing.
@@ -84,13 +86,15 @@ class ToolBasedInjectionStrategy:
 
     @property
     def strategy_name(self) -> str:
-        """``tool_based``."""
         return "tool_based"
 
     async def prepare_messages(
         self, agent_id: NotBlankStr, query_text: NotBlankStr, token_budget: int
     ) -> tuple[ChatMessage, ...]:
-        """Say what the tools are for, and that what they return is no instruction."""
+        """Return one system message that explains the tools and marks their replies as data.
+
+        Return ``()`` when ``token_budget`` is 0. The query isn't used.
+        """
         if token_budget <= 0:
             return ()
         directive = untrusted_content_directive((replies.TAG_TOOL_RESULT,))
@@ -105,7 +109,10 @@ class ToolBasedInjectionStrategy:
         pinned: Collection[str] = (),
         excluded: Collection[str] = (),
     ) -> PreparedMessages:
-        """Prepare the message with its explanation: no memory is given, the agent fetches them."""
+        """Return the message of ``prepare_messages`` and an explanation without candidates.
+
+        No memory is put into the prompt; the agent fetches them with the tools.
+        """
         messages = await self.prepare_messages(agent_id, query_text, token_budget)
         explanation = Explanation(
             strategy=self.strategy_name,
@@ -120,7 +127,7 @@ class ToolBasedInjectionStrategy:
         return PreparedMessages(messages, explanation)
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
-        """The search and the recall tool."""
+        """Return the definitions of the search tool and the recall tool."""
         return (
             ToolDefinition(
                 name=SEARCH_MEMORY,
@@ -138,7 +145,9 @@ class ToolBasedInjectionStrategy:
     async def handle_tool_call(
         self, tool_name: str, arguments: Mapping[str, Any], agent_id: NotBlankStr
     ) -> str:
-        """The reply to a call; failures are replies that begin with ``Error:``.
+        """Run a tool for an agent and return the text of the reply.
+
+        Failures are returned as a reply that begins with ``Error:``.
 
         Raises:
             ValueError: There is no such tool.
@@ -148,10 +157,10 @@ class ToolBasedInjectionStrategy:
     async def answer(
         self, tool_name: str, arguments: Mapping[str, Any], agent_id: NotBlankStr
     ) -> ToolReply:
-        """Answer a call as ``handle_tool_call`` does, with what is known about the text.
+        """Run a tool as ``handle_tool_call`` does, but return a reply with structured fields.
 
-        The ``ids`` of a search are those of the memories it found, in the order of its lines.
-        Raises ``ValueError`` as ``handle_tool_call`` does.
+        The ``ids`` of a search reply are those of the memories found, in order. Raises
+        ``ValueError`` when there is no such tool.
         """
         if tool_name == SEARCH_MEMORY:
             return await self._search(arguments, agent_id)

@@ -28,14 +28,14 @@ _log = logging.getLogger(__name__)
 
 
 class ToolResult(FrozenModel):
-    """The reply that a model reads; ``is_error`` when the tool didn't do what was asked."""
+    """Reply of a tool, as text for the model; ``is_error`` when the tool failed."""
 
     content: str
     is_error: bool = False
 
 
 class BaseTool(ABC):
-    """Something that a model can call by name with JSON arguments."""
+    """A tool that a model can call by name with JSON arguments."""
 
     def __init__(self, definition: ToolDefinition, *, category: ToolCategory) -> None:
         self.definition = definition
@@ -43,12 +43,15 @@ class BaseTool(ABC):
 
     @property
     def name(self) -> str:
-        """The name it is called by."""
+        """Name by which the model calls the tool."""
         return self.definition.name
 
     @abstractmethod
     async def execute(self, *, arguments: Mapping[str, Any]) -> ToolResult:
-        """Run with arguments as the model wrote them, which may not fit the schema."""
+        """Run the tool and return its reply.
+
+        ``arguments`` are as the model wrote them and may not match the tool's schema.
+        """
 
 
 class ToolNotFoundError(DomainError):
@@ -56,7 +59,7 @@ class ToolNotFoundError(DomainError):
 
 
 class ToolRegistry:
-    """An immutable set of tools with unique names.
+    """Immutable collection of tools with unique names.
 
     Raises:
         ValueError: Two tools have the same name.
@@ -76,7 +79,7 @@ class ToolRegistry:
         return len(self._tools)
 
     def get(self, name: str) -> BaseTool:
-        """The tool with this name; raises ``ToolNotFoundError``."""
+        """Return the tool with this name; raises ``ToolNotFoundError``."""
         tool = self._tools.get(name)
         if tool is None:
             known = ", ".join(self.list_tools()) or "none"
@@ -84,15 +87,15 @@ class ToolRegistry:
         return tool
 
     def list_tools(self) -> tuple[str, ...]:
-        """All names, sorted."""
+        """Return the names of all tools, sorted."""
         return tuple(sorted(self._tools))
 
     def all_tools(self) -> tuple[BaseTool, ...]:
-        """All tools, in the order in which they were given."""
+        """Return all tools in the order in which they were passed to the constructor."""
         return tuple(self._tools.values())
 
     def to_definitions(self) -> tuple[ToolDefinition, ...]:
-        """The definitions for a model, by name."""
+        """Return the definitions of all tools to offer to a model, sorted by name."""
         return tuple(self._tools[name].definition for name in self.list_tools())
 
 
@@ -100,9 +103,9 @@ ToolStrategy = ToolBasedInjectionStrategy | SelfEditingMemoryStrategy
 
 
 class MemoryStrategyTool(BaseTool):
-    """One tool of a strategy, bound to the agent that calls it.
+    """One tool of an injection strategy, bound to the agent that calls it.
 
-    Replies with stored text come in a ``<tool-result>`` fence, since a memory may hold anything.
+    Replies that quote memories are fenced in ``<tool-result>``, since their text is untrusted.
     """
 
     def __init__(
@@ -113,13 +116,13 @@ class MemoryStrategyTool(BaseTool):
         self._agent_id = agent_id
 
     async def execute(self, *, arguments: Mapping[str, Any]) -> ToolResult:
-        """Ask the strategy; its stored text comes in a fence."""
+        """Let the strategy answer the call; stored text in the reply is fenced as data."""
         reply = await self._strategy.answer(self.name, arguments, self._agent_id)
         return ToolResult(content=reply.fenced, is_error=reply.is_error)
 
 
 class SearchMemoryTool(MemoryStrategyTool):
-    """``search_memory``."""
+    """The ``search_memory`` tool: finds memories that match a question."""
 
     def __init__(self, *, strategy: ToolBasedInjectionStrategy, agent_id: NotBlankStr) -> None:
         definition = _named(strategy, SEARCH_MEMORY)
@@ -127,7 +130,7 @@ class SearchMemoryTool(MemoryStrategyTool):
 
 
 class RecallMemoryTool(MemoryStrategyTool):
-    """``recall_memory``."""
+    """The ``recall_memory`` tool: reads one memory by its id."""
 
     def __init__(self, *, strategy: ToolBasedInjectionStrategy, agent_id: NotBlankStr) -> None:
         definition = _named(strategy, RECALL_MEMORY)
@@ -137,11 +140,12 @@ class RecallMemoryTool(MemoryStrategyTool):
 def registry_with_memory_tools(
     registry: ToolRegistry, strategy: MemoryInjectionStrategy | None, agent_id: NotBlankStr
 ) -> ToolRegistry:
-    """The registry with the strategy's tools added; itself when the strategy has none.
+    """Return a registry with the strategy's tools added, or ``registry`` itself if it has none.
+
+    Failures other than a name conflict are logged and leave the agent without memory tools.
 
     Raises:
-        ValueError: A tool of that name is there already. Any other failure leaves the agent
-            without memory tools.
+        ValueError: A tool of the same name is registered already.
     """
     try:
         tools = _tools_of(strategy, agent_id)

@@ -1,4 +1,4 @@
-"""Where things lie inside a data directory."""
+"""Names of the files and folders inside a data directory."""
 
 DATABASE_FILE = "memory.duckdb"
 LOCK_FILE = "owner.lock"

@@ -16,10 +16,11 @@ _COMPARED: Final = 200
 def erase_from_calls(
     db: "duckdb.DuckDBPyConnection", memory_ids: Collection[str], contents: Collection[str]
 ) -> None:
-    """Take what was said out of calls that gave, wrote or proposed these memories.
+    """Delete the recorded text of agents' calls that read, wrote or proposed purged memories.
 
-    That there was a call stays, with its time, its sizes and whom it was by. Not every call names
-    the memories that it was about, so their words are looked for, too; a few letters tell nothing.
+    The record of each call itself stays, with its time, sizes and agent. Calls that don't list
+    memory ids are found by searching their text for the purged contents; contents of only a few
+    characters are not searched for. Runs inside the transaction that purges the memories.
     """
     words = [content[:_COMPARED] for content in contents if len(content) >= _TELLING]
     listed = "SELECT number FROM agent_calls WHERE list_has_any(memory_ids, ?)"

@@ -42,7 +42,10 @@ _CORRUPT_KINDS = ("FatalException", "InternalException", "SerializationException
 
 
 def connect_file(path: Path) -> "duckdb.DuckDBPyConnection":
-    """A connection that reads and writes nothing but ``path``; raises what DuckDB raises."""
+    """Connect to a DuckDB file with access to all other files disabled.
+
+    Errors of DuckDB are raised unchanged.
+    """
     import duckdb
 
     connection = duckdb.connect(
@@ -69,11 +72,11 @@ def _fresh(path: Path) -> Path:
 
 
 class Database:
-    """The store's database file.
+    """The DuckDB file of a store, with one writer thread and several reader threads.
 
-    ``write`` runs one unit of work at a time in a transaction; ``read`` sees a snapshot and never
-    waits for a write. Both raise ``StoreCorruptError`` when the file turns out to be damaged and
-    let every other DuckDB error through after rolling back.
+    ``write`` runs one function at a time in a transaction; ``read`` sees a snapshot and never waits
+    for a write. Both raise ``StoreCorruptError`` when the file turns out to be damaged, and pass on
+    every other DuckDB error after rolling back.
     """
 
     def __init__(self, path: Path) -> None:
@@ -88,55 +91,57 @@ class Database:
 
     @classmethod
     def in_dir(cls, data_dir: Path) -> "Database":
-        """The database of a data directory."""
+        """Return a ``Database`` for the file in a data directory; it is not opened yet."""
         return cls(data_dir / DATABASE_FILE)
 
     @property
     def path(self) -> Path:
-        """The database file."""
         return self._path
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be read and written."""
+        """Whether the database is open for reading and writing."""
         return self._writer is not None
 
     async def open(self) -> None:
-        """Open or create the file; doing so again does nothing.
+        """Open the file, creating it if missing; do nothing when it is open already.
 
-        Raises ``StoreCorruptError`` for a damaged file, ``StoreLockedError`` when another
-        program has it open, and ``DomainError`` when a newer version of this program wrote it.
+        Raises ``StoreCorruptError`` for a damaged file, ``StoreLockedError`` when another program
+        has it open, and ``DomainError`` when a newer version of this program wrote it.
         """
         if self._writer is None:
             await asyncio.get_running_loop().run_in_executor(self._write_thread, self._open)
 
     async def close(self) -> None:
-        """Write everything into the file and close it; closing again does nothing."""
+        """Finish pending reads and writes, then close the file; do nothing when it is closed."""
         if self._writer is not None:
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(self._read_threads, lambda: None)
             await loop.run_in_executor(self._write_thread, self._close)
 
     async def write(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
-        """Run ``work`` in one transaction on the writer thread: all of it is kept, or none."""
+        """Run ``work`` in a transaction on the writer thread and return its result.
+
+        An exception from ``work`` rolls everything back and is raised here.
+        """
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._write_thread, self._transact, work)
 
     async def read(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
-        """Run ``work`` on a snapshot on a reader thread."""
+        """Run ``work`` on a consistent snapshot, on a reader thread, and return its result."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._read_threads, self._snapshot, work)
 
     async def copy_to(self, target: Path) -> None:
-        """Write a consistent copy of the file; writes wait meanwhile, reads don't."""
+        """Write a consistent copy of the database to ``target``; only writes wait meanwhile."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._write_thread, self._copy, target)
 
     async def rewrite(self) -> None:
-        """Write the file anew with only what is in it; nothing erased stays in free blocks.
+        """Rewrite the database file, so that deleted data is no longer present in its free blocks.
 
-        Takes about 20 seconds at 100,000 memories. Writes wait for all of it, reads only while
-        the files are exchanged.
+        Takes about 20 seconds at 100,000 memories. Writes wait for all of it, reads only while the
+        new file replaces the old one.
         """
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._write_thread, self._rewrite)
@@ -333,8 +338,9 @@ with open(sys.argv[1], "rb") as source:
 
 
 def copy_in_child(source: Path, target: Path) -> None:
-    """Copy in a process of its own, so that this one's file locks stay.
+    """Copy a file in a child process and wait for it.
 
+    Closing the source in this process would release the file locks that this process holds on it.
     Raises ``DomainError`` when the target exists or can't be written.
     """
     done = subprocess.run(

@@ -22,9 +22,10 @@ from synthorg_tui.persistence.database import Database
 
 
 class DataDirLock:
-    """Ownership of a data directory for the life of this process.
+    """Exclusive ownership of a data directory by this process, through a lock file.
 
-    The kernel drops the lock when its owner dies, so that of a crashed one is taken over at once.
+    Usable as a context manager. The kernel releases the lock when its owner dies, so the lock of a
+    crashed process can be acquired at once.
     """
 
     def __init__(self, data_dir: Path) -> None:
@@ -37,7 +38,11 @@ class DataDirLock:
         return self._descriptor is not None
 
     def acquire(self) -> Self:
-        """Take the lock, creating the directory; raises ``StoreLockedError``."""
+        """Acquire the lock, creating the directory if needed, and return this object.
+
+        Does nothing when it is held already. Never waits: raises ``StoreLockedError`` when another
+        process holds the lock.
+        """
         if self._descriptor is not None:
             return self
         ensure_private_dir(self._path.parent)
@@ -56,7 +61,7 @@ class DataDirLock:
         return self
 
     def release(self) -> None:
-        """Give the lock up; doing so again does nothing."""
+        """Release the lock; do nothing when it is not held."""
         if self._descriptor is not None:
             os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
@@ -97,10 +102,10 @@ def _locked(data_dir: Path, owner: int | None) -> StoreLockedError:
 
 @asynccontextmanager
 async def own_database(data_dir: Path) -> AsyncIterator[Database]:
-    """The open database of a directory that no other process may open meanwhile.
+    """Lock a data directory and yield its open database; close and unlock it afterwards.
 
-    Raises ``StoreLockedError`` when another process owns it, ``StoreCorruptError`` when the
-    database can't be read.
+    Raises ``StoreLockedError`` when another process owns the directory and ``StoreCorruptError``
+    when the database can't be read.
     """
     with DataDirLock(data_dir):
         database = Database.in_dir(data_dir)

@@ -63,7 +63,7 @@ def _migrate(connection: "duckdb.DuckDBPyConnection", version: int) -> None:
 
 
 def create_schema(connection: "duckdb.DuckDBPyConnection") -> None:
-    """Make the tables of a new store, and what tells it from others."""
+    """Create the tables of a new database, and the values in ``meta`` that identify it."""
     import secrets
 
     schema = schema_text()
@@ -81,7 +81,7 @@ def create_schema(connection: "duckdb.DuckDBPyConnection") -> None:
 
 
 def schema_text() -> str:
-    """The statements that make every table there isn't yet."""
+    """Return the SQL statements that create every table that doesn't exist yet."""
     return Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 
 
@@ -90,7 +90,10 @@ def _digest(schema: str) -> str:
 
 
 def schema_version(connection: "duckdb.DuckDBPyConnection") -> int:
-    """The version of the schema the file was written with."""
+    """Return the schema version that the file was written with.
+
+    Raises ``StoreCorruptError`` when the file records none.
+    """
     row = connection.execute("SELECT value FROM meta WHERE name = 'schema_version'").fetchone()
     if row is None:
         raise StoreCorruptError("the database has no schema version", remedy=RESTORE_REMEDY)
@@ -98,10 +101,11 @@ def schema_version(connection: "duckdb.DuckDBPyConnection") -> int:
 
 
 def update_schema(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
-    """Bring the schema up to date: columns by version, whole new tables by any change of it.
+    """Upgrade an existing database to the current schema.
 
-    The statements run only when they aren't those that ran last: they are most of what opening
-    a store that is up to date would cost.
+    Columns are added by version; new tables are created whenever the schema's text has changed
+    since it was last run. Otherwise nothing is executed, which keeps opening an up-to-date store
+    fast. Raises ``DomainError`` when a newer version of this program wrote the file at ``path``.
     """
     facts = _facts(connection, path)
     version = int(facts["schema_version"])

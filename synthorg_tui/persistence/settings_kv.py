@@ -1,6 +1,6 @@
-"""What the database remembers besides its rows: when a job last ran, and what a start must finish.
+"""Small facts in the database: when jobs last ran, and what has to be finished at a start.
 
-Every start asks these questions, so each must be one quick query, and nothing of the engine may be
+Every start asks for these, so each must be one quick query, and nothing of the engine may be
 imported for it.
 """
 
@@ -18,13 +18,13 @@ _PREFIX = "moment:"
 
 
 class LastRuns:
-    """Stores one moment under each name."""
+    """Stores when each periodic job last ran, by the job's name."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def get(self, name: str) -> datetime | None:
-        """The moment, or ``None``."""
+        """Return when the job last ran, timezone-aware, or ``None`` if it never did."""
         row = await self._database.read(
             lambda db: db.execute(
                 "SELECT value FROM meta WHERE name = ?", [_PREFIX + name]
@@ -33,7 +33,7 @@ class LastRuns:
         return datetime.fromisoformat(row[0]) if row else None
 
     async def put(self, name: str, moment: datetime) -> None:
-        """Store a moment (timezone-aware) in the place of the former one."""
+        """Record that the job ran at ``moment`` (timezone-aware), replacing the earlier time."""
         values = [_PREFIX + name, moment.isoformat()]
         await self._database.write(
             lambda db: db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
@@ -41,13 +41,17 @@ class LastRuns:
 
 
 def has_open(db: "DuckDBPyConnection") -> bool:
-    """Whether a decision is committed whose files may not be written yet."""
+    """Return whether a committed decision may still have unwritten file changes.
+
+    That is so after a crash between the commit and the file writes; the next start then finishes
+    them.
+    """
     found = db.execute("SELECT 1 FROM operations WHERE state = 'open' LIMIT 1").fetchone()
     return found is not None
 
 
 def former_roots(db: "DuckDBPyConnection", own_root: str) -> frozenset[str]:
-    """The folders besides ``own_root`` that skills drawn from lessons were written to."""
+    """Return the folders other than ``own_root`` that learned skills were written to before."""
     found = db.execute(
         "SELECT DISTINCT root FROM skills WHERE kind IS NOT NULL AND root <> ?", [own_root]
     ).fetchall()
@@ -62,9 +66,10 @@ _LENGTHS: Final = {
 
 
 def is_due(interval: ConsolidationInterval, last: datetime | None, now: datetime) -> bool:
-    """Whether an interval has passed since ``last``; what was never done is due.
+    """Return whether a periodic job is due: it never ran, or a whole interval has passed since.
 
-    A ``last`` in the future (the clock was set back) doesn't count.
+    A ``last`` in the future (the clock was set back) is treated as if the job never ran. An
+    interval without a length, such as "never", is not due.
     """
     length = _LENGTHS.get(interval)
     if length is None:

@@ -1,4 +1,4 @@
-"""What language models were used for, stored in the database and summed up by model."""
+"""Usage of language models, stored in the database and summed up by model."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,7 @@ from synthorg_tui.providers.completion.usage import UsageRecord
 
 @dataclass(frozen=True, slots=True)
 class UsageTotal:
-    """What one model was used for in a span of time; see ``UsageRecord`` for the units."""
+    """Totals of one model's answers in a time span; units are as in ``UsageRecord``."""
 
     model: str
     answers: int
@@ -27,7 +27,6 @@ class UsageStore:
         self._database = database
 
     async def add(self, record: UsageRecord) -> None:
-        """Store a record."""
         values = [
             naive_utc(record.at),
             record.model,
@@ -41,11 +40,11 @@ class UsageStore:
         )
 
     async def tokens_since(self, moment: datetime) -> int:
-        """Tokens of all records from then on."""
+        """Return the prompt and completion tokens used since ``moment``, summed over all models."""
         return sum(used.prompt_tokens + used.completion_tokens for used in await self.since(moment))
 
     async def since(self, moment: datetime) -> tuple[UsageTotal, ...]:
-        """What each model was used for from then on, by name."""
+        """Return the totals of each model since ``moment``, ordered by model name."""
         rows = await self._database.read(
             lambda db: db.execute(
                 "SELECT model, count(*), sum(prompt_tokens)::BIGINT, "

@@ -1,4 +1,4 @@
-"""How values get into DuckDB and out again: moments in UTC without a zone, and rows in bulk."""
+"""Conversion of values for DuckDB: datetimes in UTC without a zone, and bulk inserts."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -9,17 +9,17 @@ if TYPE_CHECKING:
 
 
 def naive(moment: datetime | None) -> datetime | None:
-    """A moment as the database stores it."""
+    """Convert a datetime to naive UTC, the form stored in the database; pass ``None`` through."""
     return None if moment is None else naive_utc(moment)
 
 
 def naive_utc(moment: datetime) -> datetime:
-    """A moment in UTC without a zone."""
+    """Convert a timezone-aware datetime to UTC and drop its time zone."""
     return moment.astimezone(UTC).replace(tzinfo=None)
 
 
 def aware(moment: datetime | None) -> datetime | None:
-    """A stored moment with its zone."""
+    """Mark a naive datetime read from the database as UTC; pass ``None`` through."""
     return None if moment is None else moment.replace(tzinfo=UTC)
 
 
@@ -29,10 +29,10 @@ def insert(
     types: Sequence[str],
     rows: Sequence[Sequence[object]],
 ) -> None:
-    """Insert rows of values in column order; ``types`` are the columns' SQL types.
+    """Insert rows of values in column order; ``types`` are the SQL types of the columns.
 
-    Many go in one statement with a list a column, 40 times as fast as ``executemany``; that takes
-    7 ms to plan, so a single row goes in plainly, in under 2 ms.
+    Several rows are inserted by one statement with a list for each column, 40 times as fast as
+    ``executemany``. That takes 7 ms to plan, so a single row uses a plain ``INSERT`` of under 2 ms.
     """
     if not rows:
         return

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class MessageRole(StrEnum):
-    """Who speaks in a message."""
+    """Role of the author of a chat message."""
 
     SYSTEM = "system"
     USER = "user"
@@ -13,7 +13,7 @@ class MessageRole(StrEnum):
 
 
 class FinishReason(StrEnum):
-    """Why a model stopped."""
+    """Reason for which a model stopped generating."""
 
     STOP = "stop"
     MAX_TOKENS = "max_tokens"

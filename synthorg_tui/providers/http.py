@@ -21,7 +21,7 @@ _SHOWN_CHARS = 200
 
 
 class ServerError(DomainError):
-    """No usable answer; ``retryable`` says whether the same request may succeed later."""
+    """A server gave no usable answer; ``retryable`` says whether a later retry may succeed."""
 
     def __init__(self, message: str, *, retryable: bool = False, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)
@@ -29,37 +29,37 @@ class ServerError(DomainError):
 
 
 class ServerConfig(Protocol):
-    """What the settings say about a server."""
+    """Connection settings shared by all OpenAI-compatible servers."""
 
     @property
     def base_url(self) -> str:
-        """Ends before the endpoint's own path."""
+        """URL up to, but without, the path of the endpoint."""
         ...
 
     @property
     def api_key_env(self) -> str | None:
-        """The environment variable with the key; ``None`` for a server without one."""
+        """Environment variable that holds the API key; ``None`` when the server needs none."""
         ...
 
     @property
     def timeout_seconds(self) -> float:
-        """For each attempt."""
+        """Time limit for each attempt, in seconds."""
         ...
 
     @property
     def max_retries(self) -> int:
-        """Attempts after the first."""
+        """Maximum number of attempts after the first one."""
         ...
 
 
 class ModelServer:
-    """Posts JSON and returns what comes back; raises ``ServerError``.
+    """HTTP client for JSON requests to a model server; raises ``ServerError``.
 
     Args:
-        what: What the server is to the person, such as ``embedding server``.
-        setting: Where its configuration stands, such as ``providers.embedding``.
-        config: Address, key, patience.
-        environ: Where the key is looked up.
+        what: Description of the server in error messages, such as ``embedding server``.
+        setting: Settings key of its configuration, such as ``providers.embedding``.
+        config: Address, key variable, timeout and retries.
+        environ: Environment in which the API key is looked up.
     """
 
     def __init__(
@@ -78,14 +78,14 @@ class ModelServer:
         self._closed = False
 
     async def post(self, path: str, body: dict[str, Any]) -> Any:
-        """The decoded answer; what may pass by itself is tried again."""
+        """Post ``body`` and return the decoded JSON answer; transient failures are retried."""
         async with self._answered(path, body, whole=True) as response:
             return self._decoded(response)
 
     async def stream(self, path: str, body: dict[str, Any]) -> AsyncIterator[Any]:
-        """The decoded events of an answer that comes piece by piece.
+        """Post ``body`` and yield the decoded events of a streamed answer as they arrive.
 
-        What may pass by itself is tried again until the first piece has come.
+        Transient failures are retried until the first event has arrived.
         """
         async with self._answered(path, body, whole=False) as response:
             if not response.is_success:
@@ -140,14 +140,17 @@ class ModelServer:
             raise self.error(f"can't be reached: {error}", retryable=True) from error
 
     async def close(self) -> None:
-        """Close the connections; closing twice does nothing."""
+        """Close the connections; do nothing when closed already."""
         self._closed = True
         if self._client is not None:
             client, self._client = self._client, None
             await client.aclose()
 
     def error(self, what: str, *, retryable: bool = False) -> ServerError:
-        """An error that begins with the server's name and address."""
+        """Return an error whose message begins with the server's description and address.
+
+        The caller raises it. ``what`` continues the sentence.
+        """
         return ServerError(
             f"The {self._what} {self._config.base_url} {what}",
             retryable=retryable,

@@ -1,4 +1,4 @@
-"""Which models there are, whether they load, and how fast they are."""
+"""Detection of available models: whether they load, and how fast they are."""
 
 import asyncio
 import os
@@ -43,7 +43,7 @@ _TEXTS = tuple(
 
 
 class Purpose(StrEnum):
-    """What a model is for."""
+    """Task that a model is used for."""
 
     COMPLETION = "completion"
     EMBEDDING = "embedding"
@@ -51,10 +51,11 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """A model and whether it could be used.
+    """A model that was detected, and whether it can be used.
 
     ``where`` is a path or an address; ``problem`` says what is missing, empty when nothing is.
-    ``configured`` is whether the settings use it, ``size`` its bytes on disk.
+    ``configured`` is whether the settings use it; ``size`` is in bytes on disk, ``None`` if
+    unknown.
     """
 
     purpose: Purpose
@@ -67,10 +68,11 @@ class FoundModel:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A model at work, or why it doesn't.
+    """Speed of a model, or in ``problem`` the reason why it doesn't work.
 
-    ``load_seconds`` is until the first answer. ``per_second`` counts tokens written, or texts
-    embedded; ``first_seconds`` is until the first token of an answer when the model is loaded.
+    ``load_seconds`` is the time until the first answer. ``per_second`` is the number of tokens
+    written or texts embedded per second. ``first_seconds`` is the time until the first token of an
+    answer, with the model already loaded.
     """
 
     purpose: Purpose
@@ -87,7 +89,14 @@ async def find_models(
     environ: Mapping[str, str] = os.environ,
     servers: Sequence[tuple[str, str]] = LOCAL_SERVERS,
 ) -> tuple[FoundModel, ...]:
-    """The configured models, then what else is on this machine."""
+    """Return the configured models, followed by other models detected on this machine.
+
+    Args:
+        completion: Settings of the language model.
+        embedding: Settings of the embedding model.
+        environ: Environment in which API keys are looked up.
+        servers: Names and addresses of local model servers to probe.
+    """
     configured = await asyncio.gather(
         _embedding_model(embedding, environ), *_completion_models(completion, environ)
     )
@@ -103,7 +112,7 @@ async def find_models(
 
 
 async def measure_completion(provider: CompletionProvider | None) -> Measured:
-    """Load the model and have it write; nothing is raised."""
+    """Load the language model, let it write, and return its speed; failures are in the result."""
     if provider is None:
         return Measured(Purpose.COMPLETION, problem="no language model is configured or installed")
     try:
@@ -131,7 +140,10 @@ async def measure_completion(provider: CompletionProvider | None) -> Measured:
 
 
 async def measure_embedding(embedder: Embedder) -> Measured:
-    """Load the model and have it embed some short texts; nothing is raised."""
+    """Load the embedding model, embed some short texts, and return its speed.
+
+    Failures are in the result and never raised.
+    """
     try:
         started = time.perf_counter()
         await embedder.embed(_TEXTS[:1])

@@ -15,11 +15,12 @@ _silent_log: Any = None
 def load_llama(
     path: Path, *, goes_on: Callable[[float], bool] | None = None, **options: Any
 ) -> Any:
-    """A ``llama_cpp.Llama`` for a GGUF file.
+    """Load a GGUF file and return its ``llama_cpp.Llama``.
 
-    ``goes_on`` is told again and again which share is loaded, and stops that by ``False``.
-    Raises ``ImportError`` when the runtime isn't installed and ``ValueError`` when the file
-    can't be loaded, or not to its end.
+    ``goes_on`` is called repeatedly with the loaded share (0 to 1) and cancels loading by returning
+    ``False``. ``options`` are passed to the constructor of ``Llama``. Raises ``ImportError`` when
+    llama.cpp isn't installed and ``ValueError`` when the file can't be loaded or loading was
+    cancelled.
     """
     import llama_cpp
 

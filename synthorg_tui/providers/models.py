@@ -8,14 +8,17 @@ from synthorg_tui.providers.enums import MessageRole
 
 
 class ChatMessage(FrozenModel):
-    """One message of a conversation."""
+    """One message of a conversation with a language model."""
 
     role: MessageRole
     content: str
 
 
 class ToolDefinition(FrozenModel):
-    """A tool offered to a model; ``parameters`` is a JSON schema of an object."""
+    """A tool offered to a language model.
+
+    ``parameters`` is the JSON schema of the tool's arguments, an object.
+    """
 
     name: NotBlankStr
     description: NotBlankStr

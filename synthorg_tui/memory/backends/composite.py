@@ -16,16 +16,17 @@ _log = logging.getLogger(__name__)
 
 
 class CompositeBackend:
-    """``MemoryBackend`` and ``MemoryCapabilities`` over other backends.
+    """Memory backend that distributes memories over several other backends by namespace.
 
-    A memory is stored in the child that its namespace is routed to. Reads ask every child that
-    can have an answer, and fail when one of them fails: a partial answer would look complete.
+    Reads query every child that may have an answer, and fail when one of them fails, since a
+    partial answer would look complete.
 
     Args:
         children: Backends by name.
-        routes: Name of the child by namespace.
+        routes: Name of the child for each routed namespace.
         default: Name of the child for all other namespaces.
-        default_relevance: What a match counts for whose child gives no score.
+        default_relevance: Score assumed for matches to which a child gave none, when results are
+            merged.
 
     Raises:
         MemoryConfigError: A route or the default names no child.
@@ -56,7 +57,7 @@ class CompositeBackend:
         self._default_relevance = default_relevance
 
     async def connect(self) -> None:
-        """Connect every child; when one fails, those connected by then are disconnected again."""
+        """Connect every child; if one fails, disconnect the others and raise its error."""
         connected: list[MemoryBackend] = []
         try:
             for child in self._children.values():
@@ -67,13 +68,13 @@ class CompositeBackend:
             raise
 
     async def disconnect(self) -> None:
-        """Disconnect every child, also when one fails; the first failure is raised."""
+        """Disconnect every child, even if some fail; then raise the first failure."""
         failures = await _disconnect(list(self._children.values()))
         if failures:
             raise failures[0]
 
     async def health_check(self) -> bool:
-        """Whether every child is healthy."""
+        """Return whether every child is healthy."""
         checks = [child.health_check() for child in self._children.values()]
         return all(await asyncio.gather(*checks))
 
@@ -83,14 +84,14 @@ class CompositeBackend:
         return all(child.is_connected for child in self._children.values())
 
     async def store(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
-        """Store a memory where its namespace is routed to."""
+        """Store a memory in the child for its namespace and return its id."""
         self._require_connection()
         return await self._children[self._route(request.namespace)].store(agent_id, request)
 
     async def retrieve(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        """The matches of all children together.
+        """Return the merged matches of all children, at most ``query.limit``.
 
-        With a text by score, then newest first; without one newest first.
+        With a query text they are ordered by score and then newest first, without one newest first.
         """
         self._require_connection()
         answers = await asyncio.gather(
@@ -102,7 +103,7 @@ class CompositeBackend:
         return by_relevance(found, default=self._default_relevance)[: query.limit]
 
     async def get(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> MemoryEntry | None:
-        """The memory with this id from whichever child has it."""
+        """Return the memory with this id from the child that has it, or ``None``."""
         self._require_connection()
         for child in self._children.values():
             entry = await child.get(agent_id, memory_id)
@@ -111,7 +112,7 @@ class CompositeBackend:
         return None
 
     async def delete(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
-        """Remove the memory from whichever child has it."""
+        """Delete the memory from the child that has it; return ``False`` when none has it."""
         self._require_connection()
         for child in self._children.values():
             if await child.delete(agent_id, memory_id):
@@ -119,30 +120,30 @@ class CompositeBackend:
         return False
 
     async def count(self, agent_id: NotBlankStr, *, category: MemoryCategory | None = None) -> int:
-        """How many memories the agent has in all children together."""
+        """Return the number of the agent's memories in all children together."""
         self._require_connection()
         counts = (child.count(agent_id, category=category) for child in self._children.values())
         return sum(await asyncio.gather(*counts))
 
     @property
     def supported_categories(self) -> frozenset[MemoryCategory]:
-        """Those that every child supports, so that the route doesn't matter."""
+        """Categories that every child supports, so that they work in any namespace."""
         supported = [child.supported_categories for child in self._capabilities()]
         return frozenset(MemoryCategory).intersection(*supported)
 
     @property
     def supports_temporal(self) -> bool:
-        """Whether every child does."""
+        """Whether every child honours ``since``, ``until`` and expiry times."""
         return all(child.supports_temporal for child in self._capabilities())
 
     @property
     def supports_vector_search(self) -> bool:
-        """Whether any child does."""
+        """Whether at least one child matches query texts by meaning."""
         return any(child.supports_vector_search for child in self._capabilities())
 
     @property
     def max_memories_per_agent(self) -> int | None:
-        """The smallest bound of a child: from there on a store may be refused."""
+        """Smallest limit of any child, or ``None``; beyond it a store may be refused."""
         bounds = [child.max_memories_per_agent for child in self._capabilities()]
         return min((bound for bound in bounds if bound is not None), default=None)
 

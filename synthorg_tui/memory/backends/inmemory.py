@@ -27,12 +27,13 @@ DEFAULT_MAX_MEMORIES = 10_000
 class InMemoryBackend:
     """``MemoryBackend``, ``MemoryCapabilities`` and ``ContentLookup`` on a dictionary.
 
-    A query text matches by substring, regardless of case, newest first and without a score.
-    Expired memories are pruned when a new one is stored. Memories outlive ``disconnect``.
+    A query text matches by substring, ignoring case; results are newest first and have no score.
+    Expired memories are removed when a new one is stored. Memories survive ``disconnect`` but not
+    the process.
 
     Args:
-        max_memories_per_agent: Live memories after which ``store`` is refused.
-        clock: Decides creation times and what has expired.
+        max_memories_per_agent: Maximum number of live memories; beyond it ``store`` is refused.
+        clock: Current time, for creation times and expiry.
     """
 
     backend_name: NotBlankStr = "inmemory"
@@ -54,24 +55,23 @@ class InMemoryBackend:
         self._connected = False
 
     async def connect(self) -> None:
-        """Always succeeds."""
+        """Allow operations; always succeeds."""
         self._connected = True
 
     async def disconnect(self) -> None:
-        """Refuse operations until connected again."""
+        """Refuse operations until connected again; no memory is lost."""
         self._connected = False
 
     async def health_check(self) -> bool:
-        """Whether it is connected."""
+        """Return whether the backend is connected."""
         return self._connected
 
     @property
     def is_connected(self) -> bool:
-        """Whether ``connect`` has been called and ``disconnect`` not since."""
         return self._connected
 
     async def store(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
-        """Store a memory; raises ``MemoryStoreError`` when the agent has as many as it may."""
+        """Store a memory and return its id; raises ``MemoryStoreError`` at the agent's limit."""
         self._require_connection()
         require_agent_id(agent_id, MemoryStoreError)
         now = self._clock.now()
@@ -87,12 +87,12 @@ class InMemoryBackend:
         return entry.id
 
     async def retrieve(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        """The agent's memories that match, newest first."""
+        """Return the agent's memories that match, newest first, at most ``query.limit``."""
         matching = (entry for entry in self._live(agent_id) if _matches(entry, query))
         return newest_first(matching)[: query.limit]
 
     async def get(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> MemoryEntry | None:
-        """The agent's memory with this id, unless it has expired."""
+        """Return the agent's memory with this id, or ``None`` if it is missing or expired."""
         return next((entry for entry in self._live(agent_id) if entry.id == memory_id), None)
 
     async def with_content(
@@ -109,7 +109,10 @@ class InMemoryBackend:
         return next((entry.id for entry in same), None)
 
     async def delete(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
-        """Remove an own memory; raises ``MemoryStoreError`` for another agent's."""
+        """Delete the agent's memory; return ``False`` when there is none.
+
+        Raises ``MemoryStoreError`` for another agent's memory.
+        """
         self._require_connection()
         require_agent_id(agent_id, MemoryStoreError)
         self._prune(self._clock.now())
@@ -120,13 +123,13 @@ class InMemoryBackend:
         return self._agents.get(agent_id, {}).pop(memory_id, None) is not None
 
     async def count(self, agent_id: NotBlankStr, *, category: MemoryCategory | None = None) -> int:
-        """How many live memories the agent has."""
+        """Return the number of the agent's live memories, optionally of one category only."""
         live = self._live(agent_id)
         return sum(category is None or entry.category is category for entry in live)
 
     @property
     def max_memories_per_agent(self) -> int | None:
-        """Live memories an agent may have."""
+        """Maximum number of live memories of one agent."""
         return self._max
 
     def _live(self, agent_id: str) -> list[MemoryEntry]:
@@ -178,13 +181,16 @@ def _matches(entry: MemoryEntry, query: MemoryQuery) -> bool:
 
 
 def newest_first(entries: Iterable[MemoryEntry]) -> tuple[MemoryEntry, ...]:
-    """By creation time, latest first; ties by id."""
+    """Return the memories ordered by creation time, latest first; ties by id."""
     by_id = sorted(entries, key=lambda entry: entry.id)
     return tuple(sorted(by_id, key=lambda entry: entry.created_at, reverse=True))
 
 
 def by_relevance(entries: Iterable[MemoryEntry], *, default: float) -> tuple[MemoryEntry, ...]:
-    """By score, best first, where no score counts as ``default``; ties newest first."""
+    """Return the memories ordered by relevance score, best first; ties newest first.
+
+    Memories without a score are treated as having the score ``default``.
+    """
 
     def relevance(entry: MemoryEntry) -> float:
         return default if entry.relevance_score is None else entry.relevance_score

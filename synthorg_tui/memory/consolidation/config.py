@@ -10,9 +10,9 @@ from synthorg_tui.memory.consolidation.models import RetentionRule, require_uniq
 
 
 class RetentionConfig(FrozenModel):
-    """How long memories are kept, by category, for agents that don't say otherwise.
+    """Number of days after which memories expire, by category, for agents without own rules.
 
-    ``default_retention_days`` ``None`` keeps the categories without a rule for good.
+    With ``default_retention_days`` ``None``, categories without a rule don't expire.
     """
 
     rules: tuple[RetentionRule, ...] = ()
@@ -27,10 +27,9 @@ class RetentionConfig(FrozenModel):
 
 
 class DualModeConfig(FrozenModel):
-    """Archival that summarises loose text and keeps the facts of dense text verbatim.
+    """Archival that summarises low-density text and extracts facts verbatim from dense text.
 
-    Text whose density is at least ``dense_threshold`` is dense. ``anchor_length`` is in
-    characters.
+    Text whose density is at least ``dense_threshold`` is dense. ``anchor_length`` is in characters.
     """
 
     enabled: bool = False
@@ -49,7 +48,7 @@ class DualModeConfig(FrozenModel):
 
 
 class ArchivalConfig(FrozenModel):
-    """Whether memories that leave the store are archived, and from which age on."""
+    """Whether memories removed from the store are archived, and from which age on, in days."""
 
     enabled: bool = False
     age_threshold_days: int = Field(default=90, ge=1)
@@ -57,7 +56,7 @@ class ArchivalConfig(FrozenModel):
 
 
 class ConsolidationConfig(FrozenModel):
-    """When old memories are condensed and how many an agent may have."""
+    """How often old memories are consolidated, and limits on age and number of memories."""
 
     enabled: bool = True
     interval: ConsolidationInterval = ConsolidationInterval.DAILY

@@ -9,7 +9,7 @@ from synthorg_tui.core.types import FrozenModel, reject
 
 
 class RetentionRule(FrozenModel):
-    """How many days memories of one category are kept."""
+    """Number of days after which memories of one category expire."""
 
     category: MemoryCategory
     retention_days: int = Field(ge=1)
@@ -18,7 +18,10 @@ class RetentionRule(FrozenModel):
 def require_unique_categories(
     field: str, rules: Iterable[RetentionRule]
 ) -> tuple[RetentionRule, ...]:
-    """The rules as they are; raises ``ValueError`` naming the categories that repeat."""
+    """Return the rules unchanged as a tuple.
+
+    Raises ``ValueError`` when a category occurs more than once.
+    """
     ordered = tuple(rules)
     names = [rule.category.value for rule in ordered]
     repeated = sorted({name for name in names if names.count(name) > 1})

@@ -22,12 +22,12 @@ _log = logging.getLogger(__name__)
 
 
 class MemoryDigest:
-    """Builds the digest of an agent's memories.
+    """Builds the digest of an agent's memories: a text that fits a token budget.
 
     Args:
-        source: Where items are looked up.
-        config: What to look up and how much to give.
-        count: How many tokens a line has; a quarter of the characters by default.
+        source: Source of the agent's memories.
+        config: Lookups, searches and budgets.
+        count: Returns the number of tokens of a line; by default one for every four characters.
     """
 
     def __init__(
@@ -51,17 +51,18 @@ class MemoryDigest:
         pinned: Collection[str] = (),
         excluded: Collection[str] = (),
     ) -> DigestResult:
-        """The digest for what the agent is about to do, or a text that says why there is none.
+        """Build the digest for an agent's task, or a text that says why there is none.
 
-        Never raises, but for the builtin ``MemoryError`` and ``RecursionError``.
+        Failures give such a text too: only the builtin ``MemoryError`` and ``RecursionError`` are
+        raised.
 
         Args:
-            agent_id: Whose memories.
-            query: The text of the turn; a slash command is answered without memories.
-            token_budget: For the whole part, title and fence included, besides the
-                configured budgets.
-            pinned: Ids of items that come first, as far as budgets and sensitivity allow.
-            excluded: Ids of items that never come.
+            agent_id: The agent whose memories are used.
+            query: Text of the agent's turn; no memories are given for a slash command.
+            token_budget: Limit for the whole prompt part, title and fence included, in addition to
+                the configured budgets.
+            pinned: Ids of memories that come first, as far as budgets and sensitivity allow.
+            excluded: Ids of memories that are never included.
         """
         most_tokens = self._most_tokens(token_budget)
         reason = self._nothing_because(query, most_tokens)

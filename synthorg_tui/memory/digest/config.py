@@ -11,28 +11,28 @@ _MAX_TOKENS = 400_000
 
 
 class StructuredConfig(FrozenModel):
-    """What is always looked up: facts by key, memories by tag."""
+    """Memories that are always looked up: facts by their key, memories by tag."""
 
     fact_keys: tuple[NotBlankStr, ...] = ()
     tags: tuple[NotBlankStr, ...] = ()
 
 
 class KeywordConfig(FrozenModel):
-    """Search by the words of the task, at most ``limit`` hits."""
+    """Keyword search with the words of the task; returns at most ``limit`` hits."""
 
     enabled: bool = True
     limit: int = Field(default=60, ge=1, le=200)
 
 
 class SemanticConfig(FrozenModel):
-    """Search by the meaning of the task, at most ``limit`` hits."""
+    """Vector search with the text of the task; returns at most ``limit`` hits."""
 
     enabled: bool = False
     limit: int = Field(default=20, ge=1, le=200)
 
 
 class KindBudget(FrozenModel):
-    """What the items of one kind may take up; no ``max_tokens`` is no bound."""
+    """Limits for the items of one kind in a digest; ``max_tokens`` ``None`` is no limit."""
 
     max_items: int = Field(ge=0, le=_MAX_ITEMS)
     max_chars: int = Field(ge=0, le=_MAX_CHARS)
@@ -40,7 +40,7 @@ class KindBudget(FrozenModel):
 
 
 class KindBudgets(FrozenModel):
-    """A budget for each kind of item; what one doesn't say is as by default."""
+    """Limits for each kind of digest item: facts, notes, procedures and episodes."""
 
     fact: KindBudget = KindBudget.model_construct(max_items=6, max_chars=800)
     note: KindBudget = KindBudget.model_construct(max_items=4, max_chars=1200)
@@ -62,7 +62,7 @@ class KindBudgets(FrozenModel):
 
 
 class BudgetsConfig(FrozenModel):
-    """What the digest may take up, altogether and by kind. A token is about 4 characters."""
+    """Limits for the whole digest and for each kind of item; a token is about 4 characters."""
 
     max_total_items: int = Field(default=12, ge=0, le=_MAX_ITEMS)
     max_total_chars: int = Field(default=2400, ge=0, le=_MAX_CHARS)
@@ -71,7 +71,10 @@ class BudgetsConfig(FrozenModel):
 
 
 class MemoryV1Config(FrozenModel):
-    """The digest. While it is enabled it is the only part of a prompt that holds memories."""
+    """Settings of the digest.
+
+    While it is enabled, the digest replaces every other injection strategy.
+    """
 
     enabled: bool = True
     allow_sensitivities: tuple[Sensitivity, ...] = GIVEN_BY_DEFAULT

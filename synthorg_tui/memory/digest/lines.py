@@ -23,15 +23,15 @@ _CHARS_PER_TOKEN: Final = 4
 
 
 def tokens_of(text: str) -> int:
-    """About how many tokens: a quarter of the characters, rounded up."""
+    """Estimate the tokens of a text: a quarter of its characters, rounded up."""
     return math.ceil(len(text) / _CHARS_PER_TOKEN)
 
 
 def line_of(item: DigestItem, limit: int) -> str | None:
-    """The item's line, cut to ``limit`` characters.
+    """Format an item as one digest line of at most ``limit`` characters.
 
-    The snippet gives way first, then header and provenance. ``None`` when not even kind, id and
-    sensitivity fit: what an agent can't name it can't ask about.
+    The content snippet is shortened first, then header and provenance. Return ``None`` when not
+    even kind, id and sensitivity fit, since the agent needs them to refer to the item.
     """
     start = f"- [{item.kind}] {item.entry.id} ({item.sensitivity})"
     snippet = _snippet(item)

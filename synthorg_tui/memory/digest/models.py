@@ -1,4 +1,4 @@
-"""What a digest is made from, and what comes of it."""
+"""Data that a digest is built from, and its result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ DATA_TAG: Final = "data"
 
 
 class ItemKind(StrEnum):
-    """What an item of the digest is."""
+    """Kind of a digest item, derived from the memory's category and fact key."""
 
     FACT = "fact"
     NOTE = "note"
@@ -34,7 +34,7 @@ class ItemKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DigestItem:
-    """A memory as the digest sees it: its kind, and where it came from."""
+    """A memory considered for a digest, with the kind of its author and its session."""
 
     entry: MemoryEntry
     source_kind: SourceKind
@@ -42,7 +42,7 @@ class DigestItem:
 
     @property
     def kind(self) -> ItemKind:
-        """Its kind, by category and fact key."""
+        """Kind of the item, by its category and whether it has a fact key."""
         if self.entry.category is MemoryCategory.PROCEDURAL:
             return ItemKind.PROCEDURE
         if self.entry.category is MemoryCategory.EPISODIC:
@@ -51,57 +51,61 @@ class DigestItem:
 
     @property
     def fact_key(self) -> str | None:
-        """What it is the fact of."""
+        """Key of the fact that the memory states; ``None`` if it isn't a fact."""
         if self.entry.category not in FACT_CATEGORIES:
             return None
         return parse_tags(self.entry.metadata.tags).fact_key
 
     @property
     def sensitivity(self) -> Sensitivity:
-        """Who may read it."""
+        """Sensitivity of the memory, which decides whether agents may be given it."""
         return parse_tags(self.entry.metadata.tags).sensitivity
 
     @property
     def refs(self) -> tuple[str, ...]:
-        """What it refers to as its origin."""
+        """References to the memory's origin; empty when it has none."""
         source = self.entry.metadata.source
         return () if source is None else (source,)
 
 
 class DigestSource(Protocol):
-    """Where an agent's items are looked up. Everything raises ``MemoryRetrievalError``.
+    """Read access to one agent's digest items; all methods raise ``MemoryRetrievalError``.
 
-    A protocol because the digest decides what agents read and is to see no more of a store.
+    A protocol because the digest decides what agents read and should have no further access to a
+    store.
     """
 
     async def facts(self, agent_id: str, keys: Sequence[str]) -> Sequence[DigestItem]:
-        """The newest fact of each key, in the order of the keys."""
+        """Return the newest fact for each key, in the order of the keys."""
         ...
 
     async def tagged(
         self, agent_id: str, tags: Sequence[str], *, limit: int
     ) -> Sequence[DigestItem]:
-        """Items with any of the tags, newest first, ties by id."""
+        """Return at most ``limit`` items with any of the tags, newest first, ties by id."""
         ...
 
     async def by_words(
         self, agent_id: str, terms: Sequence[str], *, limit: int
     ) -> Sequence[tuple[DigestItem, int]]:
-        """Items that contain any of the lower-case terms, with their score; all without terms.
+        """Return items that contain any of the lower-case terms, each with its score.
 
-        A term scores 3 in a title, 2 in a key or an episode, 1 in other text. By score, then
-        newest first, then by id.
+        A term scores 3 in a title, 2 in a key or an episode, 1 in other text. Items are ordered by
+        score, then newest first, then by id. Without terms any item matches.
         """
         ...
 
     async def by_meaning(
         self, agent_id: str, text: str, *, limit: int
     ) -> tuple[Sequence[tuple[DigestItem, float]], str]:
-        """Items like the text with their cosine, unordered; and what was missing, in words."""
+        """Return items similar to the text, each with its cosine similarity, unordered.
+
+        The second value says in words which source was missing; empty when none was.
+        """
         ...
 
     async def by_id(self, agent_id: str, ids: Sequence[str]) -> Sequence[DigestItem]:
-        """The agent's items with these ids, in their order."""
+        """Return the agent's items with these ids, in the order of the ids."""
         ...
 
 
@@ -109,9 +113,9 @@ class DigestSource(Protocol):
 class DigestResult:
     """A digest, or a fixed text that says why there is none.
 
-    The hit counts are those of each search by itself; an item may be a hit of several.
-    ``tokens`` is what the lines count. ``candidates`` are all hits and pinned memories, those
-    that are in first. ``degraded`` says in words what was missing, else it is empty.
+    Hit counts are separate for each search, so an item may be counted in several. ``tokens`` is the
+    size of the lines. ``candidates`` are all hits and pinned memories, included ones first.
+    ``degraded`` says in words which source was missing; empty when none was.
     """
 
     text: str
@@ -125,10 +129,10 @@ class DigestResult:
 
     @property
     def part(self) -> str:
-        """The part of the prompt: title, and the digest fenced as data."""
+        """The part of the prompt: a title and the digest, fenced as data."""
         return fenced(self.text)
 
 
 def fenced(text: str) -> str:
-    """A sanitised digest as a part of a prompt."""
+    """Format a sanitised digest as a prompt part: a title and the text, fenced as data."""
     return f'{PART_TITLE}\n<{DATA_TAG} source="memory">\n{text}\n</{DATA_TAG}>'

@@ -13,7 +13,10 @@ _SECOND_TRY = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """An item's line and what it counts; ``None`` when there was no room for it, and why."""
+    """An item's digest line and its size in tokens.
+
+    ``line`` is ``None`` when the item didn't fit; ``reason`` then says why.
+    """
 
     item: DigestItem
     line: str | None
@@ -35,9 +38,9 @@ class _Used:
 
 @dataclass(slots=True)
 class Packer:
-    """What is left of the budgets.
+    """Packs items into the budgets of a digest, keeping track of what remains.
 
-    ``most_tokens`` bounds all lines together; ``count`` says how many tokens a line has.
+    ``most_tokens`` limits all lines together; ``count`` returns the number of tokens of a line.
     """
 
     budgets: BudgetsConfig
@@ -47,7 +50,7 @@ class Packer:
     _kinds: dict[ItemKind, _Used] = field(default_factory=dict)
 
     def pack(self, items: Sequence[DigestItem]) -> tuple[Packed, ...]:
-        """Each item in turn; one that doesn't fit doesn't keep later ones out."""
+        """Pack items in order; after one that doesn't fit, later ones may still fit."""
         return tuple(self._pack(item) for item in items)
 
     def _pack(self, item: DigestItem) -> Packed:

@@ -61,10 +61,11 @@ _DATA_TAG: Final = re.compile(r"<[ /\\]*data[^<>]*>?")
 
 
 def sanitise(text: str) -> str:
-    """One line of plain text that holds no data tag, no role prefix and no override phrase.
+    """Return memory text as one plain line without anything that could steer a model.
 
-    Look-alike characters are seen through. Characters that steer, hide or reorder are shown as
-    the terminal shows them, so that a person sees what the model gets.
+    Data tags, role prefixes and phrases that override instructions are removed, also when disguised
+    by look-alike characters. Control, invisible and reordering characters are made visible, so that
+    a person sees what the model gets.
     """
     lines = (safe_text(" ".join(line.split())) for line in text[:MAX_CHARS].splitlines())
     clean, before = " ".join(_replace(line, _ROLE, _role) for line in lines if line), ""

@@ -25,9 +25,9 @@ _COMMAND = re.compile(r"/[A-Za-z][\w-]*(?=\s|$)")
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What to look for; nothing at all when ``words`` is empty and not ``everything``.
+    """Terms of a keyword search; with ``everything`` all items match.
 
-    ``refusal`` says in words why a text can't be looked for.
+    ``refusal`` says in words why a text can't be searched for; empty otherwise.
     """
 
     words: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Terms:
 
 
 def terms_of(text: str) -> Terms:
-    """The different lower-case words of a text; ``*`` is everything."""
+    """Split a text into its distinct lower-case words; the text ``*`` matches everything."""
     text = text.strip()
     if len(text) > MAX_CHARS:
         return Terms(refusal=f"keyword search takes {MAX_CHARS} characters, not {len(text)}")
@@ -51,13 +51,13 @@ def terms_of(text: str) -> Terms:
 
 
 def is_command(text: str) -> bool:
-    """Whether the turn is a slash command, such as ``/help``; a path isn't one."""
+    """Return whether a turn is a slash command such as ``/help``; file paths are not."""
     return _COMMAND.match(text.lstrip()) is not None
 
 
 @dataclass(slots=True)
 class DigestMatch:
-    """An item and how it was found; ``dense`` is its cosine when the task is like it."""
+    """An item with the searches that found it, and its cosine similarity if there is one."""
 
     item: DigestItem
     found_by: list[str] = field(default_factory=list)
@@ -66,7 +66,7 @@ class DigestMatch:
 
 @dataclass(slots=True)
 class DigestMatches:
-    """All matches in the order of their first occurrence, and how many each search had."""
+    """Matches of all searches in order of first occurrence, with the number of hits of each."""
 
     by_id: dict[str, DigestMatch] = field(default_factory=dict)
     structured: int = 0
@@ -75,21 +75,21 @@ class DigestMatches:
     notes: list[str] = field(default_factory=list)
 
     def add(self, item: DigestItem, found_by: str) -> DigestMatch:
-        """One more hit."""
+        """Record a hit and return the item's match, merged with earlier hits."""
         match = self.by_id.setdefault(item.entry.id, DigestMatch(item))
         match.found_by.append(found_by)
         return match
 
 
 class DigestSearch:
-    """Looks up and searches an agent's items as the configuration says."""
+    """Runs the configured lookups and searches of a digest on an agent's items."""
 
     def __init__(self, source: DigestSource, config: MemoryV1Config) -> None:
         self._source = source
         self._config = config
 
     async def gather(self, agent_id: str, query: str, pinned: Collection[str]) -> DigestMatches:
-        """Pinned items, structured lookups, then keyword and semantic hits."""
+        """Return all matches: pinned items, then structured lookups, keyword and semantic hits."""
         found = DigestMatches()
         for item in await self._pinned(agent_id, pinned):
             found.add(item, "pinned by hand")

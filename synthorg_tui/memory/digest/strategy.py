@@ -32,7 +32,7 @@ STRATEGY_NAME: Final = "memory_digest"
 
 @dataclass(frozen=True)
 class DigestInjection:
-    """Gives an agent the digest and nothing else of its memories.
+    """Injection strategy that gives an agent the digest of its memories and nothing else.
 
     The part is there in any case, since "nothing was found" is something to know. Only the local
     backend has what a digest is made from; any other makes it unavailable.
@@ -45,17 +45,16 @@ class DigestInjection:
 
     @property
     def strategy_name(self) -> str:
-        """``memory_digest``."""
         return STRATEGY_NAME
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
-        """None."""
+        """Return ``()``: this strategy offers no tools."""
         return ()
 
     async def prepare_messages(
         self, agent_id: NotBlankStr, query_text: NotBlankStr, token_budget: int
     ) -> tuple[ChatMessage, ...]:
-        """The directive as a system message, then the digest; ``()`` without a budget."""
+        """Return a system message with the directive, then the digest; ``()`` without a budget."""
         return (await self.prepare(agent_id, query_text, token_budget)).messages
 
     async def prepare(
@@ -67,7 +66,7 @@ class DigestInjection:
         pinned: Collection[str] = (),
         excluded: Collection[str] = (),
     ) -> PreparedMessages:
-        """As ``prepare_messages``, with the explanation."""
+        """Return the messages of ``prepare_messages`` together with the explanation."""
         watch = Stopwatch()
         messages: tuple[ChatMessage, ...] = ()
         result = DigestResult("")

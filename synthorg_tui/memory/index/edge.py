@@ -57,16 +57,17 @@ _PAGE = 1_000
 
 
 class EdgeIndex:
-    """``VectorIndex`` in the directory ``path``, which this process then owns.
+    """``VectorIndex`` on Qdrant Edge, in a directory that this process owns.
 
-    All calls into the engine run one after another on a thread of their own, but for ``optimize``:
-    it would stop the whole interpreter for seconds and runs in a process of its own.
+    All calls into the engine run in sequence on one thread, except ``optimize``: it would block the
+    whole interpreter for seconds and runs in a child process.
 
     Args:
         path: Directory of the index; created when missing.
-        checkpoint_changes: Changed points after which the applied revision is made durable.
-        checkpoint_seconds: The same by time, checked when a change is applied.
-        pack_changes: Revisions since the last packing after which the next is worth it.
+        checkpoint_changes: Number of changed points after which the applied revision is made
+            durable.
+        checkpoint_seconds: Time after which it is made durable, checked when a change is applied.
+        pack_changes: Revisions after the last packing that make another one worthwhile.
     """
 
     def __init__(
@@ -92,10 +93,10 @@ class EdgeIndex:
         self._checkpointed = 0.0
 
     async def open(self, *, fingerprint: str, dims: int) -> int:
-        """Open or create the index; see ``VectorIndex.open``.
+        """Open or create the index and return its latest revision; see ``VectorIndex.open``.
 
-        Raises ``VectorIndexError`` when another process has it open. What can't be read is
-        moved to ``<name>.broken-<n>`` beside it, in place of any earlier one.
+        Raises ``VectorIndexError`` when another process has it open. An unreadable index is moved
+        to ``<name>.broken-<n>`` beside it, replacing any earlier one.
         """
         if self._executor is not None:
             raise VectorIndexError("the index is open already")
@@ -107,7 +108,7 @@ class EdgeIndex:
             raise
 
     async def close(self) -> None:
-        """Remember the last revision applied, and close; closing twice does nothing."""
+        """Save the latest applied revision and close the index; do nothing when closed."""
         if self._executor is None:
             return
         try:
@@ -118,7 +119,7 @@ class EdgeIndex:
     async def apply(
         self, upserts: Sequence[IndexPoint], deletes: Sequence[str], *, revision: int
     ) -> None:
-        """Bring points up to date; ids that are in both are deleted."""
+        """Insert, replace and delete points; ids in both lists are deleted."""
         await self._run("update the index", lambda: self._apply(upserts, deletes, revision))
 
     async def search(
@@ -129,17 +130,17 @@ class EdgeIndex:
         sparse: SparseVector | None,
         limit: int,
     ) -> IndexHits:
-        """Both rankings from one planned batch, equal scores by id."""
+        """Return the dense and the sparse ranking of one search; equal scores are ordered by id."""
         return await self._run(
             "search the index", lambda: self._search(where, dense, sparse, limit)
         )
 
     async def count(self) -> int:
-        """How many points there are."""
+        """Return the number of points in the index."""
         return await self._run("count the index", lambda: self._count(self._opened()))
 
     async def ids(self) -> AsyncIterator[str]:
-        """Ids of all points, ascending; points added meanwhile may be left out."""
+        """Yield the ids of all points, ascending; points added meanwhile may be missed."""
         offset: object = None
         while True:
             page, offset = await self._run("list the index", partial(self._page, offset))
@@ -149,7 +150,7 @@ class EdgeIndex:
                 return
 
     async def clear(self) -> None:
-        """Start over with an empty directory; an earlier broken one goes too."""
+        """Replace the index by an empty one, and delete an earlier broken one."""
         await self._run("clear the index", self._clear)
 
     async def pack(self) -> bool:

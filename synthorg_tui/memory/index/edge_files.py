@@ -1,4 +1,4 @@
-"""The files of a Qdrant Edge directory: whose vectors they are, and how far they are durable.
+"""Files of a Qdrant Edge directory: which embedder it is for, and how far it is durable.
 
 Run as a program, ``python -m synthorg_tui.memory.index.edge_files SHARD``, it packs a shard: the
 engine's ``optimize`` stops every thread of its process for seconds.
@@ -24,10 +24,10 @@ _SHARD_NAME: Final = re.compile(rf"{FIRST_SHARD}(-[1-9][0-9]{{0,8}})?")
 
 @dataclass(frozen=True, slots=True)
 class EdgeState:
-    """The sidecar of a shard.
+    """Metadata of an index directory, stored in a file beside its shard (the engine's data).
 
-    ``revision`` is the last one known to be on disk: the shard may hold later ones, never fewer.
-    ``points`` is how many points there were then; ``None`` once the shard has changed since.
+    ``revision`` is the last one known to be on disk; the shard may contain later ones, never fewer.
+    ``points`` is the number of points at that revision, ``None`` once the shard has changed since.
     ``shard`` is the directory in use; ``packed`` the revision up to which it is packed.
     """
 
@@ -40,23 +40,23 @@ class EdgeState:
     format: int = FORMAT_VERSION
 
     def fits(self, fingerprint: str, dims: int) -> bool:
-        """Whether vectors of this embedder belong into the shard."""
+        """Return whether the shard was built for vectors of this embedder and length."""
         mine = (self.format, self.fingerprint, self.dims)
         return mine == (FORMAT_VERSION, fingerprint, dims)
 
     def at(self, revision: int, points: int | None) -> "EdgeState":
-        """The state once everything up to ``revision`` is on disk."""
+        """Return a copy for when everything up to ``revision`` is on disk."""
         return replace(self, revision=revision, points=points)
 
     @property
     def next_shard(self) -> str:
-        """A name for the directory that takes the place of this one."""
+        """Name for the directory that will replace the current shard."""
         number = self.shard.removeprefix(f"{FIRST_SHARD}-")
         return f"{FIRST_SHARD}-{int(number) + 1 if number.isdecimal() else 2}"
 
 
 def read_state(path: Path) -> EdgeState | None:
-    """The state in ``path``, or ``None`` when it is missing or can't be read."""
+    """Read the state file at ``path``; return ``None`` when it is missing or invalid."""
     try:
         state = EdgeState(**json.loads(path.read_bytes()))
     except (OSError, ValueError, TypeError):
@@ -72,22 +72,22 @@ def read_state(path: Path) -> EdgeState | None:
 
 
 def write_state(path: Path, state: EdgeState, *, durable: bool) -> None:
-    """Replace the state in one step: a killed process leaves the old one or the new one.
+    """Replace the state file atomically: a killed process leaves the old or the new one.
 
-    ``durable`` waits for the disk, so that a power failure does too; without it the state may be
-    lost then, which makes the index start over.
+    With ``durable`` that holds for a power failure too. Otherwise a power failure may lose the
+    state, and the index is then rebuilt.
     """
     write_atomically(path, json.dumps(asdict(state)).encode(), mode=None, durable=durable)
 
 
 def sync_files(directory: Path) -> None:
-    """Wait until the files of a directory, and their names, are on disk."""
+    """Wait until the files in a directory, and the directory itself, are on disk."""
     for path in (*directory.iterdir(), directory):
         sync(path)
 
 
 def set_aside(path: Path) -> None:
-    """Rename a damaged index for inspection, in place of any earlier one."""
+    """Rename a damaged index directory for inspection and delete earlier damaged ones."""
     earlier = broken_copies(path)
     number = max((int(old.name.rpartition("-")[2]) for old in earlier), default=0) + 1
     path.rename(path.with_name(f"{path.name}.broken-{number}"))
@@ -96,7 +96,7 @@ def set_aside(path: Path) -> None:
 
 
 def broken_copies(path: Path) -> list[Path]:
-    """The damaged indexes that were set aside."""
+    """Return the damaged index directories that were set aside beside ``path``."""
     siblings = path.parent.glob(f"{path.name}.broken-*")
     return [sibling for sibling in siblings if sibling.name.rpartition("-")[2].isdecimal()]
 
@@ -106,9 +106,10 @@ _MAX_PASSES: Final = 5
 
 
 async def pack_in_child(shard: Path) -> None:
-    """Pack a shard that nobody has open; raises ``VectorIndexError`` when that fails.
+    """Pack a shard that no process has open, in a child process.
 
-    A cancelled one is killed; the shard is of no use then.
+    Raises ``VectorIndexError`` on failure. Cancelling kills the child, and the shard is then
+    unusable.
     """
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", __name__, str(shard)),
@@ -129,7 +130,7 @@ async def pack_in_child(shard: Path) -> None:
 
 
 def pack(shard: Path) -> None:
-    """Pack a shard and wait until it is on disk."""
+    """Pack a shard in this process and wait until it is on disk."""
     import qdrant_edge as edge
 
     opened = edge.EdgeShard.load(str(shard))

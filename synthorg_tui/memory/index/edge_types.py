@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def shard_config(dims: int) -> "edge.EdgeConfig":
-    """A shard for vectors of length ``dims`` and for terms."""
+    """Return the configuration of a shard for dense vectors of length ``dims`` and sparse terms."""
     import qdrant_edge as edge
 
     # Half precision changes a cosine by 5e-5 and takes 137 MB less memory and 74 MB less disk at
@@ -48,7 +48,7 @@ def shard_config(dims: int) -> "edge.EdgeConfig":
 
 
 def create_field_indexes(shard: "edge.EdgeShard") -> None:
-    """Have the shard index the fields that searches filter on."""
+    """Create indexes on the payload fields that searches filter on."""
     import qdrant_edge as edge
 
     for field in KEYWORD_FIELDS:
@@ -60,7 +60,7 @@ def create_field_indexes(shard: "edge.EdgeShard") -> None:
 
 
 def edge_point(point: IndexPoint) -> "edge.Point":
-    """The point with the vectors it has."""
+    """Convert a point to Qdrant Edge, with whichever of its two vectors it has."""
     import qdrant_edge as edge
 
     vectors: dict[str, list[float] | edge.SparseVector] = {}
@@ -72,20 +72,20 @@ def edge_point(point: IndexPoint) -> "edge.Point":
 
 
 def edge_sparse(vector: SparseVector) -> "edge.SparseVector":
-    """The same terms."""
+    """Convert a sparse vector to Qdrant Edge."""
     import qdrant_edge as edge
 
     return edge.SparseVector(list(vector.indices), list(vector.values))
 
 
 def ranking(points: "list[edge.ScoredPoint]") -> tuple[IndexHit, ...]:
-    """Hits best first, equal scores by id."""
+    """Convert scored points to hits, best first; equal scores are ordered by id."""
     hits = [IndexHit(str(point.id), point.score) for point in points]
     return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.id)))
 
 
 def edge_filter(where: PayloadFilter) -> "edge.Filter":
-    """The same conditions."""
+    """Convert a filter to Qdrant Edge."""
     import qdrant_edge as edge
 
     return edge.Filter(
@@ -110,7 +110,10 @@ def _condition(condition: Condition) -> "edge.FieldCondition | edge.Filter":
 
 @contextmanager
 def engine_errors(action: str) -> Iterator[None]:
-    """Turn what the engine raises into ``VectorIndexError``."""
+    """Context manager that converts the engine's exceptions into ``VectorIndexError``.
+
+    ``action`` completes the message "cannot ...".
+    """
     try:
         yield
     except (VectorIndexError, MemoryError, RecursionError, KeyboardInterrupt, SystemExit):

@@ -1,4 +1,4 @@
-"""How a memory point is laid out in Qdrant, the same in Qdrant Edge and on a server."""
+"""Layout of memory points in Qdrant, the same in Qdrant Edge and on a server."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -19,11 +19,11 @@ NUMBER_FIELDS = ("created_at", "expires_at")
 
 
 def payload(point: IndexPoint) -> dict[str, object]:
-    """The fields of a point that searches filter on; what is ``None`` is left out.
+    """Return the fields of a point that searches filter on; fields that are ``None`` are omitted.
 
     ``owner`` is the agent of a private point, so that the most frequent filter, an agent's own
-    memories, is a single condition. (A boolean ``shared`` would not do in any case: Qdrant Edge
-    0.9 matches no point on one.) Times are seconds since the epoch, which a double holds to the
+    memories, is a single condition. (A boolean ``shared`` would not do in any case: Qdrant Edge 0.9
+    matches no point on one.) Times are seconds since the epoch, which a double represents to the
     microsecond.
     """
     fields: dict[str, object] = {
@@ -47,7 +47,7 @@ def payload(point: IndexPoint) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class FieldMatch:
-    """The field has one of the values."""
+    """Condition that a field has one of the values."""
 
     field: str
     values: tuple[str, ...]
@@ -55,7 +55,7 @@ class FieldMatch:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """The field is a number within the bounds given; a point without the field is outside."""
+    """Condition that a number is within the given bounds; points without the field fail it."""
 
     field: str
     at_least: float | None = None
@@ -65,7 +65,10 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class PayloadFilter:
-    """All of ``must``, at least one of ``should`` unless it is empty, none of ``must_not``."""
+    """Filter that requires all of ``must``, any of ``should``, and none of ``must_not``.
+
+    An empty ``should`` is ignored.
+    """
 
     must: "tuple[Condition, ...]" = ()
     should: "tuple[Condition, ...]" = ()
@@ -76,7 +79,7 @@ Condition: TypeAlias = FieldMatch | Between | PayloadFilter
 
 
 def conditions(where: IndexFilter) -> PayloadFilter:
-    """The filter in terms of payload fields."""
+    """Translate a search filter into conditions on payload fields."""
     must: list[Condition] = [FieldMatch("tags", (tag,)) for tag in where.tags]
     must_not: list[Condition] = [Between("expires_at", at_most=where.now.timestamp())]
     if where.shared is False and not where.agents:

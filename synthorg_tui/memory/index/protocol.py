@@ -15,7 +15,7 @@ from synthorg_tui.providers.embedding.protocol import Vectors
 
 @dataclass(frozen=True, slots=True)
 class SparseVector:
-    """Term weights by term index, indices strictly ascending, weights above 0."""
+    """Term weights by term index; indices are strictly ascending, weights positive."""
 
     indices: tuple[int, ...]
     values: tuple[float, ...]
@@ -32,13 +32,13 @@ class SparseVector:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the text had no terms; such a vector is neither stored nor queried."""
+        """Whether the text had no terms; empty vectors are neither stored nor queried."""
         return not self.indices
 
 
 @dataclass(frozen=True, slots=True)
 class IndexPoint:
-    """What the index knows of a memory: both vectors and the fields it filters on.
+    """Data that the index holds for a memory: both vectors and the fields to filter on.
 
     ``id`` is a UUID string. ``agent_id`` is the publisher when ``shared``.
     """
@@ -60,7 +60,7 @@ class IndexPoint:
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """Where a query is asked from: hides other sessions' and other projects' memories."""
+    """Session and project of a query; memories limited to other ones are hidden from it."""
 
     session_id: str | None
     project: str | None
@@ -68,10 +68,11 @@ class Visibility:
 
 @dataclass(frozen=True, slots=True)
 class IndexFilter:
-    """Conditions on a search, all of which must hold; ``None`` or empty doesn't filter.
+    """Conditions of a search, all of which must hold.
 
-    ``now`` hides what has expired. ``shared`` picks shared or private points. ``visibility``
-    ``None`` is the person at the desk, who sees everything.
+    Fields that are ``None`` or empty don't filter. Points expired at ``now`` are excluded.
+    ``shared`` selects shared or private points only. ``visibility`` ``None`` means a person, who
+    sees all sessions and projects.
     """
 
     now: datetime
@@ -88,7 +89,7 @@ class IndexFilter:
 
 @dataclass(frozen=True, slots=True)
 class IndexHit:
-    """A point and its raw score: cosine for dense, IDF-weighted dot product for sparse."""
+    """A point id with its raw score: cosine for dense, IDF-weighted dot product for sparse."""
 
     id: str
     score: float
@@ -96,31 +97,37 @@ class IndexHit:
 
 @dataclass(frozen=True, slots=True)
 class IndexHits:
-    """Both rankings of one search, best first; empty for a vector that was not given."""
+    """Dense and sparse ranking of one search, best first; empty where no vector was given."""
 
     dense: tuple[IndexHit, ...] = ()
     sparse: tuple[IndexHit, ...] = ()
 
 
 class VectorIndex(Protocol):
-    """Dense and sparse search over memory points; raises ``VectorIndexError``."""
+    """Dense and sparse search over memory points; all methods raise ``VectorIndexError``.
+
+    Call ``open`` first.
+    """
 
     async def open(self, *, fingerprint: str, dims: int) -> int:
-        """Open or create the index for an embedder and return the last revision applied.
+        """Open or create the index for an embedder and return the latest revision it contains.
 
-        0 means that everything must be replayed: the index is new, was built for another
-        embedder, or could not be read and has been set aside.
+        0 means that everything must be replayed: the index is new, was built for another embedder,
+        or could not be read and has been set aside. ``dims`` is the length of dense vectors.
         """
         ...
 
     async def close(self) -> None:
-        """Flush, remember the last revision applied, and close."""
+        """Write everything to disk, save the latest applied revision, and close the index."""
         ...
 
     async def apply(
         self, upserts: Sequence[IndexPoint], deletes: Sequence[str], *, revision: int
     ) -> None:
-        """Bring points up to date; applying the same change again changes nothing."""
+        """Insert, replace and delete points, and record that ``revision`` is applied.
+
+        Idempotent: applying the same change again has no effect.
+        """
         ...
 
     async def search(
@@ -131,23 +138,23 @@ class VectorIndex(Protocol):
         sparse: SparseVector | None,
         limit: int,
     ) -> IndexHits:
-        """Both rankings in one round trip, at most ``limit`` each."""
+        """Return the dense and the sparse ranking in one call, at most ``limit`` hits each."""
         ...
 
     async def count(self) -> int:
-        """How many points there are."""
+        """Return the number of points in the index."""
         ...
 
     def ids(self) -> AsyncIterator[str]:
-        """Ids of all points, in no particular order."""
+        """Yield the ids of all points, in no particular order."""
         ...
 
     async def clear(self) -> None:
-        """Drop every point; the next revision applied may be any."""
+        """Delete all points; any revision may be applied next."""
         ...
 
     async def pack(self) -> bool:
-        """Prepare a packed edition beside the one in use; whether there is one now.
+        """Prepare a packed copy beside the index in use; return whether one is ready.
 
         Takes long, but little of this process's time; there is none when it would gain little,
         or when the index rearranges itself.
@@ -155,7 +162,7 @@ class VectorIndex(Protocol):
         ...
 
     async def switch(self) -> int:
-        """Use the packed edition; returns the revision from which on to replay changes.
+        """Switch to the packed copy and return the revision after which changes must be replayed.
 
         No change may be applied meanwhile. Call it only once ``pack`` made an edition.
         """

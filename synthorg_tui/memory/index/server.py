@@ -46,7 +46,7 @@ Connect = Callable[[], "AsyncQdrantClient"]
 
 
 def server_at(url: str, *, api_key: str | None = None) -> Connect:
-    """How to reach the server at ``url``, for ``ServerIndex``."""
+    """Return a function that creates a client for the server at ``url``, for ``ServerIndex``."""
 
     def connect() -> "AsyncQdrantClient":
         from qdrant_client import AsyncQdrantClient
@@ -58,17 +58,17 @@ def server_at(url: str, *, api_key: str | None = None) -> Connect:
 
 
 class ServerIndex:
-    """``VectorIndex`` in a collection of its own on a Qdrant server.
+    """``VectorIndex`` in a collection on a Qdrant server.
 
-    The collection's name is ``collection`` and a digest of the embedder. One store owns all
-    collections of that prefix: opening the index for another embedder drops those of earlier
-    ones, so that what is forgotten later lingers in none of them.
+    The collection's name is ``collection`` followed by a hash that identifies the embedder. One
+    store owns all collections with that prefix: opening the index for another embedder deletes the
+    earlier ones, so that no memory purged later survives in them.
 
-    The applied revision is kept in a point of the same collection that has no vectors: the
-    server logs it after the changes it vouches for, so it is never ahead of them.
+    The applied revision is stored in a point of the same collection, without vectors. The server
+    writes it after the changes it refers to, so it is never ahead of them.
 
     Args:
-        connect: Makes the client; called by ``open``.
+        connect: Creates the client; called by ``open``.
         collection: Prefix of the collection's name.
     """
 
@@ -81,7 +81,7 @@ class ServerIndex:
         self._applied = 0
 
     async def open(self, *, fingerprint: str, dims: int) -> int:
-        """Connect and open or create the embedder's collection; see ``VectorIndex.open``."""
+        """Connect, open or create the embedder's collection, and return its latest revision."""
         if self._client is not None:
             raise VectorIndexError("the index is open already")
         key = f"{FORMAT_VERSION}|{dims}|{fingerprint}".encode()
@@ -98,7 +98,7 @@ class ServerIndex:
         return self._applied
 
     async def close(self) -> None:
-        """Disconnect; every change applied is on the server already."""
+        """Disconnect; all applied changes are on the server already."""
         client, self._client = self._client, None
         if client is not None:
             with _server_errors("close the index"):
@@ -107,7 +107,7 @@ class ServerIndex:
     async def apply(
         self, upserts: Sequence[IndexPoint], deletes: Sequence[str], *, revision: int
     ) -> None:
-        """Bring points up to date; ids that are in both are deleted."""
+        """Insert, replace and delete points; ids in both lists are deleted."""
         client = self._opened()
         with _server_errors("update the index"):
             for first in range(0, len(upserts), _BATCH):
@@ -125,7 +125,7 @@ class ServerIndex:
         sparse: SparseVector | None,
         limit: int,
     ) -> IndexHits:
-        """Both rankings in one round trip, equal scores by id."""
+        """Return the dense and the sparse ranking of one search; equal scores are ordered by id."""
         from qdrant_client import models
 
         client = self._opened()
@@ -149,14 +149,14 @@ class ServerIndex:
         return IndexHits(dense=found.get(DENSE, ()), sparse=found.get(SPARSE, ()))
 
     async def count(self) -> int:
-        """How many points there are."""
+        """Return the number of points in the index."""
         client = self._opened()
         with _server_errors("count the index"):
             answer = await client.count(self._collection, count_filter=_memories(), exact=True)
         return answer.count
 
     async def ids(self) -> AsyncIterator[str]:
-        """Ids of all points, ascending; points added meanwhile may be left out."""
+        """Yield the ids of all points, ascending; points added meanwhile may be missed."""
         client, offset = self._opened(), None
         while True:
             with _server_errors("list the index"):
@@ -173,7 +173,7 @@ class ServerIndex:
                 return
 
     async def clear(self) -> None:
-        """Start over with an empty collection."""
+        """Delete the collection and create an empty one."""
         client = self._opened()
         with _server_errors("clear the index"):
             await client.delete_collection(self._collection)

@@ -1,1 +1,1 @@
-"""What the whole organisation knows: policies, decisions, procedures, conventions."""
+"""Organisation-wide memory: policies, decisions, procedures, conventions."""

@@ -1,4 +1,4 @@
-"""Who may write which kind of organisation fact."""
+"""Write permissions for the categories of organisation facts."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -19,9 +19,9 @@ _SENIORITIES: Final = tuple(level.value for level in SeniorityLevel)
 
 
 class CategoryWriteRule(FrozenModel):
-    """Who may write one category; ``allowed_seniority`` is the lowest level of agent that may.
+    """Rule on who may write facts of one category.
 
-    ``None`` keeps all agents out.
+    ``allowed_seniority`` is the lowest seniority of agents that may; ``None`` excludes all agents.
     """
 
     allowed_seniority: SeniorityLevel | None = None
@@ -36,11 +36,11 @@ def _default_rules() -> Mapping[OrgFactCategory, CategoryWriteRule]:
 
 
 class WriteAccessConfig(FrozenModel):
-    """Write rules by category, read-only; a category without a rule can't be written by anyone.
+    """Read-only write rules by category; nobody may write a category without a rule.
 
-    The short form ``{policies: [human], adrs: [human, senior], ...}`` is accepted too: it names
-    who may write, the lowest seniority named is the minimum, and categories that it leaves out
-    keep their default rule.
+    The short form ``{policies: [human], adrs: [human, senior], ...}`` is accepted too: it lists who
+    may write, the lowest seniority listed is the minimum, and categories that it omits have their
+    default rule.
     """
 
     rules: Mapping[OrgFactCategory, CategoryWriteRule] = Field(default_factory=_default_rules)

@@ -9,14 +9,14 @@ from synthorg_tui.memory.org.access_control import WriteAccessConfig
 
 
 class ExtendedStoreConfig(FrozenModel):
-    """The searchable store of organisation facts."""
+    """Settings of the searchable store of organisation facts."""
 
     backend: Literal["sqlite"] = "sqlite"
     max_retrieved_per_query: int = Field(default=5, ge=1, le=50)
 
 
 class OrgMemoryConfig(FrozenModel):
-    """Policies that every agent is told, and the facts that agents can look up."""
+    """Settings of organisation memory: policies given to every agent, and searchable facts."""
 
     backend: Literal["hybrid_prompt_retrieval"] = "hybrid_prompt_retrieval"
     core_policies: tuple[NotBlankStr, ...] = ()

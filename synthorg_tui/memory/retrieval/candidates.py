@@ -34,13 +34,13 @@ class _Account:
 
 
 class CandidateTrace:
-    """One account for each candidate; the first verdict on it stands."""
+    """Record of what happens to each candidate; the first verdict on a candidate is final."""
 
     def __init__(self, hits: Iterable[SearchHit]) -> None:
         self._accounts = {hit.entry.id: _Account(hit) for hit in hits}
 
     def ranked(self, memories: Sequence[ScoredMemory], *, boost: float) -> None:
-        """Note scores and places; ``boost`` is what private ones got, unless fused by rank."""
+        """Record scores and ranks; ``boost`` is what own memories got, unless fused by rank."""
         for rank, memory in enumerate(memories, start=1):
             account = self._accounts[memory.entry.id]
             account.scored, account.rank = memory, rank
@@ -48,26 +48,29 @@ class CandidateTrace:
             account.boost = boost if boosted else 0.0
 
     def rank(self, memory_id: str) -> int:
-        """The place by score, 0 when it has none."""
+        """Return the candidate's rank by score, from 1; 0 when it wasn't ranked."""
         return self._accounts[memory_id].rank
 
     def diversified(self, picks: Iterable[DiversePick]) -> None:
-        """Note what each memory was compared with."""
+        """Record each memory's similarity to an earlier pick."""
         for pick in picks:
             self._accounts[pick.memory.entry.id].pick = pick
 
     def costs(self, memory_id: str, tokens: int) -> None:
-        """Note how many tokens its block has."""
+        """Record the size of a candidate's text block in tokens."""
         self._accounts[memory_id].tokens = tokens
 
     def judge(self, memory_id: str, verdict: Verdict, reason: str) -> None:
-        """Note why a candidate is in or out."""
+        """Record why a candidate is included or left out, unless it has a verdict already."""
         account = self._accounts[memory_id]
         if account.verdict is None:
             account.verdict, account.reason = verdict, reason
 
     def candidates(self, given: Sequence[str]) -> tuple[Candidate, ...]:
-        """Those given, in that order, then the others by place; all need a verdict by now."""
+        """Return all candidates: those in ``given`` in that order, then the others by rank.
+
+        Call it last: every candidate must have a verdict.
+        """
         place = {memory_id: number for number, memory_id in enumerate(given)}
         last = len(self._accounts)
 
@@ -104,10 +107,11 @@ def _candidate(account: _Account) -> Candidate:
 
 
 class CandidateSet(NamedTuple):
-    """Candidates, best first, and in words what is missing.
+    """Candidates of a query, best first.
 
-    ``has_raw_scores`` tells whether ``dense`` is a cosine and ``sparse`` a BM25 score, so that
-    they say something about relevance; else they are whatever the backend gave.
+    With ``has_raw_scores``, ``dense`` is a cosine and ``sparse`` a BM25 score, from which relevance
+    can be judged; otherwise they are whatever the backend gave. ``degraded`` says in words which
+    source was missing; empty when none was.
     """
 
     hits: tuple[SearchHit, ...]
@@ -116,7 +120,7 @@ class CandidateSet(NamedTuple):
 
 
 class CandidateSearch:
-    """Gathers candidates from a backend and a shared store; failures leave what is left."""
+    """Collects candidates from a backend and a shared store; if one fails, uses the other."""
 
     def __init__(
         self,
@@ -129,7 +133,7 @@ class CandidateSearch:
         self._config = config
 
     async def gather(self, agent_id: str, query: MemoryQuery) -> CandidateSet:
-        """Everything a query brings up, private and shared at the same time."""
+        """Return all private and shared memories that a query matches, searching concurrently."""
         backend, shared = self._backend, self._shared
         one_store = shared is None or id(shared) == id(backend)
         if one_store and isinstance(backend, CandidateSource):

@@ -1,4 +1,4 @@
-"""Why each memory is or isn't in what an agent is given.
+"""Explanation of why each memory is or isn't given to an agent.
 
 Every strategy makes an explanation; commands and screens show it as it is. It is plain data, so
 nothing here may import pydantic or a store.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(StrEnum):
-    """Why a candidate is in or out."""
+    """Reason category for including or leaving out a candidate."""
 
     INCLUDED = "included"
     PINNED = "pinned"
@@ -35,19 +35,19 @@ class Verdict(StrEnum):
 
     @property
     def is_in(self) -> bool:
-        """Whether the agent gets it."""
+        """Whether the verdict means that the agent is given the memory."""
         return self in (Verdict.INCLUDED, Verdict.PINNED)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One memory that was considered.
+    """A memory that was considered for an agent, with its scores and the verdict.
 
-    ``dense`` is a cosine, ``sparse`` a raw BM25 score; ``None`` where a source didn't return it.
-    ``relevance``, ``recency``, ``boost`` and ``combined`` are in [0, 1]. ``rank`` is the place by
-    ``combined`` before diversity, from 1; ``similarity`` the greatest one to a memory chosen
-    before it, ``similar_to`` that memory's id. ``tokens`` includes the fence. ``reason`` is a
-    sentence for a person.
+    ``dense`` is a cosine and ``sparse`` a raw BM25 score, each ``None`` when the respective search
+    didn't return the memory. ``relevance``, ``recency``, ``boost`` and ``combined`` are in [0, 1].
+    ``rank`` is the position by ``combined`` before diversification, from 1. ``similarity`` is the
+    greatest similarity to a memory chosen earlier, whose id is ``similar_to``. ``tokens`` includes
+    the fence. ``reason`` is a sentence for a person.
     """
 
     entry: ListedMemory
@@ -68,7 +68,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A step of the pipeline and the milliseconds it took."""
+    """Name and duration (milliseconds) of a step of the pipeline."""
 
     name: str
     milliseconds: float
@@ -76,10 +76,11 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The whole decision: every candidate, those that are in first and in the order given.
+    """Account of how memories were chosen for an agent.
 
-    ``text`` is exactly what the agent reads; ``token_budget`` and ``tokens_used`` are for the
-    memory blocks. ``degraded`` says in words what was missing, else empty.
+    ``candidates`` are all memories considered, the included ones first in the order given. ``text``
+    is exactly what the agent reads; ``token_budget`` and ``tokens_used`` concern the memory blocks
+    only. ``degraded`` says in words which source was missing; empty when none was.
     """
 
     strategy: str
@@ -94,41 +95,41 @@ class Explanation:
 
     @property
     def included(self) -> tuple[Candidate, ...]:
-        """Those the agent gets, in order."""
+        """Candidates that the agent is given, in order."""
         return tuple(candidate for candidate in self.candidates if candidate.verdict.is_in)
 
     @property
     def left_out(self) -> tuple[Candidate, ...]:
-        """Those it doesn't get."""
+        """Candidates that the agent is not given."""
         return tuple(candidate for candidate in self.candidates if not candidate.verdict.is_in)
 
 
 def text_of(messages: "tuple[ChatMessage, ...]") -> str:
-    """Exactly what an agent reads: the messages, a blank line between them."""
+    """Return exactly what an agent reads: the messages, separated by blank lines."""
     return "\n\n".join(message.content for message in messages)
 
 
 class PreparedMessages(NamedTuple):
-    """Messages for an agent, and how they came to be; ``explanation.text`` is their text."""
+    """Messages for an agent and the explanation of how their memories were chosen."""
 
     messages: "tuple[ChatMessage, ...]"
     explanation: Explanation
 
 
 class Stopwatch:
-    """Collects how long each stage took."""
+    """Measures the durations of the stages of a run."""
 
     def __init__(self) -> None:
         self._stages: list[Stage] = []
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The stages so far, in order."""
+        """Stages measured so far, in the order in which they ended."""
         return tuple(self._stages)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Measure the body."""
+        """Context manager that measures the duration of its block."""
         started = time.perf_counter()
         try:
             yield

@@ -1,7 +1,8 @@
-"""What a search returns, and the protocols by which it can be extended; probe with ``isinstance``.
+"""Results of searches, and the protocols by which searching can be extended.
 
-A backend offers more than ``MemoryBackend`` by the first ones; other ways of finding and ordering
-memories plug into the context strategy by the last two.
+The first protocols are optional abilities of backends beyond ``MemoryBackend``, to be checked with
+``isinstance``. By the last two, other ways of finding and ordering memories plug into the context
+strategy.
 """
 
 from dataclasses import dataclass
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A found memory with its raw and fused scores.
+    """A memory returned by a search, with its raw scores and the fused score.
 
-    ``dense`` is the cosine similarity, ``sparse`` the raw BM25 dot product; ``None`` when that
-    index didn't return the memory. ``fused`` is in [0, 1] and orders the hits.
+    ``dense`` is the cosine similarity, ``sparse`` the raw BM25 score; each is ``None`` when the
+    respective ranking didn't return the memory. ``fused`` is in [0, 1] and orders the hits.
     """
 
     entry: MemoryEntry
@@ -34,7 +35,10 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits, best first; ``degraded`` says in words which source was missing, else empty."""
+    """Hits of a search, best first.
+
+    ``degraded`` says in words which source was missing; empty when none was.
+    """
 
     hits: tuple[SearchHit, ...]
     degraded: str = ""
@@ -42,63 +46,63 @@ class SearchResult:
 
 @runtime_checkable
 class SparseSearch(Protocol):
-    """Keyword search on its own.
+    """Optional ability of a backend to search by keywords alone.
 
-    A protocol because a backend need not have keywords; probed for where rankings are fused.
+    A protocol because not every backend has a keyword index; check with ``isinstance``.
     """
 
     async def retrieve_sparse(
         self, agent_id: NotBlankStr, query: MemoryQuery
     ) -> tuple[MemoryEntry, ...]:
-        """The agent's memories by BM25, best first; raises ``MemoryRetrievalError``."""
+        """Return the agent's memories by BM25, best first; raises ``MemoryRetrievalError``."""
         ...
 
 
 @runtime_checkable
 class CandidateSource(Protocol):
-    """Everything a query brings up, before anybody has judged it."""
+    """Optional ability of a backend to return all matches of a query before any selection."""
 
     async def candidates(
         self, agent_id: NotBlankStr, query: MemoryQuery, *, include_shared: bool
     ) -> SearchResult:
-        """The agent's own memories and, if wanted, those that others share; best first.
+        """Return the agent's own memories and optionally other agents' shared ones, best first.
 
-        One search of each index: hits have their raw scores, and none is left out for lack of
-        relevance. At least the first ``query.limit`` of the dense, the sparse and the fused
-        ranking are there; ``query.text`` is required. Raises ``MemoryRetrievalError``.
+        Each index is searched once. Hits have raw scores, and irrelevant ones are not removed. The
+        result contains at least the first ``query.limit`` hits of the dense, the sparse and the
+        fused ranking; ``query.text`` is required. Raises ``MemoryRetrievalError``.
         """
         ...
 
 
 @runtime_checkable
 class ContentLookup(Protocol):
-    """Finding a memory by all that it says, which takes no model and no index."""
+    """Optional ability of a backend to find a memory by its exact content, without an index."""
 
     async def with_content(
         self, agent_id: NotBlankStr, request: MemoryStoreRequest
     ) -> NotBlankStr | None:
-        """The id of an own memory that the request would repeat.
+        """Return the id of the agent's memory that the request would duplicate, or ``None``.
 
-        It has the same content, but for spaces around it, the same category and at least the same
-        tags. Raises ``MemoryRetrievalError``.
+        It has the same content, apart from surrounding whitespace, the same category and at least
+        the same tags. Raises ``MemoryRetrievalError``.
         """
         ...
 
 
 @runtime_checkable
 class ScopedViews(Protocol):
-    """A store whose memories can be limited to a session and a project.
+    """Optional ability of a backend to limit its memories to a session and a project.
 
-    A protocol because not every backend knows levels; probed for where a session begins.
+    A protocol because not every backend has visibility levels; check with ``isinstance``.
     """
 
     def scoped(self, visibility: "Visibility") -> "MemoryBackend":
-        """The store as seen from there."""
+        """Return a view of the backend as seen from that session and project."""
         ...
 
 
 class RankedMemories(NamedTuple):
-    """Memories, best first; ``degraded`` says in words what went wrong, else empty."""
+    """Memories, best first; ``degraded`` says in words what failed, empty when nothing did."""
 
     memories: tuple[ScoredMemory, ...]
     degraded: str = ""
@@ -106,9 +110,10 @@ class RankedMemories(NamedTuple):
 
 @runtime_checkable
 class HierarchicalRetriever(Protocol):
-    """Finds and ranks memories in several steps, in place of the flat search.
+    """Finds and ranks memories in several steps, instead of the flat search.
 
-    A protocol because the documented strategy takes any, and the shipped one loads only on use.
+    A protocol because the documented strategy accepts any implementation, and the shipped one is
+    loaded only on use.
     """
 
     async def find_ranked(
@@ -119,19 +124,20 @@ class HierarchicalRetriever(Protocol):
         categories: frozenset[MemoryCategory] | None,
         limit: int,
     ) -> RankedMemories | None:
-        """At most ``limit`` memories; ``None`` asks for the flat search instead."""
+        """Return at most ``limit`` memories, or ``None`` to request the flat search instead."""
         ...
 
 
 @runtime_checkable
 class QuerySpecificReranker(Protocol):
-    """Puts ranked memories into an order made for the query.
+    """Reorders ranked memories for a particular query.
 
-    A protocol because the documented strategy takes any, and the shipped one loads only on use.
+    A protocol because the documented strategy accepts any implementation, and the shipped one is
+    loaded only on use.
     """
 
     async def rerank(
         self, query_text: NotBlankStr, memories: tuple[ScoredMemory, ...]
     ) -> RankedMemories:
-        """The same memories, reordered, scores untouched; the given order when that fails."""
+        """Return the same memories in a new order with unchanged scores; on failure as given."""
         ...

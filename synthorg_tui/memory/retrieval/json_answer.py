@@ -22,14 +22,16 @@ async def ask_for_json(
     schema: Mapping[str, Any],
     max_tokens: int,
 ) -> dict[str, Any]:
-    """The object that the model answers with, which need not follow the schema.
+    """Ask a model for a JSON object about untrusted text and return the decoded object.
+
+    The object need not match the schema, so the caller must check it.
 
     Args:
         provider: The model; ``None`` when there is none.
-        instruction: What to do, in our own words.
-        parts: What to do it with: by heading, the tag of its fence and the text.
-        schema: The shape of the answer, where the model can be held to it.
-        max_tokens: How long the answer may be.
+        instruction: What to do; must be trusted text.
+        parts: The untrusted texts: heading to the tag of the fence and the text.
+        schema: JSON schema of the answer, enforced by models that support it.
+        max_tokens: Maximum length of the answer.
 
     Raises:
         CompletionError: There is no model, it failed, or its answer is no JSON object.

@@ -1,4 +1,4 @@
-"""How relevant a hit is: fusion of rankings, the cutoff, and the order that is configured.
+"""Relevance of hits: fusion of rankings, the cutoff, and the configured order.
 
 Pure functions on scores, without a store or a model. Every number here was measured; see
 docs/decisions/0002-fusion-and-cutoff.md. What is left out for another reason is decided in
@@ -34,7 +34,7 @@ SPARSE_STEEPNESS = 1.5
 
 
 class FusedHit(NamedTuple):
-    """A hit with its raw scores (``None`` where a source didn't return it) and the joint one."""
+    """A hit with its fused score and raw scores (``None`` where a ranking lacks it)."""
 
     id: str
     dense: float | None
@@ -43,13 +43,13 @@ class FusedHit(NamedTuple):
 
 
 def fuse_hits(hits: IndexHits, *, limit: int) -> tuple[FusedHit, ...]:
-    """At most ``limit`` hits of both rankings, best first, scores in [0, 1].
+    """Fuse the dense and the sparse ranking; return at most ``limit`` hits, best first.
 
-    Each source scores a hit by its share of the source's best score, and the shares are averaged,
-    that of the sparse source steepened. A hit that the dense ranking was too short for counts
-    there like its last one; a hit that the sparse ranking lacks counts 0, having no or only common
-    words of the query. A source that returned nothing doesn't count. Ties keep the order dense
-    first, then sparse.
+    Scores are in [0, 1]. In each ranking a hit's score is divided by the best score there (the
+    sparse share is then raised to a power), and the two shares are averaged with weights. A hit
+    missing from the dense ranking gets the lowest dense share, since it may only have been cut off;
+    one missing from the sparse ranking gets 0, since it shares no distinctive word with the query.
+    An empty ranking is ignored. Ties keep the order dense first, then sparse.
     """
     dense, sparse = _shares(hits.dense), _shares(hits.sparse)
     if dense:
@@ -76,7 +76,7 @@ def fuse_hits(hits: IndexHits, *, limit: int) -> tuple[FusedHit, ...]:
 
 
 def joined(rankings: Sequence[IndexHits]) -> IndexHits:
-    """The rankings of several searches for the same query as one, by raw score."""
+    """Merge the rankings of several searches for the same query, ordered by raw score."""
 
     def merged(parts: Iterable[Sequence[IndexHit]]) -> tuple[IndexHit, ...]:
         return tuple(sorted((hit for part in parts for hit in part), key=lambda hit: -hit.score))
@@ -96,12 +96,12 @@ def _shares(hits: Sequence[IndexHit]) -> dict[str, float]:
 
 
 class RelevanceCutoff(NamedTuple):
-    """When a search is answered, and with what.
+    """Thresholds that decide whether a query is answered and which hits are relevant.
 
-    The evidence for a hit is its cosine similarity plus ``coverage_weight`` times the share of
-    the query's terms that its text contains. A search is answered only if one hit has
-    ``convincing`` evidence; then every hit with ``plausible`` evidence is listed.
-    ``unknown_dense`` stands in for a similarity that isn't known; unrelated texts have it.
+    The evidence for a hit is its cosine similarity plus ``coverage_weight`` times the share of the
+    query's terms that its text contains. A query is answered only if some hit's evidence reaches
+    ``convincing``; then every hit whose evidence reaches ``plausible`` is relevant.
+    ``unknown_dense`` replaces an unknown similarity; it is the typical value for unrelated texts.
     """
 
     convincing: float = 0.55
@@ -110,7 +110,7 @@ class RelevanceCutoff(NamedTuple):
     unknown_dense: float = 0.20
 
     def evidence(self, dense: float | None, coverage: float) -> float:
-        """How much speaks for a hit, from about 0 to 1 + ``coverage_weight``."""
+        """Return the evidence for a hit, from about 0 to 1 + ``coverage_weight``."""
         known = self.unknown_dense if dense is None else dense
         return known + self.coverage_weight * coverage
 
@@ -119,16 +119,16 @@ DEFAULT_CUTOFF = RelevanceCutoff()
 
 
 class RawScores(Protocol):
-    """Anything with the raw scores of a hit."""
+    """Any object with the raw scores of a hit."""
 
     @property
     def dense(self) -> float | None:
-        """Cosine similarity."""
+        """Cosine similarity, or ``None`` when the dense ranking lacks the hit."""
         ...
 
     @property
     def sparse(self) -> float | None:
-        """BM25 dot product."""
+        """BM25 score, or ``None`` when the sparse ranking lacks the hit."""
         ...
 
 
@@ -142,14 +142,14 @@ def relevant_hits(
     limit: int,
     cutoff: RelevanceCutoff = DEFAULT_CUTOFF,
 ) -> tuple[HitT, ...]:
-    """The first ``limit`` hits that are relevant, in order; ``()`` for a query about nothing.
+    """Return the first ``limit`` relevant hits in order, or ``()`` when no hit is convincing.
 
     Args:
         ranked: Hits, best first.
-        coverage: The share of the query's terms in a hit's text; asked for keyword hits only,
-            and for no more of them than needed.
-        limit: How many hits to return at most.
-        cutoff: What counts as relevant.
+        coverage: Returns the share of the query's terms in a hit's text; called for keyword hits
+            only, and for no more of them than needed.
+        limit: Maximum number of hits to return.
+        cutoff: Thresholds of relevance.
     """
     relevant: list[HitT] = []
     convinced = False
@@ -166,7 +166,7 @@ def relevant_hits(
 class Judgement(NamedTuple):
     """Whether a query is answered, and the evidence for each hit, in the order of the hits.
 
-    ``evidence`` is a lower bound where the cosine alone was enough.
+    A value in ``evidence`` is a lower bound where the cosine similarity alone was enough.
     """
 
     answered: bool
@@ -175,11 +175,11 @@ class Judgement(NamedTuple):
 
     @property
     def best(self) -> float:
-        """The greatest evidence, 0 without hits."""
+        """Highest evidence of any hit; 0 without hits."""
         return max(self.evidence, default=0.0)
 
     def is_relevant(self, position: int) -> bool:
-        """Whether the hit at a position may be listed."""
+        """Return whether the hit at a position (0-based) is relevant."""
         return self.answered and self.evidence[position] >= self.cutoff.plausible
 
 
@@ -189,13 +189,13 @@ def judge_hits(
     coverage: Callable[[HitT], float],
     cutoff: RelevanceCutoff = DEFAULT_CUTOFF,
 ) -> Judgement:
-    """What speaks for each hit, for a list that shows the irrelevant too.
+    """Return the evidence for each hit, for listings that also show irrelevant ones.
 
     Args:
         ranked: Hits, best first.
-        coverage: The share of the query's terms in a hit's text; asked where the cosine leaves
-            the question open.
-        cutoff: What counts as relevant.
+        coverage: Returns the share of the query's terms in a hit's text; called where the cosine
+            similarity isn't decisive.
+        cutoff: Thresholds of relevance.
     """
     evidence: list[float] = []
     answered = False
@@ -214,12 +214,12 @@ _SENTENCE_ENDS = frozenset(".!?:\n")
 
 
 def meaning_of(query: str) -> str:
-    """The query without proper names, to be embedded; names are for the keyword search.
+    """Return the query without proper names, as the text to embed.
 
-    A name in a short query outweighs everything else in its vector: it finds what mentions the
-    name, whatever it is about. Keyword search knows how rare the name is and does it better.
-    A name is a capitalised word that doesn't begin a sentence. When nothing but names and
-    function words would be left, the query stays as it is.
+    A name dominates the vector of a short query, which then matches any text that mentions the
+    name. Keyword search handles names better, since it knows how rare they are. A name is a
+    capitalised word that doesn't begin a sentence. A query of nothing but names and function words
+    is returned unchanged.
     """
     tokens: list[str] = []
     has_content = False
@@ -246,10 +246,10 @@ def _is_capitalised(word: str) -> bool:
 def rank_hits(
     hits: Sequence[SearchHit], *, config: MemoryRetrievalConfig, now: datetime
 ) -> tuple[ScoredMemory, ...]:
-    """Hits as ranked memories, best first; ties keep the order of ``hits``.
+    """Rank hits by the configured fusion, best first; ties keep the order of ``hits``.
 
-    Every hit is ranked except those that the configured fusion doesn't look at: ``linear`` reads
-    the dense ranking only, ``rrf`` the first ``pool_size(config)`` of each ranking.
+    Hits that the fusion doesn't use are omitted: ``linear`` uses the dense ranking only, ``rrf``
+    the first ``pool_size(config)`` of each ranking.
     """
     if config.fusion_strategy is FusionStrategy.SCORE:
         return _by_score(hits, config, now)
@@ -259,7 +259,7 @@ def rank_hits(
 
 
 def pool_size(config: MemoryRetrievalConfig) -> int:
-    """How many memories to look at: more than are given, if variety is to choose among them."""
+    """Return how many memories to rank: more than are given to the agent if diversity is on."""
     if config.diversity_penalty_enabled:
         return config.max_memories * config.candidate_pool_multiplier
     return config.max_memories

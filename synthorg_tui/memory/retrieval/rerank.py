@@ -21,11 +21,11 @@ _INSTRUCTION = (
 
 
 class LLMReranker:
-    """``QuerySpecificReranker`` on any model; it changes the order and no score.
+    """``QuerySpecificReranker`` that asks a language model for the order.
 
     Args:
-        provider: The model; without one the order stays as it is, and the result says so.
-        cache: Where orders are remembered.
+        provider: The model; without one the order is unchanged, and the result says so.
+        cache: Cache of the orders that the model returned.
     """
 
     def __init__(self, provider: CompletionProvider | None, *, cache: RerankCache) -> None:
@@ -35,7 +35,10 @@ class LLMReranker:
     async def rerank(
         self, query_text: NotBlankStr, memories: tuple[ScoredMemory, ...]
     ) -> RankedMemories:
-        """The memories in the model's order; as given when it fails or leaves one out."""
+        """Return the memories in the model's order.
+
+        The order is unchanged when the model fails or omits a memory.
+        """
         if len(memories) < 2:
             return RankedMemories(memories)
         ids = tuple(memory.entry.id for memory in memories)

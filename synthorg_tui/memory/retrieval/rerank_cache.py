@@ -11,7 +11,7 @@ DEFAULT_CACHE_SIZE: Final = 1000
 
 
 class RerankCache:
-    """Remembers orders by query and ids for some time; the least recently used ones go first.
+    """Cache of orders by query and ids, with expiry and least-recently-used eviction.
 
     Raises:
         ValueError: ``ttl_seconds`` or ``size`` isn't positive.
@@ -32,7 +32,7 @@ class RerankCache:
         self._orders: OrderedDict[str, tuple[datetime, tuple[str, ...]]] = OrderedDict()
 
     def get(self, key: str) -> tuple[str, ...] | None:
-        """The ids in order, unless they are unknown or too old."""
+        """Return the cached ids in order, or ``None`` when there are none or they have expired."""
         until, order = self._orders.get(key, (None, ()))
         if until is None:
             return None
@@ -43,7 +43,7 @@ class RerankCache:
         return order
 
     def put(self, key: str, order: tuple[str, ...]) -> None:
-        """Remember an order from now on."""
+        """Cache an order; its lifetime starts now."""
         self._orders[key] = (self._clock.now() + self._ttl, order)
         self._orders.move_to_end(key)
         while len(self._orders) > self._size:

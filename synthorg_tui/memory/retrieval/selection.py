@@ -18,13 +18,13 @@ from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 
 
 class Selection:
-    """The decisions of one run, in the order in which they are made.
+    """Steps that choose among the memories of one run; call them in the order of their definition.
 
     Args:
-        trace: Where verdicts are written.
-        config: The bounds.
-        pinned: Ids of memories that pass every bound but sensitivity, filter and budget.
-        sensitivity: Says which memories are withheld.
+        trace: Records the verdict on each memory.
+        config: Limits to apply.
+        pinned: Ids of memories exempt from all limits but sensitivity, filter and budget.
+        sensitivity: Decides which memories are withheld.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Selection:
         self._promoted: frozenset[str] = frozenset()
 
     def relevant(self, hits: Sequence[SearchHit], judgement: Judgement) -> tuple[SearchHit, ...]:
-        """Hits with enough evidence."""
+        """Return the hits with enough evidence, and record a verdict on the others."""
         cutoff = judgement.cutoff
         chosen = []
         for position, hit in enumerate(hits):
@@ -59,7 +59,7 @@ class Selection:
         return tuple(chosen)
 
     def unranked(self, hits: Sequence[SearchHit], ranked: Sequence[ScoredMemory]) -> None:
-        """Account for hits that the configured fusion doesn't look at."""
+        """Record a verdict on hits that the configured fusion doesn't use."""
         seen = {memory.entry.id for memory in ranked}
         if self._config.fusion_strategy is FusionStrategy.RRF:
             size = pool_size(self._config)
@@ -76,7 +76,10 @@ class Selection:
         hits: Sequence[SearchHit],
         excluded: Collection[str],
     ) -> tuple[ScoredMemory, ...]:
-        """What may be read, isn't excluded, and reaches the minimum or is pinned."""
+        """Return the memories that may be given and reach the minimum score or are pinned.
+
+        Excluded and withheld memories are left out.
+        """
         self._trace.ranked(ranked, boost=self._config.personal_boost)
         minimum = self._config.min_relevance
         chosen = []
@@ -96,7 +99,10 @@ class Selection:
     def filtered(
         self, offered: Sequence[ScoredMemory], passed: Sequence[ScoredMemory], reason: str
     ) -> tuple[ScoredMemory, ...]:
-        """What a filter let pass of what it was offered; it can't bring in anything else."""
+        """Return what a filter passed of the offered memories; anything else it returns is ignored.
+
+        ``reason`` is recorded for the memories that it left out.
+        """
         known = {memory.entry.id for memory in offered}
         chosen = {memory.entry.id: memory for memory in passed if memory.entry.id in known}
         for memory in offered:
@@ -105,7 +111,7 @@ class Selection:
         return tuple(chosen.values())
 
     def first(self, memories: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
-        """Pinned ones, then the first ``max_memories``, chosen for variety when configured."""
+        """Return pinned memories, then others up to ``max_memories``, diversified if configured."""
         pinned = tuple(memory for memory in memories if memory.entry.id in self._pinned)
         rest = tuple(memory for memory in memories if memory.entry.id not in self._pinned)
         limit = max(0, self._config.max_memories - len(pinned))
@@ -123,7 +129,7 @@ class Selection:
         return (*pinned, *(pick.memory for pick in picks[:limit]))
 
     def packed(self, packing: Packing) -> None:
-        """What got in, and what there was no room for."""
+        """Record which memories fit the token budget and which didn't."""
         place = 0
         for packed in packing.packed:
             key = packed.memory.entry.id

@@ -1,4 +1,4 @@
-"""Which memories agents may be given, by how sensitive these are: one rule for every strategy."""
+"""The rule on which memories agents may be given, by sensitivity; the same for every strategy."""
 
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
@@ -10,26 +10,26 @@ from synthorg_tui.memory.retrieval.tags import parse_tags
 
 
 class FilteredMemories(NamedTuple):
-    """What a search found: memories that may be given, and those that are withheld."""
+    """Memories found by a search, divided into those that may be given and those withheld."""
 
     permitted: tuple[MemoryEntry, ...]
     withheld: tuple[MemoryEntry, ...]
 
 
 class SensitivityFilter(NamedTuple):
-    """``allowed`` are the sensitivities of memories that may be given."""
+    """Withholds memories whose sensitivity is not in ``allowed``."""
 
     allowed: Collection[Sensitivity] = GIVEN_BY_DEFAULT
 
     def refusal(self, entry: MemoryEntry) -> str:
-        """Why a memory is withheld, in words for a person; empty when it may be given."""
+        """Return why a memory is withheld, for a person; empty when it may be given."""
         sensitivity = parse_tags(entry.metadata.tags).sensitivity
         if sensitivity in self.allowed:
             return ""
         return f"it is {sensitivity}, which is not given to agents"
 
     def sort(self, entries: Iterable[MemoryEntry]) -> FilteredMemories:
-        """Memories by whether they may be given, each kind in order."""
+        """Divide memories into permitted and withheld ones, each in unchanged order."""
         sorted_entries: dict[bool, list[MemoryEntry]] = {True: [], False: []}
         for entry in entries:
             sorted_entries[not self.refusal(entry)].append(entry)
@@ -38,7 +38,10 @@ class SensitivityFilter(NamedTuple):
     async def search(
         self, backend: MemoryBackend, agent_id: str, query: MemoryQuery
     ) -> FilteredMemories:
-        """At most ``query.limit`` memories that may be given; those withheld take no one's place.
+        """Search for at most ``query.limit`` permitted memories.
+
+        Withheld matches don't use up the limit: the search is widened until enough permitted ones
+        are found.
 
         Raises:
             MemoryRetrievalError: The search failed.
@@ -56,7 +59,7 @@ class SensitivityFilter(NamedTuple):
     async def read(
         self, backend: MemoryBackend, agent_id: str, memory_id: str
     ) -> MemoryEntry | None:
-        """The memory; ``None`` when it is withheld as when there is none.
+        """Return the agent's memory with this id; ``None`` if it doesn't exist or is withheld.
 
         Raises:
             MemoryRetrievalError: Reading failed.

@@ -35,20 +35,23 @@ STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
 class BM25Tokenizer:
-    """Turns text into stemmed English terms and hashed term counts. Safe to share by threads."""
+    """Converts text into stemmed English terms and sparse vectors for BM25; thread-safe."""
 
     def __init__(self) -> None:
         # A stemmer keeps a cache that must not be used by two threads at once.
         self._local = threading.local()
 
     def tokenize(self, text: str) -> tuple[str, ...]:
-        """Stemmed terms in text order, repeats kept, stop words left out."""
+        """Return the stemmed terms in text order, with repeats and without stop words."""
         folded = unicodedata.normalize("NFKC", text).casefold()
         words = [w for w in _SEPARATORS.split(folded) if w and w not in STOP_WORDS]
         return tuple(self._stemmer().stemWords(words))
 
     def encode(self, text: str) -> SparseVector:
-        """Term counts by murmurhash3 (x86, 32 bit, unsigned); colliding terms are summed."""
+        """Return the sparse vector of a query: counts of terms hashed by murmurhash3.
+
+        The hash is x86, 32 bit, unsigned; counts of colliding terms are summed.
+        """
         import mmh3
 
         counts = Counter(mmh3.hash(term, signed=False) for term in self.tokenize(text))
@@ -59,17 +62,17 @@ class BM25Tokenizer:
         )
 
     def encode_document(self, text: str) -> SparseVector:
-        """As ``encode``, with saturated counts: what a text to be found is indexed with.
+        """Return the sparse vector of a text to be indexed: like ``encode``, with saturated counts.
 
-        A term counts 1 when it occurs once and never more than 1 + ``SATURATION``, so that a
-        text doesn't win by repeating one word of the query.
+        The weight of a term is 1 for one occurrence and stays below 1 + ``SATURATION``, so that a
+        text doesn't rank high by repeating one word of the query.
         """
         counts = self.encode(text)
         saturated = ((SATURATION + 1) * n / (n + SATURATION) for n in counts.values)
         return SparseVector(indices=counts.indices, values=tuple(saturated))
 
     def coverage(self, terms: Collection[str], text: str) -> float:
-        """The share of distinct query terms that occur in ``text``, 0 when there are none."""
+        """Return the share of distinct query terms that occur in ``text``; 0 without terms."""
         wanted = set(terms)
         return len(wanted.intersection(self.tokenize(text))) / len(wanted) if wanted else 0.0
 

@@ -1,6 +1,6 @@
-"""What some tags say about a memory: the key of a fact, and how sensitive it is.
+"""Tags with a meaning: the key of a fact, and the sensitivity of a memory.
 
-Tags are what every backend keeps and every program sees; typed columns are derived from them.
+Every backend stores tags and every program sees them; typed columns are derived from them.
 """
 
 from collections.abc import Iterable
@@ -20,17 +20,17 @@ _STRICTNESS: Final = tuple(Sensitivity)
 
 
 class MemoryTags(NamedTuple):
-    """The key of a fact, ``None`` without one, and the sensitivity of a memory."""
+    """Fact key (``None`` if absent) and sensitivity, as stated by a memory's tags."""
 
     fact_key: str | None = None
     sensitivity: Sensitivity = Sensitivity.PRIVATE
 
 
 def parse_tags(tags: Iterable[str]) -> MemoryTags:
-    """What the tags say.
+    """Return the fact key and sensitivity that the tags state.
 
-    The first ``fact:`` tag with a key counts. Of several sensitivities the strictest does, and one
-    that isn't known counts as sensitive: a misspelt tag must not give a memory away.
+    The first ``fact:`` tag with a key is used. Of several sensitivities the strictest is used, and
+    an unknown one is treated as ``sensitive``, so that a misspelt tag doesn't expose a memory.
     """
     tags = tuple(tags)
     keys = (tag.removeprefix(FACT_PREFIX).strip() for tag in tags if tag.startswith(FACT_PREFIX))
@@ -47,9 +47,10 @@ def tags_with(
     fact_key: str | None = None,
     sensitivity: Sensitivity | None = None,
 ) -> tuple[str, ...]:
-    """The tags saying this instead; ``None`` leaves what they say, a blank key takes it away.
+    """Return the tags changed to state this fact key and sensitivity.
 
-    Being private is the default and needs no tag.
+    ``None`` leaves what they state; a blank key removes the fact key. Private is the default
+    sensitivity and gets no tag.
     """
     remaining = list(tags)
     if fact_key is not None:
@@ -64,9 +65,9 @@ def tags_with(
 
 
 def retagged(before: Iterable[str], after: Iterable[str]) -> tuple[str, ...]:
-    """``after`` in the place of ``before``, keeping the traits it doesn't name.
+    """Return the tags ``after``, plus fact key and sensitivity tags of ``before`` that it lacks.
 
-    A new list of tags is no reason for a sensitive memory to become private.
+    So replacing the tags of a sensitive memory doesn't make it private by accident.
     """
     after = tuple(after)
     for prefix in (FACT_PREFIX, SENSITIVITY_PREFIX):

@@ -1,4 +1,4 @@
-"""What a person does with the memories of all agents: find, list, change, delete, erase.
+"""A person's operations on the memories of all agents: find, list, change, delete, erase.
 
 It sees every agent, session and project, so nothing here may be handed to an agent.
 """
@@ -43,7 +43,7 @@ T = TypeVar("T")
 class StoreAdmin:
     """``MemoryAdmin`` on the local store, purging, and changes together with other records.
 
-    Changes raise ``MemoryStoreError``, everything else ``MemoryRetrievalError``.
+    Methods that change memories raise ``MemoryStoreError``, all others ``MemoryRetrievalError``.
     """
 
     def __init__(self, core: Core) -> None:
@@ -59,20 +59,20 @@ class StoreAdmin:
         agents: frozenset[str] | None = None,
         without: tuple[str, ...] = (),
     ) -> FoundMemories:
-        """Hybrid search over private and shared memories."""
+        """Search private and shared memories by meaning and keywords; see ``MemoryAdmin.find``."""
         with translate_errors(MemoryRetrievalError, "searching"):
             return await self._search.hybrid(query, SearchScope(agents=agents), without=without)
 
     async def browse(
         self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
     ) -> MemoryPage:
-        """A window on the memories that match; ties come by id."""
+        """Return one page of the memories that match a filter; ties are ordered by id."""
         return await self._reader.browse(what, sort=sort, offset=offset, limit=limit)
 
     async def lookup(
         self, id_start: NotBlankStr, *, deleted: bool = False, limit: int = 10
     ) -> tuple[ListedMemory, ...]:
-        """Memories of whichever agent, expired ones included, whose id starts so."""
+        """Return memories of any agent whose id starts with ``id_start``, expired ones included."""
         where = queries.WhereClause() if deleted else queries.WhereClause(queries.LIVE)
         where.add("starts_with(m.id::VARCHAR, ?)", id_start.lower())
         with translate_errors(MemoryRetrievalError, "reading"):
@@ -84,22 +84,31 @@ class StoreAdmin:
     async def entries(
         self, memory_ids: Sequence[NotBlankStr], *, deleted: bool = False
     ) -> tuple[ListedMemory, ...]:
-        """Memories of whichever agent, expired ones included, with exactly these ids."""
+        """Return the memories of any agent with exactly these ids, expired ones included.
+
+        Soft-deleted memories are included only when ``deleted``; unknown ids are omitted.
+        """
         with translate_errors(MemoryRetrievalError, "reading"):
             rows = await self._core.read(lambda db: queries.rows_by_id(db, memory_ids))
         found = (rows[key] for key in queries.known_ids(memory_ids) if key in rows)
         return tuple(listed(row) for row in found if deleted or row.deleted_at is None)
 
     async def facets(self) -> Facets:
-        """Live counts, agents with most memories first, categories in their own order."""
+        """Return the number of live memories by agent (most first) and by category."""
         return await self._reader.facets()
 
     async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
-        """Every change, newest first; of a purged memory only who did what, and when."""
+        """Return all changes to a memory, newest first.
+
+        For a purged memory they say only who changed it, how and when, without content.
+        """
         return await self._reader.history(memory_id)
 
     async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> ListedMemory:
-        """Change a live memory; what the same import brings later doesn't undo it."""
+        """Change a live memory and return it; a later import won't overwrite the edit.
+
+        Raises ``MemoryNotFoundError`` when no live memory has the id.
+        """
         vector = None
         with translate_errors(MemoryStoreError, "editing"):
             if change.content is not None:
@@ -119,13 +128,13 @@ class StoreAdmin:
             return listed(await self._core.change(work))
 
     async def remove(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
-        """Soft-delete; it can be undone until purged."""
+        """Soft-delete memories and return how many were live; ``restore`` can undo it."""
         with translate_errors(MemoryStoreError, "deleting"):
             rows = await self._core.change(lambda c: c.remove(memory_ids, actor=actor))
         return len(rows)
 
     async def restore(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
-        """Undo soft deletes."""
+        """Undo the soft deletion of memories and return how many were restored."""
         with translate_errors(MemoryStoreError, "restoring"):
             rows = await self._core.change(lambda c: c.restore(memory_ids, actor=actor))
         return len(rows)
@@ -133,7 +142,8 @@ class StoreAdmin:
     async def purge(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
         """Erase live and soft-deleted memories from rows, vectors, history and index.
 
-        The memories alone: ``Erasure`` also erases what was made of them.
+        Return how many were erased. This can't be undone. Only the memories themselves are erased:
+        use ``Erasure`` to erase also what was derived from them.
         """
         with translate_errors(MemoryStoreError, "purging"):
             rows = await self._core.change(lambda c: c.purge(memory_ids, actor=actor))

@@ -1,8 +1,8 @@
-"""The local backend: the memories of agents in DuckDB, found through a vector index.
+"""The local backend: the memories of agents in DuckDB, searched through a vector index.
 
-What agents' programs do with memories, from everywhere or from inside a session and a project.
-What only a person may do, such as reading the memories of all agents, is in ``admin`` and must not
-move here: a view of the store is handed to agents.
+The operations of agents' programs, on all memories or on those visible from one session and
+project. Operations that only a person may do, such as reading the memories of all agents, are in
+``admin`` and must not move here: a view of the store is handed to agents.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -46,16 +46,17 @@ ALL_CATEGORIES: Final = frozenset(MemoryCategory)
 
 
 class LocalMemoryBackend:
-    """Memory operations on the local store.
+    """Memory backend on the local store, a DuckDB database with a vector index.
 
-    It is ``MemoryBackend``, ``MemoryCapabilities``, ``SharedKnowledgeStore``, ``ContentLookup``,
-    ``CandidateSource``, ``SparseSearch``, ``ScopedViews`` and ``BatchStore``. Opening and closing
-    act on the whole store, whichever view of it is asked.
+    Implements ``MemoryBackend``, ``MemoryCapabilities``, ``SharedKnowledgeStore``,
+    ``ContentLookup``, ``CandidateSource``, ``SparseSearch``, ``ScopedViews`` and ``BatchStore``.
+    Several instances may be views of one store; connecting or disconnecting any of them opens or
+    closes that store.
 
     Args:
-        core: The store; this backend opens and closes it.
-        visibility: The session and the project from whose inside the store is seen. ``None`` sees
-            those of all.
+        core: The store that this backend opens and closes.
+        visibility: Session and project that the store is seen from; ``None`` sees the memories of
+            all sessions and projects.
     """
 
     backend_name: NotBlankStr = "local"
@@ -72,7 +73,7 @@ class LocalMemoryBackend:
 
     @cached_property
     def admin(self) -> "StoreAdmin":
-        """What a person does with the memories of all agents."""
+        """Access to the memories of all agents, for a person; must not be given to agents."""
         from synthorg_tui.memory.store.admin import StoreAdmin
 
         return StoreAdmin(self.core)
@@ -84,24 +85,28 @@ class LocalMemoryBackend:
         return MemoryWriter(self.core)
 
     def scoped(self, visibility: Visibility) -> "LocalMemoryBackend":
-        """What an agent in that session and project sees; what it stores belongs to them."""
+        """Return a view of the store as seen by an agent in that session and project.
+
+        Memories stored through the view belong to that session and project.
+        """
         project = canonical_project(visibility.project)
         return LocalMemoryBackend(self.core, replace(visibility, project=project))
 
     async def connect(self) -> None:
-        """Open the store and bring its index up to date; raises ``MemoryConnectionError``.
+        """Open the store and update its index; raises ``MemoryConnectionError``.
 
-        A damaged or locked database raises ``StoreCorruptError`` or ``StoreLockedError``.
+        A damaged database raises ``StoreCorruptError``, one in use by another process
+        ``StoreLockedError``.
         """
         with translate_errors(MemoryConnectionError, "connecting"):
             await self.core.open()
 
     async def disconnect(self) -> None:
-        """Close the store; closing a closed one does nothing."""
+        """Close the store; do nothing when it is closed already."""
         await self.core.close()
 
     async def health_check(self) -> bool:
-        """Whether the database answers."""
+        """Return whether the database answers a query; a failure is logged."""
         return await self.core.answers()
 
     @property
@@ -111,43 +116,57 @@ class LocalMemoryBackend:
 
     @property
     def max_memories_per_agent(self) -> int | None:
-        """The bound that the policy sets on an agent's private memories."""
+        """Maximum number of an agent's private memories, or ``None`` for no limit."""
         return self.core.policy.max_memories_per_agent
 
     async def store(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
-        """Store a memory; without an embedder it is stored too, and embedded later."""
+        """Store a memory and return its id.
+
+        If embedding fails, the memory is stored all the same and embedded later. Raises
+        ``MemoryStoreError``.
+        """
         with _for_agent(agent_id, MemoryStoreError, "storing"):
             return await self._writer.store(agent_id, request, visibility=self._visibility)
 
     async def store_many(
         self, agent_id: NotBlankStr, drafts: Sequence[MemoryDraft], *, actor: str
     ) -> BatchOutcome:
-        """Store a batch in one transaction, without repeating what is known by key or content."""
+        """Store a batch in one transaction, skipping memories that are stored already.
+
+        They are recognised by key or content. ``actor`` is recorded in the history. Raises
+        ``MemoryStoreError``.
+        """
         with _for_agent(agent_id, MemoryStoreError, "storing"):
             return await self._writer.store_many(agent_id, drafts, actor=actor)
 
     async def retrieve(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        """The agent's own memories that match; the relevance is the fused score."""
+        """Return the agent's own memories that match, with the fused score as their relevance."""
         with _for_agent(agent_id, MemoryRetrievalError, "retrieving"):
             return await self._search.matching(query, self._own(agent_id))
 
     async def retrieve_sparse(
         self, agent_id: NotBlankStr, query: MemoryQuery
     ) -> tuple[MemoryEntry, ...]:
-        """The agent's own memories by BM25, best first."""
+        """Return the agent's own memories that match by keywords (BM25), best first."""
         with _for_agent(agent_id, MemoryRetrievalError, "keyword search"):
             return await self._search.sparse(query, self._own(agent_id))
 
     async def candidates(
         self, agent_id: NotBlankStr, query: MemoryQuery, *, include_shared: bool
     ) -> SearchResult:
-        """All that a query brings up, own and shared, to be ranked and explained."""
+        """Return all memories that a query matches, own and optionally shared, for ranking.
+
+        Hits carry raw scores, and irrelevant ones are included; see ``CandidateSource.candidates``.
+        """
         shared = SearchScope(shared=True, exclude_agent=agent_id) if include_shared else None
         with _for_agent(agent_id, MemoryRetrievalError, "retrieving"):
             return await self._search.candidates(query, self._own(agent_id), shared)
 
     async def get(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> MemoryEntry | None:
-        """The agent's memory with this id; ``None`` for another's, a shared or an expired one."""
+        """Return the agent's memory with this id.
+
+        ``None`` if it doesn't exist, has expired, is shared, or belongs to another agent.
+        """
         where = self._live(agent_id)
         with _for_agent(agent_id, MemoryRetrievalError, "reading"):
             rows = await self.core.read(lambda db: queries.of_ids(db, where, [memory_id], LISTED))
@@ -156,7 +175,10 @@ class LocalMemoryBackend:
     async def with_content(
         self, agent_id: NotBlankStr, request: MemoryStoreRequest
     ) -> NotBlankStr | None:
-        """An own memory that says the same, in the same category with at least the same tags."""
+        """Return the id of the agent's memory with the same content, or ``None``.
+
+        The memory must have the same category and at least the same tags as the request.
+        """
         where = self._live(agent_id)
         where.add("m.content_hash = ?", content_hash(request.content, self.core.salt))
         where.add("m.category = ?", request.category.value)
@@ -165,7 +187,7 @@ class LocalMemoryBackend:
             return await self.core.read(lambda db: queries.first_id(db, where))
 
     async def delete(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
-        """Soft-delete an own memory.
+        """Soft-delete the agent's memory; return ``False`` when there is no such live memory.
 
         Raises ``MemoryStoreError`` for a shared memory and for another agent's.
         """
@@ -180,7 +202,7 @@ class LocalMemoryBackend:
             return await self.core.change(lambda c: self._drop(c, agent_id, memory_id, check))
 
     async def count(self, agent_id: NotBlankStr, *, category: MemoryCategory | None = None) -> int:
-        """How many live memories of its own the agent has."""
+        """Return the number of the agent's own live memories, optionally of one category only."""
         where = self._live(agent_id)
         if category is not None:
             where.add("m.category = ?", category.value)
@@ -188,26 +210,32 @@ class LocalMemoryBackend:
             return await self.core.read(lambda db: queries.total(db, where))
 
     def digest_items(self) -> "DigestSource":
-        """What a digest is made from, as seen from here."""
+        """Return the source from which a digest of the memories visible here is built."""
         from synthorg_tui.memory.store.digest_source import LocalDigestSource
 
         return LocalDigestSource(self.core, self._visibility)
 
     async def publish(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
-        """Share a memory with all agents, whatever their session and project."""
+        """Share a memory with all agents, in any session and project, and return its id."""
         with _for_agent(agent_id, MemoryStoreError, "publishing"):
             return await self._writer.store(agent_id, request, shared=True)
 
     async def search_shared(
         self, query: MemoryQuery, *, exclude_agent: NotBlankStr | None = None
     ) -> tuple[MemoryEntry, ...]:
-        """Shared memories that match; ``exclude_agent`` applies before the limit."""
+        """Return the shared memories that match.
+
+        Memories of ``exclude_agent`` are left out before ``query.limit`` is applied.
+        """
         scope = SearchScope(shared=True, exclude_agent=exclude_agent)
         with translate_errors(MemoryRetrievalError, "searching"):
             return await self._search.matching(query, scope)
 
     async def retract(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
-        """Withdraw an own publication; it can be restored like any deleted memory."""
+        """Soft-delete a memory that the agent published; return ``False`` when there is none.
+
+        A person can restore it. Raises ``MemoryStoreError`` when it is private or another agent's.
+        """
 
         def check(row: StoredMemory) -> None:
             if not row.shared:

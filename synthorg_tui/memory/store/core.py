@@ -1,4 +1,4 @@
-"""What every part of the local store works with: transactions, embedding, the index, the policy.
+"""The parts shared by the local store's modules: transactions, embedding, index, policy.
 
 Changes pass through ``Core.change`` alone, which commits a transaction and brings the index up to
 its revision as one step. What is read or written is in ``queries`` and ``writes``.
@@ -37,35 +37,33 @@ if TYPE_CHECKING:
 
 
 class StorePolicy(Protocol):
-    """How much an agent may store, and for how long; asked on every store."""
+    """Rules on how many memories an agent may store and for how long; consulted on every store."""
 
     @property
     def max_memories_per_agent(self) -> int | None:
-        """Upper bound on an agent's private memories, or ``None``."""
+        """Maximum number of an agent's private memories, or ``None`` for no limit."""
         ...
 
     def level(self, agent_id: str) -> MemoryLevel:
-        """How far the agent's memories reach; ``NONE`` refuses to store any."""
+        """Return the visibility of the agent's memories; ``NONE`` forbids storing any."""
         ...
 
     def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
-        """After how long a memory without an expiry of its own expires; ``None`` is never."""
+        """Return after how long a memory without an expiry time expires; ``None`` for never."""
         ...
 
 
 class UniformPolicy(NamedTuple):
-    """The same rules for every agent."""
+    """Policy with the same rules for every agent."""
 
     max_memories_per_agent: int | None = None
     default_level: MemoryLevel = MemoryLevel.PERSISTENT
     keep: timedelta | None = None
 
     def level(self, agent_id: str) -> MemoryLevel:
-        """Give ``default_level``."""
         return self.default_level
 
     def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
-        """Give ``keep``."""
         return self.keep
 
 
@@ -78,14 +76,14 @@ COMPACTED_ON_CLOSE = 64 * 1024 * 1024
 
 
 class Core:
-    """The store's moving parts, opened and closed together.
+    """Database, vector index, embedder, clock and policy of a store, opened and closed together.
 
     Args:
-        database: Where memories are stored; opened with the store unless it is open already.
-        index: The projection of the database; the store then owns it.
-        embedder: Turns contents and queries into vectors.
-        clock: Decides creation times and what has expired.
-        policy: Levels, retention and the bound on an agent's memories.
+        database: Holds the memories; opened with the store unless it is open already.
+        index: Vector index derived from the database; the store opens and closes it.
+        embedder: Computes the vectors of contents and queries.
+        clock: Current time, for creation times and expiry.
+        policy: Visibility, retention and maximum number of an agent's memories.
     """
 
     def __init__(
@@ -118,7 +116,10 @@ class Core:
         self._order = asyncio.Lock()
 
     async def open(self) -> None:
-        """Open the database. The index opens when it is first needed: listing needs none."""
+        """Open the store's database; do nothing when open already.
+
+        The index is opened when it is first needed, since listing memories doesn't use it.
+        """
         if self.is_open:
             return
         self._opened_database = not self.database.is_open
@@ -132,10 +133,10 @@ class Core:
         self.is_open = True
 
     async def indexed(self) -> Projection:
-        """The projection with its index open and what that had missed replayed.
+        """Return the index, opened if necessary and updated with changes that it has missed.
 
-        Raises ``VectorIndexError``, and ``EmbeddingError`` when the model's vectors have no
-        known length.
+        Raises ``VectorIndexError``, and ``EmbeddingError`` when the length of the embedder's
+        vectors can't be determined.
         """
         self.check_open()
         async with self._opening:
@@ -151,7 +152,7 @@ class Core:
         return self._projection
 
     async def close(self) -> None:
-        """Close the index, and the database if it was opened here."""
+        """Close the index, and the database if it was opened by this object."""
         if not self.is_open:
             return
         if self._catching_up is not None:
@@ -169,12 +170,12 @@ class Core:
                 await self._close_database()
 
     def check_open(self) -> None:
-        """Raise ``MemoryConnectionError`` unless open."""
+        """Raise ``MemoryConnectionError`` unless the store is open."""
         if not self.is_open:
             raise MemoryConnectionError("the memory store is not connected")
 
     async def answers(self) -> bool:
-        """Whether the database can be queried; a failure is logged."""
+        """Return whether the database can be queried; a failure is logged."""
         try:
             await self.read(queries.last_revision)
         except (DomainError, duckdb_error()) as error:
@@ -183,29 +184,29 @@ class Core:
         return True
 
     async def read(self, work: "Callable[[Connection], T]") -> T:
-        """Run a query on a snapshot."""
+        """Run ``work`` on a consistent snapshot of the database and return its result."""
         self.check_open()
         return await self.database.read(work)
 
     async def change(self, work: "Callable[[Changes], T]") -> T:
-        """Run ``work`` in a transaction, then bring the index up to date.
+        """Run ``work`` in a transaction, then update the index; return the result of ``work``.
 
-        Once begun it runs to its end even when the caller is cancelled.
+        Once begun it completes even if the caller is cancelled. Changes run one at a time.
         """
         self.check_open()
         return await asyncio.shield(asyncio.ensure_future(self._change(work)))
 
     async def with_index(self, work: Callable[[Projection], Awaitable[T]]) -> T:
-        """Run ``work`` on the index while nothing is being changed."""
+        """Run ``work`` on the index while no memory is being changed, and return its result."""
         self.check_open()
         async with self._order:
             return await work(await self.indexed())
 
     @property
     def index_progress(self) -> float | None:
-        """How far the index has come, from 0 to 1, while opening it replays what it has missed.
+        """Share of all changes that the index contains, from 0 to 1, while it is catching up.
 
-        ``None`` when it has all there is, isn't open, or got stuck.
+        ``None`` when the index is up to date, not open, or unable to catch up.
         """
         is_over = self._catching_up is not None and self._catching_up.done()
         if is_over or not self._projection.is_behind:
@@ -213,7 +214,10 @@ class Core:
         return self._projection.applied / max(self._revision, 1)
 
     async def catch_up(self) -> None:
-        """Replay some of what the index has missed, unless somebody else is at it."""
+        """Apply one batch of missed changes to the index.
+
+        Does nothing while a change is being written.
+        """
         if not self._order.locked():
             await self.with_index(lambda projection: projection.catch_up(batches=1))
 
@@ -225,7 +229,7 @@ class Core:
             await self.with_index(lambda projection: projection.catch_up(batches=1))
 
     async def pack(self) -> None:
-        """Have the index packed when much has changed; what fails costs nothing but time."""
+        """Pack the index for faster access if enough has changed; failures are only logged."""
         try:
             projection = await self.indexed()
             if await projection.packed():
@@ -234,7 +238,11 @@ class Core:
             _log.warning("the index stays as it is: %s", error)
 
     async def embed(self, texts: Sequence[str]) -> list[Vectors | None]:
-        """A vector a text; all ``None`` when the embedder fails, to be made up for later."""
+        """Return a vector for each text, in order.
+
+        When the embedder fails, all are ``None``: the memories are stored without vectors, to be
+        embedded later.
+        """
         if not texts:
             return []
         try:
@@ -245,7 +253,7 @@ class Core:
         return list(vectors)
 
     async def unembedded(self) -> int:
-        """How many live memories have no vector of the current embedder."""
+        """Return how many live memories have no vector from the current embedder."""
         async with self._counting:  # it looks at every memory: who asks meanwhile waits for it
             if self._unembedded is not None:
                 return self._unembedded
@@ -294,7 +302,7 @@ class Core:
         self._has_purged = bool(queries.meta(db, queries.HAS_PURGED))
 
     async def rewrite(self) -> None:
-        """Write the database anew; nothing that was purged is left in the file."""
+        """Rewrite the database file, so that purged data is no longer present in it."""
         await self.database.rewrite()
         self._has_purged = False
         await self.database.write(
@@ -316,7 +324,7 @@ class Core:
 
 
 def entry_of(memory: ListedMemory | StoredMemory) -> MemoryEntry:
-    """The memory as agents see it; a found one with its fused score as its relevance."""
+    """Convert a memory to the model that agents get; a search score becomes its relevance."""
     if isinstance(memory, StoredMemory):
         return entry_of(listed(memory))
     return MemoryEntry(

@@ -1,6 +1,6 @@
-"""What the digest looks up, in the database and through the index.
+"""Lookups for the digest, in the database and through the index.
 
-Only what an agent itself stored or published and may see from its session and project.
+Limited to what an agent itself stored or published and may see from its session and project.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,7 +45,10 @@ _TERM_SCORE: Final = (
 
 
 class LocalDigestSource:
-    """An agent's own items, its publications among them, as seen from a session and a project."""
+    """``DigestSource`` on the local store, as seen from one session and project.
+
+    Returns the agent's own memories only, including those it published.
+    """
 
     def __init__(self, core: Core, visibility: Visibility | None) -> None:
         self._core = core
@@ -53,7 +56,7 @@ class LocalDigestSource:
         self._search = Search(core)
 
     async def facts(self, agent_id: str, keys: Sequence[str]) -> Sequence[DigestItem]:
-        """The newest fact of each key, in the order of the keys."""
+        """Return the newest fact for each key, in the order of the keys."""
         where = self._live(agent_id)
         where.add(f"{_IS_FACT} AND list_contains(?::VARCHAR[], m.fact_key)", list(keys))
         sql = (
@@ -69,7 +72,7 @@ class LocalDigestSource:
     async def tagged(
         self, agent_id: str, tags: Sequence[str], *, limit: int
     ) -> Sequence[DigestItem]:
-        """Items with any of the tags, newest first."""
+        """Return at most ``limit`` items with any of the tags, newest first."""
         where = self._live(agent_id)
         where.add("list_has_any(m.tags, ?::VARCHAR[])", list(tags))
         rows = await self._read(
@@ -80,7 +83,10 @@ class LocalDigestSource:
     async def by_words(
         self, agent_id: str, terms: Sequence[str], *, limit: int
     ) -> Sequence[tuple[DigestItem, int]]:
-        """Items that contain any of the terms; the newest ones without terms."""
+        """Return items that contain any of the terms, each with its score, best first.
+
+        Without terms, return the newest items.
+        """
         where = self._live(agent_id)
         if not terms:
             rows = await self._read(
@@ -110,7 +116,10 @@ class LocalDigestSource:
     async def by_meaning(
         self, agent_id: str, text: str, *, limit: int
     ) -> tuple[Sequence[tuple[DigestItem, float]], str]:
-        """Relevant items that the index found by their vector, with their cosine."""
+        """Return relevant items found by vector search, each with its cosine similarity.
+
+        The second value says in words which source was missing; empty when none was.
+        """
         scope = SearchScope(agents=frozenset({agent_id}), visibility=self._visibility)
         with translate_errors(MemoryRetrievalError, "searching"):
             found = await self._search.hybrid(MemoryQuery(text=text, limit=limit), scope)
@@ -119,7 +128,7 @@ class LocalDigestSource:
         return [(item, cosines[item.entry.id]) for item in items], found.degraded
 
     async def by_id(self, agent_id: str, ids: Sequence[str]) -> Sequence[DigestItem]:
-        """The agent's items with these ids, in their order."""
+        """Return the agent's items with these ids, in the order of the ids."""
         where = self._live(agent_id)
         rows = await self._read(lambda db: queries.in_order(db, where, ids, STORED))
         return [_item(row) for row in rows]

@@ -33,7 +33,7 @@ _TABLES = ("memories", "vectors", "tombstones", "history", "executions", "execut
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing examined, and what was found in words."""
+    """Result of one check; ``detail`` describes in words what was found."""
 
     name: str
     ok: bool
@@ -42,25 +42,25 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
-    """The state of the store; ``ok`` when every check is."""
+    """Results of all checks of a store; ``ok`` when every check passed."""
 
     ok: bool
     checks: tuple[Check, ...]
 
     def as_json(self) -> dict[str, object]:
-        """Plain data for ``--json``."""
+        """Return the report as plain data that can be written as JSON."""
         return {"ok": self.ok, "checks": [asdict(check) for check in self.checks]}
 
 
 class Doctor:
-    """Runs the checks on an open store."""
+    """Checks an open store for problems, without changing anything."""
 
     def __init__(self, core: Core, data_dir: Path) -> None:
         self._core = core
         self._data_dir = data_dir
 
     async def examine(self) -> DoctorReport:
-        """Run every check; one that can't be carried out has failed."""
+        """Run every check and return the report; a check that raises is reported as failed."""
         checks = [
             await self._run("database", self._database),
             await self._run("revisions", self._revisions),
@@ -74,14 +74,18 @@ class Doctor:
         return DoctorReport(ok=all(check.ok for check in checks), checks=tuple(checks))
 
     async def index_difference(self) -> tuple[list[str], list[str]]:
-        """Live memories the index lacks, and points it has of no live memory."""
+        """Compare index and database, and return two sorted lists of ids.
+
+        The first are live memories missing from the index; the second are points in the index
+        without a live memory.
+        """
         live = set(await self._core.read(_live_ids))
         index = (await self._core.indexed()).index
         indexed = {point_id async for point_id in index.ids()}
         return sorted(live - indexed), sorted(indexed - live)
 
     def loose_paths(self) -> list[tuple[Path, int]]:
-        """What others may read, each with the mode it should have."""
+        """Return paths in the data directory that other users can access, with proper modes."""
         wanted = [(self._data_dir, PRIVATE_DIR)]
         wanted += [(p, PRIVATE_FILE) for p in self._data_dir.iterdir() if p.is_file()]
         return [(path, mode) for path, mode in wanted if path.stat().st_mode & 0o077]

@@ -37,10 +37,10 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 
 class Maintenance:
-    """Long jobs on an open store; it stays usable meanwhile.
+    """Long-running maintenance jobs on an open store, which stays usable meanwhile.
 
-    A cancelled job raises ``CancelledByUserError``; what it did stays, and it goes on from there
-    when it is started again.
+    A cancelled job raises ``CancelledByUserError``. Its completed work is preserved, and the next
+    run continues from there.
     """
 
     def __init__(self, backend: LocalMemoryBackend, *, data_dir: Path) -> None:
@@ -49,7 +49,10 @@ class Maintenance:
         self._doctor = Doctor(self._core, data_dir)
 
     async def doctor(self, *, fix: bool = False) -> DoctorReport:
-        """Examine the store; with ``fix`` repair what can be and examine it again."""
+        """Examine the store and return the report.
+
+        With ``fix``, repair the problems found and examine the store again.
+        """
         report = await self._doctor.examine()
         if report.ok or not fix:
             return report
@@ -68,10 +71,11 @@ class Maintenance:
     async def reindex(
         self, *, progress: Progress | None = None, cancel: threading.Event | None = None
     ) -> int:
-        """Embed what has no vector yet, then rebuild the index; returns how many it then holds.
+        """Embed memories without a vector, rebuild the index, and return its number of points.
 
-        Without a working embedder it is rebuilt from the vectors there are. Searches find what
-        has been indexed so far and say so. Writing goes on between batches.
+        If the embedder fails, the index is rebuilt from the stored vectors. Meanwhile searches
+        return what has been indexed so far and say so, and writes proceed between batches. Setting
+        ``cancel`` stops the job.
         """
         try:
             await self.reembed(progress=progress, cancel=cancel)
@@ -92,10 +96,11 @@ class Maintenance:
     async def reembed(
         self, *, progress: Progress | None = None, cancel: threading.Event | None = None
     ) -> int:
-        """Embed every memory that has no vector of the current embedder; returns how many.
+        """Embed all memories that lack a vector from the current embedder; return how many.
 
-        What is left to do is what has no such vector, so it resumes where it was stopped,
-        after a restart too. Meanwhile keywords find everything. Raises ``EmbeddingError``.
+        The work left is derived from the database, so an interrupted job can be continued at any
+        time, even after a restart. Meanwhile keyword search finds all memories. Setting ``cancel``
+        stops the job. Raises ``EmbeddingError``.
         """
         fingerprint = self._core.embedder.fingerprint
         total, done = await self._core.unembedded(), 0
@@ -111,17 +116,17 @@ class Maintenance:
         return done
 
     async def compact(self) -> None:
-        """Write the database anew, so that no byte of what was purged is left in it.
+        """Rewrite the database file, so that purged data is no longer present in it.
 
         Takes about 20 seconds at 100,000 memories; changes wait meanwhile.
         """
         await self._core.with_index(lambda _: self._core.rewrite())
 
     async def backup(self, target: Path | None = None) -> Path:
-        """Write a consistent, verified copy of the database and return where it is.
+        """Write a consistent, verified copy of the database and return its path.
 
-        It holds what it held: purging a memory later doesn't reach a backup.
-        Raises ``DomainError`` when the target exists or can't be written.
+        By default it is written to the data directory's backup folder. Memories purged later remain
+        in the backup. Raises ``DomainError`` when ``target`` exists or can't be written.
         """
         if target is None:
             folder = ensure_private_dir(self._data_dir / BACKUP_DIR)
@@ -149,11 +154,12 @@ class Maintenance:
 
 
 def restore_backup(data_dir: Path, backup: Path | None = None) -> Path:
-    """Put a backup, the newest by default, in the place of the database; returns which.
+    """Replace the database of a closed store by a backup; return the backup's path.
 
-    The present file is kept beside it as ``memory.duckdb.replaced-<time>``. The index is rebuilt
-    at the next opening. Raises ``StoreLockedError`` while the store is open, ``DomainError``
-    without a backup and ``StoreCorruptError`` for a damaged one; then nothing has changed.
+    By default the newest backup is used. The replaced file is preserved beside it as
+    ``memory.duckdb.replaced-<time>``, and the index is rebuilt at the next start. Raises
+    ``StoreLockedError`` while the store is open, ``DomainError`` when there is no backup and
+    ``StoreCorruptError`` when it is damaged; in these cases nothing has changed.
     """
     chosen = backup or _newest(data_dir / BACKUP_DIR)
     if not chosen.is_file():

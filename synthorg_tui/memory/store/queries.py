@@ -1,7 +1,7 @@
-"""What is read from the memory tables; every function runs on a thread of the database.
+"""SQL queries on the memory tables; every function runs on a thread of the database.
 
-Plain functions on a connection, so that one snapshot or transaction can ask several. Conditions
-are built with ``WhereClause``, which keeps every value out of the SQL text.
+Plain functions on a connection, so that one snapshot or transaction can run several. Conditions are
+built with ``WhereClause``, which keeps every value out of the SQL text.
 """
 
 import uuid
@@ -35,7 +35,10 @@ HAS_PURGED = "has_purged"
 
 
 class WhereClause:
-    """Conditions joined by AND, with the values they bind."""
+    """SQL conditions joined by AND, with the values of their placeholders.
+
+    ``str()`` gives the SQL text. Values are always bound, never part of that text.
+    """
 
     def __init__(self, *conditions: str) -> None:
         self._conditions = list(conditions)
@@ -43,7 +46,7 @@ class WhereClause:
         self.reads_texts = False
 
     def add(self, condition: str, *values: object) -> None:
-        """One more condition and its values."""
+        """Append a condition with the values for its placeholders."""
         self._conditions.append(condition)
         self.values.extend(values)
 
@@ -58,7 +61,10 @@ def live_where(
     shared: bool | None = None,
     visibility: "Visibility | None" = None,
 ) -> WhereClause:
-    """Neither deleted nor expired, and visible from where it is asked."""
+    """Return conditions for live memories, neither deleted nor expired at ``now``.
+
+    ``agent``, ``shared`` and ``visibility`` restrict them further; ``None`` doesn't.
+    """
     where = WhereClause(LIVE)
     where.add("(m.expires_at IS NULL OR m.expires_at > ?)", naive_utc(now))
     if agent is not None:
@@ -79,7 +85,7 @@ def live_where(
 
 
 def add_query(where: WhereClause, query: "MemoryQuery") -> None:
-    """The filters of a query."""
+    """Append the filters of a ``MemoryQuery`` (category, namespace, tags, time) to ``where``."""
     if query.categories:
         where.add("list_contains(?::VARCHAR[], m.category)", sorted(query.categories))
     if query.namespaces:
@@ -88,7 +94,7 @@ def add_query(where: WhereClause, query: "MemoryQuery") -> None:
 
 
 def browse_where(what: "BrowseFilter", now: datetime) -> WhereClause:
-    """The filter of a person's listing."""
+    """Return the conditions for a person's listing filter."""
     where = WhereClause("m.deleted_at IS NOT NULL") if what.deleted else live_where(now=now)
     if what.agents:
         where.add("list_contains(?::VARCHAR[], m.agent_id)", list(what.agents))
@@ -100,7 +106,7 @@ def browse_where(what: "BrowseFilter", now: datetime) -> WhereClause:
 
 
 def add_words(where: WhereClause, words: Sequence[str], without: Sequence[str]) -> None:
-    """Contents with all of ``words`` and none of ``without``, whatever their case."""
+    """Append conditions on the content: all of ``words`` and none of ``without``, ignoring case."""
     # ILIKE with an ESCAPE clause takes more than twice as long as this.
     for word in words:
         where.add("contains(lower(m.content), lower(?))", word)
@@ -121,7 +127,7 @@ def _add_common(
 
 
 def known_ids(ids: Sequence[str]) -> list[str]:
-    """Those that can be ids at all, in canonical form, without repeats."""
+    """Return the valid UUIDs among ``ids`` in canonical form, without duplicates, in order."""
     found: dict[str, None] = {}
     for text in ids:
         try:
@@ -132,19 +138,19 @@ def known_ids(ids: Sequence[str]) -> list[str]:
 
 
 def rows_by_id(db: "Connection", ids: Sequence[str]) -> dict[str, StoredMemory]:
-    """Rows, deleted ones included, by id."""
+    """Return the rows with these ids, deleted ones included, by id."""
     return {row.id: row for row in of_ids(db, WhereClause(), ids, STORED)}
 
 
 def row_by_id(db: "Connection", memory_id: str) -> StoredMemory | None:
-    """A row, deleted or not."""
+    """Return the row with this id, deleted or not, or ``None``."""
     return next(iter(rows_by_id(db, [memory_id]).values()), None)
 
 
 def of_ids(
     db: "Connection", where: WhereClause, ids: Sequence[str], shape: RowShape[RowT]
 ) -> list[RowT]:
-    """Those of these ids that match, in no order."""
+    """Return the rows with one of these ids that match ``where``, in no particular order."""
     wanted = known_ids(ids)
     if not wanted:
         return []
@@ -159,7 +165,7 @@ def of_ids(
 def page(
     db: "Connection", where: WhereClause, *, order: str, limit: int, offset: int = 0
 ) -> "tuple[list[ListedMemory], int]":
-    """A window on the rows in order, and how many there are."""
+    """Return one page of the matching rows in ``order``, and the total number of matches."""
     if not where.reads_texts:
         listed = listing(db, where, LISTED, order=order, limit=limit, offset=offset)
         return listed, total(db, where)
@@ -178,7 +184,7 @@ def listing(
     limit: int,
     offset: int = 0,
 ) -> list[RowT]:
-    """A window on the rows in order."""
+    """Return at most ``limit`` matching rows from ``offset`` on, in ``order``."""
     ids = _ids(db, where, "NULL", order=order, limit=limit, offset=offset)
     return in_order(db, WhereClause(), [row[0] for row in ids], shape)
 
@@ -197,13 +203,13 @@ def _ids(
 def in_order(
     db: "Connection", where: WhereClause, ids: Sequence[str], shape: RowShape[RowT]
 ) -> list[RowT]:
-    """Those of these ids that match, in the order of the ids."""
+    """Return the rows with one of these ids that match ``where``, in the order of the ids."""
     rows = {row.id: row for row in of_ids(db, where, ids, shape)}
     return [rows[memory_id] for memory_id in known_ids(ids) if memory_id in rows]
 
 
 def first_id(db: "Connection", where: WhereClause) -> str | None:
-    """The id of one row that matches."""
+    """Return the id of any one matching row, or ``None`` when none matches."""
     row = db.execute(
         f"SELECT m.id::VARCHAR FROM memories m WHERE {where} LIMIT 1", where.values
     ).fetchone()
@@ -211,12 +217,15 @@ def first_id(db: "Connection", where: WhereClause) -> str | None:
 
 
 def total(db: "Connection", where: WhereClause) -> int:
-    """How many rows match."""
+    """Return the number of matching rows."""
     return _number(db, f"SELECT count(*) FROM memories m WHERE {where}", where.values)
 
 
 def counts_by(db: "Connection", column: str, where: WhereClause) -> list[tuple[str, int]]:
-    """How many rows match by value of a column, the most first."""
+    """Return the number of matching rows for each value of ``column``, largest first.
+
+    ``column`` becomes part of the SQL text, so it must not come from a user.
+    """
     return db.execute(
         f"SELECT m.{column}, count(*) AS n FROM memories m WHERE {where} "
         f"GROUP BY 1 ORDER BY n DESC, 1",
@@ -225,7 +234,7 @@ def counts_by(db: "Connection", column: str, where: WhereClause) -> list[tuple[s
 
 
 def last_revision(db: "Connection") -> int:
-    """The last revision given out."""
+    """Return the highest revision number assigned so far; 0 in an empty store."""
     return _number(
         db,
         "SELECT greatest((SELECT coalesce(max(revision), 0) FROM history), "
@@ -234,7 +243,10 @@ def last_revision(db: "Connection") -> int:
 
 
 def changes_since(db: "Connection", revision: int, limit: int) -> list[tuple[str, int]]:
-    """The first memories changed after a revision, each with its last change, in order."""
+    """Return the next memories changed after ``revision``, each with its latest revision.
+
+    At most ``limit`` pairs, in ascending order of revision.
+    """
     return db.execute(
         "SELECT memory_id::VARCHAR, max(revision) AS last FROM ("
         " SELECT id AS memory_id, revision FROM memories WHERE revision > $1"
@@ -246,7 +258,7 @@ def changes_since(db: "Connection", revision: int, limit: int) -> list[tuple[str
 
 
 def vectors_by_id(db: "Connection", ids: Sequence[str], fingerprint: str) -> dict[str, bytes]:
-    """Stored vectors of an embedder."""
+    """Return the stored vectors of one embedder as bytes, by memory id."""
     rows = db.execute(
         "SELECT memory_id::VARCHAR, vector FROM vectors "
         "WHERE fingerprint = ? AND memory_id IN (SELECT unnest(?::UUID[]))",
@@ -262,19 +274,19 @@ _UNEMBEDDED = (
 
 
 def count_unembedded(db: "Connection", fingerprint: str) -> int:
-    """How many live memories have no vector of this embedder."""
+    """Return how many live memories have no vector from the embedder with this fingerprint."""
     return _number(db, f"SELECT count(*) {_UNEMBEDDED}", [fingerprint])
 
 
 def unembedded(db: "Connection", fingerprint: str, limit: int) -> list[tuple[str, str]]:
-    """Ids and contents of live memories without a vector of this embedder."""
+    """Return id and content of live memories without a vector from this embedder."""
     return db.execute(
         f"SELECT m.id::VARCHAR, m.content {_UNEMBEDDED} LIMIT {int(limit)}", [fingerprint]
     ).fetchall()
 
 
 def meta(db: "Connection", name: str) -> str:
-    """A fact about the store."""
+    """Return the value of an entry of the ``meta`` table; empty when there is none."""
     row = db.execute("SELECT value FROM meta WHERE name = ?", [name]).fetchone()
     return str(row[0]) if row else ""
 
@@ -282,7 +294,10 @@ def meta(db: "Connection", name: str) -> str:
 def imported(
     db: "Connection", agent_id: str, keys: Sequence[str], hashes: Sequence[str]
 ) -> list[StoredMemory]:
-    """An agent's private rows under any of these keys or contents; live ones come last."""
+    """Return an agent's private rows that have any of these import keys or content hashes.
+
+    Deleted rows are included and come before live ones.
+    """
     where = WhereClause("NOT m.shared")
     where.add("m.agent_id = ?", agent_id)
     where.add(
@@ -299,7 +314,7 @@ def imported(
 
 
 def purged(db: "Connection", agent_id: str, keys: Sequence[str], hashes: Sequence[str]) -> set[str]:
-    """Which of these keys and contents of an agent have been purged."""
+    """Return which of these import keys and content hashes of an agent were purged."""
     rows = db.execute(
         "SELECT import_key, content_hash FROM tombstones WHERE agent_id = ? "
         "AND (import_key IN (SELECT unnest(?::VARCHAR[])) "
@@ -313,7 +328,7 @@ HistoryRow: TypeAlias = tuple[int, str, datetime, str, str, str, str]
 
 
 def history_of(db: "Connection", memory_id: str) -> list[HistoryRow]:
-    """A memory's changes, newest first."""
+    """Return the history rows of a memory, newest first."""
     return db.execute(
         "SELECT revision, memory_id::VARCHAR, changed_at, actor, kind, fields_before, fields_after "
         "FROM history WHERE memory_id IN (SELECT unnest(?::UUID[])) ORDER BY revision DESC",
@@ -322,7 +337,7 @@ def history_of(db: "Connection", memory_id: str) -> list[HistoryRow]:
 
 
 def count_changed(db: "Connection") -> int:
-    """How many memories a full replay goes through."""
+    """Return how many memories a full rebuild of the index has to process."""
     return _number(db, "SELECT (SELECT count(*) FROM memories) + (SELECT count(*) FROM tombstones)")
 
 

@@ -29,15 +29,15 @@ T = TypeVar("T")
 
 
 class Readable(Protocol):
-    """Runs queries on a snapshot."""
+    """A source that runs read-only functions on a database snapshot."""
 
     async def read(self, work: "Callable[[DuckDBPyConnection], T]") -> T:
-        """What ``work`` gives."""
+        """Run ``work`` on a snapshot and return its result."""
         ...
 
 
 class StoreReader:
-    """Lists, counts and looks up changes; raises ``MemoryRetrievalError``."""
+    """Lists memories, counts them and reads their history; raises ``MemoryRetrievalError``."""
 
     def __init__(self, source: Readable, clock: Clock) -> None:
         self._source = source
@@ -46,7 +46,7 @@ class StoreReader:
     async def browse(
         self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
     ) -> MemoryPage:
-        """A window on the memories that match; ties come by id."""
+        """Return one page of the memories that match a filter; ties are ordered by id."""
         where = queries.browse_where(what, self._clock.now())
         order = queries.ORDERS[sort]
         with translate_errors(MemoryRetrievalError, "listing"):
@@ -56,7 +56,7 @@ class StoreReader:
         return MemoryPage(tuple(rows), offset, total)
 
     async def facets(self) -> Facets:
-        """Live counts, agents with most memories first, categories in their own order."""
+        """Return the number of live memories by agent (most first) and by category."""
         where = queries.live_where(now=self._clock.now())
 
         def work(db: "DuckDBPyConnection") -> tuple[list[tuple[str, int]], dict[str, int]]:
@@ -71,7 +71,10 @@ class StoreReader:
         )
 
     async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
-        """Every change, newest first; of a purged memory only who did what, and when."""
+        """Return all changes to a memory, newest first.
+
+        For a purged memory they say only who changed it, how and when, without content.
+        """
         with translate_errors(MemoryRetrievalError, "reading the history"):
             rows = await self._source.read(lambda db: queries.history_of(db, memory_id))
         return tuple(

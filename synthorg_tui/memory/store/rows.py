@@ -34,7 +34,7 @@ HISTORY_FIELDS = (
 
 
 class StoredMemory(NamedTuple):
-    """One row of ``memories``, columns in table order; times are UTC without a zone."""
+    """One row of the ``memories`` table, in column order; times are naive UTC."""
 
     id: str
     revision: int
@@ -69,7 +69,7 @@ RowT = TypeVar("RowT", StoredMemory, ListedMemory)
 
 
 class RowShape(NamedTuple, Generic[RowT]):
-    """The columns a query reads of ``memories m``, and what it makes of them."""
+    """Columns that a query selects from ``memories m``, and the function that converts a row."""
 
     columns: str
     make: Callable[[tuple[Any, ...]], RowT]
@@ -99,13 +99,13 @@ LISTED = RowShape(_columns(_LISTED_COLUMNS), _listed)
 
 
 def listed(row: StoredMemory) -> ListedMemory:
-    """The memory as a person sees it."""
+    """Convert a database row to the plain data shown to a person."""
     known = row._asdict()
     return _listed(tuple(known[name] for name in _LISTED_COLUMNS))
 
 
 def with_tags(row: StoredMemory, tags: Sequence[str]) -> StoredMemory:
-    """The row with these tags and what they say."""
+    """Return the row with these tags, and with fact key and sensitivity derived from them."""
     traits = parse_tags(tags)
     return row._replace(
         tags=tuple(tags),
@@ -115,33 +115,36 @@ def with_tags(row: StoredMemory, tags: Sequence[str]) -> StoredMemory:
 
 
 def history_fields(row: StoredMemory) -> dict[str, object]:
-    """What a history entry may show of a row."""
+    """Return the fields of a row that the history may record."""
     known = row._asdict()
     shown = {name: known[name] for name in HISTORY_FIELDS}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in shown.items()}
 
 
 def content_hash(content: str, salt: str) -> str:
-    """Identifies a content inside this store; the salt keeps it from being guessed elsewhere."""
+    """Return a keyed hash that identifies a content within this store.
+
+    The store's secret salt prevents others from confirming a guessed content by its hash.
+    """
     return hashlib.blake2b(
         content.strip().encode(), key=bytes.fromhex(salt), digest_size=16
     ).hexdigest()
 
 
 def draft_hash(draft: "MemoryDraft", salt: str) -> str:
-    """Identifies everything an import says about a memory.
+    """Return a keyed hash of all fields of an imported draft, to detect changes.
 
-    Stores hold these: a field that is new to drafts must not change them.
+    These hashes are stored, so a new field of drafts must not change them.
     """
     text = draft.model_dump_json(exclude={"key", "source_kind"})
     return content_hash(text, salt)
 
 
 def canonical_project(project: str | None) -> str | None:
-    """A project path in the one form in which projects are compared."""
+    """Return a project path in canonical form (absolute, links resolved); ``None`` for ``None``."""
     return None if project is None else str(Path(project).expanduser().resolve())
 
 
 def to_json(values: dict[str, object]) -> str:
-    """Compact JSON of history fields."""
+    """Return history fields as compact JSON."""
     return json.dumps(values, ensure_ascii=False, separators=(",", ":"))

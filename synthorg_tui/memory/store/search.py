@@ -42,7 +42,7 @@ MIN_CANDIDATES = 30
 
 
 class SearchScope(NamedTuple):
-    """Whose memories a search looks at; the defaults are all."""
+    """Restricts a search to certain memories; the defaults allow all."""
 
     agents: frozenset[str] | None = None
     exclude_agent: str | None = None
@@ -59,7 +59,7 @@ class _Question(NamedTuple):
 
 
 class Search:
-    """Searches of the local store."""
+    """Searches the local store, by text through the index or by filters in the database."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -67,10 +67,11 @@ class Search:
     async def hybrid(
         self, query: MemoryQuery, scope: SearchScope, *, without: Sequence[str] = ()
     ) -> FoundMemories:
-        """Dense and sparse rankings, fused; ``query.text`` is required.
+        """Search by meaning and keywords and return the relevant memories by fused score.
 
-        Memories whose content has one of the words ``without`` are left out before the limit. The
-        index knows no such words, so the rankings are asked for more until enough are left.
+        ``query.text`` is required. Memories that contain one of the words ``without`` are excluded
+        before ``query.limit`` is applied; the index can't filter by such words, so more results are
+        fetched until enough remain.
         """
         text = _text_of(query)
         terms = frozenset(self._core.tokenizer.tokenize(text))
@@ -94,7 +95,7 @@ class Search:
     async def candidates(
         self, query: MemoryQuery, own: SearchScope, shared: SearchScope | None
     ) -> SearchResult:
-        """Fused rankings of private and shared memories together, the irrelevant included."""
+        """Return the fused results of own and shared memories together, even irrelevant ones."""
         scopes = [own] if shared is None else [own, shared]
         question = await self._question(_text_of(query))
         rankings = await self._rankings(question, query, scopes, _depth(query.limit))
@@ -141,7 +142,10 @@ class Search:
         return await asyncio.gather(*searches)
 
     async def sparse(self, query: MemoryQuery, scope: SearchScope) -> tuple[MemoryEntry, ...]:
-        """By BM25 alone; the relevance is the share of the best score."""
+        """Search by keywords (BM25) alone.
+
+        The relevance of a result is its score divided by the best score.
+        """
         sparse = self._core.tokenizer.encode(_text_of(query))
         await self._is_current()
         hits = await (await self._core.indexed()).index.search(
@@ -152,7 +156,7 @@ class Search:
         return tuple(entry_of(hit) for hit in found[: query.limit])
 
     async def newest(self, query: MemoryQuery, scope: SearchScope) -> tuple[MemoryEntry, ...]:
-        """By the filters alone, newest first, ties by id."""
+        """Return memories that match the filters, newest first, ties by id; ignores the text."""
         where = queries.live_where(
             now=self._core.clock.now(), shared=scope.shared, visibility=scope.visibility
         )
@@ -169,7 +173,7 @@ class Search:
         return tuple(map(entry_of, rows))
 
     async def matching(self, query: MemoryQuery, scope: SearchScope) -> tuple[MemoryEntry, ...]:
-        """By text when there is one, else by the filters alone."""
+        """Search by text, or by the filters alone when the query has no text."""
         if query.text is None:
             return await self.newest(query, scope)
         return tuple(map(entry_of, (await self.hybrid(query, scope)).hits))

@@ -30,10 +30,10 @@ OPENING_BATCHES = 10
 
 
 class Projection:
-    """The vector index as a projection of the database.
+    """The vector index as a projection of the database, updated in order of revisions.
 
-    Changes reach it in the order of their revisions; after one that failed it is behind, and
-    everything since is replayed from the database before it is used again.
+    After a failed update it is behind, and the missed revisions are replayed from the database
+    before it is used again.
     """
 
     def __init__(self, database: Database, index: VectorIndex, tokenizer: BM25Tokenizer) -> None:
@@ -45,12 +45,11 @@ class Projection:
         self.is_behind = False
 
     async def open(self, *, epoch: str, fingerprint: str, dims: int, revision: int) -> None:
-        """Open the index and replay what it has missed; raises ``VectorIndexError``.
+        """Open the index and replay missed changes; raises ``VectorIndexError``.
 
-        Where that is a lot it is behind afterwards.
-
-        The epoch is part of what the index is opened for: one that was built from another
-        database, such as that before a restored backup, must not be used.
+        When there are many, only some are replayed and the index is behind afterwards. ``epoch``
+        identifies the database file, so that an index built from another one, such as before a
+        restored backup, is discarded. ``revision`` is the database's latest revision.
         """
         self._fingerprint = fingerprint
         self._applied = await self.index.open(fingerprint=f"{epoch}/{fingerprint}", dims=dims)
@@ -61,7 +60,6 @@ class Projection:
         await self.catch_up(batches=OPENING_BATCHES)
 
     async def close(self) -> None:
-        """Close the index."""
         await self.index.close()
 
     async def apply(
@@ -71,7 +69,11 @@ class Projection:
         *,
         revision: int,
     ) -> None:
-        """Bring the index up to a committed revision; a failure leaves it behind."""
+        """Apply the changes of a committed transaction, the latest of which is ``revision``.
+
+        ``points`` are complete; ``touched`` are ids to be looked up in the database. A failure is
+        logged and leaves the index behind.
+        """
         if self.is_behind:
             await self.catch_up(batches=1)
             return
@@ -90,11 +92,14 @@ class Projection:
 
     @property
     def applied(self) -> int:
-        """The last revision that the index has."""
+        """Latest revision that the index contains."""
         return self._applied
 
     async def catch_up(self, *, batches: int | None = None) -> None:
-        """Replay newer revisions, at most so many batches; a failure leaves the rest for later."""
+        """Replay missed revisions, at most ``batches`` batches; all by default.
+
+        A failure leaves the rest for a later call.
+        """
         done = 0
         while self.is_behind and done != batches:
             done += 1
@@ -105,7 +110,7 @@ class Projection:
                 return
 
     async def step(self) -> int:
-        """Replay one batch and return its size; raises ``VectorIndexError``."""
+        """Replay one batch of missed changes and return its size; raises ``VectorIndexError``."""
         changes = await self._database.read(
             lambda db: queries.changes_since(db, self._applied, REPLAY_BATCH)
         )
@@ -134,7 +139,7 @@ class Projection:
         await self.catch_up()
 
     async def repair(self, ids: Sequence[str]) -> None:
-        """Bring single points in line with the database."""
+        """Make the index points of these memories match the database."""
         for first in range(0, len(ids), REPLAY_BATCH):
             load = partial(self._load, ids=ids[first : first + REPLAY_BATCH])
             upserts, deletes = await self._database.read(load)

@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 class MemoryWriter:
-    """Stores requests of agents, drafts of imports and bundles of a person's decisions."""
+    """Stores single memories of agents, batches of imports, and bundles of a person's changes."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -56,7 +56,10 @@ class MemoryWriter:
         shared: bool = False,
         visibility: Visibility | None = None,
     ) -> str:
-        """Store one memory and return its id; raises ``MemoryStoreError``."""
+        """Store one memory and return its id; raises ``MemoryStoreError``.
+
+        ``visibility`` is the session and project that the memory belongs to.
+        """
         level = self._core.policy.level(agent_id)
         if level is MemoryLevel.NONE:
             raise MemoryStoreError(f"agent {agent_id} has memory level none: nothing is stored")
@@ -89,9 +92,10 @@ class MemoryWriter:
         *,
         actor: str,
     ) -> T:
-        """Make a bundle's changes and what ``within`` writes, all or nothing.
+        """Apply a bundle, run ``within`` in the same transaction, and return its result.
 
-        Raises ``MemoryStoreError`` when an agent may store nothing, or nothing more.
+        Raises ``MemoryStoreError`` when the policy doesn't let an agent store memories, or no more
+        of them.
         """
         rows = self._rows_of(bundle.add)
         vectors = await self._core.embed([row.content for row in rows])
@@ -136,7 +140,7 @@ class MemoryWriter:
     async def store_many(
         self, agent_id: str, drafts: Sequence[MemoryDraft], *, actor: str
     ) -> BatchOutcome:
-        """Store a batch, all or nothing."""
+        """Store a batch of drafts, all or nothing; return what was added, updated and skipped."""
         _advise(*(draft.request for draft in drafts))
         now = self._core.clock.now()
         rows = [self._row(agent_id, draft, now, shared=False) for draft in drafts]
@@ -215,7 +219,10 @@ class _Known:
 
 @dataclass(slots=True)
 class ImportPlan:
-    """What happens to each row of a batch; ``room`` is how many more the agent may have."""
+    """Decision for each row of an imported batch: added, updated or skipped.
+
+    ``room`` is how many more memories the agent may store; ``None`` for no limit.
+    """
 
     rows: Sequence[StoredMemory]
     now: datetime
@@ -225,7 +232,7 @@ class ImportPlan:
     skipped: list[tuple[str | None, str]] = field(default_factory=list)
 
     def check(self, known: _Known) -> "ImportPlan":
-        """Sort the rows into added, updated and skipped."""
+        """Decide on each row by comparing it with stored and purged memories; return this plan."""
         keys: set[str] = set()
         contents: set[str] = set()
         for row in self.rows:
@@ -255,14 +262,14 @@ class ImportPlan:
         return ""
 
     def contents(self) -> Iterable[str]:
-        """The texts that need a vector."""
+        """Yield the new or changed contents, which need a vector."""
         yield from (row.content for row in self.added)
         yield from (after.content for old, after in self.updated if old.content != after.content)
 
     def carry_out(
         self, changes: Changes, vectors: dict[str, Vectors | None], actor: str
     ) -> BatchOutcome:
-        """Do it within a transaction."""
+        """Write the planned changes within a transaction and return the outcome."""
         changes.add([(row, vectors.get(row.content)) for row in self.added], actor=actor)
         for before, after in self.updated:
             moment = max(changes.now, after.created_at)

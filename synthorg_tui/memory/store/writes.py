@@ -41,10 +41,11 @@ _COLUMN_TYPES = {
 
 @dataclass(slots=True)
 class Changes:
-    """What a transaction does; revisions count up from ``revision``, the last one given out.
+    """Writer of one transaction's changes to memories.
 
-    ``points`` are memories whose row and vector are both known here; ``touched`` are those the
-    index has to look up again.
+    ``revision`` is the last revision number assigned; each change increments it. ``points``
+    collects memories whose row and vector are known here; ``touched`` collects ids that the index
+    has to look up in the database.
     """
 
     db: "Connection"
@@ -58,7 +59,7 @@ class Changes:
     _history: list[tuple[int, str, datetime, str, str, str, str]] = field(default_factory=list)
 
     def add(self, rows: Sequence[tuple[StoredMemory, Vectors | None]], *, actor: str) -> None:
-        """New memories, with a vector where there is one."""
+        """Insert new memories, each with its vector or ``None``."""
         if not rows:
             return
         numbered = []
@@ -73,7 +74,10 @@ class Changes:
     def edit(
         self, before: StoredMemory, after: StoredMemory, vector: Vectors | None, *, actor: str
     ) -> StoredMemory:
-        """A changed memory; ``vector`` is that of a changed content."""
+        """Write a changed memory and return it with its new revision.
+
+        ``vector`` is the vector of the new content; it is used only if the content changed.
+        """
         old, new = history_fields(before), history_fields(after)
         changed = {name for name in new if old[name] != new[name]}
         row = self._changed(
@@ -95,19 +99,19 @@ class Changes:
         return row
 
     def remove(self, ids: Sequence[str], *, actor: str) -> list[StoredMemory]:
-        """Soft-delete those of these that are live; returns them as they were before."""
+        """Soft-delete the live memories among ``ids``; return them as they were before."""
         rows = [row for row in rows_by_id(self.db, ids).values() if row.deleted_at is None]
         self.mark(rows, deleted=True, actor=actor)
         return rows
 
     def restore(self, ids: Sequence[str], *, actor: str) -> list[StoredMemory]:
-        """Bring back those of these that are deleted; returns them as they were before."""
+        """Undo the soft deletion of the memories among ``ids``; return them as they were before."""
         rows = [row for row in rows_by_id(self.db, ids).values() if row.deleted_at is not None]
         self.mark(rows, deleted=False, actor=actor)
         return rows
 
     def mark(self, rows: Sequence[StoredMemory], *, deleted: bool, actor: str) -> None:
-        """Soft-delete live memories, or bring deleted ones back."""
+        """Soft-delete the given live memories, or restore the given deleted ones."""
         if not rows:
             return
         kind = ChangeKind.DELETED if deleted else ChangeKind.RESTORED
@@ -122,7 +126,10 @@ class Changes:
         self.touched.extend(row.id for row in numbered)
 
     def purge(self, memory_ids: Sequence[str], *, actor: str) -> list[StoredMemory]:
-        """Erase live and deleted memories; tombstones without content stay."""
+        """Erase live and deleted memories and return their old rows.
+
+        A tombstone without content remains of each, so that an import can't bring it back.
+        """
         rows = list(rows_by_id(self.db, memory_ids).values())
         if not rows:
             return rows
@@ -147,7 +154,10 @@ class Changes:
         return rows
 
     def embed(self, vectors: Sequence[tuple[tuple[str, str], Vectors]]) -> int:
-        """Vectors for (id, content) pairs; returns for how many of them the content still holds."""
+        """Store vectors for (id, content) pairs and return how many were stored.
+
+        A pair whose memory has changed or been deleted meanwhile is skipped.
+        """
         current = rows_by_id(self.db, [memory_id for (memory_id, _), _ in vectors])
         numbered = []
         for (memory_id, content), vector in vectors:
@@ -162,7 +172,7 @@ class Changes:
         return len(ids)
 
     def finish(self) -> None:
-        """Write the history; the last step of the transaction."""
+        """Write the collected history entries; must be the last step of the transaction."""
         self._insert("history", self._history)
 
     def _changed(

@@ -22,7 +22,7 @@ _SHOWN_ID_CHARS: Final = 64
 
 
 class Pending(NamedTuple):
-    """A write that a person has yet to approve; ``item_id`` names it in the approval queue."""
+    """A write that awaits a person's approval; ``item_id`` is its id in the approval queue."""
 
     item_id: str
 
@@ -36,11 +36,11 @@ Raises ``WriteRefusedError`` with a reason that the agent may read, and as the s
 
 @dataclass(frozen=True, slots=True)
 class ToolReply:
-    """The answer of a memory tool.
+    """Reply of a memory tool.
 
-    ``ids`` are the memories that a search found or a write stored, ``waiting`` the items in the
-    approval queue that a write waits for. ``has_stored_text`` is set where ``text`` quotes
-    memories: a model may then see it as ``fenced`` only.
+    ``ids`` are the memories that a search found or a write stored; ``waiting`` are the approval
+    items that a write awaits. ``has_stored_text`` is set when ``text`` quotes memories: a model
+    must then get ``fenced`` instead of ``text``.
     """
 
     text: str
@@ -51,42 +51,42 @@ class ToolReply:
 
     @property
     def fenced(self) -> str:
-        """The text as a model gets it: stored text in a fence, our own words bare."""
+        """Text for a model: fenced as data if it quotes stored memories, else as it is."""
         return wrap_untrusted(TAG_TOOL_RESULT, self.text) if self.has_stored_text else self.text
 
 
 def relevance_line(entry: MemoryEntry) -> str:
-    """``[category] (relevance: 0.83) content``, without the relevance when there is none."""
+    """Format a memory as ``[category] (relevance: 0.83) content``, or without a missing score."""
     score = entry.relevance_score
     relevance = "" if score is None else f"(relevance: {score:.2f}) "
     return f"[{entry.category}] {relevance}{safe_text(entry.content)}"
 
 
 def id_line(entry: MemoryEntry) -> str:
-    """``[category] (id=X) content``."""
+    """Format a memory as ``[category] (id=X) content``."""
     return f"[{entry.category}] (id={safe_text(entry.id)}) {safe_text(entry.content)}"
 
 
 def plain_line(entry: MemoryEntry) -> str:
-    """``[category] content``."""
+    """Format a memory as ``[category] content``."""
     return f"[{entry.category}] {safe_text(entry.content)}"
 
 
 def quoted(lines: Iterable[str]) -> ToolReply:
-    """A reply of one memory a line, or that there are none."""
+    """Return a reply with one memory on each line, or one that says there are none."""
     text = "\n".join(lines)
     return ToolReply(text or NO_MEMORIES, has_stored_text=bool(text))
 
 
 def error(reason: str) -> ToolReply:
-    """A reply that says what went wrong."""
+    """Return an error reply that states the reason."""
     return ToolReply(f"{ERROR_PREFIX} {reason}", is_error=True)
 
 
 def stored(what: str, outcome: str | Pending, *, more: str = "") -> ToolReply:
-    """The reply to a write: what was stored under which id, or that it waits for a person.
+    """Return the reply to a write: the id of what was stored, or that it awaits approval.
 
-    To wait is no error, and nothing that the agent should repeat.
+    Awaiting approval is not an error, and the agent is told not to repeat the write.
     """
     if isinstance(outcome, Pending):
         text = (
@@ -98,5 +98,5 @@ def stored(what: str, outcome: str | Pending, *, more: str = "") -> ToolReply:
 
 
 def not_found(memory_id: str) -> ToolReply:
-    """The reply for an id that no memory of the agent has."""
+    """Return an error reply for an id that none of the agent's memories has."""
     return error(f"Memory not found: {safe_text(memory_id[:_SHOWN_ID_CHARS])}")

@@ -27,30 +27,30 @@ _SUFFICIENT = "SUFFICIENT"
 
 @runtime_checkable
 class SufficiencyChecker(Protocol):
-    """Judges whether memories answer a question.
+    """Judges whether the memories found are enough to answer a question.
 
-    Documented for programs that embed the memory and bring a judge of their own.
+    A documented extension point for programs that embed the memory.
     """
 
     async def check_sufficiency(self, query: str, results: tuple[MemoryEntry, ...]) -> bool:
-        """Return whether to stop searching."""
+        """Return ``True`` when the results suffice, which ends the search."""
         ...
 
 
 @runtime_checkable
 class QueryReformulator(Protocol):
-    """Finds a better question.
+    """Rewords a question so that a search finds more.
 
-    Documented for programs that embed the memory and bring a reformulator of their own.
+    A documented extension point for programs that embed the memory.
     """
 
     async def reformulate(self, query: str, results: tuple[MemoryEntry, ...]) -> str | None:
-        """Another wording, or ``None`` when there is no better one."""
+        """Return another wording of the question, or ``None`` when there is no better one."""
         ...
 
 
 class LLMSufficiencyChecker:
-    """Asks a model. When it fails, what was found counts as enough."""
+    """``SufficiencyChecker`` that asks a language model; if it fails, the results suffice."""
 
     def __init__(self, provider: CompletionProvider) -> None:
         self._provider = provider
@@ -68,7 +68,7 @@ class LLMSufficiencyChecker:
 
 
 class LLMQueryReformulator:
-    """Asks a model; ``None`` when it fails or says nothing."""
+    """``QueryReformulator`` that asks a language model; ``None`` if it fails or says nothing."""
 
     def __init__(self, provider: CompletionProvider) -> None:
         self._provider = provider
@@ -119,7 +119,10 @@ Search: TypeAlias = Callable[[str], Awaitable[tuple[MemoryEntry, ...]]]
 
 
 class SearchAndAsk:
-    """At most ``rounds`` further searches, for as long as what was found isn't enough."""
+    """Repeats a search with reworded questions until the results suffice.
+
+    At most ``rounds`` further searches follow the first one.
+    """
 
     def __init__(
         self, reformulator: QueryReformulator, checker: SufficiencyChecker, *, rounds: int
@@ -129,9 +132,10 @@ class SearchAndAsk:
         self._rounds = rounds
 
     async def run(self, query: str, search: Search) -> tuple[MemoryEntry, ...]:
-        """Everything found, best first.
+        """Return everything found in all rounds, best first.
 
-        What the first search raises is raised; any later failure ends the loop with what there is.
+        An exception of the first search is raised; a later failure ends the loop with the results
+        so far.
         """
         found = await search(query)
         words = query
@@ -165,7 +169,10 @@ class SearchAndAsk:
 def merge_entries(
     first: tuple[MemoryEntry, ...], second: tuple[MemoryEntry, ...]
 ) -> tuple[MemoryEntry, ...]:
-    """Each memory once, in its more relevant version, most relevant first, else as first seen."""
+    """Merge two results by id, each memory with its higher relevance, most relevant first.
+
+    Ties keep the order in which memories were first seen.
+    """
     best: dict[str, MemoryEntry] = {}
     for entry in (*first, *second):
         known = best.get(entry.id)

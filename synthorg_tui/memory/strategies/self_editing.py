@@ -39,12 +39,11 @@ _FAILED = replies.error("Memory operation failed.")
 
 
 class SelfEditingMemoryStrategy:
-    """Puts core memories into the prompt and answers six tools.
+    """Strategy that puts core memories into the prompt and offers six tools to edit memory.
 
-    Of memories that are not among ``sensitivities`` the agent is given none, by whichever way.
-    Where several are made for one store, they share ``core_writes``, so that writes at once stay
-    within the limit. What the agent writes goes through ``write`` where there is one, else to the
-    backend.
+    Only memories whose sensitivity is in ``sensitivities`` reach the agent. Several instances for
+    one store must share the lock ``core_writes``, so that concurrent writes respect the limit of
+    core memories. Writes go through ``write`` if given, else directly to the backend.
 
     Raises:
         TypeError: ``backend`` isn't a ``MemoryBackend``.
@@ -71,15 +70,15 @@ class SelfEditingMemoryStrategy:
 
     @property
     def strategy_name(self) -> str:
-        """``self_editing``."""
         return "self_editing"
 
     async def prepare_messages(
         self, agent_id: NotBlankStr, query_text: NotBlankStr, token_budget: int
     ) -> tuple[ChatMessage, ...]:
-        """The core memories, whatever the query; ``()`` when there are none or they can't be read.
+        """Return the core memories as messages, or ``()`` when there are none or reading fails.
 
-        They get the smaller one of ``token_budget`` and the configured core budget.
+        They don't depend on the query. Their size is limited by ``token_budget`` and by the
+        configured core budget.
         """
         return (await self.prepare(agent_id, query_text, token_budget)).messages
 
@@ -92,7 +91,7 @@ class SelfEditingMemoryStrategy:
         pinned: Collection[str] = (),
         excluded: Collection[str] = (),
     ) -> PreparedMessages:
-        """Prepare the messages with their explanation; pinned core memories come first."""
+        """Return the messages with their explanation; pinned core memories come first."""
         watch, notes = Stopwatch(), list[str]()
         budget = min(token_budget, self._config.core_memory_token_budget)
         core: FilteredMemories | None = None
@@ -129,19 +128,22 @@ class SelfEditingMemoryStrategy:
                 yield Candidate(entry.listed(), Verdict.SENSITIVE, refusal)
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
-        """The six tools."""
+        """Return the definitions of the six tools."""
         return schemas.definitions()
 
     async def handle_tool_call(
         self, tool_name: str, arguments: Mapping[str, Any], agent_id: NotBlankStr
     ) -> str:
-        """The reply to a call; whatever goes wrong is a reply that begins with ``Error:``."""
+        """Run a tool for an agent and return the text of the reply.
+
+        All failures, unknown tools included, are returned as a reply that begins with ``Error:``.
+        """
         return (await self.answer(tool_name, arguments, agent_id)).text
 
     async def answer(
         self, tool_name: str, arguments: Mapping[str, Any], agent_id: NotBlankStr
     ) -> ToolReply:
-        """Answer a call as ``handle_tool_call`` does, with what is known about the text."""
+        """Run a tool as ``handle_tool_call`` does, but return a reply with structured fields."""
         try:
             tool = MemoryTool(tool_name)
         except ValueError:

@@ -1,9 +1,9 @@
-"""The memories that an agent is given: the one place that programs, command line and screens ask.
+"""Selection and construction of the strategy that gives an agent its memories.
 
-Which strategy answers a request is decided here, and each is built here of the same parts. What a
-strategy needs is imported when it is first asked for: an agent that waits for its memories needs
-neither the tools nor the model of the others. How memories are found, ranked and packed is the
-strategies' own.
+The one entry point for programs, command line and screens: which strategy answers a request is
+decided here, and all are built of the same parts. A strategy's modules are imported when it is
+first needed: an agent that waits for its memories needs neither the tools nor the model of the
+others. How memories are found, ranked and packed belongs to the strategies.
 """
 
 import asyncio
@@ -41,25 +41,25 @@ _log = logging.getLogger(__name__)
 
 
 class ApplicationLog(Protocol):
-    """Counts how often an agent was given what it learnt.
+    """Counts how often agents were given the memories of learned skills.
 
-    A protocol although there is one implementer: the life of skills, which keeps the count, stands
-    above the memory and is never imported by it.
+    A protocol although there is one implementer: the package that manages skills has the count,
+    depends on the memory package and must not be imported by it.
     """
 
     async def applied(self, memory_ids: Collection[str], at: datetime) -> int:
-        """Note that an agent was given these memories; returns how many of them count."""
+        """Record that an agent was given these memories at ``at``; return how many were counted."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class InjectionRequest:
-    """A question of an agent and how much may be given for it; ``None`` is as configured.
+    """Request for the memories relevant to an agent's task; ``None`` means as configured.
 
-    ``visibility`` ``None`` is the person at the desk, who sees all sessions and projects.
-    ``pinned`` and ``excluded`` are ids of memories to give in any case, or in none.
-    ``digest_v1`` is whether the digest is given, and whatever the strategy nothing else;
-    ``digest`` is how, and how sensitive a memory may be with other strategies too.
+    ``visibility`` ``None`` means a person, who sees all sessions and projects. ``pinned`` and
+    ``excluded`` are ids of memories to give with preference, or never. ``digest_v1`` turns the
+    digest on or off; when on, it replaces any strategy. ``digest`` configures it; its allowed
+    sensitivities apply to other strategies too.
     """
 
     agent_id: str
@@ -76,7 +76,7 @@ class InjectionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """Messages between system prompt and task, the tools that come with them, and the reasons."""
+    """Messages to insert after the system prompt, tools to offer, and the explanation of both."""
 
     messages: tuple[ChatMessage, ...]
     tools: tuple[ToolDefinition, ...]
@@ -84,19 +84,19 @@ class Injection:
 
     @property
     def text(self) -> str:
-        """Exactly what the agent reads: the messages, a blank line between them."""
+        """Exactly what the agent reads: the messages, separated by blank lines."""
         return text_of(self.messages)
 
 
 @dataclass(frozen=True)
 class InjectionService:
-    """Prepares what an agent is given, the same way for whoever asks.
+    """Prepares memories for agents; the common entry point of programs, commands and screens.
 
-    ``shares`` tells whether agents see each other's publications, where the backend can.
-    While ``digest`` is enabled, it takes the place of every strategy; how sensitive a memory may
-    be to be given is what it says in any case.
-    ``model`` gives a model for what the configuration lets one do; each such step does without
-    when there is none, and says so. ``applications`` is told what agents were really given.
+    ``shares`` is whether agents see each other's published memories, if the backend supports it.
+    While ``digest`` is enabled it replaces every strategy; its allowed sensitivities always apply.
+    ``model`` returns the language model for optional steps, or ``None``, in which case they are
+    skipped and the explanation says so. ``applications`` is notified of memories actually given to
+    agents.
     """
 
     memory: MemoryBackend
@@ -112,9 +112,9 @@ class InjectionService:
     applications: ApplicationLog | None = None
 
     async def prepare(self, request: InjectionRequest) -> Injection:
-        """Messages, tools and explanation for a request; memories that fail to come leave ``()``.
+        """Return messages, tools and explanation for a request, without recording anything.
 
-        Policies of the organisation, once there are any, are messages before these.
+        If memories can't be read, there are no messages for them.
         """
         strategy = self.strategy(request)
         prepared = await strategy.prepare(
@@ -127,9 +127,9 @@ class InjectionService:
         return Injection(prepared.messages, strategy.get_tool_definitions(), prepared.explanation)
 
     async def serve(self, request: InjectionRequest) -> Injection:
-        """Prepare for an agent that is really given it, and count what it is given.
+        """Prepare a request of a real agent and record which memories it is given.
 
-        Counting that fails is logged and costs the agent nothing.
+        A failure to record is logged and doesn't affect the result.
         """
         injection = await self.prepare(request)
         if self.applications is None:
@@ -140,7 +140,7 @@ class InjectionService:
         return injection
 
     def strategy(self, request: InjectionRequest) -> ExplainingStrategy:
-        """The strategy for a request: the configured one, or the one that it names."""
+        """Return the strategy for a request: the one that it names, else the configured one."""
         config = request.retrieval or self.retrieval
         memory = self.memory if request.visibility is None else self.scoped(request.visibility)
         digest = request.digest or self.digest
@@ -160,9 +160,9 @@ class InjectionService:
     def tools(
         self, visibility: Visibility, write: "WriteMemory"
     ) -> "ToolBasedInjectionStrategy | SelfEditingMemoryStrategy":
-        """The strategy whose tools a connected agent calls; it writes through ``write`` alone.
+        """Return the strategy that answers an agent's tool calls; it writes only through ``write``.
 
-        An agent that is only given memories may search them, too.
+        Agents configured only to receive memories get the search tools.
         """
         memory, sensitivities = self.scoped(visibility), self.digest.allow_sensitivities
         if self.retrieval.strategy is InjectionStrategy.SELF_EDITING:
@@ -170,7 +170,7 @@ class InjectionService:
         return self._tool_based(memory, self.retrieval, sensitivities)
 
     def scoped(self, visibility: Visibility) -> MemoryBackend:
-        """The memory as seen from a session and a project, where the backend knows of them."""
+        """Return the memory as seen from a session and project, if the backend supports that."""
         memory = self.memory
         return memory.scoped(visibility) if isinstance(memory, ScopedViews) else memory
 

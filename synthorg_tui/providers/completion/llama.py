@@ -38,9 +38,9 @@ _GoesOn: TypeAlias = Callable[[Callable[[], str]], bool]
 
 
 class LlamaCompletion:
-    """Runs one model on a thread of its own, one conversation at a time.
+    """Chat model in a GGUF file; answers one conversation at a time on a thread of its own.
 
-    ``on_load`` is told, on that thread, which share of the model is loaded.
+    ``on_load`` is called on that thread with the loaded share of the model, from 0 to 1.
     """
 
     def __init__(
@@ -298,7 +298,10 @@ def _interrupted() -> CompletionError:
 
 
 def load_model(path: Path, **options: Any) -> Any:
-    """A ``llama_cpp.Llama`` for the file; raises ``CompletionError``."""
+    """Load a GGUF file and return its ``llama_cpp.Llama``; raises ``CompletionError``.
+
+    ``options`` are passed to the constructor of ``Llama``.
+    """
     from synthorg_tui.providers.llama import load_llama
 
     try:
@@ -318,10 +321,10 @@ def load_model(path: Path, **options: Any) -> Any:
 
 
 class GgufTokenEstimator:
-    """Counts as the model of a GGUF file does, loading its vocabulary but no weights.
+    """Counts tokens with the tokenizer of a GGUF model, loading its vocabulary but no weights.
 
-    The first count takes a fraction of a second; a text that was counted before is remembered.
-    A file that can't be loaded is logged, and tokens are estimated from then on.
+    The first count takes a fraction of a second; counts are cached by text. If the file can't be
+    loaded, a warning is logged and tokens are estimated from the text's length.
     """
 
     def __init__(self, path: Path) -> None:
@@ -331,7 +334,7 @@ class GgufTokenEstimator:
         self._count = lru_cache(maxsize=_CACHED_TEXTS)(self._counted)
 
     def estimate_tokens(self, text: str) -> int:
-        """The number of tokens, without those that frame a text."""
+        """Return the exact number of tokens, not counting begin and end markers."""
         return self._count(text) if text else 0
 
     def _counted(self, text: str) -> int:

@@ -20,7 +20,10 @@ _REASONS = {
 
 
 class OpenAICompletion:
-    """Asks ``POST {base_url}/chat/completions``."""
+    """``CompletionProvider`` for a server with an OpenAI-compatible chat endpoint.
+
+    Sends ``POST {base_url}/chat/completions``.
+    """
 
     def __init__(
         self, config: OpenAIModelConfig, *, environ: Mapping[str, str] = os.environ

@@ -11,14 +11,13 @@ from synthorg_tui.providers.models import ChatMessage
 
 
 class CompletionOptions(FrozenModel):
-    """How an answer is to be made.
+    """Options for generating one answer.
 
-    ``temperature`` 0 always takes the likeliest token. ``stop`` ends the answer before any of
-    these texts. ``repeat_penalty`` above 1 discourages repetition. ``json_schema`` forces the
-    answer to be JSON of that shape; bound its length with ``max_tokens``, since lengths in the
-    schema make local models several times slower. ``on_text`` is told the text so far again and
-    again while it is written, on the caller's event loop; the last of it may be part of a stop
-    text.
+    ``temperature`` 0 always picks the likeliest token. ``stop`` lists texts before which the answer
+    ends. ``repeat_penalty`` above 1 discourages repetition. ``json_schema`` forces the answer to be
+    JSON of that shape; bound its length with ``max_tokens``, since lengths in the schema make local
+    models several times slower. ``on_text`` is called repeatedly while the answer is generated, on
+    the caller's event loop, with the whole text so far; that text may end in part of a stop text.
     """
 
     max_tokens: int = Field(default=256, ge=1)
@@ -31,14 +30,17 @@ class CompletionOptions(FrozenModel):
 
 
 class TokenUsage(FrozenModel):
-    """Tokens read and written; 0 where a server doesn't tell."""
+    """Tokens read and written for one answer; 0 where a server doesn't report them."""
 
     prompt_tokens: int = Field(default=0, ge=0)
     completion_tokens: int = Field(default=0, ge=0)
 
 
 class Completion(FrozenModel):
-    """An answer; it may be empty, and is cut short when it ended for ``MAX_TOKENS``."""
+    """Answer of a language model; the text may be empty.
+
+    ``finish_reason`` is ``MAX_TOKENS`` when the answer was cut short.
+    """
 
     text: str
     finish_reason: FinishReason
@@ -47,17 +49,20 @@ class Completion(FrozenModel):
 
 @runtime_checkable
 class CompletionProvider(Protocol):
-    """Answers conversations. Loading is lazy: constructing a provider reads no model."""
+    """A language model that answers conversations.
+
+    Constructing a provider loads nothing: the model is loaded by the first request.
+    """
 
     async def complete(
         self, messages: Sequence[ChatMessage], options: CompletionOptions
     ) -> Completion:
-        """The answer to the last message; raises ``CompletionError``.
+        """Return the model's answer to the last message; raises ``CompletionError``.
 
-        Cancelling the caller stops the model within about a token.
+        Cancelling the awaiting task stops the model within about one token.
         """
         ...
 
     async def close(self) -> None:
-        """Free the model; closing twice does nothing."""
+        """Release the model and its memory; do nothing when closed already."""
         ...

@@ -1,4 +1,4 @@
-"""What answers cost in tokens and money, and the most that a day may cost."""
+"""Usage of language models in tokens and money, and the daily token limit."""
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -23,7 +23,7 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """One answer: which model gave it, its tokens, how long it took, and its price.
+    """Usage of one answer: when, by which model, its tokens, duration and cost.
 
     ``seconds`` includes loading the model; ``cost`` is in the currency of the configured prices.
     """
@@ -37,19 +37,19 @@ class UsageRecord:
 
     @property
     def tokens(self) -> int:
-        """Read and written together."""
+        """Sum of prompt and completion tokens."""
         return self.prompt_tokens + self.completion_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """For a million tokens, read and written."""
+    """Prices per million tokens, for prompts and for completions."""
 
     prompt: float = 0.0
     completion: float = 0.0
 
     def cost(self, usage: TokenUsage) -> float:
-        """The price of an answer."""
+        """Return the cost of an answer, in the currency of the prices."""
         read, written = usage.prompt_tokens, usage.completion_tokens
         return (read * self.prompt + written * self.completion) / _MILLION
 
@@ -63,7 +63,7 @@ class DailyLimit:
 
 
 class DailyLimitError(CompletionError):
-    """The day's tokens are used up; there are more tomorrow."""
+    """The daily token limit is reached; requests are accepted again the next day."""
 
     def __init__(self, limit: int, used: int) -> None:
         super().__init__(
@@ -74,7 +74,7 @@ class DailyLimitError(CompletionError):
 
 
 class MeteredCompletion:
-    """Records what another provider uses, and asks it no more than the day allows.
+    """Wraps a provider, records the usage of each answer and enforces the daily token limit.
 
     An answer gets what is left of the day at most; so the limit is passed only by as much as
     the length of a prompt was underestimated.
@@ -146,7 +146,7 @@ class MeteredCompletion:
 
 
 def start_of_day(now: datetime) -> datetime:
-    """The last midnight in the machine's zone."""
+    """Return the most recent midnight in the system's time zone, timezone-aware."""
     return now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
 
 

@@ -8,7 +8,7 @@ from synthorg_tui.core.types import FrozenModel, HomePath, NotBlankStr
 
 
 def require_http(url: str) -> str:
-    """``url`` without a trailing slash; raises ``ValueError`` for other schemes."""
+    """Return ``url`` without trailing slashes; raises ``ValueError`` unless it is http or https."""
     if not url.startswith(("http://", "https://")):
         raise ValueError("must start with http:// or https://")
     return url.rstrip("/")
@@ -20,8 +20,8 @@ Threads = Annotated[int, Field(ge=1, le=64)]
 class MiniLMConfig(FrozenModel):
     """The bundled MiniLM-L6-v2 (int8, 384 dimensions), run by ONNX.
 
-    Texts are cut at ``max_tokens``: the model was trained with 256, its limit is 512.
-    ``threads`` is all processor cores but at most 4 when missing.
+    Texts are truncated to ``max_tokens``: the model was trained with 256, its limit is 512.
+    ``threads`` defaults to the number of processor cores, at most 4.
     """
 
     type: Literal["minilm"] = "minilm"
@@ -32,8 +32,8 @@ class MiniLMConfig(FrozenModel):
 class GgufConfig(FrozenModel):
     """An embedding model in a GGUF file, run by llama.cpp.
 
-    ``pooling`` is how token vectors become one; the model's card names the right one. Texts are
-    cut at ``max_tokens``.
+    ``pooling`` is how the vectors of tokens are combined into one for the text; the model's card
+    names the right method. Texts are truncated to ``max_tokens``.
     """
 
     type: Literal["gguf"]
@@ -46,10 +46,10 @@ class GgufConfig(FrozenModel):
 class OpenAIConfig(FrozenModel):
     """A server with an OpenAI-compatible ``/embeddings`` endpoint.
 
-    ``base_url`` ends before ``/embeddings`` (``http://localhost:11434/v1``). ``api_key_env``
-    names the environment variable with the key; keys are never written to settings.
-    ``dims`` is the length of the vectors it returns. A request that times out or is refused
-    because of load is repeated up to ``max_retries`` times.
+    ``base_url`` ends before ``/embeddings`` (``http://localhost:11434/v1``). ``api_key_env`` names
+    the environment variable that holds the API key; keys are never written to settings. ``dims`` is
+    the length of the vectors that the server returns. A request that times out or is refused
+    because of load is retried up to ``max_retries`` times.
     """
 
     type: Literal["openai"]

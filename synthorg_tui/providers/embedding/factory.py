@@ -13,12 +13,18 @@ DEFAULT_CACHED_QUERIES = 512
 
 
 def create_embedder(config: EmbeddingConfig) -> Embedder:
-    """The embedder that ``config`` describes, with a query cache; nothing is loaded yet."""
+    """Return the embedder that ``config`` describes, with a query cache in front of it.
+
+    The model isn't loaded until its first use.
+    """
     return QueryCache(_create(config))
 
 
 def load_library(config: EmbeddingConfig) -> None:
-    """Load the library that runs the model in this process, if that is where it runs."""
+    """Import the library that runs the configured model, so that the first embedding is faster.
+
+    Does nothing for models that don't run on ONNX in this process.
+    """
     if isinstance(config, MiniLMConfig):
         from synthorg_tui.providers.embedding.onnx import load_runtime
 
@@ -40,11 +46,11 @@ def _create(config: EmbeddingConfig) -> Embedder:
 
 
 class QueryCache:
-    """An embedder that embeds the same query only once while it is among the latest ones.
+    """Embedder that caches the vectors of the most recent queries.
 
     Args:
-        inner: Does the work; owned by the cache, which closes it.
-        size: How many queries are remembered; the one unused for longest goes first.
+        inner: The embedder that computes vectors; closed together with the cache.
+        size: Number of cached queries; the least recently used one is evicted first.
     """
 
     def __init__(self, inner: Embedder, *, size: int = DEFAULT_CACHED_QUERIES) -> None:

@@ -20,7 +20,7 @@ _SAMPLE_BYTES = 1 << 20
 
 
 class GgufEmbedder(LocalEmbedder):
-    """Any GGUF model that llama.cpp can pool token vectors of."""
+    """Embedder for a GGUF model, run by llama.cpp."""
 
     def __init__(self, config: GgufConfig) -> None:
         super().__init__()
@@ -101,9 +101,9 @@ _STRING, _ARRAY = 8, 9
 
 
 def read_embedding_length(path: Path) -> int:
-    """The vector length that a GGUF file declares, read from its header alone.
+    """Return the vector length that a GGUF file declares, reading only its header.
 
-    Raises ``EmbeddingError`` when the file is missing or no GGUF model.
+    Raises ``EmbeddingError`` when the file is missing or isn't a GGUF model.
     """
     try:
         with _opened(path) as file:

@@ -1,4 +1,4 @@
-"""What embedders that run a model in this process have in common."""
+"""Common base of embedders that run a model in this process."""
 
 import asyncio
 import os
@@ -18,12 +18,12 @@ _MAX_THREADS = 4
 
 
 def default_threads() -> int:
-    """Cores to compute on when the settings don't say: all of them, but at most four."""
+    """Return the number of threads used by default: one for each processor core, at most four."""
     return min(_MAX_THREADS, os.cpu_count() or 1)
 
 
 def normalise(vectors: Vectors) -> Vectors:
-    """Rows scaled to length 1."""
+    """Return the vectors (rows) scaled to length 1; rows of zeros stay zero."""
     import numpy as np
 
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -32,10 +32,10 @@ def normalise(vectors: Vectors) -> Vectors:
 
 
 class LocalEmbedder(ABC):
-    """Runs a model on a thread of its own, one batch at a time.
+    """Base of embedders that run a model in this process, on a thread of its own.
 
-    A long ``embed`` gives way after each batch, so a query asked meanwhile waits for one
-    batch and not for all of them.
+    A long ``embed`` yields the thread after each batch, so that a query sent meanwhile waits for
+    one batch only.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class LocalEmbedder(ABC):
     @property
     @abstractmethod
     def dims(self) -> int:
-        """Length of a vector."""
+        """Length of each vector."""
 
     @abstractmethod
     def _plan(self, texts: Sequence[str]) -> Sequence[_Batch]:

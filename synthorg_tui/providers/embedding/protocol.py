@@ -15,30 +15,33 @@ else:  # numpy takes a tenth of a second to load, which listing memories doesn't
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Turns texts into vectors whose dot product is their similarity.
+    """Turns texts into unit vectors, so that a dot product is a cosine similarity.
 
-    Loading is lazy: constructing an embedder reads no model. All methods raise
+    Constructing an embedder loads nothing: the model is loaded on first use. All methods raise
     ``EmbeddingError`` on failure.
     """
 
     @property
     def fingerprint(self) -> str:
-        """Identifies model, weights and pooling; equal fingerprints give comparable vectors."""
+        """Identifier of model, weights and pooling; vectors are comparable if it is equal."""
         ...
 
     @property
     def dims(self) -> int:
-        """Length of a vector."""
+        """Length of each vector."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of shape (len(texts), dims), in the order of the texts."""
+        """Return an array of shape ``(len(texts), dims)``, one row for each text in order."""
         ...
 
     async def embed_query(self, text: str) -> Vectors:
-        """One vector of shape (dims,); repeated queries are answered from a cache."""
+        """Return the vector of a search query, of shape ``(dims,)``.
+
+        Recent queries may be answered from a cache.
+        """
         ...
 
     async def close(self) -> None:
-        """Free the model; closing twice does nothing."""
+        """Release the model and its memory; do nothing when closed already."""
         ...

@@ -35,16 +35,18 @@ _log = logging.getLogger(__name__)
 
 
 class SupervisedRetriever:
-    """``HierarchicalRetriever``: a supervisor, three workers, and retries of poor results.
+    """``HierarchicalRetriever`` in which a language model routes a query to up to three searches.
+
+    Poor results are retried with another wording or other searches.
 
     Args:
-        backend: Private memories.
-        config: How the semantic worker ranks, how many workers, and how often to retry.
-        provider: The supervisor's model; without one every search fails, so that the flat search
-            takes over.
-        shared_store: Memories of other agents; ``None`` for none.
-        clock: What "now" is for recency.
-        sensitivities: How sensitive a memory may be for the model to read it.
+        backend: Holds the agent's own memories.
+        config: Settings of ranking, number of searches and retries.
+        provider: The model that routes queries; without one every search fails, and the caller
+            falls back to the flat search.
+        shared_store: Holds memories shared by other agents; ``None`` for none.
+        clock: Current time, for recency.
+        sensitivities: Sensitivities of memories that the model may read.
     """
 
     def __init__(
@@ -76,7 +78,10 @@ class SupervisedRetriever:
         categories: frozenset[MemoryCategory] | None,
         limit: int,
     ) -> RankedMemories | None:
-        """At most ``limit`` memories, or 100; raises ``CompletionError`` when routing fails."""
+        """Return the best memories of all attempts, at most ``limit`` and never more than 100.
+
+        Raises ``CompletionError`` when routing fails.
+        """
         query = RetrievalQuery(
             agent_id=agent_id,
             text=query_text,
@@ -87,7 +92,10 @@ class SupervisedRetriever:
         return RankedMemories(result.candidates, result.degraded)
 
     async def retrieve(self, query: RetrievalQuery) -> RetrievalResult:
-        """What all attempts found together; raises ``CompletionError`` when routing fails."""
+        """Return the merged results of all attempts.
+
+        Raises ``CompletionError`` when routing fails.
+        """
         started = time.perf_counter()
         attempt = await self._supervisor.route(query)
         notes: list[str] = []
@@ -124,7 +132,10 @@ class SupervisedRetriever:
 
 
 def merge_scored(*lists: Iterable[ScoredMemory], limit: int) -> tuple[ScoredMemory, ...]:
-    """Each memory once, with its higher score, best first; equals stay as first seen."""
+    """Merge lists of memories by id, with the higher score of each, best first.
+
+    Ties keep the order in which memories were first seen.
+    """
     best: dict[str, ScoredMemory] = {}
     for memory in chain.from_iterable(lists):
         known = best.get(memory.entry.id)

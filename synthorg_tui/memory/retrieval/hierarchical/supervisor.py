@@ -31,7 +31,7 @@ _REFLECT = (
 
 
 class Alternative(StrEnum):
-    """Another way to search."""
+    """Kind of another attempt that the model can choose."""
 
     SEMANTIC_ONLY = "semantic_only"
     EPISODIC_ONLY = "episodic_only"
@@ -46,21 +46,21 @@ _WORKERS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A text and the searches it goes to."""
+    """Query text and the searches that it is sent to."""
 
     text: str
     workers: tuple[WorkerName, ...]
 
 
 class Supervisor:
-    """Routes and reflects. Both raise ``CompletionError`` when the model fails."""
+    """Chooses searches with a language model; methods raise ``CompletionError`` when it fails."""
 
     def __init__(self, provider: CompletionProvider | None, *, max_workers: int) -> None:
         self._provider = provider
         self._max_workers = max_workers
 
     async def route(self, query: RetrievalQuery) -> Attempt:
-        """The first attempt; the semantic search alone when the model names none there is."""
+        """Return the first attempt; semantic search alone if the model names no known search."""
         answer = await ask_for_json(
             self._provider,
             _ROUTE,
@@ -78,7 +78,7 @@ class Supervisor:
         return Attempt(query.text, workers)
 
     async def reflect(self, last: Attempt, found: tuple[ScoredMemory, ...]) -> Attempt | None:
-        """The next attempt, or ``None`` when what was found is good or can't be bettered."""
+        """Return the next attempt, or ``None`` when the results are good or can't be improved."""
         if not found:
             return Attempt(last.text, _WORKERS[Alternative.SEMANTIC_ONLY])
         if sum(memory.combined_score for memory in found) / len(found) >= GOOD_ENOUGH:

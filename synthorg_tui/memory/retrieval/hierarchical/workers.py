@@ -27,7 +27,7 @@ MAX_RESULTS = 100
 
 
 class WorkerName(StrEnum):
-    """The searches there are."""
+    """Names of the available searches."""
 
     SEMANTIC = "semantic"
     EPISODIC = "episodic"
@@ -35,7 +35,7 @@ class WorkerName(StrEnum):
 
 
 class RetrievalQuery(FrozenModel):
-    """Who looks for what; ``categories`` ``None`` doesn't filter."""
+    """Query of an agent; ``categories`` ``None`` doesn't filter."""
 
     agent_id: NotBlankStr
     text: NotBlankStr
@@ -44,9 +44,10 @@ class RetrievalQuery(FrozenModel):
 
 
 class WorkerResult(FrozenModel):
-    """What one search found, best first; ``error`` says why it found nothing, if it failed.
+    """Result of one search, best first.
 
-    ``degraded`` says in words which of its sources was missing, else it is empty.
+    ``error`` is the reason if the search failed, else ``None``. ``degraded`` says in words which of
+    its sources was missing; empty when none was.
     """
 
     worker_name: WorkerName
@@ -57,7 +58,7 @@ class WorkerResult(FrozenModel):
 
 
 class RetrievalResult(FrozenModel):
-    """What all searches found together, best first, after ``retries_performed`` retries."""
+    """Merged result of all searches, best first, with the number of retries and the duration."""
 
     candidates: tuple[ScoredMemory, ...]
     execution_ms: float = Field(ge=0.0)
@@ -73,20 +74,23 @@ _MAX_LIMIT = 1000
 
 
 class Worker(Protocol):
-    """One way of searching."""
+    """One kind of search over an agent's memories."""
 
     @property
     def name(self) -> WorkerName:
-        """Which one it is."""
+        """Name of the search."""
         ...
 
     async def find(self, query: RetrievalQuery) -> tuple[tuple[ScoredMemory, ...], str]:
-        """At most ``query.max_results``, best first, and what was missing in words."""
+        """Return at most ``query.max_results`` memories, best first, and which source was missing.
+
+        The second value is a text for a person; empty when no source was missing.
+        """
         ...
 
 
 async def run_worker(worker: Worker, query: RetrievalQuery) -> WorkerResult:
-    """What the worker finds; a failure is part of the result."""
+    """Run a search and return its result; a failure is recorded in the result, not raised."""
     notes: list[str] = []
     started = time.perf_counter()
     found = await safely(worker.find(query), what=f"the {worker.name} search", notes=notes)
@@ -101,7 +105,7 @@ async def run_worker(worker: Worker, query: RetrievalQuery) -> WorkerResult:
 
 
 class SemanticWorker:
-    """Private and shared memories, ranked as the flat search ranks them."""
+    """Search over private and shared memories, ranked as by the flat search."""
 
     name: WorkerName = WorkerName.SEMANTIC
 
@@ -114,7 +118,7 @@ class SemanticWorker:
         self._tokenizer = BM25Tokenizer()
 
     async def find(self, query: RetrievalQuery) -> tuple[tuple[ScoredMemory, ...], str]:
-        """What is about the query, of all kinds that it asks for."""
+        """Return memories of the requested categories that are relevant to the query."""
         asked = MemoryQuery(text=query.text, categories=query.categories, limit=query.max_results)
         gathered = await self._search.gather(query.agent_id, asked)
         hits = gathered.hits
@@ -129,7 +133,7 @@ class SemanticWorker:
 
 
 class EpisodicWorker:
-    """What happened in the last three days, the more recent the better."""
+    """Search over episodes of the last three days; recent ones rank higher."""
 
     name: WorkerName = WorkerName.EPISODIC
 
@@ -139,7 +143,10 @@ class EpisodicWorker:
         self._clock = clock
 
     async def find(self, query: RetrievalQuery) -> tuple[tuple[ScoredMemory, ...], str]:
-        """Episodes by relevance and, more so, by age; none when they aren't asked for."""
+        """Return episodes by relevance and, with more weight, recency.
+
+        None if the query excludes episodes.
+        """
         if not _wants(query, MemoryCategory.EPISODIC):
             return (), ""
         asked = MemoryQuery(
@@ -165,7 +172,7 @@ class EpisodicWorker:
 
 
 class ProceduralWorker:
-    """How things are done, however old."""
+    """Search over procedures of any age."""
 
     name: WorkerName = WorkerName.PROCEDURAL
 
@@ -174,7 +181,7 @@ class ProceduralWorker:
         self._config = config
 
     async def find(self, query: RetrievalQuery) -> tuple[tuple[ScoredMemory, ...], str]:
-        """Procedures by relevance alone; none when they aren't asked for."""
+        """Return procedures by relevance alone; none if the query excludes procedures."""
         if not _wants(query, MemoryCategory.PROCEDURAL):
             return (), ""
         asked = MemoryQuery(

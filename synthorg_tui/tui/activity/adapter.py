@@ -1,7 +1,7 @@
-"""The engine behind the activity port.
+"""Implementation of the activity port by the engine.
 
-It calls, and puts together what the engine has in several parts: who is connected, with what a
-person took from the agent; the memories of a call, with whether they are live.
+It passes calls on, and combines what several parts of the engine hold: connections with the
+restrictions a person put on agents, and the memories of a call with whether each still exists.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _TOPICS: Final[dict[str, Literal["call", "agents", "changed"]]] = {
 
 
 class EngineActivity:
-    """The activity port over an open engine; agents connect once ``open`` was called."""
+    """The activity port over an open engine; agents can connect after ``open`` was called."""
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
@@ -34,7 +34,7 @@ class EngineActivity:
         engine.events.subscribe(self._notify)
 
     def open(self, owner: "Owner") -> None:
-        """Agents can connect from now on."""
+        """Use this owner of the store, through which agents are connected."""
         self._owner = owner
         self._notify("sessions", None)
 
@@ -44,7 +44,7 @@ class EngineActivity:
         return self._owner is not None
 
     async def agents(self) -> tuple[ListedAgent, ...]:
-        """List who is connected, and who else is restricted."""
+        """List the connected agents, then the restricted ones that are not connected."""
         if self._owner is None:
             return ()
         clients = [client for client in self._owner.clients if client.session]
@@ -56,17 +56,17 @@ class EngineActivity:
     async def calls(
         self, *, limit: int, agent: str = "", text: str = ""
     ) -> "tuple[CallRecord, ...]":
-        """List calls, newest first."""
+        """List at most ``limit`` calls of agents, newest first; empty strings don't filter."""
         return await self._engine.gateway.calls(limit=limit, agent=agent or None, text=text or None)
 
     async def answer(self, call: "CallRecord") -> "Explanation | None":
-        """Explain why a digest was as it was."""
+        """Return why each memory was in the call's digest or not; ``None`` for other calls."""
         if not call.explanation:
             return None
         return await asyncio.to_thread(_answer, call)
 
     async def memories(self, call: "CallRecord") -> tuple[NamedMemory, ...]:
-        """The memories a call names, as they are now."""
+        """Return the memories that the call names, as they are now."""
         desk, named = self._engine.desk, list[NamedMemory]()
         for memory_id in call.memory_ids:
             live = await desk.lookup(memory_id, limit=1)
@@ -75,7 +75,10 @@ class EngineActivity:
         return tuple(named)
 
     async def undo(self, call: "CallRecord") -> str:
-        """Take back what a call wrote, or bring it back."""
+        """Undo what the call wrote, or redo it if it was undone.
+
+        Return a message that says which.
+        """
         from synthorg_tui.tui.base.formatting import memories
         from synthorg_tui.tui.ports import ACTOR
 
@@ -84,22 +87,22 @@ class EngineActivity:
         return f"Brought back {count}" if undone.restored else f"Took back {count} · u brings back"
 
     async def set_paused(self, agent_id: str, paused: bool) -> None:
-        """Refuse everything to an agent, or nothing any more."""
+        """Refuse all calls of the agent, or allow them again."""
         self._require_open()
         await self._engine.gateway.set_paused(agent_id, paused)
 
     async def set_read_only(self, agent_id: str, read_only: bool) -> None:
-        """Refuse writes to an agent, or no longer."""
+        """Refuse the agent's writes, or allow them again."""
         self._require_open()
         await self._engine.gateway.set_read_only(agent_id, read_only)
 
     async def disconnect(self, numbers: Sequence[int]) -> None:
-        """End connections."""
+        """Close the connections with these numbers."""
         if self._owner is not None:
             await asyncio.gather(*(self._owner.disconnect(number) for number in numbers))
 
     def listen(self, listener: Callable[[ActivityEvent], None]) -> None:
-        """Call ``listener`` with everything from now on."""
+        """Call ``listener`` with each event that happens from now on."""
         self._listeners.append(listener)
 
     def _notify(self, topic: str, data: object) -> None:

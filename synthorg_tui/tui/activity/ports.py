@@ -1,8 +1,8 @@
-"""What the Activity pane asks of the engine.
+"""The interface between the Activity pane and the engine.
 
 Calls are the engine's own records, named here for the type checker only: the app starts without
-loading the engine. What stands here is put together of several of its parts and exists nowhere
-else: an agent with its connection and its rights, a memory with whether it is live.
+loading the engine. The classes here combine data of several parts of the engine: an agent with its
+connection and its rights, and a memory with whether it still exists.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ListedAgent:
-    """An agent: connected under a ``number``, or, with 0, only restricted by a person.
+    """An agent that is connected, or that a person restricted.
 
-    ``calls`` are those of the connection, ``since`` when it began.
+    ``number`` is that of its connection, or 0 when it is not connected. ``calls`` counts the calls
+    over this connection, ``since`` is when it began.
     """
 
     agent_id: str
@@ -36,7 +37,7 @@ class ListedAgent:
 
 @dataclass(frozen=True, slots=True)
 class NamedMemory:
-    """A memory that a call names; one that isn't live was deleted meanwhile."""
+    """A memory that a call names; if it isn't live, it was deleted after the call."""
 
     row: ListedMemory
     is_live: bool
@@ -44,9 +45,9 @@ class NamedMemory:
 
 @dataclass(frozen=True, slots=True)
 class ActivityEvent:
-    """Something happened: a call, an agent came, left or was restricted, or the store changed.
+    """An event: a call, an agent that connected, left or was restricted, or a change of the store.
 
-    ``connected`` is how many agents are connected.
+    ``connected`` is the number of connected agents.
     """
 
     topic: Literal["call", "agents", "changed"]
@@ -55,51 +56,58 @@ class ActivityEvent:
 
 
 class ActivityDesk(Protocol):
-    """What connected agents do, for the person at the screen. Failures are ``DomainError``.
+    """The interface to connected agents and their calls. Methods raise ``DomainError``.
 
-    A protocol so that the screens are tested with agents in memory, which call at a chosen moment
-    and need no socket.
+    It is a protocol so that the screens are tested with agents in memory, which call at a chosen
+    moment and need no socket.
     """
 
     @property
     def is_open(self) -> bool:
-        """Whether agents can connect; shortly after the start they can't yet."""
+        """Whether agents can connect; for a moment after the start they can't yet."""
         ...
 
     async def agents(self) -> tuple[ListedAgent, ...]:
-        """List who is connected, in order of arrival, and who else is restricted."""
+        """List connected agents in the order they connected, then others that are restricted."""
         ...
 
     async def calls(
         self, *, limit: int, agent: str = "", text: str = ""
     ) -> "tuple[CallRecord, ...]":
-        """List calls, newest first; ``text`` occurs in the name or the arguments."""
+        """List at most ``limit`` calls, newest first.
+
+        Only calls of ``agent`` with ``text`` in their name or arguments are listed; an empty string
+        does not filter.
+        """
         ...
 
     async def answer(self, call: "CallRecord") -> Explanation | None:
-        """Explain why a digest was as it was; ``None`` for other calls."""
+        """Return why each memory was in the call's digest or not; ``None`` for other calls."""
         ...
 
     async def memories(self, call: "CallRecord") -> tuple[NamedMemory, ...]:
-        """Look up the memories a call names, as they are now, without those erased for good."""
+        """Return the memories that the call names, as they are now, without purged ones."""
         ...
 
     async def undo(self, call: "CallRecord") -> str:
-        """Take back what a call wrote, or bring it back when that was done; says which."""
+        """Undo what the call wrote, or redo it if it was undone.
+
+        Returns a message for the person that says which of the two was done.
+        """
         ...
 
     async def set_paused(self, agent_id: str, paused: bool) -> None:
-        """Refuse everything to an agent, or nothing any more."""
+        """Refuse all calls of the agent, or allow them again."""
         ...
 
     async def set_read_only(self, agent_id: str, read_only: bool) -> None:
-        """Refuse writes to an agent, or no longer."""
+        """Refuse the agent's writes, or allow them again."""
         ...
 
     async def disconnect(self, numbers: Sequence[int]) -> None:
-        """End connections; they may come back."""
+        """Close the connections with these numbers; the agents may connect again."""
         ...
 
     def listen(self, listener: Callable[[ActivityEvent], None]) -> None:
-        """Call ``listener`` with everything from now on, on the event loop."""
+        """Call ``listener`` on the event loop with each event that happens from now on."""
         ...

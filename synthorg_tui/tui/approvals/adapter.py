@@ -1,6 +1,7 @@
-"""The engine behind the approvals port, with the person who decides.
+"""Implementation of the approvals interface by the engine, acting as the person at the screen.
 
-It calls and names who does; what a decision means is the engine's, how it reads the lines'.
+It passes calls on with the person's name. The meaning of a decision is the engine's, its rendering
+is in ``lines``.
 """
 
 import asyncio
@@ -18,35 +19,35 @@ if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
 
 _QUEUE_TOPICS: Final = frozenset({"changed", "approval.expired"})
-"""Topics of the engine's events after which other items may wait."""
+"""Topics of the engine's events after which the queue may have changed."""
 
 
 def person() -> "Person":
-    """Name whoever sits at the screen."""
+    """Return the identity of the person at the screen."""
     from synthorg_tui.approvals.person import Person
 
     return Person("tui")
 
 
 class EngineApprovals:
-    """The approvals port over an open engine."""
+    """The implementation of ``ApprovalsDesk`` by an open engine."""
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
         self._listening = False
 
     async def pending(self) -> int:
-        """Count the items that wait, without the snoozed ones."""
+        """Return the number of items that wait for a decision, without snoozed ones."""
         return (await self._engine.approvals.counts()).pending
 
     async def inbox(self, status: Status = "pending") -> "tuple[InboxEntry, ...]":
-        """List the items of a status, newest first; snoozed ones are among the pending."""
+        """List the items of a status, newest first; pending ones include snoozed ones."""
         from synthorg_tui.approvals.models import ApprovalStatus
 
         return await self._engine.reviews.inbox(include_snoozed=True, status=ApprovalStatus(status))
 
     async def flag_counts(self, entries: "Sequence[InboxEntry]") -> Mapping[str, int]:
-        """Scan the texts of each item beside the event loop."""
+        """Count the suspicious passages in each item's texts, in a thread."""
         from synthorg_tui.approvals.scan import scan
         from synthorg_tui.curation.review import texts_of
 
@@ -55,11 +56,11 @@ class EngineApprovals:
         )
 
     async def review(self, item_id: str) -> "Review":
-        """Work out all that approving the item would do, as of now."""
+        """Return everything about the item, and the effects of approving it now."""
         return await self._engine.reviews.review(item_id)
 
     async def trail(self, item_id: str) -> "tuple[ApprovalEvent, ...]":
-        """List what happened to the item."""
+        """Return the recorded events of the item."""
         return tuple(await self._engine.approvals.events(item_id))
 
     async def approve(
@@ -69,7 +70,7 @@ class EngineApprovals:
         edited: "ProceduralMemoryProposal | str | None" = None,
         authors: "Mapping[str, Author] | None" = None,
     ) -> "Decision":
-        """Approve what was shown, with the person's wording if there is one."""
+        """Approve the item as it was shown, or with the person's wording ``edited``."""
         from synthorg_tui.curation.edits import ProposalEdit
 
         edit = None if edited is None else ProposalEdit(edited, authors or {})
@@ -81,21 +82,21 @@ class EngineApprovals:
         )
 
     async def approve_many(self, reviewed: Sequence[tuple[str, str]]) -> "BulkOutcome":
-        """Approve these items, each only while it is still what was shown."""
+        """Approve several items, each only if it is unchanged since it was shown."""
         return await self._engine.reviews.approve_many(reviewed, person())
 
     async def reject(self, item_id: str, shown: str, reason: str) -> "Decision":
-        """Reject what was shown."""
+        """Reject the item with a reason."""
         return await self._engine.reviews.reject(
             item_id, shown=shown, reason=reason, person=person()
         )
 
     async def snooze(self, item_id: str, until: datetime | None) -> None:
-        """Put an item out of the way until then."""
+        """Hide the item until the given time; ``None`` shows it again."""
         await self._engine.reviews.snooze(item_id, until, person())
 
     async def undo(self) -> "Decision | None":
-        """Take back the last decision."""
+        """Undo the last decision and return it; ``None`` if there is none."""
         return await self._engine.reviews.undo(person())
 
     def listen(self, changed: Callable[[], None]) -> None:

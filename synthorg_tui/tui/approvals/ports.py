@@ -1,7 +1,7 @@
-"""What the Approvals pane asks of the engine, in the engine's own plain data.
+"""The interface between the Approvals pane and the engine, in the engine's own plain data.
 
-The screens import no engine: its types are named here for the type checker only, and the objects
-come through the port at run time, so that the app starts without loading any of it.
+The engine's types are named here for the type checker only, and the screens receive the objects at
+run time, so that the app starts without loading the engine.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,30 +17,30 @@ Status = Literal["pending", "approved", "rejected"]
 
 
 class ApprovalsDesk(Protocol):
-    """The queue, for the person at the screen. Failures are ``DomainError``.
+    """The interface to the queue of approvals. Methods raise ``DomainError``.
 
-    A protocol so that the screens are tested against a queue in memory, which can change an item
-    behind a review's back at a chosen moment.
+    It is a protocol so that the screens are tested with a queue in memory, which can change an item
+    at a chosen moment while it is being reviewed.
     """
 
     async def pending(self) -> int:
-        """Count the items that wait, without the snoozed ones."""
+        """Return the number of items that wait for a decision, without snoozed ones."""
         ...
 
     async def inbox(self, status: Status = "pending") -> "tuple[InboxEntry, ...]":
-        """List the items of a status, newest first; snoozed ones are among the pending."""
+        """List the items of a status, newest first; pending ones include snoozed ones."""
         ...
 
     async def flag_counts(self, entries: "Sequence[InboxEntry]") -> Mapping[str, int]:
-        """Count what looks dangerous in the texts of each item, by its id."""
+        """Return the number of suspicious passages in each item's texts, by item id."""
         ...
 
     async def review(self, item_id: str) -> "Review":
-        """Work out all that approving the item would do, as of now."""
+        """Return everything about the item, and the effects of approving it now."""
         ...
 
     async def trail(self, item_id: str) -> "tuple[ApprovalEvent, ...]":
-        """List what happened to the item, as its audit trail has it."""
+        """Return the recorded events of the item, from its audit trail."""
         ...
 
     async def approve(
@@ -50,32 +50,35 @@ class ApprovalsDesk(Protocol):
         edited: "ProceduralMemoryProposal | str | None" = None,
         authors: "Mapping[str, Author] | None" = None,
     ) -> "Decision":
-        """Approve what was shown, with the person's wording if there is one.
+        """Approve the item as it was shown, or with the person's wording ``edited``.
 
-        ``shown`` is ``Review.shown`` of what the person read; ``authors`` says who wrote fields
-        of a reworded lesson where it wasn't the person.
+        ``shown`` is ``Review.shown`` of the review the person read. ``authors`` names the authors
+        of those fields of an edited lesson that the person didn't write.
 
         Raises:
-            ReviewChangedError: It is no longer what was shown.
+            ReviewChangedError: The item differs from what was shown.
         """
         ...
 
     async def approve_many(self, reviewed: Sequence[tuple[str, str]]) -> "BulkOutcome":
-        """Approve these items, each only while it is still what was shown under its id."""
+        """Approve several items, given as pairs of an id and its ``Review.shown``.
+
+        An item that differs from what was shown isn't approved; the outcome says why.
+        """
         ...
 
     async def reject(self, item_id: str, shown: str, reason: str) -> "Decision":
-        """Reject what was shown; raises ``ReviewChangedError`` like ``approve``."""
+        """Reject the item as it was shown; raises ``ReviewChangedError`` like ``approve``."""
         ...
 
     async def snooze(self, item_id: str, until: datetime | None) -> None:
-        """Put an item out of the way until then; ``None`` wakes it."""
+        """Hide the item from the queue until the given time; ``None`` shows it again."""
         ...
 
     async def undo(self) -> "Decision | None":
-        """Take back the last decision; ``None`` when there is none."""
+        """Undo the last decision and return it; ``None`` if there is none."""
         ...
 
     def listen(self, changed: Callable[[], None]) -> None:
-        """Call ``changed`` whenever the queue may have changed from elsewhere."""
+        """Call ``changed`` whenever another process or an agent may have changed the queue."""
         ...

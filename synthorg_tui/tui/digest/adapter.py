@@ -1,6 +1,6 @@
-"""The engine behind the port of the Digest pane: each method is one call of the engine.
+"""Implementation of the Digest pane's interface: each method is one call of the engine.
 
-The app imports this module before its first paint, so what loads the engine is imported inside.
+The app imports this module before its first paint, so the engine is imported inside functions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 
 class EngineDigests:
-    """What an agent would be given, asked of an open engine."""
+    """The implementation of ``DigestDesk`` by an open engine."""
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
 
     async def agents(self) -> tuple[tuple[str, int], ...]:
-        """Agent ids with how many memories each has."""
+        """Return pairs of an agent id and the agent's number of memories."""
         return tuple((agent.id, agent.memories) for agent in await self._engine.agents())
 
     def strategies(self) -> tuple[str, ...]:
-        """The injection strategies there are."""
+        """Return the names of the injection strategies."""
         from synthorg_tui.memory.enums import InjectionStrategy
 
         return tuple(strategy.value for strategy in InjectionStrategy)
 
     def settings(self) -> "Mapping[str, Value]":
-        """The configured values of what may be changed."""
+        """Return the configured values of the settings that a question may override."""
         from synthorg_tui.memory.scenarios import DIGEST_V1, SENSITIVITIES, sensitivity_words
         from synthorg_tui.tui.digest.options import OPTIONS
 
@@ -42,28 +42,28 @@ class EngineDigests:
         return {name: _plain(getattr(memory.retrieval, name)) for name in names} | others
 
     async def digest(self, question: "Question") -> "Injection":
-        """What the agent would be given, and why."""
+        """Return the digest for the question with its explanation."""
         memory = self._engine.settings.memory
         return await self._engine.injection.prepare(question.request(memory.retrieval, memory.v1))
 
     def count_tokens(self, text: str) -> int:
-        """The length of a text as the configured model counts it."""
+        """Return the number of tokens of a text, by the configured model."""
         return self._engine.injection.estimator.estimate_tokens(text)
 
     async def scenarios(self) -> "tuple[Scenario, ...]":
-        """The saved scenarios by name."""
+        """Return the saved scenarios, sorted by name."""
         return await self._engine.scenarios.list()
 
     async def save_scenario(self, name: str, question: "Question") -> "Scenario":
-        """Save a question with what it includes now."""
+        """Save a question with the memories its digest has now."""
         return await self._engine.scenarios.save(name, question)
 
     async def delete_scenario(self, name: str) -> bool:
-        """Delete a scenario."""
+        """Delete a scenario; return ``False`` if there is none of that name."""
         return await self._engine.scenarios.delete(name)
 
     async def run_scenarios(self, names: Sequence[str] = ()) -> "tuple[ScenarioOutcome, ...]":
-        """Ask the named scenarios again, or all."""
+        """Run the named scenarios, or all, and compare their digests with the saved ones."""
         return await self._engine.scenarios.run(names)
 
 

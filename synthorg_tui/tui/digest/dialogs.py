@@ -1,4 +1,4 @@
-"""What the Digest pane asks a person: which agent, how many tokens, a scenario's name."""
+"""The dialogs of the Digest pane: for the agent, the token budget and a scenario's name."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def budget_dialog(budget: int, take: Callable[[int], None]) -> PromptDialog:
-    """Ask for a budget of tokens; what is none is refused and the text stays open."""
+    """Return a dialog for the token budget; an invalid number is refused.
+
+    ``take`` is called with the budget.
+    """
     hint = "such as 800 or 2k"
 
     async def save(text: str) -> str:
@@ -36,7 +39,10 @@ def budget_dialog(budget: int, take: Callable[[int], None]) -> PromptDialog:
 
 
 def scenario_dialog(digests: DigestDesk, question: "Question") -> PromptDialog:
-    """Ask for the name to save a question under; gives what was saved, in a line."""
+    """Return a dialog that asks for a name and saves the question under it as a scenario.
+
+    The dialog returns a message about what was saved.
+    """
 
     async def save(name: str) -> str:
         scenario = await digests.save_scenario(name, question)
@@ -49,7 +55,10 @@ def scenario_dialog(digests: DigestDesk, question: "Question") -> PromptDialog:
 
 
 class AgentDialog(ModalScreen[str | None]):
-    """All agents by name with how much each remembers; gives the chosen one."""
+    """A dialog with all agents and their numbers of memories.
+
+    Returns the chosen one, or ``None``.
+    """
 
     BINDINGS = bindings("choose")
 
@@ -59,14 +68,12 @@ class AgentDialog(ModalScreen[str | None]):
         self._chosen = chosen
 
     def compose(self) -> ComposeResult:
-        """The list."""
         with Vertical(classes="dialog", id="agents-box") as box:
             box.border_title = "As which agent"
             box.border_subtitle = "↵ chooses · esc leaves"
             yield FixedList(id="agents")
 
     def on_mount(self) -> None:
-        """Start at the agent in use."""
         agents = self.query_one("#agents", FixedList)
         agents.placeholder = [line(("No agent has memories yet.", "muted"))]
         agents.styles.height = min(max(len(self._agents), 1), 16)
@@ -85,11 +92,10 @@ class AgentDialog(ModalScreen[str | None]):
         return lines
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
-        """Give the agent under the cursor."""
         value = event.list.value if isinstance(event.list, FixedList) else None
         if isinstance(value, str):
             self.dismiss(value)
 
     def action_close(self) -> None:
-        """Leave the agent as it is."""
+        """Close the dialog and keep the present agent."""
         self.dismiss(None)

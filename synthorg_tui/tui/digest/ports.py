@@ -1,4 +1,4 @@
-"""The port of the Digest pane: what it asks of the engine.
+"""The interface between the Digest pane and the engine.
 
 Questions, explanations and scenarios are the engine's own plain data. Only the protocol belongs
 here: the app imports this module before its first paint, so it loads nothing of the engine.
@@ -13,44 +13,50 @@ if TYPE_CHECKING:
 
 
 class DigestDesk(Protocol):
-    """What an agent would be given, for a person. Failures are ``DomainError``.
+    """The interface to digests: what an agent would be given for a task. Raises ``DomainError``.
 
     The program has one implementation; it is a protocol so that the pane is tested without a store
     and its models.
     """
 
     async def agents(self) -> tuple[tuple[str, int], ...]:
-        """Agent ids with how many memories each has."""
+        """Return pairs of an agent id and the agent's number of memories."""
         ...
 
     def strategies(self) -> tuple[str, ...]:
-        """The injection strategies there are."""
+        """Return the names of the injection strategies."""
         ...
 
     def settings(self) -> "Mapping[str, Value]":
-        """The configured values of everything that ``Question.overrides`` may change."""
+        """Return the configured values of the settings that ``Question.overrides`` may change."""
         ...
 
     async def digest(self, question: "Question") -> "Injection":
-        """What the agent would be given, and why; it isn't counted as applied."""
+        """Return the digest for the question with its explanation.
+
+        The memories in it are not recorded as used, as they would be for an agent.
+        """
         ...
 
     def count_tokens(self, text: str) -> int:
-        """The length of a text as the configured model counts it."""
+        """Return the number of tokens of a text, by the configured model."""
         ...
 
     async def scenarios(self) -> "tuple[Scenario, ...]":
-        """The saved scenarios by name."""
+        """Return the saved scenarios, sorted by name."""
         ...
 
     async def save_scenario(self, name: str, question: "Question") -> "Scenario":
-        """Save a question with what it includes now; one of the same name is replaced."""
+        """Save a question with the memories its digest has now.
+
+        A scenario of the same name is replaced.
+        """
         ...
 
     async def delete_scenario(self, name: str) -> bool:
-        """Delete a scenario; ``False`` when there is none."""
+        """Delete a scenario; return ``False`` if there is none of that name."""
         ...
 
     async def run_scenarios(self, names: Sequence[str] = ()) -> "tuple[ScenarioOutcome, ...]":
-        """Ask the named scenarios again, or all, and compare."""
+        """Run the named scenarios, or all, and compare their digests with the saved ones."""
         ...

@@ -1,7 +1,4 @@
-"""The terminal application: its panes, actions and themes.
-
-It is painted before the engine opens.
-"""
+"""The terminal application with its panes and actions; it is painted before the engine opens."""
 
 import asyncio
 import time
@@ -51,10 +48,7 @@ def _local_now() -> datetime:
 
 
 class MemoryDeskApp(App[None]):
-    """The application.
-
-    It stores its interface state in ``data_dir``, or nowhere if that is ``None``.
-    """
+    """The application; ``data_dir`` holds its interface state, ``None`` stores none."""
 
     CSS_PATH = Path(__file__).with_name("app.tcss")
     TITLE = "synthorg"
@@ -135,10 +129,7 @@ class MemoryDeskApp(App[None]):
             pane.tell_error(self._open_error)
 
     def on_recount(self) -> None:
-        """Count the pending approvals after a short delay.
-
-        Further messages don't extend the delay.
-        """
+        """Count the pending approvals soon; further messages don't extend the delay."""
         if self._counting is None:
             self._counting = self.set_timer(COUNT_AFTER, self._count_soon)
 
@@ -176,7 +167,6 @@ class MemoryDeskApp(App[None]):
         self._skills.show_skill(name)
 
     def on_mount(self) -> None:
-        """Paint the first screen, then open the engine in the background."""
         self._host.listen(
             failed=partial(error_toast, self), waits=self._wait, indexes=self._indexing
         )
@@ -255,7 +245,6 @@ class MemoryDeskApp(App[None]):
         self.exit()
 
     async def on_unmount(self) -> None:
-        """Save the interface state and close the store, however the app ends."""
         self.state.theme = self.theme
         save_state(self._state_path, self.state)
         await self._host.close()

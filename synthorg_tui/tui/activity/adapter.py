@@ -34,7 +34,7 @@ class EngineActivity:
         engine.events.subscribe(self._notify)
 
     def open(self, owner: "Owner") -> None:
-        """Use this owner of the store, through which agents are connected."""
+        """Accept agents through this owner of the store, and notify listeners of it."""
         self._owner = owner
         self._notify("sessions", None)
 

@@ -48,7 +48,7 @@ _INERT = frozenset(action.method for action in of("review")) - {"close"}
 
 @dataclass(frozen=True, slots=True)
 class ReviewOpener:
-    """What a review needs from the pane that opens it.
+    """The data and callbacks that a review gets from the pane that opens it.
 
     ``pane`` is its title for the header, ``monotonic`` a clock in seconds. ``on_read`` is called
     with each review that was on the screen long enough to count as read.

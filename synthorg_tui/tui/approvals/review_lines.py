@@ -50,7 +50,7 @@ VERDICTS = {
     "partial": ("∩ stays beside it", "muted"),
     "conflict": ("↯ says otherwise", "bad"),
 }
-"""What approving does to a skill that is there, in a word, and its role."""
+"""The effect of approving on an existing skill, in a word, with its style role."""
 
 FLAGS = {"secret": "a secret", "injection": "an instruction to the agent", "hidden": "hidden text"}
 KEPT = "What would be kept"

@@ -32,7 +32,7 @@ HOOK = (sys.executable, "-m", "synthorg_tui", "hook", "claude-code", "UserPrompt
 
 
 def hook(data_dir: Path, prompt: str) -> float:
-    """Milliseconds that one hook takes."""
+    """Run one hook for a prompt and return its duration in milliseconds."""
     event = json.dumps({"prompt": prompt, "cwd": str(data_dir), "session_id": "1"})
     command = [*HOOK, "--data-dir", str(data_dir), "--agent", AGENT]
     started = time.perf_counter()
@@ -41,7 +41,7 @@ def hook(data_dir: Path, prompt: str) -> float:
 
 
 def given_up(data_dir: Path) -> int:
-    """How many hooks have ever logged why they gave the agent nothing."""
+    """Return how many times hooks have logged that they gave the agent nothing."""
     log = data_dir / "hooks.log"
     return log.read_text(encoding="utf-8").count(" UserPromptSubmit: ") if log.exists() else 0
 

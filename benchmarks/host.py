@@ -44,12 +44,15 @@ SUBJECTS = ("database", "branch", "deploy", "cache", "certificate", "queue", "sc
 
 
 def query(random_: random.Random) -> str:
-    """Something to search for; no two are likely to be the same."""
+    """Return a random text to search for, most likely different at each call."""
     return f"what about the {random_.choice(SUBJECTS)} {random_.randrange(10**6)}"
 
 
 async def work(agent: str, calls: int, data_dir: Path, config: Path) -> dict[str, Any]:
-    """Make one agent's calls, mixed; returns its errors, its writes and the time of each search."""
+    """Make the calls of one agent, writes and searches mixed.
+
+    Returns its errors, its writes and the duration of each search.
+    """
     random_ = random.Random(agent)
     connection = AgentConnection(data_dir, AgentIdentity(agent), config_path=config, patience=10)
     await connection.tools()
@@ -76,7 +79,7 @@ async def work(agent: str, calls: int, data_dir: Path, config: Path) -> dict[str
 
 
 async def in_process(data_dir: Path, searches: int) -> list[float]:
-    """How many seconds the same searches take without a wire."""
+    """Run the same searches without a socket, and return the seconds each took."""
     random_ = random.Random("alone")
     durations = []
     async with Engine.open(RootConfig.model_validate(SETTINGS), data_dir=data_dir) as engine:
@@ -91,7 +94,7 @@ async def in_process(data_dir: Path, searches: int) -> list[float]:
 
 
 async def commands(data_dir: Path, config: Path, stop: asyncio.Event) -> list[int]:
-    """Exit codes of a command line that searches again and again."""
+    """Run searches on the command line until ``stop`` is set, and return their exit codes."""
     codes = []
     while not stop.is_set():
         process = await asyncio.create_subprocess_exec(
@@ -110,7 +113,7 @@ async def commands(data_dir: Path, config: Path, stop: asyncio.Event) -> list[in
 
 
 async def agents(calls: int, data_dir: Path, config: Path) -> list[dict[str, Any]]:
-    """Both agents at once, each in its process."""
+    """Run both agents at once, each in a process of its own, and return their results."""
     running = [
         await asyncio.create_subprocess_exec(
             sys.executable,
@@ -132,13 +135,13 @@ async def agents(calls: int, data_dir: Path, config: Path) -> list[dict[str, Any
 
 
 def own(arguments: list[str]) -> None:
-    """Run the owner on a terminal until it is ended."""
+    """Run the owner of the store on a pseudo-terminal until it is ended."""
     with suppress(RuntimeError):  # it was ended by a signal
         on_terminal("synthorg_tui", arguments)
 
 
 async def listening(data_dir: Path) -> int:
-    """Wait until a process listens; returns its id."""
+    """Wait until a process owns the store and listens, and return its process id."""
     while True:
         try:
             connection = await connect(data_dir, role="benchmark")
@@ -150,7 +153,7 @@ async def listening(data_dir: Path) -> int:
 
 
 async def missing(data_dir: Path, written: list[str]) -> int:
-    """How many of the written memories the store doesn't have."""
+    """Return how many of the written memories are missing in the store."""
     async with Engine.open(RootConfig.model_validate(SETTINGS), data_dir=data_dir) as engine:
         stored: set[str] = set()
         for agent in AGENTS:
@@ -167,7 +170,7 @@ async def missing(data_dir: Path, written: list[str]) -> int:
 
 
 async def inside(data_dir: Path, calls: int) -> list[float]:
-    """How many seconds the owner itself needed for the searches of this run."""
+    """Return the seconds that each search of this run took inside the owner."""
     async with Engine.open(RootConfig.model_validate(SETTINGS), data_dir=data_dir) as engine:
         await engine.gateway.open()
         recorded = await engine.gateway.calls(limit=calls)
@@ -177,7 +180,10 @@ async def inside(data_dir: Path, calls: int) -> list[float]:
 async def load(
     calls: int, data_dir: Path, *, headless: bool
 ) -> tuple[list[dict[str, Any]], list[int]]:
-    """Run an owner, the agents and a command line; returns the agents' results, the exit codes."""
+    """Run an owner, the agents and the commands.
+
+    Returns the agents' results and the exit codes of the commands.
+    """
     config = data_dir.parent / "company.json.yaml"
     config.write_text(json.dumps(SETTINGS))
     options = ["--data-dir", str(data_dir), "--config", str(config)]
@@ -224,7 +230,7 @@ def _over_wire(near: float) -> Limit:
 
 
 def p95(seconds: list[float]) -> float:
-    """The 95th percentile, in milliseconds."""
+    """Return the 95th percentile of durations in seconds, in milliseconds."""
     return sorted(seconds)[int(len(seconds) * 0.95)] * 1_000
 
 

@@ -46,7 +46,7 @@ _WHERE = IndexFilter(now=_NOW, agents=frozenset({"agent-3"}), shared=False)
 
 
 class Synthetic:
-    """Random unit vectors, and terms that are as unevenly common as words are."""
+    """Generates random unit vectors, and terms distributed like the words of a language."""
 
     def __init__(self, seed: int) -> None:
         self._random = np.random.default_rng(seed)
@@ -64,7 +64,7 @@ class Synthetic:
         return SparseVector(tuple(indices.tolist()), tuple(map(float, counts.tolist())))
 
     def points(self, count: int) -> Iterator[list[IndexPoint]]:
-        """``count`` points in batches, their agents taking turns."""
+        """Yield ``count`` points in batches, assigned to the agents in turn."""
         for first in range(0, count, BATCH):
             vectors = self.dense(min(BATCH, count - first))
             yield [self._point(first + row, vector) for row, vector in enumerate(vectors)]
@@ -94,7 +94,7 @@ async def fill(index: VectorIndex, points: int) -> None:
 
 
 async def timed(index: VectorIndex, kind: Kind, asked: Synthetic, queries: int) -> list[float]:
-    """How many milliseconds each of ``queries`` queries took."""
+    """Run ``queries`` queries of a kind and return the milliseconds each took."""
     durations = []
     for _ in range(queries):
         dense = asked.dense(1)[0] if kind != "sparse" else None
@@ -129,7 +129,7 @@ async def _compared(
 
 
 def compare(points: int, kinds: Sequence[Kind] = KINDS) -> dict[Kind, tuple[float, float]]:
-    """By kind of query the median milliseconds, embedded and in local mode."""
+    """Return the median milliseconds by kind of query: embedded index and in-process client."""
 
     def connect() -> "AsyncQdrantClient":
         from qdrant_client import AsyncQdrantClient

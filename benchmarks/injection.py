@@ -29,9 +29,9 @@ BUDGET = 2_000
 
 
 async def unexplained(backend: LocalMemoryBackend, text: str) -> None:
-    """Retrieve, rank and format, as a strategy without an explanation would.
+    """Retrieve, rank and format memories for a text, as a strategy without explanations would.
 
-    One search after the other, so that the query is embedded only once.
+    The searches run one after another, so that the query is embedded only once.
     """
     config = shipped_settings().memory.retrieval
     query = MemoryQuery(text=text, limit=config.max_memories)
@@ -44,7 +44,10 @@ async def unexplained(backend: LocalMemoryBackend, text: str) -> None:
 
 
 async def injection(backend: LocalMemoryBackend) -> list[Row]:
-    """Time the ways in turns, so that noise slows all alike; no query is in the model's cache."""
+    """Time digests with and without an explanation, and return rows with the results.
+
+    Both ways take turns, so that noise affects them alike; no query is in the model's cache.
+    """
     embedder = backend.core.embedder
     shipped = shipped_settings().memory.retrieval
     diverse = shipped.model_copy(update={"diversity_penalty_enabled": True})

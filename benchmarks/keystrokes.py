@@ -42,7 +42,7 @@ ECHO_WITHIN = 100.0
 
 
 class Echo:
-    """Notes how long each key takes until the entry has been drawn with it, in milliseconds."""
+    """Records, in milliseconds, how long each key press takes to appear in the input."""
 
     def __init__(self) -> None:
         self.durations: list[float] = []
@@ -50,7 +50,7 @@ class Echo:
         self._drawn = ""
 
     def watch(self, entry: Input) -> None:
-        """Note what is drawn of this entry."""
+        """Record the drawing of this input."""
         render_line = entry.render_line
 
         def noted(y: int) -> Strip:
@@ -60,17 +60,17 @@ class Echo:
         entry.render_line = noted  # type: ignore[method-assign]
 
     def pressed(self, wanted: str, at: float) -> None:
-        """A key was pressed that makes the entry ``wanted``."""
+        """Record that a key was pressed at time ``at`` that makes the input's text ``wanted``."""
         self._due.append((wanted, at))
 
     def displayed(self, at: float) -> None:
-        """What was drawn until now has been written to the terminal."""
+        """Record that everything drawn so far was written to the terminal at time ``at``."""
         while self._due and self._drawn.startswith(self._due[0][0]):
             self.durations.append((at - self._due.popleft()[1]) * 1_000)
 
 
 class Typed(MemoryDeskApp):
-    """Opens the Digest pane, types, and notes when each answer was drawn."""
+    """An app that opens the Digest pane, types, and records when each answer was drawn."""
 
     durations: ClassVar[dict[str, list[float]]] = {"single": [], "burst": [], "engine": []}
     echo: ClassVar[Echo] = Echo()
@@ -158,13 +158,16 @@ class Typed(MemoryDeskApp):
 
 
 def child(result: Path, data_dir: Path) -> None:
-    """Type into the app on the store and write what was measured."""
+    """Run the app on the store, type, and write the measured times to ``result``."""
     run(data_dir=data_dir, app_type=Typed)
     result.write_text(json.dumps(Typed.durations), encoding="utf-8")
 
 
 def within(name: str, values: list[float], limit: float) -> list[Row]:
-    """The median and the 95th percentile, which is limited, in milliseconds."""
+    """Return rows for the median and the 95th percentile, in milliseconds.
+
+    The latter must not exceed ``limit``.
+    """
     return [
         Row(f"{name}, p50", p50(values), "ms"),
         Row(f"{name}, p95", p95(values), "ms", Limit("<=", limit)),

@@ -1,4 +1,4 @@
-"""Measures the memories that agents are given by the whole pipeline, ``engine.injection``."""
+"""Measures the quality of digests: which memories ``engine.injection`` gives to agents."""
 
 import tempfile
 from collections.abc import AsyncIterator, Sequence
@@ -17,13 +17,13 @@ from synthorg_tui.memory.strategies.service import InjectionRequest
 from synthorg_tui.settings.loader import shipped_settings
 
 BUDGET = 1_000_000
-"""Tokens; enough for every memory, since packing isn't measured."""
+"""Token budget: enough for every memory, since packing isn't measured."""
 _BATCH = 500
 
 
 @dataclass(frozen=True)
 class DatedMemory:
-    """A memory of a file: its key, its agent, its content and its date."""
+    """A memory of a data file: its key, its agent, its content and its date."""
 
     key: str
     agent: str
@@ -32,7 +32,7 @@ class DatedMemory:
 
 
 class DayAfter:
-    """A clock that shows the day after an agent's last memory."""
+    """A clock that returns the day after an agent's last memory."""
 
     def __init__(self, memories: Sequence[DatedMemory]) -> None:
         self._last: dict[str, datetime] = {}
@@ -48,7 +48,7 @@ class DayAfter:
 
 
 class Pipeline:
-    """An engine whose store holds the memories of a file."""
+    """An engine whose store holds the memories of a data file."""
 
     def __init__(self, engine: Engine, clock: DayAfter) -> None:
         self._engine = engine
@@ -71,7 +71,7 @@ class Pipeline:
     async def given(
         self, agent: str, text: str, retrieval: MemoryRetrievalConfig | None = None
     ) -> list[str]:
-        """Keys of the memories that the agent is given for a text, best first."""
+        """Return the keys of the memories in the agent's digest for a text, best first."""
         self._clock.turn_to(agent)
         request = InjectionRequest(agent, text, BUDGET, retrieval=retrieval)
         explanation = (await self._engine.injection.prepare(request)).explanation
@@ -80,7 +80,7 @@ class Pipeline:
 
 @asynccontextmanager
 async def filled(memories: Sequence[DatedMemory]) -> AsyncIterator[Pipeline]:
-    """A pipeline over the memories, as the engine is shipped; its store is deleted at the end."""
+    """Yield an engine with default settings that holds the memories; its store is then deleted."""
     with tempfile.TemporaryDirectory() as directory:
         clock = DayAfter(memories)
         opening = Engine.open(shipped_settings(), data_dir=Path(directory), clock=clock)
@@ -91,7 +91,7 @@ async def filled(memories: Sequence[DatedMemory]) -> AsyncIterator[Pipeline]:
 
 
 def variants() -> dict[str, MemoryRetrievalConfig]:
-    """The configurations compared, by name; the first is what is shipped."""
+    """Return the configurations to compare, by name; the first is the default one."""
     shipped = shipped_settings().memory.retrieval
     bare: dict[str, Any] = {"relevance_weight": 1.0, "recency_weight": 0.0}
     some = {"relevance_weight": 0.95, "recency_weight": 0.05}

@@ -49,7 +49,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Question:
-    """A question, the agent whose memories hold the answer, and the memories that do."""
+    """A question of the data file, its agent, and the memories that answer it."""
 
     text: str
     agent: str
@@ -58,9 +58,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Data:
-    """Memories as (id, agent, content), questions, and how many had no known evidence.
+    """The memories of a data file as (id, agent, content), and its questions.
 
-    ``dates`` holds when memories were said, for those whose date the file has.
+    It also has the number of questions without known evidence. ``dates`` holds when memories were
+    said, as far as the file has it.
     """
 
     memories: list[tuple[str, str, str]]
@@ -69,13 +70,13 @@ class Data:
     dates: dict[str, datetime]
 
     def dated_memories(self) -> list[DatedMemory]:
-        """The memories with their dates; those without one are from ``NOW``."""
+        """Return the memories with their dates; those without one have the date ``NOW``."""
         return [DatedMemory(*memory, at=self.dates.get(memory[0], NOW)) for memory in self.memories]
 
 
 @dataclass(frozen=True)
 class Searched:
-    """A question's rankings by source, and fused hits with the coverage of each."""
+    """The rankings of a question's hits by source, and the fused hits with their coverage."""
 
     question: Question
     hits: IndexHits
@@ -83,7 +84,7 @@ class Searched:
     coverage: dict[str, float]
 
     def listed(self, cutoff: RelevanceCutoff = DEFAULT_CUTOFF) -> list[str]:
-        """Ids of what a search lists."""
+        """Return the ids of the hits that a search with this cutoff lists."""
         relevant = relevant_hits(
             self.fused, coverage=lambda hit: self.coverage[hit.id], limit=max(CUTS), cutoff=cutoff
         )
@@ -153,7 +154,7 @@ def _point(key: str, agent: str, dense: Vectors, sparse: SparseVector) -> IndexP
 
 
 class Bench:
-    """An index filled with the memories of a file."""
+    """A search index filled with the memories of a data file."""
 
     def __init__(self, data: Data, index: EdgeIndex, embedder: Embedder) -> None:
         self._data = data
@@ -163,7 +164,7 @@ class Bench:
         self._contents = {key: content for key, _, content in data.memories}
 
     async def fill(self) -> float:
-        """Embed and index the memories; returns the texts embedded a second."""
+        """Embed and index the memories, and return the number of texts embedded per second."""
         await self._index.open(fingerprint=self._embedder.fingerprint, dims=self._embedder.dims)
         await self._embedder.embed_query("load the model")
         started = time.perf_counter()
@@ -197,7 +198,7 @@ class Bench:
 
 
 def quality(answers: Sequence[tuple[Question, list[str]]]) -> list[float]:
-    """Recall of the evidence in the first 5, 10, 20, and the mean reciprocal rank in 20."""
+    """Return the recall of the evidence in the first 5, 10 and 20 hits, and the MRR in 20."""
     recalls: dict[int, float] = dict.fromkeys(CUTS, 0.0)
     reciprocal = 0.0
     for question, ranked in answers:
@@ -225,7 +226,7 @@ def quality_grid(results: Sequence[Searched]) -> Grid:
 
 
 async def pipeline_grid(pipeline: Pipeline, data: Data) -> Grid:
-    """What agents are given with each configuration."""
+    """Measure the digests under each configuration, and return a table."""
     lines = {}
     for name, retrieval in variants().items():
         answers = [(q, await pipeline.given(q.agent, q.text, retrieval)) for q in data.questions]
@@ -236,7 +237,7 @@ async def pipeline_grid(pipeline: Pipeline, data: Data) -> Grid:
 
 
 async def rejection(pipeline: Pipeline, data: Data) -> Row:
-    """The share of nonsense for which agents are given nothing, as shipped; asked in turn."""
+    """Measure the share of nonsense queries that get an empty digest by default."""
     nonsense = [question.text for group in nonsense_questions().values() for question in group]
     agents = list(dict.fromkeys(agent for _, agent, _ in data.memories))
     silent = [
@@ -248,7 +249,7 @@ async def rejection(pipeline: Pipeline, data: Data) -> Row:
 
 
 def cutoff_grid(real: Sequence[Searched], nonsense: dict[str, list[Searched]]) -> Grid:
-    """The share of real questions answered and of nonsense not answered, by threshold."""
+    """Return a table of the shares of real questions answered and nonsense rejected, by cutoff."""
     lines = {}
     for threshold in THRESHOLDS:
         cutoff = DEFAULT_CUTOFF._replace(convincing=threshold)
@@ -265,7 +266,10 @@ def _answered(results: Sequence[Searched], cutoff: RelevanceCutoff) -> float:
 
 
 def nonsense_questions() -> dict[str, list[Question]]:
-    """Questions of other fields, random words and random letters, asked among all memories."""
+    """Return questions about other topics, random words and random letters, by kind.
+
+    They are asked among all memories.
+    """
     rng = random.Random(7)
     words = sorted({word for queries in NONSENSE.values() for q in queries for word in q.split()})
     letters = "abcdefghijklmnopqrstuvwxyz"
@@ -282,7 +286,7 @@ def nonsense_questions() -> dict[str, list[Question]]:
 
 @dataclass(frozen=True)
 class Quality:
-    """What a run measured: how much it read, three comparisons and the answers to nonsense."""
+    """The results of a run: amount of data, three comparisons, and the answers to nonsense."""
 
     counts: tuple[Row, ...]
     grids: tuple[Grid, ...]
@@ -299,7 +303,7 @@ class Quality:
 
 
 async def run(path: Path, limit: int | None) -> Quality:
-    """Measure a file: its first ``limit`` conversations, or all without a limit."""
+    """Measure the first ``limit`` conversations of a data file, or all if it is ``None``."""
     data = load(path, limit)
     embedder = create_embedder(MiniLMConfig())
     with tempfile.TemporaryDirectory() as directory:

@@ -41,7 +41,7 @@ AGENT = "agent-3"
 
 
 async def milliseconds(times: int, work: Callable[[int], Awaitable[object]]) -> list[float]:
-    """How long ``work(0)`` ... ``work(times - 1)`` took, one after another."""
+    """Return how many milliseconds each of ``work(0)`` ... ``work(times - 1)`` takes, in turn."""
     durations = []
     for number in range(times):
         started = time.perf_counter()
@@ -67,7 +67,10 @@ def questions(count: int, *, seed: int) -> list[str]:
 
 
 async def retrieval(backend: LocalMemoryBackend) -> list[Row]:
-    """Searches in turns with bare embeddings; each query is asked once, so no cache answers it."""
+    """Time searches, and in turns embeddings alone, and return rows with the results.
+
+    Each query is used once, so that no cache answers it.
+    """
     asked, bare = questions(QUERIES, seed=1), questions(QUERIES, seed=2)
     embedding: list[float] = []
 
@@ -98,7 +101,7 @@ def request(content: str) -> MemoryStoreRequest:
 
 
 async def storing(backend: LocalMemoryBackend) -> list[Row]:
-    """One memory at a time, against its parts: embedding it and one bare commit."""
+    """Time storing one memory, and its parts: embedding it, and a bare commit."""
     contents = list(texts(2 * STORES, seed=int(time.time())))
 
     async def store(number: int) -> None:
@@ -125,7 +128,7 @@ async def storing(backend: LocalMemoryBackend) -> list[Row]:
 
 
 async def importing(backend: LocalMemoryBackend) -> list[Row]:
-    """A bulk import against the embedder alone on the same texts."""
+    """Time a bulk import, and the embedding of the same texts alone."""
     contents = list(texts(IMPORTED, seed=int(time.time()) + 1))
     half = IMPORTED // 2
     started = time.perf_counter()
@@ -144,7 +147,7 @@ async def importing(backend: LocalMemoryBackend) -> list[Row]:
 
 
 async def browsing(backend: LocalMemoryBackend) -> list[Row]:
-    """The time to scroll and to filter the list, from its newest to its oldest memories."""
+    """Time scrolling and filtering the list, from the newest to the oldest memories."""
     total = (await backend.admin.browse(BrowseFilter(), limit=1)).total
     pages = await milliseconds(
         20, lambda n: backend.admin.browse(BrowseFilter(), offset=n * max(1, total - 300) // 20)
@@ -165,7 +168,7 @@ async def browsing(backend: LocalMemoryBackend) -> list[Row]:
 
 
 def reopening(data_dir: Path, how: str = "") -> list[Row]:
-    """Open and retrieve once in a new process; its memory after 20 more queries."""
+    """Measure opening the store and a first search in a new process, and its memory use."""
     command = [sys.executable, "-m", "benchmarks.scale", "--reopen", str(data_dir)]
     answer = subprocess.run(command, check=True, capture_output=True, text=True)
     figures = json.loads(answer.stdout)
@@ -177,7 +180,7 @@ def reopening(data_dir: Path, how: str = "") -> list[Row]:
 
 
 async def reopen(data_dir: Path) -> None:
-    """Open, search and print the figures: what ``reopening`` runs in the new process."""
+    """Open the store, search and print the results; ``reopening`` runs this in a new process."""
     started = time.perf_counter()
     async with opened(data_dir, real_embedder()) as backend:
         asked = questions(21, seed=3)
@@ -191,7 +194,7 @@ async def reopen(data_dir: Path) -> None:
 
 
 def resident_megabytes() -> float:
-    """The resident memory of this process; its peak where the system reports no other."""
+    """Return the resident memory of this process; where unknown, its peak."""
     status = Path("/proc/self/statm")
     if status.exists():
         return int(status.read_text().split()[1]) * resource.getpagesize() / 1024**2
@@ -199,7 +202,7 @@ def resident_megabytes() -> float:
 
 
 async def pack(data_dir: Path) -> None:
-    """Pack the index, as the process that has the store open does after a while."""
+    """Pack the index, as the owner of the store does after a while."""
     async with opened(data_dir, SyntheticVectors(real_embedder())) as backend:
         await backend.core.pack()
 
@@ -222,7 +225,7 @@ async def measure(data_dir: Path, memories: int) -> list[Row]:
 
 
 def index_ratio(points: int) -> list[Row]:
-    """The embedded index against qdrant-client's own in-process mode."""
+    """Compare the embedded index with the in-process mode of qdrant-client."""
     from benchmarks.index import compare
 
     embedded, client = compare(points, ["dense"])["dense"]

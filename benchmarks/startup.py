@@ -34,7 +34,7 @@ LIMITS = {"painted": Limit("<=", 2), "usable": Limit("<=", 3)}
 
 
 def report(path: str, app: object) -> None:
-    """Write the CPU time used so far and end the app."""
+    """Write the CPU time used so far to a file and end the app."""
     Path(path).write_text(json.dumps({"cpu": time.process_time()}), encoding="utf-8")
     app.exit()  # type: ignore[attr-defined]
 
@@ -86,13 +86,13 @@ def child_ours(path: str, data_dir: Path, step: str) -> None:
 
 
 def environment(bytecode: Path) -> dict[str, str]:
-    """The environment of a start that writes and reads compiled modules in ``bytecode``."""
+    """Return the environment for a start that caches compiled modules in ``bytecode``."""
     inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     return inherited | {"PYTHONPYCACHEPREFIX": str(bytecode)}
 
 
 def measure(step: str, data_dir: Path, bytecode: Path) -> float:
-    """How many seconds of CPU one start takes."""
+    """Start the app once and return the CPU seconds it took to reach ``step``."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "cpu.json"
         arguments = ["--child", step, "--result", str(result), "--data-dir", str(data_dir)]
@@ -101,7 +101,7 @@ def measure(step: str, data_dir: Path, bytecode: Path) -> float:
 
 
 async def fill(data_dir: Path) -> None:
-    """Make a store with a few memories."""
+    """Fill a store with a few memories."""
     from synthorg_tui.core.enums import MemoryCategory
     from synthorg_tui.engine import Engine
     from synthorg_tui.memory.models import MemoryStoreRequest
@@ -114,7 +114,10 @@ async def fill(data_dir: Path) -> None:
 
 
 def compare(data_dir: Path, runs: int) -> list[Row]:
-    """Measure the steps in turns and take the ratios turn by turn, since machines drift."""
+    """Measure all steps in turns and return their figures and ratios.
+
+    Ratios are computed turn by turn, since the speed of machines drifts.
+    """
     with tempfile.TemporaryDirectory() as bytecode:
         rounds = [
             {step: measure(step, data_dir, Path(bytecode)) for step in STEPS}

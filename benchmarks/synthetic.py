@@ -32,7 +32,7 @@ _STARTED = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class SyntheticVectors:
-    """Random unit vectors for stored texts; queries go to the real model."""
+    """An embedder: random unit vectors for stored texts, the real model for queries."""
 
     def __init__(self, real: Embedder) -> None:
         self._real = real
@@ -59,13 +59,13 @@ class SyntheticVectors:
 
 
 def real_embedder() -> Embedder:
-    """The bundled model as the app uses it."""
+    """Return the bundled embedding model as the app uses it."""
     return create_embedder(MiniLMConfig())
 
 
 @asynccontextmanager
 async def opened(data_dir: Path, embedder: Embedder) -> AsyncIterator[LocalMemoryBackend]:
-    """The store in a directory, wired as the engine wires it."""
+    """Yield the open store of a directory, constructed as the engine does it."""
     core = Core(
         database=Database.in_dir(data_dir),
         index=EdgeIndex(data_dir / INDEX_DIR),
@@ -81,13 +81,13 @@ async def opened(data_dir: Path, embedder: Embedder) -> AsyncIterator[LocalMemor
 
 
 def vocabulary(size: int = 8_000) -> list[str]:
-    """Pronounceable words, the same at every run."""
+    """Return ``size`` pronounceable words, the same at every run."""
     rng = random.Random(1)
     return ["".join(rng.choices(_SYLLABLES, k=rng.randint(2, 4))) for _ in range(size)]
 
 
 def texts(count: int, *, words: int = WORDS_PER_TEXT, seed: int = 2) -> Iterator[str]:
-    """Texts whose words are distributed like those of a language (few common, many rare)."""
+    """Yield texts with a natural distribution of words: few common ones, many rare ones."""
     rng = random.Random(seed)
     known = vocabulary()
     weights = [1 / rank for rank in range(1, len(known) + 1)]
@@ -96,7 +96,7 @@ def texts(count: int, *, words: int = WORDS_PER_TEXT, seed: int = 2) -> Iterator
 
 
 def drafts(count: int) -> Iterator[MemoryDraft]:
-    """Memories a minute apart, of all categories."""
+    """Yield memories of all categories, a minute apart."""
     categories = list(MemoryCategory)
     for number, text in enumerate(texts(count)):
         yield MemoryDraft(
@@ -111,7 +111,7 @@ def drafts(count: int) -> Iterator[MemoryDraft]:
 
 
 async def fill(backend: LocalMemoryBackend, count: int) -> None:
-    """Store ``count`` memories, spread evenly over the agents."""
+    """Store ``count`` memories, distributed evenly over the agents."""
     share = -(-count // AGENTS)
     waiting = list(drafts(count))
     for agent in range(AGENTS):
@@ -122,7 +122,7 @@ async def fill(backend: LocalMemoryBackend, count: int) -> None:
 
 
 async def ensure_filled(data_dir: Path, count: int) -> int:
-    """Fill a store that has no memories yet; returns how many it has."""
+    """Fill a store that has no memories, and return how many it has then."""
     async with opened(data_dir, SyntheticVectors(real_embedder())) as backend:
         if not (await backend.admin.facets()).agents:
             await fill(backend, count)

@@ -1,7 +1,7 @@
-"""What every benchmark reports: figures and their limits, as a table or as data.
+"""The report of every benchmark: figures and their limits, as a table or as JSON.
 
-A benchmark measures and makes rows. How a table looks and what ``--json`` prints is decided here
-alone, so that one script can read them all and compare one run with another.
+Benchmarks only measure and produce rows. The table and the output of ``--json`` are made here
+alone, so that one script can read all reports and compare runs.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What a figure has to hold, in the unit of the figure."""
+    """The limit of a figure, in the figure's unit."""
 
     relation: Literal["<", "<=", ">="]
     limit: float
@@ -26,7 +26,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A figure with its unit, its limit if it has one, and the digits that a table shows."""
+    """A figure with its unit, its limit or ``None``, and the number of digits in a table."""
 
     name: str
     value: float
@@ -36,7 +36,7 @@ class Row:
 
     @property
     def ok(self) -> bool | None:
-        """Whether the figure is within its limit; ``None`` without one."""
+        """Whether the figure is within its limit; ``None`` if it has none."""
         return self.hold.allows(self.value) if self.hold else None
 
     def as_data(self) -> dict[str, object]:
@@ -49,7 +49,7 @@ class Row:
         }
 
     def as_cells(self) -> tuple[str, str, str, str]:
-        """The name, the figure, its limit and the verdict, as a table shows them."""
+        """Return the cells of a table: name, figure, limit and verdict."""
         hold = f"{self.hold.relation} {self._with_unit(self.hold.limit)}" if self.hold else ""
         verdict = {None: "", True: "ok", False: "MISSED"}[self.ok]
         return self.name, self._with_unit(self.value), hold, verdict
@@ -60,14 +60,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Figures without limits that are easier to compare side by side: a row of them a name."""
+    """Figures without limits in a table for comparison: a row of figures for each name."""
 
     corner: str
     columns: Sequence[str]
     lines: Mapping[str, Sequence[float]]
 
     def as_rows(self) -> list[Row]:
-        """A row for each figure, named after its line and column."""
+        """Return each figure as a row, named after its row and column in the grid."""
         return [
             Row(f"{self.corner} {name}: {column}".lstrip(), value, digits=3)
             for name, values in self.lines.items()
@@ -81,7 +81,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One run of a benchmark: its name, what it was run with and what it measured."""
+    """One run of a benchmark: its name, its parameters and its figures."""
 
     benchmark: str
     parameters: Mapping[str, str | int | None]
@@ -89,7 +89,7 @@ class Report:
 
     @property
     def missed(self) -> bool:
-        """Whether a figure is beyond its limit."""
+        """Whether any figure is beyond its limit."""
         return any(row.ok is False for row in self.rows)
 
     def as_json(self) -> str:
@@ -112,14 +112,14 @@ class Report:
 
 
 def command_line(doc: str | None) -> argparse.ArgumentParser:
-    """A benchmark's command line: the first line of its module's docstring, and ``--json``."""
+    """Return an argument parser with ``--json``; the first line of ``doc`` is its description."""
     parser = argparse.ArgumentParser(description=(doc or "").partition("\n")[0])
     parser.add_argument("--json", action="store_true", help="print data instead of a table")
     return parser
 
 
 def print_report(report: Report, *, as_json: bool) -> None:
-    """Print the report on standard output, where nothing else is printed."""
+    """Print the report, and nothing else, on standard output."""
     print(report.as_json() if as_json else report.as_table())
 
 

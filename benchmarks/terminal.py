@@ -1,4 +1,4 @@
-"""Runs a benchmark's child on a terminal of its own, so that what it draws is really written."""
+"""Runs a benchmark's child process on a pseudo-terminal, so that its output is really written."""
 
 import fcntl
 import os
@@ -17,10 +17,10 @@ LAST = 4_000
 def on_terminal(
     module: str, arguments: Sequence[str], environment: Mapping[str, str] = os.environ
 ) -> None:
-    """Run ``python -m module`` on a pseudo-terminal of 120x40 with colours until it ends.
+    """Run ``python -m module`` on a colour pseudo-terminal of 120x40, and wait for it to end.
 
     Raises:
-        RuntimeError: It failed; with the last of what it wrote.
+        RuntimeError: The process failed; the message has the end of its output.
     """
     main, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))

@@ -1,1 +1,1 @@
-"""The terminal application: screens, widgets and pure view models."""
+"""The terminal application: one folder for each pane, and what panes share in base and widgets."""

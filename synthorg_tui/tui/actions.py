@@ -1,4 +1,4 @@
-"""Every action a key can start: one registry feeds bindings, footer, palette, help and docs."""
+"""The registry of all actions a key can start; bindings, footer, palette, help and docs read it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,17 +11,18 @@ from textual.widgets import Input, TextArea
 from synthorg_tui.tui.panes import PANES
 
 FOOTER_KEYS = 8
-"""Most keys a footer shows, so that it fits 80 columns."""
+"""Maximum number of keys in a footer, so that it fits 80 columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing a person can do.
+    """An action that a key can start, with its keys and its texts.
 
     ``id`` is ``<context>.<action method>``; ``keys`` are Textual key names, comma-separated;
-    ``shown`` is how the key is written; ``footer`` puts it there. One that ``opens_entry`` runs
-    before the next key is looked at, so that who types on at once writes into the entry.
-    ``does`` is the Textual action where that is not the method of the id.
+    ``shown`` is how the key is written for people; ``footer`` lists it in the footer. An action
+    with ``opens_entry`` runs before the next key is handled, so that whoever types on at once
+    writes into the entry it opens. ``does`` is the Textual action if that is not the method named
+    in the id.
     """
 
     id: str
@@ -36,16 +37,19 @@ class Action:
 
     @property
     def context(self) -> str:
-        """Where the action is available."""
+        """The part of the id before the dot: the screen or widget where the action is available."""
         return self.id.partition(".")[0]
 
     @property
     def method(self) -> str:
-        """The Textual action."""
+        """The Textual action to run, without the prefix ``action_``."""
         return self.does or self.id.partition(".")[2]
 
     def key(self, keymap: Mapping[str, str]) -> str:
-        """How its first key is written when a keymap (action id to keys) may have replaced it."""
+        """Return the label of the action's first key.
+
+        ``keymap`` maps action ids to the keys a person chose instead of the default ones.
+        """
         keys = keymap.get(self.id)
         return format_key(keys.split(",")[0].strip()).replace("ctrl+", "^") if keys else self.shown
 
@@ -72,7 +76,7 @@ CONTEXTS = {
     "form": "Writing a memory",
     "confirm": "Confirming",
 }
-"""Contexts by the title the help gives them."""
+"""Titles of the contexts in the help, by context."""
 
 
 def _list_action(method: str, keys: str, shown: str, label: str, help_text: str) -> Action:
@@ -248,22 +252,25 @@ ENTRY = (
     Action("entry.back", "escape", "esc", "Back", "Leave the entry", does="screen.back"),
     Action("entry.help", "f1", "F1", "Help", "Show the keys of this screen", does="app.help"),
 )
-"""What a footer shows while something is being written: any other key is text."""
+"""Actions a footer shows while a person types into an entry: any other key is text."""
 
 
 def of(*contexts: str) -> tuple[Action, ...]:
-    """The actions of these contexts, in order."""
+    """Return the actions of the given contexts, in the order of the contexts."""
     return tuple(action for context in contexts for action in ACTIONS if action.context == context)
 
 
 def is_text(action: str, focused: Widget | None) -> bool:
-    """Whether the key of an action that opens an entry is being typed into one."""
+    """Return whether the key of this action types a character now instead of starting the action.
+
+    That is so for actions that open an entry, while an input or text area has the focus.
+    """
     opens = any(known.method == action and known.opens_entry for known in ACTIONS)
     return opens and isinstance(focused, Input | TextArea)
 
 
 def bindings(context: str) -> list[BindingType]:
-    """Textual bindings of a context; ids let a keymap replace the keys."""
+    """Return the Textual bindings of a context; their ids let a keymap replace the keys."""
     return [
         Binding(
             action.keys,
@@ -280,12 +287,12 @@ def bindings(context: str) -> list[BindingType]:
 
 
 def footer(*contexts: str) -> tuple[Action, ...]:
-    """What the footer shows on a screen with these contexts; help always comes last."""
+    """Return at most ``FOOTER_KEYS`` actions for the footer of a screen with these contexts."""
     return tuple(action for action in of(*contexts) if action.footer)[:FOOTER_KEYS]
 
 
 def keys_document(actions: Iterable[Action] = ACTIONS) -> str:
-    """The text of ``docs/keys.md``."""
+    """Return the contents of ``docs/keys.md``: a Markdown table of keys for each context."""
     listed = tuple(actions)
     parts = [
         "# Keys",

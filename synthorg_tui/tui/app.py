@@ -1,4 +1,4 @@
-"""The terminal app: panes as modes, actions, themes; painted before the engine opens."""
+"""The terminal application with its panes and actions; it is painted before the engine opens."""
 
 import asyncio
 import time
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 TERMINAL_CHECK_EVERY = 2.0
-"""Seconds between two looks at whether anybody can still see the app."""
+"""Seconds between two checks whether the app still has a terminal."""
 COUNT_AFTER = 0.3
-"""Seconds until what waits is counted: what was asked for is on the screen first."""
+"""Seconds until pending approvals are counted, so that the screen is updated first."""
 
 
 def _local_now() -> datetime:
@@ -43,7 +43,7 @@ def _local_now() -> datetime:
 
 
 class MemoryDeskApp(App[None]):
-    """The memory desk. ``data_dir`` is where the state of the interface is kept, or nowhere."""
+    """The application; ``data_dir`` holds its interface state, ``None`` stores none."""
 
     CSS_PATH = Path(__file__).with_name("app.tcss")
     TITLE = "synthorg"
@@ -124,7 +124,7 @@ class MemoryDeskApp(App[None]):
             pane.tell_error(self._open_error)
 
     def on_recount(self) -> None:
-        """Count what waits, soon after what was asked for is shown; changes don't put it off."""
+        """Count the pending approvals soon; further messages don't extend the delay."""
         if self._counting is None:
             self._counting = self.set_timer(COUNT_AFTER, self._count_soon)
 
@@ -162,7 +162,6 @@ class MemoryDeskApp(App[None]):
         self._skills.show_skill(name)
 
     def on_mount(self) -> None:
-        """Paint first, then open the engine."""
         self._host.listen(
             failed=partial(error_toast, self), waits=self._wait, indexes=self._indexing
         )
@@ -176,7 +175,7 @@ class MemoryDeskApp(App[None]):
             self.exit()
 
     def action_reopen(self) -> None:
-        """Open the store, also after an error."""
+        """Open the store, also after an earlier attempt failed."""
         run_job(self, self._open, group="open")
 
     async def _open(self) -> None:
@@ -226,35 +225,34 @@ class MemoryDeskApp(App[None]):
             self._connect_pane(pane)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Cursors don't blink: nothing moves on the screen unless something happened."""
+        """Stop the focused input's cursor from blinking: an idle screen isn't redrawn."""
         if hasattr(event.widget, "cursor_blink"):
             event.widget.cursor_blink = False
 
     async def on_event(self, event: events.Event) -> None:
-        """What is pasted from elsewhere is made safe before any widget shows it."""
+        """Replace unsafe characters in pasted text before any widget receives it."""
         if isinstance(event, events.Paste):
             event.text = safe_text(event.text, multiline=True)
         await super().on_event(event)
 
     async def action_quit(self) -> None:
-        """Remember the look of things and leave."""
+        """Save the interface state and exit."""
         self.exit()
 
     async def on_unmount(self) -> None:
-        """Keep the state and close the store, however the app ends."""
         self.state.theme = self.theme
         save_state(self._state_path, self.state)
         await self._host.close()
 
     def action_help(self) -> None:
-        """Show the keys of the screen in front."""
+        """Show a dialog with all keys that work on the current screen."""
         from synthorg_tui.tui.base.dialogs import HelpScreen
 
         contexts = getattr(self.screen, "HELP_CONTEXTS", ("app",))
         self.push_screen(HelpScreen(contexts))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """The palette offers what the screen in front and the app can do."""
+        """Yield a palette entry for each action of the current screen and of the app."""
         for context in getattr(screen, "HELP_CONTEXTS", ("app",)):
             for action in of(context):
                 if action.palette:
@@ -272,7 +270,7 @@ def run(
     config_path: Path | None = None,
     app_type: type[MemoryDeskApp] = MemoryDeskApp,
 ) -> None:
-    """Open the app until the person leaves it; settings are those of the command line."""
+    """Run the app until the person quits; the settings are those the commands use."""
     import logging
 
     from synthorg_tui.core.paths import user_data_dir

@@ -1,8 +1,8 @@
-"""The engine behind the ports of the screens: who opens it, and what passes calls on to it.
+"""The engine behind the interfaces of the screens: opens it, and passes calls on to it.
 
-With the adapters of the panes this is all of the app that knows the engine, which is loaded only
-once the first rows are on the screen: every import of it stands inside a function. No rule of
-what a change does belongs here; that is the engine's.
+With the adapters of the panes this is the only part of the app that knows the engine. The engine is
+loaded after the first rows are on the screen: every import of it is inside a function. Rules on
+what a change does belong to the engine, not here.
 """
 
 import asyncio
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 ACTOR = "person"
 """Who the history names for changes made on a screen."""
 WARM_UP_AFTER = 0.5
-"""Seconds from opening until everything else gets ready: the list is on the screen first."""
+"""Seconds from opening until the rest is prepared, so that the list is on the screen first."""
 PROGRESS_EVERY = 0.5
-"""Seconds between two looks at how far the search index has come."""
+"""Seconds between two checks of the search index's progress."""
 
 
 class LocalEngineHost:
-    """Opens the store, then the engine on it, after the first paint."""
+    """Opens the store of a data directory, then the engine on it, after the first paint."""
 
     def __init__(self, *, data_dir: Path | None = None, config_path: Path | None = None) -> None:
         self._data_dir = data_dir
@@ -69,15 +69,15 @@ class LocalEngineHost:
         waits: Callable[[DomainError], None],
         indexes: Callable[[float | None], None],
     ) -> None:
-        """Set who is called from now on."""
+        """Set the callbacks for errors, for waiting, and for the progress of the search index."""
         self._failed, self._waits, self._indexes = failed, waits, indexes
 
     async def look(self) -> "StoreReader | None":
-        """Own the store and open its database, which is all that listing needs.
+        """Become the store's owner and open its database, which is all that listing needs.
 
-        The engine and its settings take as long again to load. ``None`` when the settings choose
-        another backend than the local one, and when another process owns the store: ``open``
-        takes it over or says whose it is.
+        Loading the engine and its settings takes about as long again. Returns ``None`` if the
+        settings choose another backend than the local one, or if another process owns the store;
+        ``open`` then takes the store over or raises an error that names the owner.
         """
         database = self._database
         if database is None:
@@ -97,7 +97,7 @@ class LocalEngineHost:
         return StoreReader(database, SystemClock())
 
     async def open(self) -> "EngineAdapter":
-        """Load the engine off the event loop, then open it."""
+        """Load the engine in a thread, then open it."""
         await asyncio.to_thread(importlib.import_module, "synthorg_tui.engine")
         from synthorg_tui.engine import Engine
         from synthorg_tui.settings.loader import load_settings
@@ -165,7 +165,6 @@ class LocalEngineHost:
         return self._data_dir or Path(memory.storage.data_dir)
 
     async def close(self) -> None:
-        """Close the engine if it is open."""
         if self._warming is not None:
             self._warming.cancel()
             await asyncio.gather(self._warming, return_exceptions=True)
@@ -176,7 +175,7 @@ class LocalEngineHost:
 
 
 class EngineAdapter:
-    """The memory port over an open engine."""
+    """The implementation of ``MemoryPort`` by an open engine."""
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
@@ -186,27 +185,27 @@ class EngineAdapter:
 
     @cached_property
     def approvals(self) -> "EngineApprovals":
-        """What waits for a person."""
+        """The interface of the Approvals pane, created when it is first used."""
         from synthorg_tui.tui.approvals.adapter import EngineApprovals
 
         return EngineApprovals(self._engine)
 
     @cached_property
     def skills(self) -> "EngineSkills":
-        """The skills on disk."""
+        """The interface of the Skills pane, created when it is first used."""
         from synthorg_tui.tui.skills.adapter import EngineSkills
 
         return EngineSkills(self._engine)
 
     @cached_property
     def activity(self) -> "EngineActivity":
-        """What connected agents do."""
+        """The interface of the Activity pane, created when it is first used."""
         from synthorg_tui.tui.activity.adapter import EngineActivity
 
         return EngineActivity(self._engine, actor=ACTOR)
 
     async def close(self) -> None:
-        """Stop what runs in the background."""
+        """Stop the background work of the adapter."""
         skills: EngineSkills | None = self.__dict__.get("skills")
         if skills is not None:
             await skills.close()
@@ -214,19 +213,19 @@ class EngineAdapter:
     async def browse(
         self, what: BrowseFilter, *, sort: SortOrder, offset: int, limit: int
     ) -> MemoryPage:
-        """A window on the memories that match."""
+        """Return at most ``limit`` of the matching memories, from ``offset`` on, in order."""
         return await self._engine.desk.browse(what, sort=sort, offset=offset, limit=limit)
 
     async def facets(self) -> Facets:
-        """Live counts."""
+        """Return the number of memories by category and by agent."""
         return await self._engine.desk.facets()
 
     async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
-        """Every change to a memory, newest first."""
+        """Return all changes of a memory, newest first."""
         return await self._engine.desk.history(memory_id)
 
     async def search(self, text: str, what: BrowseFilter, *, limit: int) -> FoundMemories:
-        """What is relevant to the text, among the memories that match."""
+        """Return the memories relevant to ``text`` among those that match."""
         from synthorg_tui.memory.models import MemoryQuery
 
         query = MemoryQuery(
@@ -252,7 +251,7 @@ class EngineAdapter:
         return await self._engine.memory.store(draft.agent_id, request)
 
     async def edit(self, memory_id: str, change: Change) -> ListedMemory:
-        """Change a memory."""
+        """Change a memory and return it as it is afterwards."""
         from synthorg_tui.memory.extensions import MemoryEdit
         from synthorg_tui.memory.retrieval.tags import parse_tags
 
@@ -268,30 +267,30 @@ class EngineAdapter:
         return await self._engine.desk.edit(memory_id, edit, actor=ACTOR)
 
     async def remove(self, memory_ids: Sequence[str]) -> int:
-        """Soft-delete."""
+        """Soft-delete memories and return how many were deleted."""
         return await self._engine.desk.remove(memory_ids, actor=ACTOR)
 
     async def restore(self, memory_ids: Sequence[str]) -> int:
-        """Undo a soft delete."""
+        """Restore soft-deleted memories and return how many were restored."""
         return await self._engine.desk.restore(memory_ids, actor=ACTOR)
 
     async def erasing(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
-        """What goes with these, and what stays."""
+        """Describe what purging these memories deletes with them and what it leaves."""
         return (await self._engine.erasure.review(memory_ids)).told
 
     async def purge(self, memory_ids: Sequence[str]) -> int:
-        """Erase for good."""
+        """Delete memories permanently and return how many were deleted."""
         return (await self._engine.erasure.purge(memory_ids, actor=ACTOR)).memories
 
     async def excerpt(self, source: str, *, context: int) -> "Excerpt | None":
-        """The transcript lines a source names."""
+        """Return the transcript lines that a memory's ``source`` refers to, or ``None``."""
         from synthorg_tui.executions.models import SourceRef
 
         ref = SourceRef.parse(source)
         return None if ref is None else await self._engine.executions.excerpt(ref, context=context)
 
     async def found_places(self) -> tuple[FoundTranscripts, ...]:
-        """Where transcripts are on this machine."""
+        """Return the directories on this machine that hold transcripts."""
         return await self._engine.imports.discover()
 
     async def run_import(
@@ -301,11 +300,11 @@ class EngineAdapter:
         progress: "Callable[[ImportProgress], None]",
         cancel: threading.Event,
     ) -> "ImportReport":
-        """Import; cancelling keeps what is done."""
+        """Import the transcripts in ``roots``; what was imported before a cancellation stays."""
         return await self._engine.imports.run(roots, progress=progress, cancel=cancel)
 
     async def load_sample(self) -> "ImportReport":
-        """Import the sample sessions the program carries."""
+        """Import the sample sessions that come with the program."""
         from importlib.resources import as_file, files
 
         with as_file(files("synthorg_tui.ingest").joinpath("sample")) as folder:

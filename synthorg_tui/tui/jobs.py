@@ -1,7 +1,7 @@
-"""Work that runs beside a screen: jobs, the toasts that report them, and a throttle.
+"""Run work in the background of a screen and report it: jobs, toasts, and a throttle.
 
-Every coroutine that a screen starts runs through ``run_job``, so that an error is shown wherever
-it comes from, and nothing of the engine is awaited where keys are handled.
+Every coroutine that a screen starts runs through ``run_job``, so that its errors are always shown,
+and handling a key press never waits for the engine.
 """
 
 from collections.abc import Awaitable, Callable
@@ -19,11 +19,11 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 
 _TOGETHER: Final = 0.05
-"""What happens within so many seconds is shown at once."""
+"""Seconds to wait before a call, so that requests in quick succession cause only one."""
 
 
 class Throttle:
-    """Runs an act soon after it was asked for, but not twice within ``seconds``."""
+    """Calls a function shortly after it was requested, but at most once in ``seconds``."""
 
     def __init__(self, owner: MessagePump, act: Callable[[], None], seconds: float) -> None:
         self._owner = owner
@@ -33,7 +33,7 @@ class Throttle:
         self._timer: Timer | None = None
 
     def ask(self) -> None:
-        """Run it soon; asking meanwhile adds nothing."""
+        """Request a call of the function; further requests until then have no effect."""
         if self._timer is None:
             rest = self._ran + self._seconds - monotonic()
             wait = max(rest, min(_TOGETHER, self._seconds))
@@ -49,18 +49,18 @@ Owner = Widget | App[Any]
 
 
 def toast(owner: Owner, message: str, *, severity: SeverityLevel = "information") -> None:
-    """A toast in place of those before; its text is made safe and is never markup."""
+    """Show a toast in place of earlier ones; its text is made safe and isn't parsed as markup."""
     (owner if isinstance(owner, App) else owner.app).clear_notifications()
     owner.notify(safe_text(message), severity=severity, markup=False)
 
 
 def error_toast(owner: Owner, error: DomainError) -> None:
-    """A toast of what went wrong and what to do."""
+    """Show a toast with the error's message and its remedy."""
     toast(owner, f"{error.message} {error.remedy}".strip(), severity="error")
 
 
 def copy(owner: Owner, text: str) -> None:
-    """Put a text on the clipboard as it is; a lone surrogate, which no encoding has, as ``?``."""
+    """Put a text on the clipboard; lone surrogates, which can't be encoded, become ``?``."""
     app = owner if isinstance(owner, App) else owner.app
     app.copy_to_clipboard(text.encode("utf-8", "replace").decode("utf-8"))
 
@@ -73,11 +73,12 @@ def run_job(
     newest_only: bool = True,
     failed: Callable[[DomainError], None] | None = None,
 ) -> None:
-    """Run a job of a screen; ``newest_only`` cancels the one before it in the group.
+    """Run a coroutine function as a Textual worker of a screen or of the app.
 
-    An error that the job lets through goes to ``failed``, or is shown in a toast without one;
-    it is never swallowed. The job is made when it starts, so that one cancelled before leaves
-    nothing unawaited.
+    With ``newest_only`` a job of the same ``group`` that still runs is cancelled first. An error
+    that the job raises is passed to ``failed`` as a ``DomainError``, or shown in a toast if there
+    is none. The coroutine is created only when the worker starts, so that a job cancelled before
+    leaves none that was never awaited.
     """
     fail = failed or partial(error_toast, owner)
 

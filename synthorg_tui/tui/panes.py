@@ -1,4 +1,4 @@
-"""What every header shows: the panes by number key, what waits, what agents do, long work."""
+"""The data of every header: the panes, pending approvals, agents, and background work."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from synthorg_tui.tui.activity.models import ActivityEvent
 
 APPROVALS = "Approvals"
-"""The pane that the count of what waits belongs to."""
+"""Title of the pane whose tab shows the number of pending approvals."""
 ACTIVITY = "Activity"
-"""The pane that the counts of agents belong to."""
+"""Title of the pane whose tab shows the numbers of agents and of their writes."""
 PANES = (
     ("memories", "Memories", "1"),
     ("digest", "Digest", "2"),
@@ -19,14 +19,14 @@ PANES = (
     ("approvals", APPROVALS, "4"),
     ("activity", ACTIVITY, "5"),
 )
-"""The main panes: mode, title and number key."""
+"""The panes: Textual mode, title and number key."""
 
 
 class Panes:
-    """Titles of the panes by number key, the count of what waits for approval, those of agents.
+    """The titles of the panes and the counts beside them, shared by the headers of all screens.
 
-    ``work`` says in a few words what takes a while, or is empty. Counts are 0 until the store was
-    asked. Headers listen for as long as they are shown.
+    Counts are 0 until the store was read. ``work`` describes background work, or is empty. A header
+    registers with ``listen`` while it is mounted.
     """
 
     def __init__(self, titles: tuple[tuple[str, str], ...]) -> None:
@@ -38,7 +38,7 @@ class Panes:
 
     @property
     def waiting(self) -> int:
-        """How many items wait for approval."""
+        """The number of items that wait for approval."""
         return self._waiting
 
     @waiting.setter
@@ -49,7 +49,7 @@ class Panes:
 
     @property
     def agents(self) -> tuple[int, int]:
-        """How many agents are connected, and how often they wrote since somebody looked."""
+        """The number of connected agents, and of writes since the person last saw the pane."""
         return self._agents
 
     @agents.setter
@@ -60,7 +60,7 @@ class Panes:
 
     @property
     def work(self) -> str:
-        """What goes on in the background and how far it has come."""
+        """The background work that is running and its progress, or an empty string."""
         return self._work
 
     @work.setter
@@ -70,20 +70,20 @@ class Panes:
             self._tell()
 
     def hear(self, event: "ActivityEvent") -> None:
-        """Count who is connected, and what was written."""
+        """Update the counts of connected agents and of writes from an event."""
         wrote = event.call is not None and event.call.wrote
         self.agents = (event.connected, self._agents[1] + wrote)
 
     def looked(self) -> None:
-        """Somebody looks at what agents do: what they write from now on is counted."""
+        """Reset the number of writes, as the person sees the Activity pane now."""
         self.agents = (self._agents[0], 0)
 
     def listen(self, listener: Callable[[], None]) -> None:
-        """Tell of every new count."""
+        """Call ``listener`` whenever a count or the background work changes."""
         self._listeners.append(listener)
 
     def leave(self, listener: Callable[[], None]) -> None:
-        """No longer tell."""
+        """Stop calling ``listener``."""
         self._listeners.remove(listener)
 
     def _tell(self) -> None:
@@ -92,4 +92,4 @@ class Panes:
 
 
 class Recount(Message):
-    """The queue may have changed: count again what waits."""
+    """A message that asks the app to count the pending approvals again."""

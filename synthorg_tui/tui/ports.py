@@ -1,8 +1,8 @@
 """What the screens ask of the engine, in its own plain data; a pane's own calls are its adapter's.
 
-The screens are tested against these with a store in memory, and the app is painted before the
-engine behind them is loaded. So nothing here may import pydantic, a database or a model: what
-needs them is named for annotations only.
+The screens are tested with a store in memory behind it, and the app is painted before the engine is
+loaded. So nothing here may import pydantic, a database or a model: types that need these are named
+in annotations only.
 """
 
 import threading
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A memory a person writes."""
+    """A new memory that a person wrote."""
 
     agent_id: str
     category: MemoryCategory
@@ -45,7 +45,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Fields to change; what is ``None`` stays."""
+    """The fields of a memory to change; a field that is ``None`` stays as it is."""
 
     content: str | None = None
     category: MemoryCategory | None = None
@@ -53,31 +53,32 @@ class Change:
 
 
 class MemoryReader(Protocol):
-    """Memories to look through. Failures are ``DomainError``.
+    """Read access to memories. Methods raise ``DomainError``.
 
-    The reader of the store alone is one, before the engine is open, and ``MemoryPort`` after.
+    Before the engine is open it is implemented by a reader of the store alone, then by
+    ``MemoryPort``.
     """
 
     async def browse(
         self, what: BrowseFilter, *, sort: SortOrder, offset: int, limit: int
     ) -> MemoryPage:
-        """A window on the memories that match."""
+        """Return at most ``limit`` of the matching memories, from ``offset`` on, in order."""
         ...
 
     async def facets(self) -> Facets:
-        """Live counts."""
+        """Return the number of memories by category and by agent, without deleted ones."""
         ...
 
     async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
-        """Every change to a memory, newest first."""
+        """Return all changes of a memory, newest first."""
         ...
 
 
 class MemoryPort(MemoryReader, Protocol):
-    """The memories of all agents, for a person. Failures are ``DomainError``.
+    """The interface to the memories of all agents; its properties lead to what other panes show.
 
-    The program has one implementation; it is a protocol so that the screens are tested without a
-    store and its models, with failures and delays at a chosen moment.
+    Methods raise ``DomainError``. The program has one implementation; it is a protocol so that the
+    screens are tested without a store and its models, with failures and delays at a chosen moment.
     """
 
     @property
@@ -101,7 +102,10 @@ class MemoryPort(MemoryReader, Protocol):
         ...
 
     async def search(self, text: str, what: BrowseFilter, *, limit: int) -> FoundMemories:
-        """What is relevant to the text, among the memories that match; may be nothing."""
+        """Search for memories relevant to ``text`` among those that match.
+
+        Returns at most ``limit`` of them, and none if none is relevant enough.
+        """
         ...
 
     async def add(self, draft: Draft) -> str:
@@ -109,31 +113,35 @@ class MemoryPort(MemoryReader, Protocol):
         ...
 
     async def edit(self, memory_id: str, change: Change) -> ListedMemory:
-        """Change a memory and return it as it is now."""
+        """Change a memory and return it as it is afterwards."""
         ...
 
     async def remove(self, memory_ids: Sequence[str]) -> int:
-        """Soft-delete; ``restore`` brings them back. Returns how many were deleted."""
+        """Soft-delete memories and return how many were deleted; ``restore`` reverts it."""
         ...
 
     async def restore(self, memory_ids: Sequence[str]) -> int:
-        """Undo a soft delete; returns how many came back."""
+        """Restore soft-deleted memories and return how many were restored."""
         ...
 
     async def erasing(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
-        """What erasing these takes with it, and what it leaves; a line each."""
+        """Describe, a line each, what purging these memories deletes too and what it leaves."""
         ...
 
     async def purge(self, memory_ids: Sequence[str]) -> int:
-        """Erase for good; returns how many memories."""
+        """Delete memories permanently, which can't be undone, and return how many were deleted."""
         ...
 
     async def excerpt(self, source: str, *, context: int) -> "Excerpt | None":
-        """The transcript lines a source names; ``None`` when it is no transcript or not stored."""
+        """Return the transcript lines that a memory's ``source`` refers to.
+
+        The result has ``context`` more lines on either side. It is ``None`` if the source is no
+        transcript, or one whose lines aren't stored.
+        """
         ...
 
     async def found_places(self) -> tuple[FoundTranscripts, ...]:
-        """Where transcripts are on this machine."""
+        """Return the directories on this machine that hold transcripts."""
         ...
 
     async def run_import(
@@ -143,18 +151,22 @@ class MemoryPort(MemoryReader, Protocol):
         progress: "Callable[[ImportProgress], None]",
         cancel: threading.Event,
     ) -> "ImportReport":
-        """Import; what is done when cancelled stays. ``progress`` may come from any thread."""
+        """Import the transcripts in ``roots`` and return the report.
+
+        ``progress`` may be called from any thread. Once ``cancel`` is set the import stops; what
+        was imported before stays.
+        """
         ...
 
     async def load_sample(self) -> "ImportReport":
-        """Import the sample sessions the program carries."""
+        """Import the sample sessions that come with the program."""
         ...
 
 
 class EngineHost(Protocol):
-    """Opens the engine once the screen is painted, and closes it at the end.
+    """Opens the engine after the first paint, and closes it when the app ends.
 
-    The program has one implementation; it is a protocol so that tests hold the opening back or let
+    The program has one implementation; it is a protocol so that tests can delay the opening or let
     it fail. Order of calls: ``listen``, ``look``, ``open``; the last two again after an error.
     """
 
@@ -165,19 +177,25 @@ class EngineHost(Protocol):
         waits: Callable[[DomainError], None],
         indexes: Callable[[float | None], None],
     ) -> None:
-        """Set who is called: with what fails after opening, with who has the store until then, and
-        with how far the search index has come while it is built: from 0 to 1, then ``None``.
+        """Set the callbacks.
+
+        ``failed`` is called with an error of work done after opening, ``waits`` with the reason why
+        opening waits for another process that owns the store, and ``indexes`` with the progress of
+        building the search index, from 0 to 1, then ``None``.
         """
         ...
 
     async def look(self) -> MemoryReader | None:
-        """What can be looked through before the engine is open, if anything; raises as ``open``."""
+        """Return a reader of the store that works before the engine is open, or ``None``.
+
+        Raises the same errors as ``open``.
+        """
         ...
 
     async def open(self) -> MemoryPort:
-        """The open engine; raises ``DomainError`` with the cause and a remedy."""
+        """Return the open engine; raises ``DomainError`` with the cause and a remedy."""
         ...
 
     async def close(self) -> None:
-        """Close what was opened; closing twice does nothing."""
+        """Close the engine and the store; closing twice has no effect."""
         ...

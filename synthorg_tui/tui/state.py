@@ -1,7 +1,7 @@
-"""What the app knows of its place: ``ui.json``, and whether its terminal is still there.
+"""The interface state stored in ``ui.json``, and a check whether the app's terminal still exists.
 
-The file holds the look of things alone and may be lost at any time: what is missing in it, or
-makes no sense, is as at the first run. Nothing of the store belongs here.
+The file only holds preferences and may be deleted at any time: a value that is missing or invalid
+is replaced by its default. Nothing of the store belongs here.
 """
 
 import json
@@ -25,7 +25,10 @@ _GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL
 
 @dataclass(slots=True)
 class UiState:
-    """Theme, order, filter and sizes. ``split`` is the list's share in percent."""
+    """The stored preferences, such as theme, order and filter.
+
+    ``split`` is the share of the list in percent.
+    """
 
     theme: str = DARK
     sort: SortOrder = "newest"
@@ -37,7 +40,7 @@ class UiState:
 
 
 def load_state(path: Path | None) -> UiState:
-    """The remembered state; what is missing or makes no sense is as at the first run."""
+    """Read the stored preferences; missing or invalid ones have their default values."""
     state = UiState()
     try:
         if path is None or path.stat().st_size > _MAX_BYTES:
@@ -54,13 +57,13 @@ def load_state(path: Path | None) -> UiState:
 
 
 def keymap_of(app: object) -> Mapping[str, str]:
-    """The keys a person chose, by action id; none in an app that remembers nothing."""
+    """Return the keys the person chose, by action id; empty for an app without ``UiState``."""
     state = getattr(app, "state", None)
     return state.keymap if isinstance(state, UiState) else {}
 
 
 def save_state(path: Path | None, state: UiState) -> None:
-    """Write the state in one step; a disk that refuses loses only the look of things."""
+    """Write the preferences atomically; an error of the file system is ignored."""
     if path is None or not path.parent.is_dir():
         return
     text = json.dumps({"version": VERSION, **asdict(state)}, indent=2) + "\n"
@@ -83,10 +86,10 @@ def _sensible(name: str, value: object) -> bool:
 
 
 def is_gone() -> bool:
-    """Whether nobody can see the app or type any more, as after its window was closed.
+    """Return whether the app has lost its terminal, as after its window was closed.
 
-    Usually the system ends the program then; not when hang-ups are ignored, and an app on a
-    terminal that is gone would read its end over and over.
+    The system usually ends the program then. It doesn't if the hang-up signal is ignored, and the
+    app would read the end of its input in an endless loop.
     """
     with suppress(OSError, ValueError, AttributeError):
         poll = select.poll()

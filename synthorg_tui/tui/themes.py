@@ -1,4 +1,4 @@
-"""The two themes of our own, and the colour each role of a span has in any theme."""
+"""The two themes of the program, and the colours of the style roles in any theme."""
 
 from collections.abc import Mapping
 
@@ -85,7 +85,7 @@ _ROLES: Mapping[str, tuple[str, float, bool]] = {
 
 
 def role_styles(variables: Mapping[str, str], background: Color) -> dict[str, Style]:
-    """A style for each role on a background, from the variables of the theme in use."""
+    """Return the style of each role on a background, from the CSS variables of the theme in use."""
     return {
         role: Style(color=_colour(variables[name], strength, background).rich_color, bold=bold)
         for role, (name, strength, bold) in _ROLES.items()

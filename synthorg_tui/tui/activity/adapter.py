@@ -1,7 +1,7 @@
 """What the Activity pane asks of the engine.
 
-It calls, and puts together what the engine has in several parts: who is connected, with what a
-person took from the agent; the memories of a call, with whether they are live.
+It passes calls on, and combines what several parts of the engine hold: connections with the
+restrictions a person put on agents, and the memories of a call with whether each still exists.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class EngineActivity:
         engine.events.subscribe(self._notify)
 
     def open(self, owner: "Owner") -> None:
-        """Agents can connect from now on."""
+        """Accept agents through this owner of the store, and notify listeners of it."""
         self._owner = owner
         self._notify("sessions", None)
 
@@ -87,12 +87,12 @@ class EngineActivity:
         return f"Brought back {count}" if undone.restored else f"Took back {count} · u brings back"
 
     async def set_paused(self, agent_id: str, paused: bool) -> None:
-        """Refuse everything to an agent, or nothing any more."""
+        """Refuse all calls of the agent, or allow them again."""
         self._require_open()
         await self._engine.gateway.set_paused(agent_id, paused)
 
     async def set_read_only(self, agent_id: str, read_only: bool) -> None:
-        """Refuse writes to an agent, or no longer."""
+        """Refuse the agent's writes, or allow them again."""
         self._require_open()
         await self._engine.gateway.set_read_only(agent_id, read_only)
 

@@ -1,6 +1,6 @@
-"""The Activity pane as lines: who is there, the calls, one call in full, and why.
+"""The Activity pane as styled lines: agents, calls, one call in full, and a digest's explanation.
 
-Made of the engine's records as they come, without Textual.
+The input is the engine's own records; nothing here uses Textual.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MAX_REASON = 200
 
 
 def call_mark(call: CallRecord) -> tuple[str, str, str]:
-    """Glyph, word and role: a refusal and a write say more than the kind."""
+    """Return glyph, word and style role of a call; a refusal or a write overrides its kind."""
     if call.is_error:
         return ("✗", "refused", "bad")
     if is_deletion(call):
@@ -55,7 +55,7 @@ def call_mark(call: CallRecord) -> tuple[str, str, str]:
 
 
 def agent_line(agent: ListedAgent, width: int, now: datetime) -> Line:
-    """An agent on one line: whether it is connected, what may be done, from where, how long."""
+    """Render an agent in one line: id, restrictions, client, project, calls, connection time."""
     is_connected = bool(agent.number)
     left = line(("◉ " if is_connected else "○ ", "good" if is_connected else "faint"))
     left.add(one_line(agent.agent_id), "strong" if is_connected else "muted")
@@ -69,12 +69,12 @@ def agent_line(agent: ListedAgent, width: int, now: datetime) -> Line:
 
 
 def agent_lines(activity: Activity, width: int, now: datetime) -> list[tuple[object, Line]]:
-    """All agents, with the agent as the value."""
+    """Render all agents as pairs of the agent and its line."""
     return [(agent, agent_line(agent, width, now)) for agent in activity.agents]
 
 
 def call_line(call: CallRecord, width: int, now: datetime) -> Line:
-    """A call on one line: what was asked for by whom, what about, tokens, time, age."""
+    """Render a call in one line: kind, agent, tool, subject, tokens, duration and age."""
     glyph, word, role = call_mark(call)
     agent = one_line(call.agent_id)[:_NAME].ljust(_NAME)
     left = line((f"{glyph} {word.ljust(8)}", role), (agent, "strong"))
@@ -84,7 +84,7 @@ def call_line(call: CallRecord, width: int, now: datetime) -> Line:
 
 
 def call_lines(call: CallRecord, width: int, now: datetime) -> list[Line]:
-    """A call on two lines: what it was about, then by whom, what came of it and how long."""
+    """Render a call in two lines: its subject and age, then agent, outcome, tokens and duration."""
     glyph, word, role = call_mark(call)
     first = line((f"{glyph} ", role), (f"{one_line(call.name)} ", "strong"))
     first.add(_about(call), "text")
@@ -106,7 +106,7 @@ def _took(call: CallRecord) -> str:
 
 
 def came_of(call: CallRecord) -> str:
-    """What the agent got, in a few words."""
+    """Return the outcome of a call in a few words, or an empty string."""
     if call.is_error:
         return one_line(call.reply[:80])
     if call.memory_ids:
@@ -115,7 +115,7 @@ def came_of(call: CallRecord) -> str:
 
 
 def head_lines(call: CallRecord, now: datetime) -> list[Line]:
-    """Who asked for what and when, and what it took."""
+    """Render which agent called what and when, and the tokens and time it took."""
     glyph, word, role = call_mark(call)
     what = line((f"{glyph} {word}", role), ("  ", "text"), (one_line(call.name), "strong"))
     what.add(f"  #{call.number:,}", "faint")
@@ -135,7 +135,7 @@ def head_lines(call: CallRecord, now: datetime) -> list[Line]:
 
 
 def memory_lines(call: CallRecord, memories: Sequence[NamedMemory] | None) -> list[Line]:
-    """What became of the memories that the call wrote or deleted, and what can be done."""
+    """Render the state of the memories a call wrote or deleted, and which keys act on them."""
     if not call.wrote or not call.memory_ids or memories is None:
         return []
     lines: list[Line] = []
@@ -156,7 +156,7 @@ def memory_lines(call: CallRecord, memories: Sequence[NamedMemory] | None) -> li
 def call_detail(
     call: CallRecord, memories: Sequence[NamedMemory] | None, now: datetime
 ) -> list[Line]:
-    """The whole call: facts, what became of what it wrote, and exactly what the agent read."""
+    """Render a whole call: its facts, the memories it changed, and the text the agent received."""
     lines = [*head_lines(call, now), *memory_lines(call, memories), Line()]
     lines.append(rule("What the agent read", f"{reply_size(call):,} bytes"))
     if call.kind == "digest":
@@ -165,7 +165,7 @@ def call_detail(
 
 
 def reply_size(call: CallRecord) -> int:
-    """The bytes of a reply."""
+    """Return the size of the call's reply in bytes."""
     return len(call.reply.encode("utf-8", "replace"))
 
 
@@ -174,7 +174,7 @@ def _nothing() -> list[Line]:
 
 
 def why_lines(answer: Explanation, width: int) -> list[Line]:
-    """Why each memory was in or out of a digest: verdict, scores, tokens and the reason."""
+    """Render why each memory was in a digest or not: verdict, scores, tokens and the reason."""
     made = [digests.budget_line(answer, width)]
     if answer.degraded:
         made.append(line(("! ", "bad"), (f"degraded: {answer.degraded}", "warn")))
@@ -193,7 +193,7 @@ def _candidate_lines(each: Candidate, width: int) -> list[Line]:
 
 
 def no_agents(is_open: bool, has_failed: bool) -> list[Line]:
-    """What stands where the agents would be."""
+    """Render the text shown in place of an empty list of agents."""
     if has_failed:
         return [line(("The store is not open: no agent can connect.", "muted"))]
     if not is_open:
@@ -202,7 +202,7 @@ def no_agents(is_open: bool, has_failed: bool) -> list[Line]:
 
 
 def empty_log(activity: Activity) -> list[Line]:
-    """Why no call is listed, and the next step."""
+    """Render why no call is listed, and what the person can do next."""
     if activity.held or activity.filter_text.strip():
         return [
             line(("No call matches", "title")),
@@ -219,14 +219,14 @@ def empty_log(activity: Activity) -> list[Line]:
 
 
 def paused_line(agent: ListedAgent) -> str:
-    """What pausing an agent did, or letting a paused one go on, for a toast."""
+    """Return the toast text after an agent was paused or resumed."""
     if agent.paused:
         return f"{agent.agent_id} goes on"
     return f"{agent.agent_id} is paused: it is refused everything · p lets it go on"
 
 
 def read_only_line(agent: ListedAgent) -> str:
-    """What restricting an agent to reading did, or letting it write again, for a toast."""
+    """Return the toast text after an agent was made read-only or allowed to write again."""
     if agent.read_only:
         return f"{agent.agent_id} may write again"
     return f"{agent.agent_id} may only read · o lets it write again"

@@ -1,7 +1,7 @@
-"""The Activity pane: what connected agents do, and what a person can do about it.
+"""The Activity pane: shows what connected agents do, and lets a person restrict or undo it.
 
-It pauses, restricts and disconnects agents, takes back what they wrote, and goes to it. What is
-held and listed is in ``state``, how it looks in ``lines``.
+It pauses, restricts and disconnects agents, undoes their writes, and opens the memories they
+concern. The data are in ``state``, the rendering in ``lines``.
 """
 
 from collections.abc import Callable
@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     from synthorg_tui.agents.models import CallRecord
 
 KEEP_UP_AFTER = 0.4
-"""Seconds between two drawings while calls come; after a rest the first is shown at once."""
+"""Minimum seconds between two redraws while calls arrive; the first one is shown at once."""
 _HINT = "words  -words  agent:  client:  kind:digest  tool:  is:error  is:write"
 
 
 class ActivityScreen(Pane):
-    """Lists agents and calls as they come, and the call under the cursor."""
+    """The screen with the list of agents, the log of calls, and the selected call in full."""
 
     CSS_PATH = "activity.tcss"
     BINDINGS = bindings("activity")
@@ -74,7 +74,6 @@ class ActivityScreen(Pane):
         self._throttle = Throttle(self, self._keep_up, KEEP_UP_AFTER)
 
     def compose(self) -> ComposeResult:
-        """Header, agents and calls above or beside the call, footer."""
         yield TopBar(self.panes, ACTIVITY)
         with Horizontal(id="activity-body"):
             with Vertical(id="log-side"):
@@ -91,17 +90,17 @@ class ActivityScreen(Pane):
 
     @property
     def log_list(self) -> CallList:
-        """The list of calls."""
+        """The widget that lists the calls."""
         return self.query_one("#calls", CallList)
 
     @property
     def agent_list(self) -> AgentList:
-        """The list of agents."""
+        """The widget that lists the agents."""
         return self.query_one("#seats", AgentList)
 
     @property
     def main_list(self) -> LineList:
-        """The log."""
+        """The list of calls, which has the focus at first."""
         return self.log_list
 
     # Loading
@@ -122,7 +121,7 @@ class ActivityScreen(Pane):
         super().tell_error(error)
 
     def reload(self) -> None:
-        """Read agents and calls again; the cursor stays on its call where it can."""
+        """Read agents and calls again; the cursor stays on its call if that is still listed."""
         if self.port is None:
             return
         self.await_rows()
@@ -144,7 +143,7 @@ class ActivityScreen(Pane):
             self.draw()
 
     def hear(self, event: ActivityEvent) -> None:
-        """Show what happened soon, together with what else comes."""
+        """Add the event to the state and redraw shortly after, together with others that follow."""
         if event.call is not None:
             self.activity.add(event.call)
         if event.topic == "changed":
@@ -166,7 +165,7 @@ class ActivityScreen(Pane):
     # Drawing
 
     def draw(self) -> None:
-        """Draw everything from the state."""
+        """Draw agents, log, selected call and header from the state."""
         if not self.is_mounted:
             return
         if self.is_current:
@@ -211,7 +210,7 @@ class ActivityScreen(Pane):
 
     @on(LineList.Moved, "#calls")
     def draw_call(self) -> None:
-        """Draw the call under the cursor; what isn't in the log is read once the cursor rests."""
+        """Draw the call under the cursor; missing parts are read once the cursor rests on it."""
         call, detail = self.log_list.call, self.query_one(CallDetail)
         has_room = not (self.narrow or self.has_class("-zoomed"))
         if detail.show(call, self.activity, now=self.now(), has_room=has_room, wants_why=self.why):
@@ -243,7 +242,7 @@ class ActivityScreen(Pane):
         self.later(self.reload)
 
     def action_back(self) -> None:
-        """Close the zoom, the explanation, the entry, then the filter."""
+        """Close the first of these that is open: zoom, explanation, entry, filter."""
         entering = self.has_class("-entering")
         self.remove_class("-entering")
         if self.has_class("-zoomed"):
@@ -272,7 +271,7 @@ class ActivityScreen(Pane):
         return None
 
     def action_pause(self) -> None:
-        """Refuse everything to the agent, or let it go on."""
+        """Pause the selected agent, so that all its calls are refused, or resume it."""
         if target := self._agent():
             agent, port = target
 
@@ -283,7 +282,7 @@ class ActivityScreen(Pane):
             self.run_change(pause)
 
     def action_read_only(self) -> None:
-        """Refuse writes to the agent, or allow them again."""
+        """Make the selected agent read-only, so that its writes are refused, or lift that."""
         if target := self._agent():
             agent, port = target
 
@@ -294,7 +293,7 @@ class ActivityScreen(Pane):
             self.run_change(restrict)
 
     def action_disconnect(self) -> None:
-        """End the connection, or all of the agent's, after asking."""
+        """Close the selected connection, or all of the agent's, after a confirmation."""
         from synthorg_tui.tui.base.dialogs import ConfirmDialog
 
         target = self._agent()
@@ -330,7 +329,7 @@ class ActivityScreen(Pane):
         return call, port
 
     def action_undo(self) -> None:
-        """Take back what the call wrote, after asking, or bring it back."""
+        """Undo what the call wrote, after a confirmation, or redo it if it was undone."""
         target = self._call()
         if target is None:
             return
@@ -367,7 +366,7 @@ class ActivityScreen(Pane):
         )
 
     def action_memory(self) -> None:
-        """Show a memory of the call in the Memories pane; of several, choose which."""
+        """Open a memory of the call in the Memories pane; with several, ask which one."""
         target = self._call()
         if target is None:
             return
@@ -389,7 +388,7 @@ class ActivityScreen(Pane):
         run_job(self, choose, group="memory")
 
     def action_skill(self) -> None:
-        """Show the skill that was read in the Skills pane."""
+        """Open the skill that the call read in the Skills pane."""
         if target := self._call():
             if name := skill_of(target[0]):
                 self._show_skill(name)
@@ -397,7 +396,7 @@ class ActivityScreen(Pane):
                 toast(self, "This call read no skill", severity="warning")
 
     def action_copy(self) -> None:
-        """Copy exactly what the agent read."""
+        """Copy the exact text that the agent received to the clipboard."""
         if target := self._call():
             call, _ = target
             copy(self, call.reply)
@@ -407,13 +406,13 @@ class ActivityScreen(Pane):
     # Looks
 
     def action_view(self) -> None:
-        """What the agent read, or why."""
+        """Switch between the call and the explanation of its digest."""
         self.why = not self.why
         self.draw()
 
     @on(LineList.Chosen, "#calls")
     def action_zoom(self) -> None:
-        """Give the call the whole room, and back."""
+        """Enlarge the call to the whole screen, or restore the layout."""
         if self.log_list.call is not None:
             self.toggle_class("-zoomed")
             self.draw()
@@ -421,7 +420,7 @@ class ActivityScreen(Pane):
             (shown if self.has_class("-zoomed") else self.log_list).focus()
 
     def action_only(self) -> None:
-        """List only the calls of the agent under the cursor, or all again."""
+        """Filter the log to the agent under the cursor, or remove that filter."""
         if target := self._agent():
             wanted, entry = f"agent:{target[0].agent_id}", self.query_one("#query", Input)
             entry.value = "" if entry.value == wanted else wanted

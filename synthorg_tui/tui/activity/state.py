@@ -1,4 +1,4 @@
-"""The state of the Activity pane: who is there, the calls, and which of them are listed.
+"""The state of the Activity pane: agents, calls, and which calls the filter lists.
 
 Plain data and pure functions, tested without a screen: no Textual, and of the engine only types.
 """
@@ -19,16 +19,17 @@ if TYPE_CHECKING:
     from synthorg_tui.agents.models import CallRecord
 
 LIMIT = 300
-"""Most calls that are held; the filter asks the record for older ones."""
+"""Maximum number of calls in memory; the filter reads older ones from the stored log."""
 _OPERATORS = ("agent", "client", "kind", "tool")
 _STATES = ("error", "write", "read")
 _SUBJECTS = ("query", "content", "task", "name", "memory_id", "reason")
 
 
 class Activity:
-    """Agents and calls; calls that come while the pane is open are put on top.
+    """The agents and calls of the pane; a call that happens while it is open is put first.
 
-    ``answers`` and ``memories`` hold what was read of single calls, by their numbers.
+    ``answers`` and ``memories`` cache the explanation and the memories of single calls, by the
+    number of the call.
     """
 
     def __init__(self) -> None:
@@ -42,12 +43,15 @@ class Activity:
 
     @property
     def filter(self) -> Query:
-        """The filter, read."""
+        """The parsed filter text."""
         return parse_row_filter(self.filter_text, *_OPERATORS, states=_STATES)
 
     @property
     def asked_agent(self) -> str:
-        """The agent to ask the record for, when the filter names exactly one that is known."""
+        """The one known agent that the filter names, or an empty string.
+
+        The stored log is then read for this agent only.
+        """
         named = [value for name, value in self.filter.values if name == "agent"]
         agents = [agent.agent_id for agent in self.agents] + [call.agent_id for call in self.held]
         known = {agent_id.lower(): agent_id for agent_id in agents}
@@ -55,16 +59,19 @@ class Activity:
 
     @property
     def asked_text(self) -> str:
-        """The word to ask the record for: the longest one says most."""
+        """The word to search the stored log for: the longest one of the filter."""
         return max(self.filter.criteria.words, key=len, default="")
 
     @property
     def held(self) -> tuple[CallRecord, ...]:
-        """The calls that came, listed or not."""
+        """All calls in memory, including those the filter hides."""
         return self.loaded or ()
 
     def take(self, generation: int, calls: tuple[CallRecord, ...]) -> bool:
-        """Take an answer; ``False`` when a newer question was asked meanwhile."""
+        """Store the calls read for request ``generation``.
+
+        Returns ``False``, and drops them, if a newer request was made meanwhile.
+        """
         if not self.latest.answer(generation):
             return False
         newest = calls[0].number if calls else 0
@@ -76,39 +83,39 @@ class Activity:
         return True
 
     def add(self, call: CallRecord) -> None:
-        """Put a call on top that has just come."""
+        """Insert a new call at the top."""
         if self.loaded is None or any(held.number == call.number for held in self.loaded[:9]):
             return
         newest = sorted((call, *self.loaded[:9]), key=lambda held: -held.number)
         self.loaded = (*newest, *self.loaded[9:])[:LIMIT]
 
     def arrange(self) -> None:
-        """List again after calls came or the filter changed."""
+        """Update the listed calls after calls were added or the filter changed."""
         wanted = self.filter
         self.rows = tuple(call for call in self.held if passes(call, wanted))
 
     def lacks(self, call: CallRecord) -> bool:
-        """Whether something of a call is to be read yet: why, or what became of what it wrote."""
+        """Return whether the call's explanation or its memories are still to be read."""
         lacks_why = bool(call.explanation) and call.number not in self.answers
         return lacks_why or (call.wrote and call.number not in self.memories)
 
     def restricted(self, agent_id: str) -> ListedAgent:
-        """What a person took from an agent, connected or not."""
+        """Return the agent with its restrictions, whether it is connected or not."""
         agents = (agent for agent in self.agents if agent.agent_id == agent_id)
         return replace(next(agents, ListedAgent(agent_id)), number=0)
 
     def connections(self, agent_id: str) -> tuple[ListedAgent, ...]:
-        """The connections of an agent."""
+        """Return the agent's connections."""
         return tuple(agent for agent in self.agents if agent.number and agent.agent_id == agent_id)
 
     @property
     def connected(self) -> int:
-        """How many connections there are."""
+        """The number of connections."""
         return sum(bool(agent.number) for agent in self.agents)
 
     @property
     def caption(self) -> str:
-        """Honest totals, for the frame of the list."""
+        """The numbers of listed calls and of calls in memory, as the title of the list."""
         listed, held = len(self.rows), len(self.held)
         if not held:
             return ""
@@ -117,33 +124,33 @@ class Activity:
 
 
 def is_deletion(call: CallRecord) -> bool:
-    """Whether a call deleted a memory."""
+    """Return whether the call deleted a memory."""
     from synthorg_tui.agents.tools import DELETE_ENTRY
 
     return call.wrote and call.name == DELETE_ENTRY
 
 
 def is_waiting(call: CallRecord) -> bool:
-    """Whether a call asked for a write that waits for a person: nothing was done yet."""
+    """Return whether the call asked for a write that waits for a person's approval."""
     from synthorg_tui.agents.tools import WRITING
 
     return call.name in WRITING and not (call.wrote or call.is_error)
 
 
 def own_memories(call: CallRecord, memories: Sequence[NamedMemory]) -> tuple[NamedMemory, ...]:
-    """Those of the memories that belong to the agent that called."""
+    """Return those of the memories that belong to the calling agent."""
     return tuple(memory for memory in memories if memory.row.agent_id == call.agent_id)
 
 
 def can_undo(call: CallRecord, memories: Sequence[NamedMemory]) -> bool:
-    """Whether anything of a write can be taken back or brought back."""
+    """Return whether any of the call's writes can be undone or redone."""
     return call.wrote and any(
         not (memory.is_live and is_deletion(call)) for memory in own_memories(call, memories)
     )
 
 
 def passes(call: CallRecord, wanted: Query) -> bool:
-    """Whether a filter lists a call: its words are looked for in the name and the arguments."""
+    """Return whether the filter lists the call; its words are searched in name and arguments."""
     return wanted.has_words(f"{call.name} {call.arguments}".lower()) and all(
         _has(call, name, value) for name, value in wanted.values
     )
@@ -162,7 +169,7 @@ def _has(call: CallRecord, name: str, value: str) -> bool:
 
 
 def arguments_of(call: CallRecord) -> dict[str, object] | None:
-    """The arguments; ``None`` when they were cut, or are no object."""
+    """Return the call's arguments; ``None`` when they were truncated or are no JSON object."""
     try:
         arguments = json.loads(call.arguments)
     except (ValueError, RecursionError):
@@ -171,7 +178,7 @@ def arguments_of(call: CallRecord) -> dict[str, object] | None:
 
 
 def subject(call: CallRecord) -> str:
-    """What the call was about, in the agent's words."""
+    """Return the subject of the call in the agent's words, such as its query or task."""
     arguments = arguments_of(call)
     if arguments is None:
         return call.arguments
@@ -180,6 +187,6 @@ def subject(call: CallRecord) -> str:
 
 
 def skill_of(call: CallRecord) -> str:
-    """The name of the skill that a call read, or nothing."""
+    """Return the name of the skill that the call read, or an empty string."""
     name = (arguments_of(call) or {}).get("name")
     return name if "skill" in call.name and isinstance(name, str) else ""

@@ -1,4 +1,4 @@
-"""The widgets of the Activity pane: the agents, the log, a call, the memories it names."""
+"""The widgets of the Activity pane: agents, calls, one call in full, and a choice of memories."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 
 
 class CallList(LineList):
-    """Calls, newest first; at the top the cursor stays on the newest, else on its call."""
+    """A list of calls, newest first.
+
+    When calls are added, a cursor on the newest one moves to the new newest; any other stays on its
+    call.
+    """
 
     def __init__(
         self, activity: Activity, *, now: Callable[[], datetime], id: str | None = None
@@ -41,7 +45,7 @@ class CallList(LineList):
         self._rows: tuple[CallRecord, ...] = ()
 
     def show(self, *, roomy: bool) -> None:
-        """Show what is listed now."""
+        """Show the calls that the state lists now; ``roomy`` gives each call two lines."""
         height = 2 if roomy else 1
         follow = self.call.number if self.call and self.cursor else None
         shown, first = self.is_cursor_in_view, self.visible_rows[0]
@@ -58,21 +62,21 @@ class CallList(LineList):
 
     @property
     def row_count(self) -> int:
-        """Calls listed."""
+        """The number of listed calls."""
         return len(self._rows)
 
     @property
     def call(self) -> "CallRecord | None":
-        """The one under the cursor."""
+        """The call under the cursor, or ``None``."""
         return self._at(self.cursor)
 
     @property
     def newer(self) -> int:
-        """How many calls are above the part in view."""
+        """The number of calls above the visible part."""
         return self.visible_rows[0] if self._rows else 0
 
     def row_lines(self, index: int, width: int) -> list[Line]:
-        """The call."""
+        """Return the lines of a call."""
         call = self._rows[index]
         if self.row_height == 1:
             return [call_line(call, width - 1, self._now())]
@@ -86,10 +90,10 @@ class CallList(LineList):
 
 
 class AgentList(FixedList):
-    """The agents; the cursor stays on its connection."""
+    """The list of agents; the cursor stays on its connection when others come or leave."""
 
     def show_agents(self, activity: Activity, *, now: Callable[[], datetime], most: int) -> None:
-        """Show who is there, on at most so many lines."""
+        """Show the agents in at most ``most`` lines; ``now`` is the clock for their ages."""
         before = self.value
         self.show(lambda width: agent_lines(activity, width, now()))
         self.styles.height = min(max(self.row_count, 1), most) + 2
@@ -106,7 +110,7 @@ def _is_same(value: object, other: object) -> bool:
 
 
 class CallDetail(Vertical):
-    """A call in full above why its digest was so; with little room, one of the two."""
+    """A call in full above its digest's explanation; with little room, only one of the two."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -114,7 +118,6 @@ class CallDetail(Vertical):
         self._awaits_layout = False
 
     def compose(self) -> ComposeResult:
-        """Both texts."""
         call = LineView(id="call")
         call.border_title = "Call"
         yield call
@@ -124,7 +127,7 @@ class CallDetail(Vertical):
 
     @property
     def shown(self) -> LineView:
-        """The text that is seen, the call where both are."""
+        """The visible text; the call if both are visible."""
         call = self.query_one("#call", LineView)
         return call if call.display else self.query_one("#why", LineView)
 
@@ -137,7 +140,10 @@ class CallDetail(Vertical):
         has_room: bool,
         wants_why: bool,
     ) -> bool:
-        """Show what is known of the call; ``True`` asks for it again, after the layout."""
+        """Show what is known of the call, and of its explanation if asked for or if there is room.
+
+        Returns ``True`` if it has to be called again after the layout was updated.
+        """
         number = call.number if call else 0
         text, why = self.query_one("#call", LineView), self.query_one("#why", LineView)
         answer, named = activity.answers.get(number), activity.memories.get(number)
@@ -155,7 +161,7 @@ class CallDetail(Vertical):
 
 
 class MemoryDialog(ModalScreen[ListedMemory | None]):
-    """The memories, a line each; gives the chosen one."""
+    """A dialog that lists the memories of a call and returns the chosen one, or ``None``."""
 
     BINDINGS = bindings("choose")
 
@@ -165,14 +171,12 @@ class MemoryDialog(ModalScreen[ListedMemory | None]):
         self._now = now
 
     def compose(self) -> ComposeResult:
-        """The list."""
         with Vertical(classes="dialog") as box:
             box.border_title = "Which memory"
             box.border_subtitle = "↵ chooses · esc leaves"
             yield FixedList(id="named")
 
     def on_mount(self) -> None:
-        """As many lines as memories, up to what fits."""
         rows, now = self.query_one("#named", FixedList), self._now()
         rows.styles.height = min(len(self._rows), 16)
         rows.show(
@@ -183,11 +187,10 @@ class MemoryDialog(ModalScreen[ListedMemory | None]):
         rows.focus()
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
-        """The memory under the cursor."""
         value = event.list.value if isinstance(event.list, FixedList) else None
         if isinstance(value, ListedMemory):
             self.dismiss(value)
 
     def action_close(self) -> None:
-        """None of them."""
+        """Close the dialog without a choice."""
         self.dismiss(None)

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 Status = Literal["pending", "approved", "rejected"]
 
 _QUEUE_TOPICS: Final = frozenset({"changed", "approval.expired"})
-"""Topics of the engine's events after which other items may wait."""
+"""Topics of the engine's events after which the queue may have changed."""
 
 
 def person() -> "Person":
-    """Name whoever sits at the screen."""
+    """Return the identity of the person at the screen."""
     from synthorg_tui.approvals.person import Person
 
     return Person("tui")
@@ -37,11 +37,11 @@ class EngineApprovals:
         self._listening = False
 
     async def pending(self) -> int:
-        """Count the items that wait, without the snoozed ones."""
+        """Return the number of items that wait for a decision, without snoozed ones."""
         return (await self._engine.approvals.counts()).pending
 
     async def inbox(self, status: Status = "pending") -> "tuple[InboxEntry, ...]":
-        """List the items of a status, newest first; snoozed ones are among the pending."""
+        """List the items of a status, newest first; pending ones include snoozed ones."""
         from synthorg_tui.approvals.models import ApprovalStatus
 
         return await self._engine.reviews.inbox(include_snoozed=True, status=ApprovalStatus(status))
@@ -59,7 +59,7 @@ class EngineApprovals:
         )
 
     async def review(self, item_id: str) -> "Review":
-        """Work out all that approving the item would do, as of now."""
+        """Return everything about the item, and the effects of approving it now."""
         return await self._engine.reviews.review(item_id)
 
     async def trail(self, item_id: str) -> "tuple[ApprovalEvent, ...]":

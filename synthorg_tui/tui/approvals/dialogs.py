@@ -1,6 +1,6 @@
-"""Questions of a review: until when to snooze it, and how it is to read.
+"""Dialogs of a review: until when to snooze the item, and how to reword it.
 
-What the entries of a form mean is in ``wording``.
+The texts of the form's entries are worked out in ``wording``.
 """
 
 from datetime import datetime
@@ -30,7 +30,7 @@ NOT_TAKEN: Final = "Not taken over. esc again gives it up, ^s takes it."
 
 
 class SnoozeDialog(ModalScreen[datetime | None]):
-    """A few times to choose from; gives the chosen one."""
+    """A dialog with times to choose from; returns the chosen one, or ``None``."""
 
     CSS_PATH = "approvals.tcss"
     BINDINGS = bindings("choose")
@@ -40,14 +40,12 @@ class SnoozeDialog(ModalScreen[datetime | None]):
         self._choices = snooze_choices(now)
 
     def compose(self) -> ComposeResult:
-        """The list."""
         with Vertical(classes="dialog", id="snooze-box") as box:
             box.border_title = "Snooze until"
             box.border_subtitle = "↵ chooses · esc leaves"
             yield FixedList(id="snooze")
 
     def on_mount(self) -> None:
-        """Start at the nearest time."""
         times = self.query_one("#snooze", FixedList)
         times.styles.height = len(self._choices)
         times.show(self._lines)
@@ -61,20 +59,20 @@ class SnoozeDialog(ModalScreen[datetime | None]):
         return rows
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
-        """The time under the cursor."""
         value = event.list.value if isinstance(event.list, FixedList) else None
         if isinstance(value, datetime):
             self.dismiss(value)
 
     def action_close(self) -> None:
-        """Not snoozed."""
+        """Close the dialog without snoozing."""
         self.dismiss(None)
 
 
 class RewordForm(ModalScreen[Reworded | None]):
-    """Entries for the fields of a lesson, or for the one text that an agent wants stored.
+    """A form for the fields of a lesson, or for the one text that an agent wants to store.
 
-    An entry left alone stays exactly as it was, whatever of it can't be shown.
+    Returns the new wording, or ``None``. A field the person doesn't edit keeps its exact text,
+    including characters that can't be shown.
     """
 
     CSS_PATH = "approvals.tcss"
@@ -87,7 +85,6 @@ class RewordForm(ModalScreen[Reworded | None]):
         self._warned = False
 
     def compose(self) -> ComposeResult:
-        """An entry for each field; those of a lesson have a label."""
         is_lesson = isinstance(self._before, Wording)
         with Vertical(classes="dialog", id="lesson" if is_lesson else "reworded") as box:
             box.border_title = "Reword the lesson" if is_lesson else "Reword what would be kept"
@@ -103,17 +100,16 @@ class RewordForm(ModalScreen[Reworded | None]):
             yield LineBar(id="note")
 
     def on_mount(self) -> None:
-        """Start at the top."""
         self.query(TextArea).first().focus()
 
     @property
     def wording(self) -> Reworded:
-        """What the entries hold."""
+        """Return the wording that the entries hold."""
         entries = {name: self.query_one(f"#{name}", TextArea).text for name in self._entries}
         return from_entries(entries, self._before)
 
     def action_save(self) -> None:
-        """Give back the wording, when it is complete."""
+        """Return the wording if it is valid; otherwise show what is wrong."""
         wording = self.wording
         if wrong := problems(wording):
             self._show_note(line(("! ", "bad"), (f"{wrong[0]}.", "warn")))
@@ -121,7 +117,7 @@ class RewordForm(ModalScreen[Reworded | None]):
         self.dismiss(wording)
 
     def action_close(self) -> None:
-        """Leave; what was written is only given up at the second press."""
+        """Close the form; unsaved text is discarded only at the second press."""
         if self.wording != self._before and not self._warned:
             self._warned = True
             self._show_note(line(("! ", "warn"), (NOT_TAKEN, "text")))

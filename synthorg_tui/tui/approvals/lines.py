@@ -1,6 +1,6 @@
-"""The inbox as lines: rows, headings, what stands there when it is empty, and what was decided.
+"""The inbox as styled lines: rows, headings, the empty list, and results of decisions.
 
-Lines are made of the engine's plain data, without Textual; a review in full is in
+The input is the engine's plain data; nothing here uses Textual. A review in full is rendered in
 ``review_lines``.
 """
 
@@ -35,18 +35,18 @@ _MAX_TITLE = 300
 
 
 def kind_mark(kind: SubjectKind) -> tuple[str, str, str]:
-    """Glyph, word and role of a kind of item."""
+    """Return glyph, word and style role of a kind of item."""
     return KINDS[kind]
 
 
 def row_line(entry: InboxEntry, width: int, marks: RowMarks, *, now: datetime) -> Line:
-    """An item on one line: mark, kind, title, flags, how often it was seen, age."""
+    """Render an item in one line: mark, kind, title, flags, number of occurrences and age."""
     right = _flags(marks).extend(_recurrence(entry)).add(ago(_when(entry), now).rjust(4), "faint")
     return beside(_head(entry, marks), right, width)
 
 
 def row_lines(entry: InboxEntry, width: int, marks: RowMarks, *, now: datetime) -> list[Line]:
-    """An item on two lines: title and age, then what it is and how sure it is."""
+    """Render an item in two lines: title and age, then its kind and its confidence."""
     age = line((ago(_when(entry), now).rjust(4), "faint"))
     _, word, role = kind_mark(entry.kind)
     second = line(("    ", "text"), (word.ljust(10), role)).extend(_confidence(entry))
@@ -88,14 +88,14 @@ def _risk(entry: InboxEntry) -> Line:
 
 
 def heading_line(name: str, count: int, width: int) -> Line:
-    """The heading of a group."""
+    """Render the heading of a group with its number of items."""
     shown = KINDS[name][1] if name in KINDS else one_line(name)
     head = line((f"{shown} ", "title"), (f"{count:,} ", "muted"))
     return head.add("─" * max(width - head.width, 0), "track").fit(width)
 
 
 def decision_line(done: str, decision: Decision) -> str:
-    """What a decision did, for a toast: ``done``, and which file it wrote or left alone."""
+    """Return the toast text of a decision: ``done``, and which file was written or left alone."""
     where = ""
     if decision.left_alone:
         where = f" · {decision.left_alone[0]} was changed meanwhile and stays"
@@ -105,14 +105,14 @@ def decision_line(done: str, decision: Decision) -> str:
 
 
 def bulk_line(outcome: BulkOutcome) -> str:
-    """What approving several did, and why for each that was left, for a toast."""
+    """Return the toast text of a bulk approval: what was approved, and why any item was not."""
     parts = [f"Approved {counted(len(outcome.decisions), 'item')} · u takes back"]
     parts += [f"{review.item.title}: it changed since you read it" for review in outcome.stale]
     return " · ".join([*parts, *(reason for _, reason in outcome.refused)])
 
 
 def undo_line(decision: Decision | None) -> str:
-    """What an undo took back, for a toast."""
+    """Return the toast text of an undo: which decision was undone."""
     if decision is None:
         return "There is no decision to take back"
     many = decision.count > 1
@@ -127,7 +127,7 @@ _EMPTY = {
 
 
 def empty_inbox(inbox: Inbox) -> list[Line]:
-    """Why nothing is listed, and the next step."""
+    """Render why no item is listed, and what the person can do next."""
     if inbox.loaded:
         return [
             line(("No item matches", "title")),

@@ -1,4 +1,4 @@
-"""Taking a part of a lesson: whose text for each field, and which steps."""
+"""The screen for combining a lesson from its versions, field by field and step by step."""
 
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class PartsScreen(ModalScreen[Wording | None]):
-    """Every field with whose text is taken, every step; the one under the cursor in full."""
+    """The fields with the author of the version used, and the steps; the selected one in full.
+
+    Returns the combined wording, or ``None``.
+    """
 
     CSS_PATH = "approvals.tcss"
     BINDINGS = bindings("parts")
@@ -31,7 +34,6 @@ class PartsScreen(ModalScreen[Wording | None]):
         self.parts = Parts.of(entry, wording)
 
     def compose(self) -> ComposeResult:
-        """The parts, and the text of the one under the cursor."""
         with Vertical(classes="dialog", id="parts-box") as box:
             box.border_title = "Take a part"
             box.border_subtitle = "← → whose · ␣ keeps or drops · e rewords · ^s takes it over"
@@ -41,7 +43,6 @@ class PartsScreen(ModalScreen[Wording | None]):
             yield text
 
     def on_mount(self) -> None:
-        """Start at the first field."""
         self._list.focus()
         self._draw()
 
@@ -75,15 +76,15 @@ class PartsScreen(ModalScreen[Wording | None]):
         self._draw()
 
     def action_previous(self) -> None:
-        """The text before."""
+        """Use the previous version of the field's text."""
         self._turn(-1)
 
     def action_next(self) -> None:
-        """The next text; keeps or drops a step."""
+        """Use the next version of the field's text, or include or leave out the step."""
         self._turn(1)
 
     def action_reword(self) -> None:
-        """Write a field yourself."""
+        """Write the field's text yourself, in a dialog."""
         from synthorg_tui.tui.approvals.dialogs import RewordForm
 
         def take(wording: Reworded | None) -> None:
@@ -94,9 +95,9 @@ class PartsScreen(ModalScreen[Wording | None]):
         self.app.push_screen(RewordForm(self.parts.wording), take)
 
     def action_save(self) -> None:
-        """Take these parts over."""
+        """Return the combined wording."""
         self.dismiss(self.parts.wording)
 
     def action_close(self) -> None:
-        """Leave the lesson as it is."""
+        """Close the screen and leave the wording as it was."""
         self.dismiss(None)

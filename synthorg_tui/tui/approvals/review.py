@@ -1,8 +1,8 @@
-"""The review of one item after another: exactly what is shown is what is decided on.
+"""The review of single items: a decision applies to exactly what is shown.
 
-Keys that decide are inert for half a second from each new thing on the screen, so that none acts
-that was meant for another. A wording of the person is shown first, and approved by another key.
-What the texts are is in ``wording``, how they look in ``review_lines``.
+Whenever the screen shows something new, keys that decide are disabled for half a second, so that a
+key meant for the previous content has no effect. A person's wording is shown before it can be
+approved. The texts are worked out in ``wording``, their rendering is in ``review_lines``.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
 NARROW = 100
 REJECTED = "Rejected: it is not proposed again · u takes it back"
 _INERT = frozenset(action.method for action in of("review")) - {"close"}
-"""What does nothing at first: all that a review can do but leaving it."""
+"""Actions that are disabled at first: all of a review but leaving it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewOpener:
-    """The pane that reviews are opened from.
+    """The data and callbacks that a review gets from the pane that opens it.
 
-    ``pane`` is its title in the header; ``monotonic`` counts seconds and never back; ``on_read``
-    is called with each review that was on the screen long enough to count as read.
+    ``pane`` is its title for the header, ``monotonic`` a clock in seconds. ``on_read`` is called
+    with each review that was on the screen long enough to count as read.
     """
 
     panes: Panes
@@ -62,7 +62,7 @@ class ReviewOpener:
 
 
 class ReviewScreen(Screen[None]):
-    """Evidence and text of an item; approves, rejects, snoozes and rewords it."""
+    """An item in full with its evidence; the person approves, rejects, snoozes or rewords it."""
 
     CSS_PATH = "approvals.tcss"
     BINDINGS = bindings("review")
@@ -82,7 +82,6 @@ class ReviewScreen(Screen[None]):
         self._warned = False
 
     def compose(self) -> ComposeResult:
-        """Header, what it stands on beside what would be stored, footer."""
         yield TopBar(self._opener.panes, self._opener.pane)
         yield LineBar(id="review-title")
         yield LineBar(id="review-banner")
@@ -94,16 +93,14 @@ class ReviewScreen(Screen[None]):
         yield KeyBar("review", "app")
 
     def on_mount(self) -> None:
-        """Read the item."""
         self.query_one("#ground").focus()
         self._load()
 
     def on_resize(self) -> None:
-        """Lay out for the new width."""
         self._draw(top=False)
 
     def on_screen_resume(self) -> None:
-        """Close the keys again: back from another screen, this one has to be read anew."""
+        """Disable the deciding keys again for a moment, as after any change of the screen."""
         if self.shown.review is not None:
             self._close_guard()
 
@@ -180,7 +177,7 @@ class ReviewScreen(Screen[None]):
     # What may be done
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While keys are inert, nothing of the review is done but to leave it."""
+        """Disable all actions but leaving the review until its keys are enabled."""
         inert = action in _INERT and self._guard.is_closed
         return not inert and super().check_action(action, parameters)
 
@@ -208,12 +205,12 @@ class ReviewScreen(Screen[None]):
     # Elsewhere
 
     def action_evidence(self) -> None:
-        """The next recorded occurrence."""
+        """Show the next recorded occurrence."""
         self.shown.next_evidence()
         self._draw(top=False)
 
     def action_source(self) -> None:
-        """Show the transcript lines of the chosen occurrence."""
+        """Show the transcript lines of the selected occurrence."""
         from synthorg_tui.tui.memories.source import SourceScreen
 
         if evidence := self.shown.evidence:
@@ -222,11 +219,11 @@ class ReviewScreen(Screen[None]):
             toast(self, "No transcript stands behind this", severity="warning")
 
     def action_next(self) -> None:
-        """The next item of the list."""
+        """Review the next item of the list."""
         self._step(1)
 
     def action_previous(self) -> None:
-        """The item before."""
+        """Review the previous item of the list."""
         self._step(-1)
 
     def _step(self, by: int) -> None:
@@ -237,7 +234,7 @@ class ReviewScreen(Screen[None]):
             self._load()
 
     def action_copy(self) -> None:
-        """Copy what would be stored, as it stands."""
+        """Copy the text that would be stored to the clipboard."""
         wording, review = self.shown.wording, self.shown.review
         text = to_document(wording) if isinstance(wording, Wording) else wording
         text = text or (review.text if review else "")
@@ -250,7 +247,10 @@ class ReviewScreen(Screen[None]):
         self._load()
 
     def action_close(self) -> None:
-        """Back, deciding nothing; a wording of yours is only given up at the second press."""
+        """Close the review without a decision.
+
+        Your wording is discarded only at the second press.
+        """
         if self.shown.draft is not None and not self._warned:
             self._warned = True
             toast(self, "Your wording is not approved: esc again gives it up", severity="warning")
@@ -290,7 +290,10 @@ class ReviewScreen(Screen[None]):
         run_job(self, decide, group="change", newest_only=False)
 
     def action_approve(self) -> None:
-        """Approve what is shown; what is flagged or contradicts asks once more."""
+        """Approve what is shown.
+
+        Asks for a confirmation if it is flagged or contradicts a skill.
+        """
         from synthorg_tui.tui.base.dialogs import ConfirmDialog
 
         review = self._pending()
@@ -320,7 +323,7 @@ class ReviewScreen(Screen[None]):
         return decision_line("Approved", decision)
 
     def action_reject(self) -> None:
-        """Reject with a reason; it is not proposed again."""
+        """Ask for a reason and reject the item, which isn't proposed again then."""
         from synthorg_tui.tui.base.dialogs import PromptDialog
 
         pending = self._pending()
@@ -342,7 +345,7 @@ class ReviewScreen(Screen[None]):
         self.app.push_screen(PromptDialog("Reject, because", before, hint=hint), answered)
 
     def action_snooze(self) -> None:
-        """Put it out of the way for a while."""
+        """Ask for a time and hide the item from the queue until then."""
         from synthorg_tui.tui.approvals.dialogs import SnoozeDialog
 
         if self._pending() is None:
@@ -359,7 +362,7 @@ class ReviewScreen(Screen[None]):
         self.app.push_screen(SnoozeDialog(self._opener.now()), chosen)
 
     def action_undo(self) -> None:
-        """Take back the last decision."""
+        """Undo the last decision."""
 
         async def undo() -> None:
             toast(self, undo_line(await self._approvals.undo()))
@@ -371,14 +374,14 @@ class ReviewScreen(Screen[None]):
     # Rewording
 
     def action_reword(self) -> None:
-        """Reword it in a form, then approve."""
+        """Reword the item in a form; the wording is shown before it can be approved."""
         from synthorg_tui.tui.approvals.dialogs import RewordForm
 
         if target := self._wording():
             self.app.push_screen(RewordForm(target[1]), self._take)
 
     def action_parts(self) -> None:
-        """Take a part of it: whose text for each field, which steps."""
+        """Combine the lesson from its versions, field by field and step by step."""
         from synthorg_tui.tui.approvals.parts import PartsScreen
 
         target = self._wording()
@@ -391,7 +394,7 @@ class ReviewScreen(Screen[None]):
             toast(self, "What an agent wrote is one part: e rewords it", severity="warning")
 
     def action_reword_outside(self) -> None:
-        """Reword it in $EDITOR; a text that doesn't do is there again at the next try."""
+        """Reword the item in ``$EDITOR``; an invalid text is offered again the next time."""
         target = self._wording()
         if target is None:
             return
@@ -417,7 +420,7 @@ class ReviewScreen(Screen[None]):
             self._draw()
 
     def action_drop(self) -> None:
-        """Drop your wording."""
+        """Discard your wording and show the proposed one."""
         if self.shown.draft is not None:
             self.shown.drop()
             self._close_guard()

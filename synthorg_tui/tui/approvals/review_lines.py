@@ -1,6 +1,6 @@
-"""A review as lines: evidence first, then what would be stored, what it replaces, and the rest.
+"""A review as styled lines: evidence, what would be stored, what it replaces, and its origin.
 
-Made of the engine's ``Review`` as it comes, without Textual. Texts and who wrote them are worked
+The input is the engine's ``Review``; nothing here uses Textual. Texts and their authors are worked
 out in ``wording``.
 """
 
@@ -49,7 +49,7 @@ VERDICTS = {
     "partial": ("∩ stays beside it", "muted"),
     "conflict": ("↯ says otherwise", "bad"),
 }
-"""What approving does to a skill that is there, in a word, and its role."""
+"""The effect of approving on an existing skill, in a word, with its style role."""
 
 FLAGS = {"secret": "a secret", "injection": "an instruction to the agent", "hidden": "hidden text"}
 KEPT = "What would be kept"
@@ -59,21 +59,21 @@ _MAX_REMOVED = 200
 
 
 def rule(title: str, note: str = "") -> Line:
-    """A section's title with a line to the edge."""
+    """Render a section's title with a rule to the edge."""
     heading = line((title + " ", "title"), (f"{note} " if note else "", "faint"))
     heading.fill = "track"
     return heading
 
 
 def fact(label: str, value: str, role: str = "text") -> Line:
-    """A labelled value; what it takes beyond the first row is indented."""
+    """Render a labelled value; further rows of a wrapped value are indented."""
     row = line((label.ljust(_LABEL), "muted"), (value, role))
     row.hang = _LABEL
     return row
 
 
 def head_lines(entry: InboxEntry) -> list[Line]:
-    """What it is, whose, how sure it is and how often it was seen."""
+    """Render the item's kind, agent, confidence and number of occurrences."""
     glyph, word, role = kind_mark(entry.kind)
     head = line((f"{glyph} {word}", role))
     for text, text_role in ((agent_of(entry), "strong"), (entry.scope, "muted")):
@@ -89,7 +89,7 @@ def head_lines(entry: InboxEntry) -> list[Line]:
 
 
 def flag_lines(review: Review) -> list[Line]:
-    """What looks dangerous in it, each with where."""
+    """Render the suspicious passages of the item, each with its place."""
     lines = []
     for flag in review.flags:
         row = line(("! ", "bad"), (FLAGS.get(flag.kind, flag.kind), "bad"), (" in ", "muted"))
@@ -100,7 +100,10 @@ def flag_lines(review: Review) -> list[Line]:
 
 
 def evidence_lines(evidence: Sequence[Evidence], now: datetime, chosen: int = -1) -> list[Line]:
-    """Each time it happened: what failed, what it said, and what then worked."""
+    """Render each occurrence: the failed call, its error, and the call that then succeeded.
+
+    ``chosen`` is the index of the one to highlight, or -1.
+    """
     lines: list[Line] = []
     for at, seen in enumerate(evidence):
         lines += [Line()] if at else []
@@ -119,7 +122,7 @@ def evidence_lines(evidence: Sequence[Evidence], now: datetime, chosen: int = -1
 
 
 def short_source(source: str) -> str:
-    """A transcript reference as people read it: the start of the session and its lines."""
+    """Return a short form of a transcript reference: the start of the session id and its lines."""
     execution, _, lines = source.partition("#")
     session = one_line(execution.rpartition(":")[2])
     return f"{session[:8]} {one_line(lines).replace('-L', '–')}"
@@ -138,7 +141,7 @@ def _evidence_text(mark: str, role: str, text: str) -> list[Line]:
 
 
 def wording_lines(wording: Wording, entry: InboxEntry, *, draft: bool = False) -> list[Line]:
-    """What it says, field by field with who wrote it; what a draft changed as removed and added."""
+    """Render the fields of a lesson with their authors; with ``draft``, its changes as a diff."""
     lines: list[Line] = []
     lesson = lesson_of(entry)
     before = Wording.of(lesson.proposal) if lesson else wording
@@ -175,7 +178,7 @@ def _steps(steps: Sequence[str]) -> list[Line]:
 
 
 def part_lines(parts: Parts, width: int) -> list[tuple[object, Line]]:
-    """A line for each field with whose text is taken, and one for each step."""
+    """Render a line for each field with the author of the version used, and one for each step."""
     lines: list[tuple[object, Line]] = []
     for choice in parts.choices:
         mark, word, role = AUTHORS.get(choice.author, ("?", choice.author, "muted"))
@@ -194,7 +197,7 @@ def part_lines(parts: Parts, width: int) -> list[tuple[object, Line]]:
 
 
 def unified_lines(diff: Sequence[str]) -> list[Line]:
-    """The lines of a unified diff, coloured by their sign."""
+    """Render the lines of a unified diff, coloured by their sign."""
     lines = []
     for text in diff[:_MAX_DIFF]:
         sign = text[:1]
@@ -209,7 +212,7 @@ def unified_lines(diff: Sequence[str]) -> list[Line]:
 
 
 def near_lines(review: Review) -> list[Line]:
-    """Skills there already that say nearly the same, and what approving does to each."""
+    """Render similar skills that exist already, and what approving does to each."""
     lines = []
     for near in review.near:
         word, role = VERDICTS.get(near.verdict, (near.verdict, "muted"))
@@ -220,7 +223,7 @@ def near_lines(review: Review) -> list[Line]:
 
 
 def about_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -> list[Line]:
-    """Where it comes from, until when it waits, and every event of its trail."""
+    """Render the item's origin, when it expires, and the events of its trail."""
     item, write = review.item, write_of(review.entry)
     lines = [fact("asked by", one_line(item.requested_by))]
     if write is not None and write.draft.created_at is not None:
@@ -247,7 +250,7 @@ def about_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -
 
 
 def ground_lines(review: Review, now: datetime, chosen: int = -1) -> list[Line]:
-    """What a decision stands on: what it is, what looks dangerous, the evidence."""
+    """Render the grounds for a decision: the item, suspicious passages, and the evidence."""
     lines = head_lines(review.entry)
     if review.flags:
         lines += [Line(), rule("Look out"), *flag_lines(review)]
@@ -258,7 +261,7 @@ def ground_lines(review: Review, now: datetime, chosen: int = -1) -> list[Line]:
 
 
 def around_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -> list[Line]:
-    """What is there already, and where the item comes from."""
+    """Render similar skills, and the item's origin."""
     lines: list[Line] = []
     if review.near:
         lines += [rule("Nearly the same"), *near_lines(review), Line()]
@@ -272,7 +275,7 @@ def whole_lines(
     draft: Reworded | None = None,
     chosen: int = -1,
 ) -> list[Line]:
-    """All of a review in one column."""
+    """Render a whole review in one column."""
     return [
         *ground_lines(review, now, chosen),
         Line(),
@@ -284,7 +287,7 @@ def whole_lines(
 
 
 def doubt_lines(review: Review) -> list[Line]:
-    """Why an approval is asked for once more: what is flagged, and what says otherwise."""
+    """Render why an approval needs a confirmation: suspicious passages and contradictions."""
     lines = flag_lines(review)
     for near in review.near:
         if near.verdict == "conflict":
@@ -296,12 +299,15 @@ def doubt_lines(review: Review) -> list[Line]:
 
 
 def changed_lines(before: Review, after: Review) -> list[Line]:
-    """What is not as it was shown: wording, file and what would go, as removed and added lines."""
+    """Render the differences between two reviews of an item as removed and added lines."""
     return diff_lines(_as_text(before), _as_text(after))
 
 
 def news_lines(stale: tuple[Review, Review] | None) -> list[Line]:
-    """What changed since a person read it, for the top of the review; nothing if it didn't."""
+    """Render what changed since the person read the review; empty if nothing did.
+
+    ``stale`` holds the review as it was read and as it is now.
+    """
     if stale is None:
         return []
     return [line(("Changed since you read it", "title")), *changed_lines(*stale), Line()]
@@ -326,7 +332,7 @@ def _removed(memory: ListedMemory, review: Review) -> str:
 
 
 def kept_lines(review: Review, draft: Reworded | None) -> list[Line]:
-    """What approving would do: what would be said, what would go, the change of the file."""
+    """Render the effects of approving: the new wording, what is removed, and the changed file."""
     parts: list[list[Line]] = []
     wording = draft or rewordable(review.entry)
     if review.item.description and wording is None:
@@ -352,7 +358,7 @@ def kept_lines(review: Review, draft: Reworded | None) -> list[Line]:
 
 
 def write_lines(write: WritePayload, draft: str | None = None) -> list[Line]:
-    """What an agent wants stored, to the letter; what a draft changes, and what goes with it."""
+    """Render the exact text an agent wants to store and its metadata; with ``draft``, a diff."""
     request = write.draft.request
     if draft is None:
         lines = text_lines(request.content)
@@ -394,7 +400,7 @@ def _file_text(text: str) -> list[Line]:
 
 
 def banner_line(review: Review | None, *, is_stale: bool, is_reworded: bool) -> Line:
-    """What a person must know before deciding; empty when that is nothing."""
+    """Render a warning that the person should read before deciding; empty if there is none."""
     if is_stale:
         news = "It changed since you read it. Nothing was decided: read it again."
         return line(("  ! ", "bad"), (news, "warn"))

@@ -1,7 +1,7 @@
-"""The Approvals pane: what waits for a decision, and what a person does about it.
+"""The Approvals pane: the items that wait for a decision, and actions on them.
 
-It opens reviews, where single items are decided; here only what was reviewed is approved, many at
-once. What is listed and what may be acted on is in ``state``, how it looks in ``lines``.
+Single items are decided in a review that opens from here. Here a person can approve several at
+once, but only those already reviewed. The data are in ``state``, the rendering in ``lines``.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class InboxList(LineList):
-    """What the inbox lists, under headings; with room, each item takes a second line."""
+    """The items of the inbox under headings; with enough room, each has a second line."""
 
     def __init__(self, inbox: Inbox, *, now: Callable[[], datetime], id: str | None = None) -> None:
         super().__init__(id=id)
@@ -53,7 +53,7 @@ class InboxList(LineList):
         self._rows: list[InboxEntry | tuple[str, int]] = []
 
     def show(self, *, roomy: bool) -> None:
-        """Show the rows of the inbox; the cursor stays on its item, or where that one was."""
+        """Show the rows of the inbox; the cursor stays on its item, or else at its position."""
         following = self.entry.item.id if self.entry else None
         self.row_height = 2 if roomy else 1
         self._rows = []
@@ -71,21 +71,21 @@ class InboxList(LineList):
 
     @property
     def row_count(self) -> int:
-        """Items and headings."""
+        """The number of items and headings."""
         return len(self._rows)
 
     @property
     def entry(self) -> "InboxEntry | None":
-        """The one under the cursor."""
+        """The item under the cursor, or ``None``."""
         row = self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
         return None if isinstance(row, tuple) else row
 
     def selectable(self, index: int) -> bool:
-        """Headings are passed over."""
+        """Return whether the row is an item: the cursor skips headings."""
         return 0 <= index < len(self._rows) and not isinstance(self._rows[index], tuple)
 
     def row_lines(self, index: int, width: int) -> list[Line]:
-        """The item, or the heading."""
+        """Return the lines of an item or of a heading."""
         row = self._rows[index]
         if isinstance(row, tuple):
             return [Line(), heading_line(row[0], row[1], width)][-self.row_height :]
@@ -99,7 +99,7 @@ _HINT = "words  -words  kind:lesson  agent:  scope:  risk:high  is:flagged"
 
 
 class ApprovalsScreen(Pane):
-    """Lists what waits and shows the item under the cursor; marks, approves, snoozes, undoes."""
+    """The screen with the list of items and the selected one in full."""
 
     CSS_PATH = "approvals.tcss"
     BINDINGS = bindings("approvals")
@@ -118,7 +118,6 @@ class ApprovalsScreen(Pane):
         self._reviews: dict[str, tuple[Review, tuple[ApprovalEvent, ...]]] = {}
 
     def compose(self) -> ComposeResult:
-        """Header, filter, list above or beside the item, footer."""
         yield TopBar(self.panes, APPROVALS)
         with Horizontal(id="approvals-body"):
             with Vertical(id="waiting"):
@@ -132,12 +131,12 @@ class ApprovalsScreen(Pane):
 
     @property
     def rows(self) -> InboxList:
-        """The list of items."""
+        """The widget that lists the items."""
         return self.query_one("#inbox", InboxList)
 
     @property
     def main_list(self) -> LineList:
-        """The inbox."""
+        """The list of items, which has the focus at first."""
         return self.rows
 
     # Loading
@@ -153,7 +152,7 @@ class ApprovalsScreen(Pane):
         super().tell_error(error)
 
     def reload(self) -> None:
-        """Read the queue again; the cursor stays on its item where it can."""
+        """Read the queue again; the cursor stays on its item if that is still listed."""
         if self.approvals is None:
             return
         self._reviews.clear()
@@ -176,7 +175,7 @@ class ApprovalsScreen(Pane):
     # Drawing
 
     def draw(self) -> None:
-        """Draw everything from the state."""
+        """Draw list, selected item, filter and header from the state."""
         if not self.is_mounted:
             return
         body = self.query_one("#approvals-body")
@@ -243,7 +242,7 @@ class ApprovalsScreen(Pane):
         self.draw()
 
     def action_back(self) -> None:
-        """Close the zoom, the entry, then the filter."""
+        """Close the first of these that is open: zoom, entry, filter."""
         entering = self.has_class("-entering")
         self.remove_class("-entering")
         if self.has_class("-zoomed"):
@@ -260,7 +259,7 @@ class ApprovalsScreen(Pane):
 
     @on(LineList.Chosen, "#inbox")
     def action_review(self) -> None:
-        """Open the item with everything a decision stands on."""
+        """Open the review of the selected item, where it is decided."""
         from synthorg_tui.tui.approvals.review import ReviewOpener, ReviewScreen
 
         entry, desk = self.rows.entry, self.desk
@@ -273,21 +272,24 @@ class ApprovalsScreen(Pane):
     # Marks
 
     def action_mark(self) -> None:
-        """Mark or unmark the item, and go on."""
+        """Mark or unmark the selected item, and move the cursor to the next one."""
         if entry := self.rows.entry:
             self.inbox.toggle_mark(entry.item.id)
             self.rows.action_down()
             self.draw()
 
     def action_mark_all(self) -> None:
-        """Mark all that are listed, or none of them."""
+        """Mark all listed items, or unmark them if all are marked."""
         self.inbox.toggle_all()
         self.draw()
 
     # Decisions
 
     def action_approve_reviewed(self) -> None:
-        """Approve what was reviewed and is listed, after asking; marked ones only, if any are."""
+        """Approve the listed items that were reviewed, after a confirmation.
+
+        If any items are marked, only marked ones are approved.
+        """
         from synthorg_tui.tui.base.dialogs import ConfirmDialog
 
         approvals = self._ready()
@@ -325,7 +327,7 @@ class ApprovalsScreen(Pane):
         run_job(self, approve, group="change", newest_only=False)
 
     def action_snooze(self) -> None:
-        """Put the item out of the way for a while, or let a snoozed one wait again."""
+        """Ask for a time and hide the item until then, or show a snoozed one again."""
         from synthorg_tui.tui.approvals.dialogs import SnoozeDialog
 
         entry, approvals = self.rows.entry, self._ready()
@@ -350,7 +352,7 @@ class ApprovalsScreen(Pane):
         self.app.push_screen(dialog, lambda until: snooze(until) if until else None)
 
     def action_undo(self) -> None:
-        """Take back the last decision, also one of an earlier run."""
+        """Undo the last decision, even if it was made in an earlier run of the app."""
         if approvals := self._ready():
 
             async def undo() -> str:
@@ -361,11 +363,11 @@ class ApprovalsScreen(Pane):
     # Looks
 
     def action_sort(self) -> None:
-        """Next order."""
+        """Switch to the next sort order."""
         self._turn("sort")
 
     def action_group(self) -> None:
-        """Next grouping."""
+        """Switch to the next grouping."""
         self._turn("group")
 
     def _turn(self, name: str) -> None:
@@ -374,14 +376,14 @@ class ApprovalsScreen(Pane):
         self.draw()
 
     def action_view(self) -> None:
-        """What waits, what is snoozed, what was approved, what was rejected."""
+        """Switch between pending, snoozed, approved and rejected items."""
         self.inbox.turn("view")
         self.inbox.loaded, self.inbox.rows = None, ()
         self.draw()
         self.reload()
 
     def action_zoom(self) -> None:
-        """Give the item the whole room, and back."""
+        """Enlarge the item to the whole screen, or restore the layout."""
         if self.rows.entry is not None:
             self.toggle_class("-zoomed")
             self.draw()

@@ -1,7 +1,7 @@
-"""The state of the Approvals pane: what waits, what of it is listed, marked and reviewed.
+"""The state of the Approvals pane: items, and which are listed, marked and reviewed.
 
-Everything here is plain data and pure functions, tested without a screen: no Textual, and of the
-engine only types. What an item says and how it is reworded is in ``wording``.
+Plain data and pure functions, tested without a screen: no Textual, and of the engine only types.
+The texts of an item and rewording are in ``wording``.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ INERT_SECONDS = 0.5
 
 
 class InertGuard:
-    """Keeps keys from acting for a moment, so that one meant for another screen decides nothing.
+    """Disables keys for a moment, so that a key meant for another screen decides nothing.
 
-    Closed for ``INERT_SECONDS`` from each ``close``; ``clock`` counts seconds and never back.
+    It is closed for ``INERT_SECONDS`` after each ``close``; ``clock`` is monotonic, in seconds.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -34,23 +34,23 @@ class InertGuard:
         self._until = float("inf")
 
     def close(self) -> None:
-        """Start the moment: something new is on the screen."""
+        """Disable the keys from now on, as something new is on the screen."""
         self._until = self._clock() + INERT_SECONDS
 
     @property
     def is_closed(self) -> bool:
-        """Whether keys do nothing yet; they never do before the first ``close``."""
+        """Whether keys are disabled, as they also are before the first ``close``."""
         return self._clock() < self._until
 
 
 def agent_of(entry: InboxEntry) -> str:
-    """Name the agent whose item it is; a file on disk belongs to none."""
+    """Return the agent whose item it is; an empty string for a file on disk."""
     subject = entry.subject
     return "" if subject is None or subject.type == "file_change" else subject.agent_id
 
 
 def both_sides(review: Review) -> str:
-    """Return our text of a file that both sides changed, or nothing."""
+    """Return the program's version of a file that was changed there and on disk, or ``""``."""
     subject = review.entry.subject
     if subject is None or subject.type != "file_change" or subject.change != "conflict":
         return ""
@@ -58,16 +58,16 @@ def both_sides(review: Review) -> str:
 
 
 def is_doubtful(review: Review) -> bool:
-    """Whether something in it asks for a decision of its own, never one among many."""
+    """Return whether the item is flagged or contradicted, so that it is never approved in bulk."""
     contradicts = any(near.verdict == "conflict" for near in review.near)
     return bool(review.flags or both_sides(review) or review.problem or contradicts)
 
 
 class ReviewState:
-    """One item after another, and what a person makes of the one that is shown.
+    """The items under review, the one shown, and the person's wording of it.
 
-    ``stale`` is the review as it was read and as it is now, when a decision on it was refused;
-    ``unparsed`` a text of an editor that doesn't do yet.
+    ``stale`` holds the review as it was read and as it is now, after a decision on it was refused;
+    ``unparsed`` is an invalid text from the editor.
     """
 
     def __init__(self, item_ids: Sequence[str], at: int) -> None:
@@ -83,16 +83,16 @@ class ReviewState:
 
     @property
     def item_id(self) -> str:
-        """The item that is shown, or to be read."""
+        """The id of the item that is shown, or about to be read."""
         return self._ids[self._at]
 
     @property
     def place(self) -> str:
-        """Which of several items it is."""
+        """The item's position among several, such as "2 of 5"."""
         return f"{self._at + 1} of {len(self._ids)}" if len(self._ids) > 1 else ""
 
     def step(self, by: int) -> str:
-        """Go to another item, which is to be read then; says why not when that can't be."""
+        """Go to another item, which has to be read then; return why not if that isn't possible."""
         at = self._at + by
         if not 0 <= at < len(self._ids):
             return "This is the last one" if by > 0 else "This is the first one"
@@ -103,38 +103,38 @@ class ReviewState:
 
     @property
     def evidence(self) -> Evidence | None:
-        """The chosen occurrence."""
+        """The selected occurrence, or ``None``."""
         seen = self.review.entry.evidence if self.review is not None else ()
         return seen[self._evidence % len(seen)] if seen else None
 
     @property
     def chosen(self) -> int:
-        """Which occurrence is chosen, or -1 when there are not several."""
+        """The index of the selected occurrence, or -1 if there aren't several."""
         several = self.review is not None and len(self.review.entry.evidence) > 1
         return self._evidence if several else -1
 
     def next_evidence(self) -> None:
-        """Choose the next occurrence."""
+        """Select the next occurrence."""
         if self.review is not None and self.review.entry.evidence:
             self._evidence = (self._evidence + 1) % len(self.review.entry.evidence)
 
     @property
     def wording(self) -> Reworded | None:
-        """What the item says: the person's wording, or else the one proposed."""
+        """The wording shown: the person's, or else the proposed one."""
         return self.draft or (rewordable(self.review.entry) if self.review else None)
 
     def take(self, wording: Reworded) -> None:
-        """Put a wording in place of the proposed one; the proposed one itself is no draft."""
+        """Use the person's wording; one equal to the proposed wording is discarded."""
         is_same = self.review is not None and wording == rewordable(self.review.entry)
         self.draft = None if is_same else wording
 
     def drop(self) -> None:
-        """Go back to the proposed wording."""
+        """Discard the person's wording."""
         self.draft, self.unparsed = None, ""
 
 
 class RowMarks(NamedTuple):
-    """What a list shows of an item beside what it is: its marks, and flags in its texts."""
+    """The state of an item in the list: marked, reviewed, and its number of suspicious passages."""
 
     marked: bool = False
     reviewed: bool = False
@@ -145,15 +145,15 @@ VIEWS = ("waiting", "snoozed", "approved", "rejected")
 SORTS = ("newest", "oldest", "confidence", "recurrence", "risk")
 GROUPS = ("", "kind", "agent", "scope")
 RISKS = ("critical", "high", "medium", "low")
-"""Levels of risk, the worst first."""
+"""Levels of risk, highest first."""
 _OPERATORS = ("kind", "agent", "scope", "risk")
 _STATES = ("flagged", "reviewed", "marked")
 
 
 class Inbox:
-    """The items of a view, which of them the filter lists, and what was marked and reviewed.
+    """The items of a view, which of them the filter lists, and which are marked and reviewed.
 
-    RowMarks and reviews of rows that the filter hides stay, and are never acted on.
+    Items hidden by the filter stay marked and reviewed, but actions don't affect them.
     """
 
     def __init__(self, now: Callable[[], datetime]) -> None:
@@ -172,22 +172,22 @@ class Inbox:
 
     @property
     def status(self) -> Status:
-        """The status to ask for."""
+        """The status of the items to read for this view."""
         if self.view == "approved":
             return "approved"
         return "rejected" if self.view == "rejected" else "pending"
 
     @property
     def filter(self) -> Query:
-        """The filter, read."""
+        """The parsed filter text."""
         return parse_row_filter(self.filter_text, *_OPERATORS, states=_STATES)
 
     def take(
         self, generation: int, entries: Iterable[InboxEntry], flags: Mapping[str, int]
     ) -> bool:
-        """Take an answer; ``False`` when a newer question was asked meanwhile.
+        """Store the items read; return ``False``, and drop them, if a newer request was made.
 
-        ``flags`` counts what looks dangerous in the texts of each item, by its id.
+        ``flags`` holds the number of suspicious passages in each item's texts, by item id.
         """
         if not self.latest.answer(generation):
             return False
@@ -207,7 +207,7 @@ class Inbox:
         return (until is not None and until > self._now()) == (self.view == "snoozed")
 
     def arrange(self) -> None:
-        """List again after filter, order or grouping changed."""
+        """Update the listed items after filter, order or grouping changed."""
         wanted = self.filter
         rows = [entry for entry in self.loaded or () if self._passes(entry, wanted)]
         rows.sort(key=lambda entry: entry.item.created_at, reverse=self.sort != "oldest")
@@ -244,7 +244,7 @@ class Inbox:
         return fields[name].lower().startswith(value)
 
     def group_of(self, entry: InboxEntry) -> str:
-        """The heading an item stands under; empty when they are not grouped."""
+        """Return the heading for the item; an empty string if items aren't grouped."""
         if self.group == "agent":
             return agent_of(entry) or "no agent"
         if self.group == "scope":
@@ -252,7 +252,7 @@ class Inbox:
         return entry.kind if self.group else ""
 
     def marks_of(self, entry: InboxEntry) -> RowMarks:
-        """What the list shows of an item beside what it is."""
+        """Return whether the item is marked and reviewed, and its number of suspicious passages."""
         key = entry.item.id
         return RowMarks(key in self.marked, key in self.reviewed, self._flags.get(key, 0))
 
@@ -263,27 +263,27 @@ class Inbox:
         self.marked ^= {item_id}
 
     def toggle_all(self) -> None:
-        """Mark all that are listed; when all are marked, none of them."""
+        """Mark all listed items, or unmark them if all are marked."""
         listed = frozenset(entry.item.id for entry in self.rows)
         self.marked = self.marked - listed if listed <= self.marked else self.marked | listed
 
     def saw(self, review: Review) -> None:
-        """Note that an item was shown in full, as it stood then."""
+        """Record that the person has read this review of an item."""
         key = review.item.id
         self.reviewed[key] = review.shown
         self._doubtful = self._doubtful | {key} if is_doubtful(review) else self._doubtful - {key}
 
     def forget(self, outcome: BulkOutcome) -> None:
-        """Let what could not be approved be reviewed again."""
+        """Mark items that could not be approved as not reviewed."""
         left = {review.item.id for review in outcome.stale}
         for item_id in left | {item_id for item_id, _ in outcome.refused}:
             self.reviewed.pop(item_id, None)
 
     def bulk(self) -> tuple[tuple[InboxEntry, ...], str]:
-        """What approving in bulk touches, and a note on what it leaves alone.
+        """Return the items for a bulk approval, and a note on those left out.
 
-        Only listed rows that were shown in full and raised no doubt; of those the marked ones,
-        when some are marked.
+        These are the listed items that were reviewed and aren't doubtful; if any are marked, only
+        marked ones.
         """
         listed = tuple(entry for entry in self.rows if entry.item.status == "pending")
         wanted = tuple(entry for entry in listed if entry.item.id in self.marked)
@@ -300,7 +300,7 @@ class Inbox:
         return chosen, " and ".join(notes) + (" stay." if notes else "")
 
     def turn(self, name: str) -> str:
-        """Turn view, sort or group to the next one, and return it."""
+        """Switch ``view``, ``sort`` or ``group`` to its next value, and return that."""
         choices: Sequence[str] = {"view": VIEWS, "sort": SORTS, "group": GROUPS}[name]
         value = choices[(choices.index(getattr(self, name)) + 1) % len(choices)]
         setattr(self, name, value)
@@ -308,7 +308,7 @@ class Inbox:
 
     @property
     def caption(self) -> str:
-        """Honest totals, order and grouping, for the frame of the list."""
+        """The numbers of marked and of listed items, the order and the grouping."""
         total = len(self.loaded or ())
         if not total:
             return ""
@@ -321,7 +321,10 @@ class Inbox:
 
 
 def snooze_choices(now: datetime) -> tuple[tuple[str, datetime], ...]:
-    """Times until which an item may be snoozed, nearest first, in the time zone of ``now``."""
+    """Return the times until which an item may be snoozed, with labels, nearest first.
+
+    They are in the time zone of ``now``.
+    """
     morning = now.replace(hour=9, minute=0, second=0, microsecond=0)
     choices = (
         ("in 4 hours", now + timedelta(hours=4)),

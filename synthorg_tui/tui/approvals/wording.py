@@ -1,7 +1,7 @@
-"""What an item says, and rewording it before approving: in a form, an editor, or part by part.
+"""The wording of an item, and rewording it: in a form, in an editor, or part by part.
 
-A ``Wording`` is what is being written: a field of it may be blank or too long, which a proposal
-of the engine never is. ``approvable`` makes that of it. Only texts here: how they look is in
+A ``Wording`` is a draft: unlike in the engine's proposals, a field may be blank or too long.
+``approvable`` makes a proposal of it. Only texts are handled here; the rendering is in
 ``review_lines``.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.review import InboxEntry, WritePayload
 
 FIELDS = ("discovery", "condition", "action", "rationale")
-"""The fields of a lesson that are one text each; its steps are the fifth."""
+"""The fields of a lesson that are a single text; the fifth field is its list of steps."""
 STEPS = "execution_steps"
 TITLES = {
     "discovery": "Discovery",
@@ -41,7 +41,7 @@ _GUARDED = re.compile(r"\\*(?:#|\[)")
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The texts of a lesson as they are being written."""
+    """A draft of the texts of a lesson."""
 
     discovery: str
     condition: str
@@ -51,33 +51,36 @@ class Wording:
 
     @classmethod
     def of(cls, proposal: ProceduralMemoryProposal) -> Wording:
-        """The texts that a proposal has."""
+        """Return the texts of a proposal."""
         fields = {name: getattr(proposal, name) for name in FIELDS}
         return cls(**fields, steps=proposal.execution_steps)
 
     def text(self, name: str) -> str:
-        """A field by name; the steps as lines."""
+        """Return the text of a field by name; the steps as lines."""
         return "\n".join(self.steps) if name == STEPS else str(getattr(self, name))
 
 
 Reworded: TypeAlias = Wording | str
-"""What a person made of a lesson, or of the text that an agent wants stored."""
+"""A draft of a lesson, or of the text that an agent wants to store."""
 
 
 def lesson_of(entry: InboxEntry) -> Lesson | None:
-    """The lesson that an item is about, if it is about one."""
+    """Return the item's lesson, or ``None`` if it is about something else."""
     subject = entry.subject
     return subject if subject is not None and subject.type == "lesson" else None
 
 
 def write_of(entry: InboxEntry) -> WritePayload | None:
-    """What an agent wants stored, if the item is about that."""
+    """Return the write an agent asks for, or ``None`` if the item is about something else."""
     subject = entry.subject
     return subject if subject is not None and subject.type == "write" else None
 
 
 def rewordable(entry: InboxEntry) -> Reworded | None:
-    """What of an item a person can reword: a lesson, or the text an agent wants stored."""
+    """Return the part of an item that a person can reword, or ``None``.
+
+    That is a lesson, or the text an agent wants to store.
+    """
     if write := write_of(entry):
         return write.draft.request.content
     lesson = lesson_of(entry)
@@ -85,7 +88,7 @@ def rewordable(entry: InboxEntry) -> Reworded | None:
 
 
 def author_of(name: str, wording: Wording, entry: InboxEntry) -> str:
-    """Who wrote a field of a wording: whose text it is, or else the person."""
+    """Return the author of a field: whoever's version the text equals, or else the person."""
     text, lesson = wording.text(name), lesson_of(entry)
     if lesson is None:
         return "person"
@@ -102,9 +105,10 @@ def author_of(name: str, wording: Wording, entry: InboxEntry) -> str:
 def approvable(
     lesson: Lesson, wording: Wording
 ) -> tuple[ProceduralMemoryProposal, dict[str, Author]]:
-    """Make a proposal of a person's wording, and say who wrote fields where not the person.
+    """Return a person's wording as a proposal, with the authors of fields the person didn't write.
 
-    Raises ``DomainError`` with the name of a field that doesn't do.
+    Raises:
+        DomainError: A field is invalid; the message has its name.
     """
     from pydantic import ValidationError
 
@@ -130,18 +134,18 @@ def approvable(
 
 
 def shown(text: str) -> str:
-    """A text as an editor or an entry shows it: what would act is a glyph."""
+    """Return a text as an entry or editor shows it: control characters are visible glyphs."""
     return safe_text(text, multiline=True)
 
 
 def written_text(text: str, before: str) -> str:
-    """The text of a memory that was edited as it is shown; left alone it comes back exactly."""
+    """Return the edited text of a memory; if it wasn't edited, exactly the text before."""
     return before if text.strip() == shown(before).strip() else text.strip()
 
 
 @cache
 def field_limits() -> Mapping[str, int]:
-    """The most characters of each field and the most steps, as the engine's model has them."""
+    """Return the maximum length of each field in characters, and the maximum number of steps."""
     from synthorg_tui.curation.models import ProceduralMemoryProposal
 
     properties = ProceduralMemoryProposal.model_json_schema()["properties"]
@@ -150,7 +154,7 @@ def field_limits() -> Mapping[str, int]:
 
 
 def problems(wording: Reworded) -> tuple[str, ...]:
-    """What keeps a wording from being approved."""
+    """Return the reasons why a wording can't be approved; empty if it can."""
     if isinstance(wording, str):
         return _write_problems(wording)
     limits, problems = field_limits(), []
@@ -176,19 +180,22 @@ def _write_problems(text: str) -> tuple[str, ...]:
 
 
 def steps_of(text: str, before: Sequence[str] = ()) -> tuple[str, ...]:
-    """Steps written one a line; one that was there before comes back as it was."""
+    """Split a text into steps, one a line.
+
+    A line equal to a step ``before`` gives its exact text.
+    """
     known = {shown(one_line(step)): step for step in before}
     steps = [_NUMBER.sub("", row, count=1).strip() for row in text.splitlines()]
     return tuple(known.get(step, step) for step in steps if step)
 
 
 def steps_text(steps: Sequence[str]) -> str:
-    """Steps one a line, for an entry."""
+    """Join steps into a text with one a line, for an entry."""
     return "\n".join(f"{at}. {shown(one_line(step))}" for at, step in enumerate(steps, start=1))
 
 
 def to_document(wording: Reworded) -> str:
-    """The wording as a text for an editor."""
+    """Return the wording as a text document for an editor."""
     if isinstance(wording, str):
         return shown(wording)
     parts = [_HEAD]
@@ -200,7 +207,7 @@ def to_document(wording: Reworded) -> str:
 
 
 def from_document(text: str, before: Wording) -> Wording:
-    """The wording that an edited text says; a field left alone comes back exactly as it was."""
+    """Parse an edited document; a field that wasn't edited keeps its exact text."""
     sections = _sections(text)
     original = _sections(to_document(before))
     fields = {
@@ -216,14 +223,14 @@ def from_document(text: str, before: Wording) -> Wording:
 
 
 def read_back(text: str, before: Reworded) -> Reworded:
-    """What an edited text of ``to_document`` says."""
+    """Parse an edited document made by ``to_document``."""
     if isinstance(before, str):
         return written_text(text, before)
     return from_document(text, before)
 
 
 def entries_of(wording: Reworded) -> dict[str, str]:
-    """The entries of a form for a wording, by name, as they are shown."""
+    """Return the texts of the form's entries for a wording, by entry name."""
     if isinstance(wording, str):
         return {"text": shown(wording)}
     fields = {name: shown(wording.text(name)) for name in FIELDS}
@@ -231,7 +238,7 @@ def entries_of(wording: Reworded) -> dict[str, str]:
 
 
 def from_entries(entries: Mapping[str, str], before: Reworded) -> Reworded:
-    """The wording that entries hold; one left alone comes back exactly as it was."""
+    """Return the wording the entries hold; one that wasn't edited keeps its exact text."""
     if isinstance(before, str):
         return written_text(entries["text"], before)
     original = entries_of(before)
@@ -261,7 +268,7 @@ def _sections(text: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A field with the texts there are for it, by author, and which one is taken."""
+    """A field with its versions by author, and which one is used."""
 
     name: str
     texts: tuple[tuple[str, str], ...]
@@ -269,25 +276,28 @@ class Choice:
 
     @property
     def author(self) -> str:
-        """Whose text is taken."""
+        """The author of the version used."""
         return self.texts[self.taken][0]
 
     @property
     def text(self) -> str:
-        """The text taken."""
+        """The text of the version used."""
         return self.texts[self.taken][1]
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What of a lesson is taken: a text for each field, and each step or not."""
+    """A lesson combined from versions: a text for each field, and which steps are included."""
 
     choices: tuple[Choice, ...]
     steps: tuple[tuple[str, bool], ...]
 
     @classmethod
     def of(cls, entry: InboxEntry, now: Wording) -> Parts:
-        """The texts of evidence, model and person, where they differ; ``now`` is taken."""
+        """Return the versions of evidence, model and person where they differ.
+
+        ``now`` is used first.
+        """
         lesson = lesson_of(entry)
         wordings = [Wording.of(lesson.grounded), Wording.of(lesson.proposal)] if lesson else []
         choices = []
@@ -304,7 +314,7 @@ class Parts:
         return cls(tuple(choices), tuple((step, step in now.steps) for step in offered))
 
     def turned(self, name: str, by: int) -> Parts:
-        """With another text for a field."""
+        """Return these parts with the version ``by`` places further on used for a field."""
         choices = tuple(
             replace(choice, taken=(choice.taken + by) % len(choice.texts))
             if choice.name == name
@@ -314,12 +324,12 @@ class Parts:
         return replace(self, choices=choices)
 
     def toggled(self, step: int) -> Parts:
-        """With a step taken that was dropped, or dropped."""
+        """Return these parts with a step included, or left out if it was included."""
         steps = tuple((text, takes != (at == step)) for at, (text, takes) in enumerate(self.steps))
         return replace(self, steps=steps)
 
     @property
     def wording(self) -> Wording:
-        """What is taken, as a whole."""
+        """Return the combined wording."""
         fields = {choice.name: choice.text for choice in self.choices}
         return Wording(**fields, steps=tuple(text for text, takes in self.steps if takes))

@@ -1,1 +1,1 @@
-"""What every pane and dialog is made of."""
+"""Base classes and helpers shared by all panes and dialogs."""

@@ -1,4 +1,4 @@
-"""Small questions: confirm, ask for a line, show the keys."""
+"""Small dialogs: a confirmation, a prompt for one line, and the help with all keys."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import ClassVar
@@ -17,11 +17,14 @@ from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 
 _MAX_LISTED = 8
 _WIDTH = 62
-"""Columns inside of a dialog where the terminal is wide enough."""
+"""Inner width of a dialog in columns; less on a narrow terminal."""
 
 
 class ConfirmDialog(ModalScreen[bool]):
-    """Asks before something is lost: lists what is touched, and *No* has the focus."""
+    """A dialog that asks for a confirmation and lists what is affected; *No* has the focus.
+
+    Returns ``True`` for *Yes*.
+    """
 
     BINDINGS = bindings("confirm")
 
@@ -33,7 +36,6 @@ class ConfirmDialog(ModalScreen[bool]):
         self._note = note
 
     def compose(self) -> ComposeResult:
-        """Question, what is touched, and two buttons."""
         listed = [Line([("  ", "text"), *row.spans]) for row in self._touched[:_MAX_LISTED]]
         if len(self._touched) > _MAX_LISTED:
             listed.append(line((f"    and {len(self._touched) - _MAX_LISTED:,} more", "muted")))
@@ -50,19 +52,17 @@ class ConfirmDialog(ModalScreen[bool]):
                 yield Button(f"{self._yes} (y)", id="yes", variant="error", compact=True)
 
     def on_mount(self) -> None:
-        """Focus on the answer that loses nothing."""
         self.query_one("#no", Button).focus()
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """A button is an answer."""
         self.dismiss(event.button.id == "yes")
 
     def action_yes(self) -> None:
-        """Do it."""
+        """Close the dialog and confirm."""
         self.dismiss(True)
 
     def action_no(self) -> None:
-        """Leave everything as it is."""
+        """Close the dialog without confirming."""
         self.dismiss(False)
 
 
@@ -71,7 +71,11 @@ async def _as_written(answer: str) -> str:
 
 
 class PromptDialog(ModalScreen[str | None]):
-    """Asks for one line and gives it, or what ``save`` returned once it has stored that."""
+    """A dialog that asks for one line of text.
+
+    Returns the text, or ``None`` if the person cancels. With ``save`` it stores the text first,
+    stays open if that fails, and returns what ``save`` returned.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel")]
 
@@ -91,14 +95,13 @@ class PromptDialog(ModalScreen[str | None]):
         self._hint = hint
 
     def compose(self) -> ComposeResult:
-        """Question, input, hint."""
         with Vertical(classes="dialog"):
             yield LineBar([line((self._question, "strong"))])
             yield Input(self._value, compact=True, id="answer")
             yield LineBar([line((self._hint, "muted"))], id="hint")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """The answer; a blank one is none yet."""
+        """Save or return the text, unless it is blank."""
         if answer := event.value.strip():
             self._saving.begin(lambda: self._save(answer))
         else:
@@ -107,17 +110,17 @@ class PromptDialog(ModalScreen[str | None]):
             )
 
     def on_screen_resume(self) -> None:
-        """Close if it was saved while something covered it."""
+        """Close the dialog if the text was saved while another screen covered it."""
         self._saving.finish()
 
     def action_cancel(self) -> None:
-        """No answer."""
+        """Close the dialog without an answer."""
         if not self._saving.is_busy:
             self.dismiss(None)
 
 
 class HelpScreen(ModalScreen[None]):
-    """Every key that works on the screen below, by group."""
+    """A dialog that lists all keys that work on the screen below, by group."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,question_mark,f1,q", "dismiss", "Close")
@@ -128,7 +131,6 @@ class HelpScreen(ModalScreen[None]):
         self._contexts = contexts
 
     def compose(self) -> ComposeResult:
-        """One scrolling text."""
         with Vertical(classes="dialog", id="help") as box:
             box.border_title = "Keys"
             box.border_subtitle = "esc closes"

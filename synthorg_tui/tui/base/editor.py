@@ -1,4 +1,4 @@
-"""Hand a text to the person's own editor while the app steps aside."""
+"""Open a text in the person's own editor while the app is suspended."""
 
 import os
 import shlex
@@ -10,11 +10,17 @@ from textual.app import App, SuspendNotSupported
 
 
 class EditorError(Exception):
-    """The editor could not be run; the message says why."""
+    """Raised if the editor can't be run; the message says why."""
 
 
 def edit_text(app: App[None], text: str) -> str:
-    """What the text is after ``$VISUAL``, ``$EDITOR`` or ``vi`` had it; raises ``EditorError``."""
+    """Open the text in ``$VISUAL``, ``$EDITOR`` or ``vi`` and return it as saved there.
+
+    The app is suspended until the editor exits.
+
+    Raises:
+        EditorError: The editor could not be run.
+    """
     with tempfile.TemporaryDirectory(prefix="synthorg-") as folder:
         path = Path(folder) / "memory.md"
         path.write_text(text, encoding="utf-8", errors="surrogatepass")
@@ -24,7 +30,11 @@ def edit_text(app: App[None], text: str) -> str:
 
 
 def edit_file(app: App[None], path: Path) -> None:
-    """Let the person's editor have a file; raises ``EditorError``."""
+    """Open the file in the person's editor, and wait for the editor to exit.
+
+    Raises:
+        EditorError: The editor could not be run.
+    """
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         with app.suspend():

@@ -1,7 +1,7 @@
-"""The filter language: words, ``-words`` and operators, read into criteria and chips.
+"""The filter language: words, ``-words`` and operators are parsed into criteria and chips.
 
-One grammar; a pane brings the table of its operators. What a filter is applied to, the store or
-rows at hand, isn't known here.
+There is one grammar; each pane has its own table of operators. Nothing here knows what a filter is
+applied to: the store, or rows in memory.
 """
 
 import re
@@ -23,7 +23,7 @@ _CATEGORY_NAMES = ", ".join(category.value for category in MemoryCategory)
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One part of a query as shown: what kind it is and what it says."""
+    """A part of a query for display: its kind, its text and a style role."""
 
     kind: str
     label: str
@@ -32,10 +32,11 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A parsed filter. ``problems`` explain parts that were left out.
+    """A parsed filter.
 
-    ``criteria`` are what the store lists by; ``values`` are operators with their values for rows
-    at hand, which a pane compares itself.
+    ``criteria`` are what the store is asked for. ``values`` are pairs of operator and value that a
+    pane applies to its rows in memory. ``chips`` show the parts of the filter, and ``problems``
+    explain parts that were ignored.
     """
 
     criteria: BrowseFilter = field(default_factory=BrowseFilter)
@@ -45,11 +46,11 @@ class Query:
 
     @property
     def text(self) -> str:
-        """The plain words, for a search."""
+        """The words without operators, separated by spaces, for a search."""
         return " ".join(self.criteria.words)
 
     def has_words(self, text: str) -> bool:
-        """Whether a text in lower case has all of the words and none of those excluded."""
+        """Return whether ``text``, in lower case, has all of the words and no excluded one."""
         what = self.criteria
         return all(word.lower() in text for word in what.words) and not any(
             word.lower() in text for word in what.without
@@ -57,11 +58,14 @@ class Query:
 
 
 Operator: TypeAlias = Callable[[Query, str], Query]
-"""Puts the value of an operator into a query, or adds what is wrong with it."""
+"""Returns the query with the operator's value applied, or with a problem added."""
 
 
 def parse_query(text: str, *, now: datetime, agents: Iterable[str] = ()) -> Query:
-    """Read the filter or search of the Memories pane; ``agents`` are those there are."""
+    """Parse the filter or search text of the Memories pane.
+
+    ``agents`` are the known agent ids; relative dates count from ``now``.
+    """
     known = tuple(agents)
     operators: Mapping[str, Operator] = {
         "agent:": lambda query, value: _with_agent(query, value, known),
@@ -73,11 +77,11 @@ def parse_query(text: str, *, now: datetime, agents: Iterable[str] = ()) -> Quer
 
 
 def read_query(text: str, operators: Mapping[str, Operator]) -> Query:
-    """Read what a person typed, by a table of operators.
+    """Parse a text with the given operators.
 
-    Nothing typed is an error: at most a part is left out of the criteria and explained. Words
-    stand alone or in quotes, a dash before one excludes it, an operator takes the word or the
-    quotes that follow its colon. What looks like an operator and is none in the table is a word.
+    No text is an error: an invalid part is ignored and explained in ``problems``. Words stand alone
+    or in quotes, a dash before one excludes it, and an operator takes the word or the quotes that
+    follow its colon. An operator that is not in the table is read as a word.
     """
     query = Query()
     for match in _TOKEN.finditer(text.strip()):
@@ -99,9 +103,9 @@ def read_query(text: str, operators: Mapping[str, Operator]) -> Query:
 
 
 def parse_row_filter(text: str, *names: str, states: Sequence[str]) -> Query:
-    """Read a filter of rows at hand, in lower case, for operators with these names.
+    """Parse a filter of rows in memory, in lower case, with the operators ``names``.
 
-    ``is:`` is one more, which takes one of ``states``.
+    The operator ``is:`` is added; it takes one of ``states``.
     """
     operators: dict[str, Operator] = {f"{name}:": partial(_with_value, name) for name in names}
     operators["is:"] = partial(_with_value, "is", choices=states)
@@ -109,7 +113,7 @@ def parse_row_filter(text: str, *names: str, states: Sequence[str]) -> Query:
 
 
 def filter_line(query: Query, width: int, *, title: str = "filter ") -> Line:
-    """The parts of a filter as chips."""
+    """Render the parts of a filter as chips in one line."""
     shown = line((title, "faint"))
     for chip in query.chips:
         shown.add("▐", chip.role).add(chip.label, "strong").add("▌ ", chip.role)
@@ -117,7 +121,7 @@ def filter_line(query: Query, width: int, *, title: str = "filter ") -> Line:
 
 
 def matches(what: BrowseFilter, row: ListedMemory) -> bool:
-    """Whether the criteria list the row; deletion is not looked at."""
+    """Return whether the row meets the criteria, apart from the criterion on deleted memories."""
     return (
         (not what.agents or row.agent_id in what.agents)
         and (not what.categories or row.category in what.categories)
@@ -128,7 +132,10 @@ def matches(what: BrowseFilter, row: ListedMemory) -> bool:
 
 
 def toggle_operator(text: str, operator: str, value: str) -> str:
-    """The query text with ``operator value`` put in, or taken out when it is there alone."""
+    """Return the query text with the operator set to ``value``.
+
+    If it has that value already, the operator is removed.
+    """
     spelled = operator + (f'"{value}"' if re.search(r"\s", value) else value)
     rest = re.sub(rf'{operator}("[^"]*"?|\S*)\s*', "", text).strip()
     if spelled in text.split() or spelled in text:
@@ -195,7 +202,10 @@ def _with_agent(query: Query, value: str, agents: tuple[str, ...]) -> Query:
 
 
 def read_since(value: str, now: datetime) -> datetime | None:
-    """The instant that ``7d`` or ``2026-01-31`` names, or ``None``."""
+    """Return the instant named by ``7d`` (an age), ``today``, ``yesterday`` or an ISO 8601 date.
+
+    Returns ``None`` for any other text.
+    """
     if value.lower() in ("today", "yesterday"):
         midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
         return midnight if value.lower() == "today" else midnight - timedelta(days=1)

@@ -1,4 +1,4 @@
-"""Writing and editing a memory."""
+"""The dialog in which a person writes or edits a memory."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _CATEGORIES = tuple(MemoryCategory)
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the form holds; ``content`` is ``None`` when an edit left it alone."""
+    """The values of the form; ``content`` is ``None`` if an edit didn't change it."""
 
     agent_id: str
     category: MemoryCategory
@@ -33,13 +33,13 @@ class Written:
     tags: tuple[str, ...]
 
     def change(self, row: ListedMemory) -> Change:
-        """What it changes of a memory."""
+        """Return the fields that differ from the memory's present ones."""
         category = self.category if self.category is not row.category else None
         return Change(self.content, category, self.tags if self.tags != row.tags else None)
 
 
 class CategoryPicker(LineBar, can_focus=True):
-    """All categories on a line; left and right choose."""
+    """A line with all categories, of which left and right choose one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("left,h", "previous", "Previous"),
@@ -51,11 +51,9 @@ class CategoryPicker(LineBar, can_focus=True):
         self.chosen = chosen
 
     def on_mount(self) -> None:
-        """Show the choice."""
         self._draw()
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """Show whether arrows work."""
         super().watch_has_focus(has_focus)
         self._draw()
 
@@ -74,18 +72,19 @@ class CategoryPicker(LineBar, can_focus=True):
         self._draw()
 
     def action_previous(self) -> None:
-        """The category before."""
+        """Choose the category to the left."""
         self._step(-1)
 
     def action_next(self) -> None:
-        """The next category."""
+        """Choose the category to the right."""
         self._step(1)
 
 
 class MemoryForm(ModalScreen[str | None]):
-    """A memory to write: empty for a new one, filled for an edit.
+    """The dialog for a memory: empty for a new one, filled in for an edit.
 
-    It stays open until ``save`` has stored what was written, and then gives what that returned.
+    It stays open until ``save`` has stored the values, and then returns the message of ``save``, or
+    ``None`` if the person cancels.
     """
 
     BINDINGS = bindings("form")
@@ -106,7 +105,6 @@ class MemoryForm(ModalScreen[str | None]):
         self._warned = False
 
     def compose(self) -> ComposeResult:
-        """Agent, category, content, tags."""
         with Vertical(classes="dialog", id="form") as box:
             box.border_title = "Edit memory" if self._row else "New memory"
             box.border_subtitle = "^s saves · esc cancels"
@@ -134,7 +132,6 @@ class MemoryForm(ModalScreen[str | None]):
         return Line()
 
     def on_mount(self) -> None:
-        """Start where one writes."""
         agent = self.query("#agent").first(Input) if self._row is None else None
         if agent is not None and not agent.value:
             agent.focus()
@@ -142,7 +139,7 @@ class MemoryForm(ModalScreen[str | None]):
             self.query_one("#content", TextArea).focus()
 
     def on_screen_resume(self) -> None:
-        """Close if it was saved while something covered it."""
+        """Close the form if it was saved while another screen covered it."""
         self._saving.finish()
 
     @property
@@ -151,7 +148,7 @@ class MemoryForm(ModalScreen[str | None]):
 
     @property
     def changed(self) -> bool:
-        """Whether something would be lost."""
+        """Whether closing the form would lose something the person wrote."""
         chosen = self.query_one(CategoryPicker).chosen
         return (
             self._content != self._shown
@@ -160,7 +157,7 @@ class MemoryForm(ModalScreen[str | None]):
         )
 
     def action_save(self) -> None:
-        """Save what was written, when it is complete."""
+        """Save the memory if the form is complete; otherwise show what is missing."""
         if self._saving.is_busy:
             return
         agent = self._row.agent_id if self._row else self.query_one("#agent", Input).value.strip()
@@ -178,7 +175,7 @@ class MemoryForm(ModalScreen[str | None]):
         self._saving.begin(lambda: self._save(written))
 
     def action_close(self) -> None:
-        """Leave; what was written is only given up at the second press, and not while saved."""
+        """Close the form, which is refused during saving; unsaved text needs a second press."""
         if self._saving.is_busy:
             return
         if self.changed and not self._warned:

@@ -1,4 +1,4 @@
-"""Times, sizes and counts as a person reads them."""
+"""Format times, sizes and counts for people."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def ago(then: datetime, now: datetime) -> str:
-    """How long ago in at most four characters: ``now``, ``5m``, ``3h``, ``12d``, ``7w``, ``2y``."""
+    """Return the age in at most four characters: ``now``, ``5m``, ``3h``, ``12d``, ``2y``."""
     seconds = int((now - then).total_seconds())
     if seconds < _MINUTE:
         return "now"
@@ -25,14 +25,14 @@ def ago(then: datetime, now: datetime) -> str:
 
 
 def moment(then: datetime, now: datetime) -> str:
-    """The instant in the time zone of ``now``, and how long ago: ``2026-01-01 12:00 · 5m ago``."""
+    """Return time, in the time zone of ``now``, and age: ``2026-01-01 12:00 · 5m ago``."""
     shown = then.astimezone(now.tzinfo).strftime("%Y-%m-%d %H:%M")
     distance = ago(then, now)
     return f"{shown} · just now" if distance == "now" else f"{shown} · {distance} ago"
 
 
 def size(count: float) -> str:
-    """Bytes with a unit: ``812 B``, ``1.4 MB``."""
+    """Return a number of bytes with a unit: ``812 B``, ``1.4 MB``."""
     for unit in ("B", "kB", "MB", "GB"):
         if count < 1000 or unit == "GB":
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -41,5 +41,5 @@ def size(count: float) -> str:
 
 
 def memories(count: int) -> str:
-    """``1 memory``, ``1,234 memories``."""
+    """Return a number of memories in words: ``1 memory``, ``1,234 memories``."""
     return counted(count, "memory", "memories")

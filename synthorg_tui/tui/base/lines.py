@@ -1,4 +1,8 @@
-"""Lines of styled text. Whatever enters a line is made safe: this is the view-model boundary."""
+"""Lines of styled text, from which every widget draws.
+
+A text is made safe when it is added to a line: control characters, which could act on the terminal,
+become visible. Nothing reaches the screen by another way.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ ROLES = (
     "track",
     *(f"cat-{category.value}" for category in MemoryCategory),
 )
-"""Every style a span may name; the theme gives each its colour."""
+"""The style roles a span may have; the theme defines the colour of each."""
 
 _BLANKS = re.compile(r"[ \t\r\n]+")
 ELLIPSIS = "…"
@@ -34,10 +38,10 @@ ELLIPSIS = "…"
 
 @dataclass(slots=True)
 class Line:
-    """One line as (text, role) spans; text is safe as soon as it is in.
+    """A line of (text, role) spans; control characters in texts are replaced as they are added.
 
-    ``hang`` is how far rows are indented that it takes beyond the first when wrapped. ``fill`` is
-    the role of a rule that is then drawn from its end to the edge.
+    ``hang`` is the indentation, in cells, of the further rows when the line is wrapped. ``fill`` is
+    the role of a rule that is drawn from the end of the line to the edge.
     """
 
     spans: list[tuple[str, str]] = field(default_factory=list)
@@ -45,13 +49,16 @@ class Line:
     fill: str = ""
 
     def add(self, text: str, role: str = "text") -> Line:
-        """Append a span; newlines and control characters become visible glyphs."""
+        """Append a span and return this line.
+
+        Newlines and control characters become visible glyphs.
+        """
         if text:
             self.spans.append((safe_text(text), role))
         return self
 
     def extend(self, other: Line) -> Line:
-        """Append the spans of another line."""
+        """Append the spans of another line and return this line."""
         self.spans.extend(other.spans)
         return self
 
@@ -62,11 +69,11 @@ class Line:
 
     @property
     def width(self) -> int:
-        """Cells it takes on a terminal."""
+        """The width in terminal cells."""
         return sum(cell_len(text) for text, _ in self.spans)
 
     def fit(self, width: int, role: str = "text") -> Line:
-        """Exactly ``width`` cells: cut with an ellipsis, or padded."""
+        """Return the line cut with an ellipsis or padded with spaces to ``width`` cells."""
         total = self.width
         if total <= width:
             return Line([*self.spans, (" " * (width - total), role)]) if total < width else self
@@ -85,7 +92,7 @@ class Line:
 
 
 def line(*spans: tuple[str, str]) -> Line:
-    """A line of (text, role) spans."""
+    """Return a line of the given (text, role) spans."""
     styled = Line()
     for text, role in spans:
         styled.add(text, role)
@@ -93,18 +100,21 @@ def line(*spans: tuple[str, str]) -> Line:
 
 
 def text_lines(text: str, role: str = "text") -> list[Line]:
-    """A text of several lines, tabs as four spaces."""
+    """Split a text into lines; tabs become four spaces."""
     shown = safe_text(text, multiline=True).replace("\t", "    ")
     return [Line([(part, role)] if part else []) for part in shown.split("\n")]
 
 
 def one_line(text: str) -> str:
-    """The text with runs of blanks and line breaks as one space, for a row."""
+    """Return the text in one line: each run of spaces and line breaks becomes one space."""
     return _BLANKS.sub(" ", text).strip()
 
 
 def beside(left: Line, right: Line, width: int) -> Line:
-    """``left`` cut to make room for ``right``, which ends at ``width``."""
+    """Return a line with ``left`` and, ending at ``width`` cells, ``right``.
+
+    ``left`` is cut to fit.
+    """
     if right.width + 1 >= width:
         return left.fit(width)
     return Line([*left.fit(width - right.width - 1).spans, (" ", "text"), *right.spans])
@@ -118,7 +128,7 @@ def bar(share: float, width: int, role: str = "accent") -> Line:
 
 
 def keys_line(*pairs: tuple[str, str]) -> Line:
-    """Keys, each with what it does."""
+    """Render pairs of a key and its effect in one line."""
     shown = Line()
     for key, does in pairs:
         shown.add(key, "accent").add(f" {does}   ", "muted")
@@ -126,9 +136,9 @@ def keys_line(*pairs: tuple[str, str]) -> Line:
 
 
 def error_lines(title: str, error: DomainError, keys: Line | None = None) -> list[Line]:
-    """What went wrong and what to do about it, in place of what ``title`` says is missing.
+    """Render an error's cause and remedy under ``title``, which says what could not be shown.
 
-    ``keys`` are those that help; without them it is ``r``, which tries again.
+    ``keys`` lists keys that help; by default that is ``r``, which tries again.
     """
     lines = [line(("✗ ", "bad"), (title, "strong")), Line(), line((error.message, "text"))]
     if error.remedy:
@@ -140,7 +150,7 @@ _WORDS = re.compile(r" +|[^ ]+")
 
 
 def wrap(source: Line, width: int) -> list[Line]:
-    """The line in rows of at most ``width`` cells, broken at spaces where possible."""
+    """Break the line into rows of at most ``width`` cells, at spaces where possible."""
     if source.width <= width:
         rest = width - source.width if source.fill else 0
         return [Line([*source.spans, ("─" * rest, source.fill)])] if rest else [source]
@@ -176,5 +186,5 @@ def _pieces(word: str, width: int) -> Iterable[str]:
 
 
 def plain(lines: Iterable[Line]) -> str:
-    """The lines as plain text."""
+    """Return the lines as plain text, separated by newlines."""
     return "\n".join(part.plain for part in lines)

@@ -1,9 +1,9 @@
-"""The screen every pane builds on: one list, what is under its cursor, and a filter.
+"""The base class of the panes: a list, the details of the row under its cursor, and a filter.
 
-The five panes differ in what they list, not in how: each opens before the store does, shows what
-went wrong in place of its rows, says that it reads only when that takes a while, and stacks its
-parts on a narrow terminal. That is here once. What is listed, which answer is the newest and how
-a line looks belongs to the state and the lines of a pane, which know no widget.
+The panes differ in what they list, not in how. Each can be shown before the store is open, shows an
+error in place of its rows, reports that it is reading only when that takes long, and stacks its
+parts on a narrow terminal. This is implemented here once. Rows, pending requests and rendering
+belong to the state and the lines of a pane, which use no widgets.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -28,22 +28,22 @@ from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar
 
 NARROW = 100
-"""Columns below which list and detail stand one above the other."""
+"""Terminal width in columns below which the detail is placed under the list, not beside it."""
 
 
 class Pane(Screen[None]):
-    """A pane over the desk, which comes with ``attach`` once it is open.
+    """The base class of the panes; ``attach`` hands them the open engine, called the desk.
 
-    A pane says which list has the keys (``main_list``), draws everything from its state (``draw``)
-    and reads it again (``reload``). It may be shown before there is a desk, and after opening
-    failed. ``#query`` is the entry of the filter in the panes that have one.
+    A subclass names the list with the focus (``main_list``), draws from its state (``draw``) and
+    reads the data again (``reload``). A pane may be shown before ``attach`` was called, and after
+    opening failed. In panes with a filter its input has the id ``query``.
     """
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
     DEBOUNCE: ClassVar[float] = 0.12
-    """Seconds until what is under the cursor is read, or what was typed is asked for."""
+    """Seconds without a key press until the selected row is read, or the typed text is searched."""
     LOADING_AFTER: ClassVar[float] = 0.15
-    """Seconds until the pane says that something is being read."""
+    """Seconds of reading until the pane says that it is reading."""
 
     def __init__(self, *, panes: Panes, now: Callable[[], datetime]) -> None:
         super().__init__()
@@ -56,19 +56,19 @@ class Pane(Screen[None]):
 
     @property
     def main_list(self) -> LineList:
-        """The list that has the keys."""
+        """The list that has the focus at first."""
         raise NotImplementedError
 
     def draw(self) -> None:
-        """Draw everything from the state."""
+        """Draw the whole pane from its state."""
         raise NotImplementedError
 
     def reload(self) -> None:
-        """Read everything again; the cursor stays where it can."""
+        """Read all data again; the cursor stays on its row if that still exists."""
         raise NotImplementedError
 
     def renew(self) -> None:
-        """Read again what others may have changed; unless a pane knows better, everything."""
+        """Read again what another process may have changed; by default, all data."""
         self.reload()
 
     def attach(self, desk: MemoryPort) -> None:
@@ -83,16 +83,16 @@ class Pane(Screen[None]):
 
     @property
     def narrow(self) -> bool:
-        """Whether there is no room for list and detail side by side."""
+        """Whether the terminal is too narrow for list and detail side by side."""
         return self.app.size.width < NARROW
 
     @property
     def opening_status(self) -> str:
-        """What the header says until the store is open."""
+        """Return the status that the header shows until the store is open."""
         return "not open" if self._error else "opening the store …"
 
     def filter_entry(self, hint: str) -> Iterator[Widget]:
-        """The row in which the filter is typed."""
+        """Yield the widgets of the filter row; ``hint`` is the placeholder of its input."""
         yield Horizontal(
             LineBar([line(("/ filter ", "accent"))], id="prompt"),
             Input(id="query", compact=True, select_on_focus=False, placeholder=hint),
@@ -100,7 +100,7 @@ class Pane(Screen[None]):
         )
 
     def draw_filter(self, query: Query) -> None:
-        """Draw the filter in ``#chips``: its parts, or what of it makes no sense."""
+        """Show the parts of the filter as chips, or the problems found in it."""
         bar = self.query_one("#chips", LineBar)
         bar.display = bool(query.chips or query.problems)
         if query.problems:
@@ -109,28 +109,26 @@ class Pane(Screen[None]):
             bar.show(filter_line(query, max(bar.size.width, 20)))
 
     def on_mount(self) -> None:
-        """Start in the list; what it lists comes with the desk."""
         self.main_list.focus()
         self.draw()
         self.await_rows()
 
     def on_resize(self) -> None:
-        """Lay out for the new width."""
         self.draw()
 
     def action_reload(self) -> None:
-        """Read everything again, or try to open the store again."""
+        """Read all data again, or try to open the store again if that failed."""
         if self.desk is None:
             self.app.call_later(self.app.run_action, "reopen")
         else:
             self.reload()
 
     def on_screen_resume(self) -> None:
-        """Show what changed while another screen was in front."""
+        """Show what changed while another screen was on top."""
         self.renew()
 
     def await_rows(self) -> None:
-        """Say that something is being read, unless it is there before ``LOADING_AFTER``."""
+        """Show that the pane is reading if that takes more than ``LOADING_AFTER`` seconds."""
         self._slow = False
         self.set_timer(self.LOADING_AFTER, self._show_loading)
 
@@ -148,17 +146,17 @@ class Pane(Screen[None]):
         run_job(self, run, group="change", newest_only=False)
 
     def later(self, act: Callable[[], None]) -> None:
-        """Do something once the keys rest, unless something else was asked for meanwhile."""
+        """Call ``act`` after a short time without key presses; a further call replaces this one."""
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(self.DEBOUNCE, act)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While something is being typed, the keys that open an entry are text."""
+        """Disable actions that open an entry while the person types: their keys are text then."""
         return not is_text(action, self.focused) and super().check_action(action, parameters)
 
     def action_filter(self) -> None:
-        """Filter as you type."""
+        """Show the filter input and focus it; rows are filtered while the person types."""
         self.add_class("-entering")
         entry = self.query_one("#query", Input)
         entry.cursor_position = len(entry.value)

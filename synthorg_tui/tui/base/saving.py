@@ -1,7 +1,7 @@
-"""Saving what a person typed into a form or a prompt, which stays open until that is done.
+"""Saving from a form or a prompt, which stays open until the data are stored.
 
-What was typed is the person's only copy until the store has it, so a failure is shown where it
-was typed, and nothing closes before. What a form holds and what is saved isn't known here.
+Until then the typed text is the person's only copy, so an error is shown in the open dialog, with
+the text still there. Which values a form has, and what is saved, isn't known here.
 """
 
 from collections.abc import Awaitable, Callable
@@ -17,10 +17,10 @@ from synthorg_tui.tui.widgets.line_view import LineBar
 
 
 class Saving:
-    """Saves what a modal screen holds, then closes it with what ``save`` returned.
+    """Runs the ``save`` of a modal screen, then dismisses the screen with the result.
 
-    ``note`` is the selector of the bar that shows how it goes, ``key`` the key that saves. The
-    screen calls ``finish`` when it is shown again: one that was covered can't close until then.
+    ``note`` is the selector of the bar that shows progress and errors, ``key`` the key that saves.
+    The screen calls ``finish`` when it is shown again: a screen that is covered can't be dismissed.
     """
 
     def __init__(self, screen: ModalScreen[str | None], *, note: str, key: str) -> None:
@@ -32,7 +32,7 @@ class Saving:
         self.is_busy = False
 
     def begin(self, save: Callable[[], Awaitable[str]]) -> None:
-        """Save unless that is under way; until it has failed nothing can be typed."""
+        """Run ``save`` unless it is running already; the inputs are disabled unless it fails."""
         if self.is_busy:
             return
         self.is_busy = True
@@ -47,7 +47,7 @@ class Saving:
         run_job(self._screen, run, group="save", newest_only=False, failed=self._failed)
 
     def finish(self) -> None:
-        """Close the screen if all is saved and nothing covers it."""
+        """Dismiss the screen if saving succeeded and no other screen covers it."""
         if self._saved is not None and self._screen.is_active:
             saved, self._saved = self._saved, None
             self._screen.dismiss(saved)

@@ -1,6 +1,6 @@
-"""What lists need to stay honest: the newest answer only, a window, marks on rows in view.
+"""State shared by the lists of all panes: the newest request, loaded rows, and marked rows.
 
-Shared by the states of all panes, which are tested without a screen: no Textual here.
+It is tested without a screen: no Textual here.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from dataclasses import dataclass, field, replace
 from synthorg_tui.memory.listing import ListedMemory
 
 WINDOW = 300
-"""Most rows held at a time."""
+"""Maximum number of rows in memory."""
 
 MARGIN = 60
-"""Rows kept loaded beyond what is on screen, so that scrolling finds them there."""
+"""Rows loaded above and below the visible ones, so that scrolling need not wait."""
 
 
 class Latest:
-    """Numbers the questions of a state, so that it takes the answer to the newest one only.
+    """Numbers requests, so that only the answer to the newest one is used.
 
-    A pane asks anew with each key, and answers come in any order. ``ask`` gives the number that
-    the answer is then taken with.
+    A pane makes a new request at each key press, and answers come in any order. ``ask`` returns the
+    number of the request; ``answer`` says whether it is still the newest.
     """
 
     def __init__(self) -> None:
@@ -30,16 +30,16 @@ class Latest:
 
     @property
     def waiting(self) -> bool:
-        """Whether the newest question has no answer yet."""
+        """Whether the newest request is still unanswered."""
         return self.answered != self.generation
 
     def ask(self) -> int:
-        """Ask a new question: answers to older ones are dropped."""
+        """Begin a new request and return its number; answers to older ones will be ignored."""
         self.generation += 1
         return self.generation
 
     def answer(self, generation: int) -> bool:
-        """Count a question as answered; ``False`` when a newer one was asked meanwhile."""
+        """Mark the request as answered; return ``False`` if a newer one was made meanwhile."""
         if generation != self.generation:
             return False
         self.answered = generation
@@ -48,28 +48,29 @@ class Latest:
 
 @dataclass(frozen=True, slots=True)
 class RowWindow:
-    """Rows from ``offset`` on, of ``total`` in the listing."""
+    """The loaded part of a listing: its rows from ``offset`` on, and the ``total`` of all rows."""
 
     rows: tuple[ListedMemory, ...] = ()
     offset: int = 0
     total: int = 0
 
     def get(self, index: int) -> ListedMemory | None:
-        """The row at a position of the listing, when it is loaded."""
+        """Return the row at a position of the whole listing, or ``None`` if it isn't loaded."""
         at = index - self.offset
         return self.rows[at] if 0 <= at < len(self.rows) else None
 
     def index_of(self, memory_id: str | None) -> int | None:
-        """Where in the listing a loaded row is."""
+        """Return a loaded row's position in the whole listing, or ``None`` if it isn't loaded."""
         for at, row in enumerate(self.rows):
             if row.id == memory_id:
                 return self.offset + at
         return None
 
     def wanted(self, first: int, last: int) -> int | None:
-        """The offset to load for showing rows ``first`` to ``last``; ``None`` when they are there.
+        """Return the offset from which to load rows for showing rows ``first`` to ``last``.
 
-        Loads early: as soon as fewer than half of ``MARGIN`` rows lie beyond the view.
+        Returns ``None`` if enough is loaded: at least half of ``MARGIN`` rows beyond the visible
+        ones.
         """
         near = MARGIN // 2
         low, high = max(first - near, 0), min(last + near, self.total - 1)
@@ -80,7 +81,7 @@ class RowWindow:
 
     @property
     def caption(self) -> str:
-        """Honest totals: ``12``, or ``300 of 12,345``."""
+        """The number of rows, ``12``, or of loaded and all rows, ``300 of 12,345``."""
         if len(self.rows) < self.total:
             return f"{self.offset + 1:,}–{self.offset + len(self.rows):,} of {self.total:,}"
         return f"{self.total:,}"
@@ -88,7 +89,7 @@ class RowWindow:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Marked rows. Those the filter hides stay marked and are never acted on."""
+    """The marked rows. Actions affect those of them that the filter shows."""
 
     rows: dict[str, ListedMemory] = field(default_factory=dict)
 
@@ -99,21 +100,21 @@ class Marks:
         return len(self.rows)
 
     def toggled(self, row: ListedMemory) -> Marks:
-        """With the row marked, or not when it was."""
+        """Return these marks with the row marked, or unmarked if it was marked."""
         rows = dict(self.rows)
         if rows.pop(row.id, None) is None:
             rows[row.id] = row
         return replace(self, rows=rows)
 
     def including(self, rows: Iterable[ListedMemory]) -> Marks:
-        """With the rows marked too."""
+        """Return these marks with the rows added."""
         return replace(self, rows={**self.rows, **{row.id: row for row in rows}})
 
     def without(self, memory_ids: Iterable[str]) -> Marks:
-        """With these no longer marked."""
+        """Return these marks without the memories of these ids."""
         gone = set(memory_ids)
         return replace(self, rows={key: row for key, row in self.rows.items() if key not in gone})
 
     def in_view(self, shown: Callable[[ListedMemory], bool]) -> tuple[ListedMemory, ...]:
-        """The marked rows that the present view lists."""
+        """Return the marked rows for which ``shown`` is true: those that are listed now."""
         return tuple(row for row in self.rows.values() if shown(row))

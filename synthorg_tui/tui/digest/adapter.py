@@ -1,6 +1,6 @@
 """What the Digest pane asks of the engine: each method is one call of it.
 
-The app imports this module before its first paint, so what loads the engine is imported inside.
+The app imports this module before its first paint, so the engine is imported inside functions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,11 +19,11 @@ class EngineDigests:
         self._engine = engine
 
     async def agents(self) -> tuple[tuple[str, int], ...]:
-        """Agent ids with how many memories each has."""
+        """Return pairs of an agent id and the agent's number of memories."""
         return tuple((agent.id, agent.memories) for agent in await self._engine.agents())
 
     def strategies(self) -> tuple[str, ...]:
-        """The injection strategies there are."""
+        """Return the names of the injection strategies."""
         from synthorg_tui.memory.enums import InjectionStrategy
 
         return tuple(strategy.value for strategy in InjectionStrategy)
@@ -47,11 +47,11 @@ class EngineDigests:
         return await self._engine.injection.prepare(question.request(memory.retrieval, memory.v1))
 
     def count_tokens(self, text: str) -> int:
-        """The length of a text as the configured model counts it."""
+        """Return the number of tokens of a text, by the configured model."""
         return self._engine.injection.estimator.estimate_tokens(text)
 
     async def scenarios(self) -> "tuple[Scenario, ...]":
-        """The saved scenarios by name."""
+        """Return the saved scenarios, sorted by name."""
         return await self._engine.scenarios.list()
 
     async def save_scenario(self, name: str, question: "Question") -> "Scenario":

@@ -1,4 +1,4 @@
-"""What the Digest pane asks a person: which agent, how many tokens, a scenario's name."""
+"""The dialogs of the Digest pane: for the agent, the token budget and a scenario's name."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def budget_dialog(budget: int, take: Callable[[int], None]) -> PromptDialog:
-    """Ask for a budget of tokens; what is none is refused and the text stays open."""
+    """Return a dialog for the token budget; an invalid number is refused.
+
+    ``take`` is called with the budget.
+    """
     hint = "such as 800 or 2k"
 
     async def save(text: str) -> str:
@@ -49,7 +52,10 @@ def scenario_dialog(digests: EngineDigests, question: "Question") -> PromptDialo
 
 
 class AgentDialog(ModalScreen[str | None]):
-    """All agents by name with how much each remembers; gives the chosen one."""
+    """A dialog with all agents and their numbers of memories.
+
+    Returns the chosen one, or ``None``.
+    """
 
     BINDINGS = bindings("choose")
 
@@ -59,14 +65,12 @@ class AgentDialog(ModalScreen[str | None]):
         self._chosen = chosen
 
     def compose(self) -> ComposeResult:
-        """The list."""
         with Vertical(classes="dialog", id="agents-box") as box:
             box.border_title = "As which agent"
             box.border_subtitle = "↵ chooses · esc leaves"
             yield FixedList(id="agents")
 
     def on_mount(self) -> None:
-        """Start at the agent in use."""
         agents = self.query_one("#agents", FixedList)
         agents.placeholder = [line(("No agent has memories yet.", "muted"))]
         agents.styles.height = min(max(len(self._agents), 1), 16)
@@ -85,11 +89,10 @@ class AgentDialog(ModalScreen[str | None]):
         return lines
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
-        """Give the agent under the cursor."""
         value = event.list.value if isinstance(event.list, FixedList) else None
         if isinstance(value, str):
             self.dismiss(value)
 
     def action_close(self) -> None:
-        """Leave the agent as it is."""
+        """Close the dialog and keep the present agent."""
         self.dismiss(None)

@@ -1,7 +1,7 @@
-"""An explanation as lines: the candidates, why, the budget, the text with its ruler, changes.
+"""A digest's explanation as styled lines: candidates, reasons, budget, text and changes.
 
-Pure functions of the engine's explanation, shared by the Digest and the Activity pane. Nothing of
-either pane's state belongs here, and no Textual.
+Pure functions of the engine's explanation, shared by the Digest and the Activity pane. Neither
+pane's state belongs here, and no Textual.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ VERDICTS: dict[Verdict, tuple[str, str, str]] = {
     Verdict.EXCLUDED: ("✗", "excluded", "bad"),
     Verdict.OVER_BUDGET: ("┃", "over budget", "warn"),
 }
-"""Glyph, word and role of each verdict: the colour is never the only sign."""
+"""Glyph, word and style role of each verdict, so that they differ in more than colour."""
 
 _WORD = 12
 _PREVIEW = 400
@@ -41,7 +41,7 @@ _RULER = 6
 
 
 def is_scored(candidate: Candidate) -> bool:
-    """Whether it has scores; not every way of choosing memories gives some."""
+    """Return whether the candidate has scores; not every strategy computes some."""
     return any(
         (
             candidate.dense,
@@ -54,14 +54,14 @@ def is_scored(candidate: Candidate) -> bool:
 
 
 def score_text(score: float | None) -> str:
-    """A score in four cells."""
+    """Return a score in four characters; ``None`` becomes a dash."""
     if score is None:
         return "   –"
     return f"{score:4.2f}" if score < 10 else f"{score:4.1f}"
 
 
 def candidate_line(candidate: Candidate, width: int) -> Line:
-    """A candidate on one line: verdict, start of the content, score bar and tokens."""
+    """Render a candidate in one line: verdict, start of the content, score bar and tokens."""
     glyph, word, role = VERDICTS[candidate.verdict]
     left = line((f"{glyph} {word.ljust(_WORD)} ", role)).extend(_content(candidate))
     right = _score_bar(candidate) if is_scored(candidate) else Line()
@@ -69,7 +69,7 @@ def candidate_line(candidate: Candidate, width: int) -> Line:
 
 
 def candidate_lines(candidate: Candidate, width: int) -> list[Line]:
-    """A candidate on two lines: what it says, then verdict and what the score is made of."""
+    """Render a candidate in two lines: its content, then its verdict and its scores."""
     glyph, word, role = VERDICTS[candidate.verdict]
     left = line((f"{glyph} ", role)).extend(_content(candidate))
     second = line((f"  {word.ljust(_WORD)} ", role))
@@ -108,14 +108,17 @@ def _score_bar(candidate: Candidate) -> Line:
 
 
 def cut_line(answer: Explanation, width: int) -> Line:
-    """The line between what is in and what is out."""
+    """Render the line between the candidates in the digest and those left out."""
     head = line(("── ", "track"))
     head.add(f"cut · {answer.tokens_used:,} of {answer.token_budget:,} tokens ", "muted")
     return head.add("─" * max(width - head.width, 0), "track")
 
 
 def why_lines(candidate: Candidate, candidates: Sequence[Candidate], *, full: bool) -> list[Line]:
-    """Why the candidate is in or out, then every number; ``full`` gives each score a line."""
+    """Render why the candidate is in the digest or not, then its scores.
+
+    With ``full`` each score has a line of its own.
+    """
     glyph, word, role = VERDICTS[candidate.verdict]
     head = line((f"{glyph} {word}", role), (" · ", "faint"), (candidate.reason, "text"))
     head.hang = 2
@@ -185,7 +188,7 @@ def _numbers(candidate: Candidate) -> Line:
 
 
 def budget_line(answer: Explanation, width: int) -> Line:
-    """A bar of the budget: memories in turns of two shades, the cut line, what didn't fit."""
+    """Render the token budget as a bar: the memories used, the rest, and those that didn't fit."""
     over = over_budget(answer)
     over_tokens = sum(candidate.tokens for candidate in over)
     tail = budget_caption(answer)
@@ -211,14 +214,14 @@ def budget_line(answer: Explanation, width: int) -> Line:
 
 
 def over_budget(answer: Explanation) -> tuple[Candidate, ...]:
-    """The relevant memories that don't fit."""
+    """Return the relevant memories that don't fit into the budget."""
     return tuple(
         candidate for candidate in answer.candidates if candidate.verdict is Verdict.OVER_BUDGET
     )
 
 
 def budget_caption(answer: Explanation) -> Line:
-    """What is used of what there is, and what didn't fit."""
+    """Render the tokens used, the budget, and the memories that didn't fit."""
     used, budget = answer.tokens_used, answer.token_budget
     caption = line((f"{used:,}", "strong"), (f" of {budget:,} tokens", "muted"))
     over = over_budget(answer)
@@ -228,12 +231,12 @@ def budget_caption(answer: Explanation) -> Line:
 
 
 def tally(answer: Explanation) -> str:
-    """How many are in and out."""
+    """Return the numbers of candidates in the digest and left out, as text."""
     return f"{len(answer.included)} in · {len(answer.left_out)} out"
 
 
 def ruled_text(text: str, tokens: int) -> list[Line]:
-    """The text line by line; at the left, about how many of its tokens come before the line."""
+    """Render the text; each line begins with about how many of its tokens precede the line."""
     if not text:
         return []
     shown = text_lines(text)
@@ -257,7 +260,10 @@ def _line_starts(text: str) -> list[int]:
 
 
 def changed_text(before: str, after: str) -> list[Line]:
-    """The text with its changes: deleted lines with ``-``, new ones with ``+``, the rest faint."""
+    """Render a text with its changes: deleted lines with ``-``, new ones with ``+``.
+
+    Unchanged lines are dimmed.
+    """
     import difflib
 
     old, new = before.split("\n"), after.split("\n")
@@ -278,14 +284,17 @@ def _diff_line(sign: str, part: str, role: str) -> Line:
 
 
 def change_caption(before: str, after: str) -> str:
-    """How many lines were deleted and added; counted, not aligned, as it is shown at every key."""
+    """Return the numbers of deleted and added lines as text.
+
+    Lines are only counted, not aligned, since this runs at every key press.
+    """
     old, new = Counter(before.split("\n")), Counter(after.split("\n"))
     deleted, added = (old - new).total(), (new - old).total()
     return f"-{deleted} +{added} lines" if before != after else "no change"
 
 
 def stage_line(answer: Explanation) -> Line:
-    """How long each stage took."""
+    """Render the duration of each stage of the retrieval."""
     shown = Line()
     for stage in answer.stages:
         shown.add(f"{stage.name} ", "faint").add(f"{stage.milliseconds:.1f} ms  ", "muted")

@@ -1,4 +1,4 @@
-"""What the Digest pane says around an answer: the question, warnings, and what stands in its place.
+"""The notices of the Digest pane: question, status, warnings, and texts in place of an answer.
 
 Pure functions of the pane's state; no Textual.
 """
@@ -26,7 +26,7 @@ TEXT_TITLE = "What the agent reads"
 
 
 def question_line(digest: Digest) -> Line:
-    """Whose memories, how much may be given, and the options that apply."""
+    """Render the question's agent, token budget and options."""
     asking = line((" a ", "accent"), ("as ", "muted"))
     asking.add(one_line(digest.agent_id) or "nobody yet", "strong")
     asking.add("  b ", "accent").add(f"{counted(digest.budget, 'token')}", "strong")
@@ -37,7 +37,7 @@ def question_line(digest: Digest) -> Line:
 
 
 def banner_lines(digest: Digest) -> list[Line]:
-    """What is not as it should be: something missing, or relevant memories that don't fit."""
+    """Render warnings: parts of the engine that failed, or relevant memories that don't fit."""
     answer = digest.answer
     if answer is None:
         return []
@@ -58,7 +58,10 @@ def banner_lines(digest: Digest) -> list[Line]:
 
 
 def status(digest: Digest, agents: int, *, is_slow: bool) -> str:
-    """How things stand, for the header."""
+    """Return the status for the header.
+
+    ``agents`` is the number of agents; ``is_slow`` says that the answer takes long.
+    """
     if digest.waiting and is_slow:
         return "asking …"
     if digest.answer is None:
@@ -68,7 +71,10 @@ def status(digest: Digest, agents: int, *, is_slow: bool) -> str:
 
 
 def agent_text(digest: Digest, *, diffing: bool) -> tuple[str, str, list[Line]]:
-    """What the agent reads, or how it changed: the titles above and below, and the lines."""
+    """Return the text the agent would read, or its changes with ``diffing``.
+
+    The result is the title above it, the one below it, and the lines.
+    """
     answer, before = digest.answer, digest.before
     if answer is None or before is None:
         return TEXT_TITLE, "", []
@@ -82,7 +88,7 @@ def agent_text(digest: Digest, *, diffing: bool) -> tuple[str, str, list[Line]]:
 
 
 def text_placeholder(digest: Digest) -> list[Line]:
-    """What stands in place of the text when the agent would read nothing."""
+    """Render the text shown if the agent would be given nothing."""
     answer = digest.answer
     if answer is None or answer.text:
         return []
@@ -98,7 +104,7 @@ def text_placeholder(digest: Digest) -> list[Line]:
 
 
 def empty_lines(digest: Digest, agents: int) -> list[Line]:
-    """Why there are no candidates, and the next step."""
+    """Render why there are no candidates, and what the person can do next."""
     if not agents:
         return [
             line(("No agent has memories yet", "title")),
@@ -130,7 +136,7 @@ def empty_lines(digest: Digest, agents: int) -> list[Line]:
 
 
 def failure_lines(error: DomainError) -> list[Line]:
-    """What went wrong and what to do."""
+    """Render an error's message and its remedy."""
     return error_lines(
         "The digest can't be made",
         error,

@@ -1,7 +1,7 @@
-"""The settings of a digest that a person may change for one question, and their lines.
+"""The retrieval settings that a person may change for one question, and their rendering.
 
-What is configured comes from the engine and stays as it is; only the difference is asked for. Which
-values go together is the engine's to say: it refuses the question in words.
+The configuration itself isn't changed: a question carries only the differences. Which values are
+valid together is decided by the engine, which refuses a question with a reason.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A setting by the name it has in ``memory.retrieval``.
+    """A setting, with its name in ``memory.retrieval``.
 
-    Its value is one of ``choices``, or a number from ``low`` to ``high`` in steps.
+    Its value is one of ``choices``, or a number from ``low`` to ``high`` in fixed steps.
     """
 
     name: str
@@ -32,7 +32,10 @@ class Option:
     step: float = 0.0
 
     def turned(self, value: Value, by: int) -> Value:
-        """The value ``by`` steps on; choices go round, numbers stop at their ends."""
+        """Return the value ``by`` steps after this one.
+
+        Choices wrap around, numbers stop at the ends.
+        """
         if self.choices:
             at = self.choices.index(value) if value in self.choices else 0
             return self.choices[(at + by) % len(self.choices)]
@@ -58,7 +61,7 @@ OPTIONS: tuple[Option, ...] = (
 
 
 class Options:
-    """The configured values, and those a person changed."""
+    """The configured values, and those the person changed for the question."""
 
     def __init__(self) -> None:
         self._strategy = Option("strategy", "Strategy")
@@ -66,7 +69,7 @@ class Options:
         self._changed: dict[str, Value] = {}
 
     def configure(self, settings: Mapping[str, Value], strategies: tuple[str, ...]) -> None:
-        """Take over what is configured and which strategies there are; changes stay."""
+        """Set the configured values and the strategies to choose from; changed values stay."""
         self._strategy = replace(self._strategy, choices=strategies)
         self._configured = dict(settings)
         self._changed = {
@@ -77,7 +80,7 @@ class Options:
 
     @property
     def shown(self) -> tuple[Option, ...]:
-        """The options that the engine has."""
+        """The options the engine supports."""
         choice = (self._strategy,) if len(self._strategy.choices) > 1 else ()
         return tuple(option for option in (*choice, *OPTIONS) if option.name in self._configured)
 
@@ -86,31 +89,31 @@ class Options:
 
     @property
     def count_changed(self) -> int:
-        """How many differ from what is configured."""
+        """The number of options that differ from the configuration."""
         return len(self._changed)
 
     def value(self, name: str) -> Value:
-        """The value that applies."""
+        """Return the value in force: the changed one, or else the configured one."""
         return self._changed.get(name, self._configured[name])
 
     def is_changed(self, name: str) -> bool:
-        """Whether it differs from what is configured."""
+        """Return whether the value differs from the configured one."""
         return name in self._changed
 
     def turn(self, name: str, by: int) -> None:
-        """Move one that is shown by so many steps; back at its configured value it is unchanged."""
+        """Move an option by a number of steps; at its configured value it is unchanged again."""
         option = next(option for option in self.shown if option.name == name)
         self._set(name, option.turned(self.value(name), by))
 
     def reset(self, name: str | None = None) -> None:
-        """Go back to what is configured: for one option, or for all."""
+        """Reset an option, or all without a name, to the configured value."""
         if name is None:
             self._changed.clear()
         else:
             self._changed.pop(name, None)
 
     def load(self, overrides: Mapping[str, Value]) -> None:
-        """Set exactly what a saved question changes."""
+        """Change exactly the values that a saved question overrides."""
         self._changed.clear()
         for name, value in overrides.items():
             if name in self._configured:
@@ -124,7 +127,11 @@ class Options:
 
     @property
     def overrides(self) -> dict[str, Value]:
-        """What to ask for. Relevance and recency share one whole, so one brings the other."""
+        """Return the values for ``Question.overrides``.
+
+        The weights of relevance and recency add up to one, so changing one of them includes the
+        other.
+        """
         changed = dict(self._changed)
         if not self._effective("diversity_penalty_enabled", True):
             changed.pop("diversity_lambda", None)
@@ -140,7 +147,7 @@ class Options:
 
 
 def option_lines(options: Options, width: int) -> list[tuple[object, Line]]:
-    """A line for each setting; a changed one carries a dot."""
+    """Render a line for each option, with its name; a dot marks a changed one."""
     lines: list[tuple[object, Line]] = []
     for option in options.shown:
         changed = options.is_changed(option.name)
@@ -153,7 +160,7 @@ def option_lines(options: Options, width: int) -> list[tuple[object, Line]]:
 
 
 def shown_value(name: str, value: Value) -> str:
-    """A value as a person reads it."""
+    """Return a value as text for the person."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if name == "relevance_weight" and isinstance(value, (int, float)):
@@ -162,7 +169,7 @@ def shown_value(name: str, value: Value) -> str:
 
 
 def options_summary(options: Options) -> Line:
-    """The settings in force on one line, the changed ones with a dot."""
+    """Render the options in force in one line; a dot marks changed ones."""
     summary = Line()
     for name in ("strategy", "fusion_strategy"):
         if name in options:

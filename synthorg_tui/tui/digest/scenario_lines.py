@@ -1,4 +1,4 @@
-"""Saved questions as lines, with what changed since they were saved; no Textual."""
+"""Scenarios as styled lines, with what changed since they were saved; no Textual."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def scenario_lines(
     saved: Iterable[Scenario], runs: Mapping[str, ScenarioOutcome], width: int
 ) -> list[tuple[object, Line]]:
-    """A line for each scenario with its name as the value: how it went, question, agent."""
+    """Render a line for each scenario, with its name: result of the last run, question, agent."""
     lines: list[tuple[object, Line]] = []
     for scenario in saved:
         asked = scenario.question
@@ -39,7 +39,7 @@ def _mark(run: ScenarioOutcome | None) -> Line:
 
 
 def scenario_detail(scenario: Scenario, run: ScenarioOutcome | None) -> list[Line]:
-    """One scenario in full: what it asks, and how it went."""
+    """Render a scenario in full: its question, and the result of its last run, if any."""
     return [*_question_lines(scenario), Line(), *_run_lines(run)]
 
 
@@ -78,7 +78,7 @@ def _run_lines(run: ScenarioOutcome | None) -> list[Line]:
 
 
 def runs_caption(runs: Mapping[str, ScenarioOutcome]) -> str:
-    """How many changed of those that ran."""
+    """Return how many of the scenarios that ran have a changed digest, as text."""
     if not runs:
         return ""
     changed = sum(run.is_changed for run in runs.values())

@@ -1,4 +1,4 @@
-"""The screen of saved questions: ask all of them again and see what changed."""
+"""The screen of scenarios: run saved questions again and see what changed."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ScenariosScreen(Screen["Scenario | None"]):
-    """The scenarios with how each went; gives the one to open in the pane."""
+    """The scenarios with their results; returns the one to open in the Digest pane, or ``None``."""
 
     CSS_PATH = "digest.tcss"
     BINDINGS = bindings("scenarios")
@@ -40,7 +40,6 @@ class ScenariosScreen(Screen["Scenario | None"]):
         self._runs: dict[str, ScenarioOutcome] = {}
 
     def compose(self) -> ComposeResult:
-        """The list, the one under the cursor, the keys."""
         with Horizontal(id="scenarios-body"):
             listed = FixedList(id="scenarios")
             listed.border_title = "Scenarios"
@@ -51,12 +50,10 @@ class ScenariosScreen(Screen["Scenario | None"]):
         yield KeyBar("scenarios", "app")
 
     def on_mount(self) -> None:
-        """Read them."""
         self._list.focus()
         run_job(self, self._load, group="scenarios")
 
     def on_resize(self) -> None:
-        """One above the other when narrow."""
         narrow = self.app.size.width < NARROW
         body = self.query_one("#scenarios-body")
         body.styles.layout = "vertical" if narrow else "horizontal"
@@ -102,7 +99,7 @@ class ScenariosScreen(Screen["Scenario | None"]):
             self.dismiss(self._under_cursor)
 
     def action_run(self) -> None:
-        """Ask all of them again."""
+        """Run all scenarios again."""
         if self._saved:
             self._list.border_subtitle = "asking …"
             run_job(self, self._run, group="runs")
@@ -114,7 +111,7 @@ class ScenariosScreen(Screen["Scenario | None"]):
         toast(self, f"Asked {counted(len(runs), 'scenario')}: {runs_caption(self._runs)}")
 
     def action_accept(self) -> None:
-        """Take what the scenario gives now as what is expected."""
+        """Save the present digest of the scenario as the expected one."""
         scenario = self._under_cursor
         if scenario is not None:
             run_job(self, partial(self._accept, scenario), group="change", newest_only=False)
@@ -127,7 +124,7 @@ class ScenariosScreen(Screen["Scenario | None"]):
         toast(self, f"{scenario.name} expects what it gives now")
 
     def action_delete(self) -> None:
-        """Delete a scenario, after asking."""
+        """Delete the scenario, after a confirmation."""
         scenario = self._under_cursor
         if scenario is None:
             return
@@ -150,5 +147,5 @@ class ScenariosScreen(Screen["Scenario | None"]):
         run_job(self, delete, group="change", newest_only=False)
 
     def action_close(self) -> None:
-        """Back to the digest."""
+        """Return to the Digest pane."""
         self.dismiss(None)

@@ -1,7 +1,7 @@
-"""The Digest pane: asks what an agent would be given, shows the answer, and lets a person turn it.
+"""The Digest pane: shows what an agent would be given for a task, under changed settings too.
 
-The screen asks, gives up and passes on. What is asked and which answer is the newest belongs to
-``state``, how anything looks to ``lines`` and ``notices``, and what has room to ``widgets``.
+The screen starts, cancels and passes on requests. The question and its newest answer are in
+``state``, the rendering in ``lines`` and ``notices``, the layout in ``widgets``.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class DigestScreen(Pane):
-    """Asks as an agent with a task, a budget and options; pins, excludes, edits, copies, saves."""
+    """The screen with the question, the candidates, the reasons for each, and the text."""
 
     AUTO_FOCUS = "#candidates"  # a key that comes early is no text of the task
     BINDINGS = bindings("digest")
@@ -58,7 +58,6 @@ class DigestScreen(Pane):
         self._show_memory = show_memory
 
     def compose(self) -> ComposeResult:
-        """The question, candidates and why beside the text, keys."""
         yield TopBar(self.panes, "Digest")
         yield QuestionBlock(id="question-block")
         yield DigestBody(id="digest-body")
@@ -66,17 +65,17 @@ class DigestScreen(Pane):
 
     @property
     def body(self) -> DigestBody:
-        """Options, candidates and text."""
+        """The widget with options, candidates and text."""
         return self.query_one(DigestBody)
 
     @property
     def candidates(self) -> CandidateList:
-        """The list of candidates."""
+        """The widget that lists the candidates."""
         return self.body.candidates
 
     @property
     def main_list(self) -> LineList:
-        """The candidates."""
+        """The list of candidates, which has the focus at first."""
         return self.candidates
 
     # Asking
@@ -87,7 +86,7 @@ class DigestScreen(Pane):
         return self.desk.digests if self.desk is not None else None
 
     def reload(self) -> None:
-        """Read agents and options again, and ask again."""
+        """Read agents and options again, and request the digest again."""
         if self.digests is not None:
             run_job(self, partial(self._load, self.digests), group="agents")
 
@@ -104,10 +103,10 @@ class DigestScreen(Pane):
         self.ask()
 
     def ask_soon(self) -> None:
-        """Cancel the question under way and ask the new one.
+        """Cancel the running request and start one for the present question.
 
-        That is at once as long as answers are quick, so that the last of many keys isn't waited
-        for; where they are not, it is when the keys rest.
+        While answers are quick it starts at once; otherwise, after a short time without key
+        presses.
         """
         self.workers.cancel_group(self, "digest")
         delay = self.pacing.delay(monotonic())
@@ -124,7 +123,7 @@ class DigestScreen(Pane):
             self._timer.stop()
 
     def ask(self) -> None:
-        """Ask what the agent would be given."""
+        """Request the digest for the present question."""
         self._stop_waiting()
         generation, digests = self.digest.turn(), self.digests
         self._slow = False
@@ -180,7 +179,7 @@ class DigestScreen(Pane):
     # Drawing
 
     def draw(self) -> None:
-        """Draw everything from the state."""
+        """Draw question, candidates, text and header from the state."""
         if not self.is_mounted:
             return
         has_failed = self._error is not None
@@ -222,13 +221,13 @@ class DigestScreen(Pane):
         return True
 
     def action_task(self) -> None:
-        """Write what the agent is about to do."""
+        """Focus the input for the task that the agent would be about to do."""
         entry = self.query_one("#task", Input)
         entry.cursor_position = len(entry.value)
         self.set_focus(entry)
 
     def action_agent(self) -> None:
-        """Choose whose memories."""
+        """Choose the agent whose memories are used."""
         from synthorg_tui.tui.digest.dialogs import AgentDialog
 
         if self._ready() is None:
@@ -245,7 +244,7 @@ class DigestScreen(Pane):
         self.app.push_screen(AgentDialog(self.agents, self.digest.agent_id), chosen)
 
     def action_budget(self) -> None:
-        """Set how many tokens the memories may take."""
+        """Ask for the number of tokens that the memories may take."""
         from synthorg_tui.tui.digest.dialogs import budget_dialog
 
         def take(budget: int) -> None:
@@ -255,12 +254,12 @@ class DigestScreen(Pane):
         self.app.push_screen(budget_dialog(self.digest.budget, take))
 
     def action_more(self) -> None:
-        """Raise the budget."""
+        """Increase the token budget."""
         self.digest.step_budget(1)
         self.ask_soon()
 
     def action_less(self) -> None:
-        """Lower the budget."""
+        """Decrease the token budget."""
         self.digest.step_budget(-1)
         self.ask_soon()
 
@@ -271,7 +270,7 @@ class DigestScreen(Pane):
         self.body.focus_part()
 
     def action_reset(self) -> None:
-        """Set the options as configured, pin nothing, exclude nothing."""
+        """Reset the options to the configured values, and remove all pins and exclusions."""
         if self.digest.is_changed:
             self.digest.reset()
             self.ask_soon()
@@ -286,25 +285,25 @@ class DigestScreen(Pane):
         return candidate
 
     def action_pin(self) -> None:
-        """Put the memory in whatever its score, or let it go again."""
+        """Pin the memory, so that it is in the digest whatever its score, or unpin it."""
         if candidate := self._candidate():
             self.digest.toggle_pin(candidate.entry.id)
             self.ask_soon()
 
     def action_exclude(self) -> None:
-        """Keep the memory out, or let it in again."""
+        """Exclude the memory from the digest, or include it again."""
         if candidate := self._candidate():
             self.digest.toggle_exclude(candidate.entry.id)
             self.ask_soon()
 
     @on(LineList.Chosen, "#candidates")
     def action_memory(self) -> None:
-        """Show the memory in the Memories pane."""
+        """Open the memory in the Memories pane."""
         if candidate := self._candidate():
             self._show_memory(candidate.entry)
 
     def action_edit(self) -> None:
-        """Edit the memory in a form; the text is compared with the one before."""
+        """Edit the memory in a form; the digest's changes are then shown."""
         from synthorg_tui.tui.base.form import MemoryForm, Written
 
         candidate, desk = self._candidate(), self.desk
@@ -329,19 +328,19 @@ class DigestScreen(Pane):
     # The text
 
     def action_diff(self) -> None:
-        """Show the changes since the question was first answered, or the text again."""
+        """Switch between the text and its changes since the question was first answered."""
         self.diffing = not self.diffing
         self.draw()
 
     def action_compare(self) -> None:
-        """Show later changes against the present text."""
+        """Use the present text as the one that later changes are compared with."""
         if self._is_answered():
             self.digest.compare_from_here()
             self.draw()
             toast(self, "Changes are shown from here on")
 
     def action_copy(self) -> None:
-        """Copy exactly what the agent would read."""
+        """Copy the exact text the agent would read to the clipboard."""
         answer = self.digest.answer
         if self._is_answered() and answer is not None:
             copy(self, answer.text)
@@ -351,7 +350,7 @@ class DigestScreen(Pane):
     # Scenarios
 
     def action_save(self) -> None:
-        """Save the question as a scenario, with what it includes now."""
+        """Save the question as a scenario with the memories its digest has now."""
         from synthorg_tui.tui.digest.dialogs import scenario_dialog
 
         digests, question = self._ready(), self.digest.question
@@ -362,7 +361,7 @@ class DigestScreen(Pane):
             )
 
     def action_scenarios(self) -> None:
-        """List the scenarios, and ask all of them again."""
+        """Open the list of scenarios and run all of them."""
         from synthorg_tui.tui.digest.scenarios import ScenariosScreen
 
         digests = self._ready()
@@ -380,12 +379,12 @@ class DigestScreen(Pane):
     # Elsewhere
 
     def action_zoom(self) -> None:
-        """Give the list or the text the whole room, and back."""
+        """Enlarge the list or the text to the whole screen, or restore the layout."""
         self.body.toggle_zoom()
         self.draw()
 
     def action_back(self) -> None:
-        """Close the options, the zoom, then the changes."""
+        """Close the first of these that is open: options, zoom, changes."""
         if not self.body.close_one():
             self.diffing = False
         self.draw()

@@ -1,7 +1,7 @@
-"""The question of the Digest pane, its newest answer, and when to ask after a key.
+"""The question of the Digest pane, its newest answer, and the pace of requests.
 
-Everything here is tested without a screen and without an engine: no Textual, and the engine's
-types are loaded by the first question that is asked.
+Everything here is tested without a screen and without an engine: no Textual, and the engine's types
+are loaded by the first question.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.strategies.service import Injection
 
 QUICK = 0.5
-"""Seconds an answer may take for the next key to be asked at once."""
+"""Seconds an answer may take for the next key press to start a request at once."""
 REST = 0.2
-"""Seconds without a key until a question is asked whose answer will take long."""
+"""Seconds without a key press until a request starts whose answer will take long."""
 
 
 class Pacing:
-    """When to ask after a key: at once, or where answers take long, once the keys rest.
+    """Decides when a key press starts a request: at once, or, if answers are slow, after a pause.
 
-    It goes by how long the last question took, which a key that comes meanwhile cuts short. Times
-    are seconds on any clock that doesn't jump.
+    It uses the duration of the last request, even of one that was cancelled. Times are seconds of
+    any monotonic clock.
     """
 
     def __init__(self) -> None:
@@ -35,18 +35,21 @@ class Pacing:
         self._took = 0.0
 
     def delay(self, now: float) -> float:
-        """Seconds from a key at ``now`` until to ask; a question under way is given up for it."""
+        """Return the seconds to wait, from a key press at ``now``, before the next request.
+
+        A running request counts as cancelled by it.
+        """
         if self._asked is not None:
             self._took = max(self._took, now - self._asked)
             self._asked = None
         return 0.0 if self._took <= QUICK else REST
 
     def asked(self, now: float) -> None:
-        """A question is under way."""
+        """Record that a request started."""
         self._asked = now
 
     def answered(self, now: float) -> None:
-        """The question under way has its answer, or failed."""
+        """Record that the running request was answered or failed."""
         if self._asked is not None:
             self._took, self._asked = now - self._asked, None
 
@@ -58,7 +61,7 @@ _STEPS = ((200, 20), (1000, 100), (5000, 500), (MAX_BUDGET, 5000))
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The text that changes are shown against, and the question's part that must stay the same."""
+    """The text that changes are compared with, and the parts of the question it is valid for."""
 
     agent_id: str
     query: str
@@ -66,10 +69,10 @@ class Before:
 
 
 class Digest:
-    """A question under way and its answers; only the answer to the newest question is taken.
+    """The question and its newest answer; answers to older requests are dropped.
 
-    ``tools`` are the names of the tools an agent gets, ``text_tokens`` is the length of the whole
-    text, what stands around the memories included.
+    ``tools`` are the names of the tools an agent gets. ``text_tokens`` is the length of the whole
+    text in tokens, including what surrounds the memories.
     """
 
     def __init__(self) -> None:
@@ -87,12 +90,12 @@ class Digest:
 
     @property
     def is_complete(self) -> bool:
-        """Whether there is a question: somebody, and something to do."""
+        """Whether the question has an agent and a task."""
         return bool(self.agent_id and self.query.strip())
 
     @property
     def question(self) -> Question | None:
-        """The question, when it is complete."""
+        """Return the question, or ``None`` if it isn't complete."""
         if not self.is_complete:
             return None
         from synthorg_tui.memory.scenarios import Question
@@ -108,18 +111,18 @@ class Digest:
 
     @property
     def waiting(self) -> bool:
-        """Whether the newest question has no answer yet."""
+        """Whether the newest request is still unanswered."""
         return self.latest.waiting
 
     def turn(self) -> int:
-        """Begin a new question: answers to older ones are dropped."""
+        """Begin a new request and return its number; answers to older ones are dropped."""
         generation = self.latest.ask()
         if not self.is_complete:
             self.fail(generation)
         return generation
 
     def take(self, generation: int, injection: Injection, text_tokens: int) -> bool:
-        """Take an answer; ``False`` when a newer question was asked meanwhile."""
+        """Store an answer; return ``False``, and drop it, if a newer request was made meanwhile."""
         if not self.latest.answer(generation):
             return False
         answer = self.answer = injection.explanation
@@ -131,20 +134,20 @@ class Digest:
         return True
 
     def fail(self, generation: int) -> bool:
-        """Take it that the newest question has no answer; ``False`` as with ``take``."""
+        """Record that a request failed; return ``False`` if a newer one was made meanwhile."""
         if not self.latest.answer(generation):
             return False
         self.answer = None
         return True
 
     def compare_from_here(self) -> None:
-        """Later changes are shown against the present text."""
+        """Compare later texts with the present one."""
         if self.before is not None and self.answer is not None:
             self.before = replace(self.before, text=self.answer.text)
 
     @property
     def text_changed(self) -> bool:
-        """Whether the text differs from the one compared with."""
+        """Whether the text differs from the one it is compared with."""
         return (
             self.answer is not None
             and self.before is not None
@@ -152,33 +155,33 @@ class Digest:
         )
 
     def toggle_pin(self, memory_id: str) -> None:
-        """Pin a memory or let it go; a pinned one is not excluded."""
+        """Pin or unpin a memory; pinning removes an exclusion."""
         self.excluded = _without(self.excluded, memory_id)
         self.pinned = _toggled(self.pinned, memory_id)
 
     def toggle_exclude(self, memory_id: str) -> None:
-        """Exclude a memory or let it in; an excluded one is not pinned."""
+        """Exclude or include a memory; excluding it removes a pin."""
         self.pinned = _without(self.pinned, memory_id)
         self.excluded = _toggled(self.excluded, memory_id)
 
     def step_budget(self, by: int) -> None:
-        """More or less budget, in steps that suit its size."""
+        """Increase or decrease the budget by ``by`` steps, whose size depends on the budget."""
         size = self.budget if by > 0 else self.budget - 1
         step = next(step for until, step in _STEPS if size < until or until == MAX_BUDGET)
         self.budget = min(max(self.budget + by * step, 0), MAX_BUDGET)
 
     def reset(self) -> None:
-        """Settings as configured, nothing pinned, nothing excluded."""
+        """Reset the settings to the configured values, and remove all pins and exclusions."""
         self.options.reset()
         self.pinned = self.excluded = ()
 
     @property
     def is_changed(self) -> bool:
-        """Whether there is something to reset."""
+        """Whether there is anything to reset."""
         return bool(self.options.count_changed or self.pinned or self.excluded)
 
     def load(self, scenario: Scenario) -> None:
-        """Ask what a scenario asks."""
+        """Use the question of a scenario."""
         asked = scenario.question
         self.agent_id, self.query, self.budget = asked.agent_id, asked.query, asked.token_budget
         self.options.load(asked.overrides)
@@ -186,7 +189,7 @@ class Digest:
 
 
 def read_budget(text: str) -> int | None:
-    """Tokens that ``1500``, ``1,500`` or ``1.5k`` means; ``None`` when it means nothing."""
+    """Return the tokens that ``1500``, ``1,500`` or ``1.5k`` means; ``None`` for other texts."""
     plain = text.strip().lower().replace(",", "").replace("_", "")
     scale = 1000 if plain.endswith("k") else 1
     try:

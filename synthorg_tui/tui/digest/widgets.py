@@ -1,6 +1,6 @@
-"""The parts of the Digest pane: the question, the candidates, the options, what the agent reads.
+"""The widgets of the Digest pane: the question, the candidates, the options and the text.
 
-Each shows what it is given and says what a person did; what that means is the screen's.
+They show what they are given and post what a person did; the screen handles it.
 """
 
 from dataclasses import dataclass
@@ -39,16 +39,15 @@ if TYPE_CHECKING:
 
 
 class TaskInput(Input):
-    """An entry of one line; what is typed into it moves nothing else, so no layout follows."""
+    """An input of one line that doesn't cause a layout of the screen at each key press."""
 
     virtual_size = Reactive(Size(0, 0))
 
 
 class QuestionBlock(Vertical):
-    """The agent and the task, the budget with what it is used for, and warnings."""
+    """The agent, the task, the use of the token budget, and warnings."""
 
     def compose(self) -> ComposeResult:
-        """Agent and options, the entry of the task, the budget, the warnings."""
         yield LineBar(id="asking")
         with Horizontal(id="task-row"):
             yield LineBar([line((" / task ", "accent"))], id="task-prompt")
@@ -62,7 +61,7 @@ class QuestionBlock(Vertical):
         yield LineBar(id="digest-banner")
 
     def show(self, digest: Digest, *, has_failed: bool) -> None:
-        """Show the question and how its answer uses the budget; after an error no warning."""
+        """Show the question and the budget; warnings are hidden if ``has_failed``."""
         self.query_one("#asking", LineBar).show(question_line(digest))
         budget, answer = self.query_one("#budget", LineBar), digest.answer
         budget.display = answer is not None
@@ -75,14 +74,14 @@ class QuestionBlock(Vertical):
         banner.show(*warnings)
 
     def put(self, task: str) -> None:
-        """Put a task into the entry as if it had been there all along, as from a scenario."""
+        """Set the text of the input without the message that a person's typing would cause."""
         entry = self.query_one("#task", Input)
         with entry.prevent(Input.Changed):
             entry.value = safe_text(task)
 
 
 class CandidateList(LineList):
-    """What is in, the cut line, what is out; with room, the scores on a second line each."""
+    """The candidates in the digest, the cut line, and those left out."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -111,20 +110,20 @@ class CandidateList(LineList):
 
     @property
     def row_count(self) -> int:
-        """Candidates and the cut line."""
+        """The number of candidates, plus one for the cut line."""
         return len(self._rows)
 
     @property
     def candidate(self) -> "Candidate | None":
-        """The one under the cursor."""
+        """The candidate under the cursor, or ``None``."""
         return self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
 
     def selectable(self, index: int) -> bool:
-        """The cut line is passed over."""
+        """Return whether the row is a candidate: the cursor skips the cut line."""
         return 0 <= index < len(self._rows) and self._rows[index] is not None
 
     def row_lines(self, index: int, width: int) -> list[Line]:
-        """The candidate, or the cut."""
+        """Return the lines of a candidate or of the cut line."""
         candidate = self._rows[index]
         if candidate is None:
             return [cut_line(self._answer, width) if self._answer else Line(), Line()]
@@ -134,16 +133,16 @@ class CandidateList(LineList):
 
 
 class OptionsList(FixedList):
-    """Options to turn with left and right; posts ``Turned``.
+    """A list of options, changed with left and right; posts ``Turned``.
 
-    In keymaps its keys are those of the context ``knobs``, which people have stored.
+    In keymaps its keys have the context ``knobs``, a name that people's stored keymaps contain.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("knobs")
 
     @dataclass
     class Turned(LineList.Moved):
-        """An option was turned by ``by`` steps; 0 puts it back to what is configured."""
+        """Posted when an option is moved by ``by`` steps; 0 resets it to the configured value."""
 
         by: int
 
@@ -152,20 +151,20 @@ class OptionsList(FixedList):
             self.post_message(self.Turned(self, self.cursor, by))
 
     def action_previous(self) -> None:
-        """One step down, or the choice before."""
+        """Decrease the option by a step, or select its previous choice."""
         self._turn(-1)
 
     def action_next(self) -> None:
-        """One step up, or the next choice."""
+        """Increase the option by a step, or select its next choice."""
         self._turn(1)
 
     def action_configured(self) -> None:
-        """As configured."""
+        """Reset the option to the configured value."""
         self._turn(0)
 
 
 class AgentText(LineView):
-    """What the agent reads, exactly, or how that changed; made again for another answer only."""
+    """The exact text the agent would read, or its changes."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -173,7 +172,7 @@ class AgentText(LineView):
         self._shown: tuple[object, object, bool] = (None, None, False)
 
     def show_answer(self, digest: Digest, *, diffing: bool) -> None:
-        """Show the newest answer; ``diffing`` shows its changes, scrolled to where it was."""
+        """Show the newest text, or its changes with ``diffing``, without scrolling."""
         shown = (digest.answer, digest.before, diffing)
         if all(old is new for old, new in zip(self._shown, shown, strict=True)):
             return
@@ -184,9 +183,9 @@ class AgentText(LineView):
 
 
 class DigestBody(Horizontal):
-    """The options, the candidates with why, and the text, as far as there is room for them.
+    """The options, the candidates with reasons, and the text, as far as there is room.
 
-    Its classes are what a person opened: ``-options``, ``-zoom-list``, ``-zoom-text``.
+    CSS classes record what the person opened: ``-options``, ``-zoom-list``, ``-zoom-text``.
     """
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -195,7 +194,6 @@ class DigestBody(Horizontal):
         self._subject = ("", "")
 
     def compose(self) -> ComposeResult:
-        """Options, candidates above why, the text."""
         options = OptionsList(id="options")
         options.border_title = "Options"
         options.border_subtitle = "← → turn · ⌫ back"
@@ -212,25 +210,25 @@ class DigestBody(Horizontal):
 
     @property
     def candidates(self) -> CandidateList:
-        """The list of candidates."""
+        """The widget that lists the candidates."""
         return self.query_one("#candidates", CandidateList)
 
     @property
     def options(self) -> OptionsList:
-        """The list of options."""
+        """The widget that lists the options."""
         return self.query_one("#options", OptionsList)
 
     @property
     def narrow(self) -> bool:
-        """Whether there is no room for candidates and text side by side."""
+        """Whether the terminal is too narrow for candidates and text side by side."""
         return self.app.size.width < NARROW
 
     def show(
         self, digest: Digest, *, diffing: bool, placeholder: list[Line], has_failed: bool
     ) -> None:
-        """Show the newest answer, or the placeholder where there are no candidates.
+        """Show the newest answer, or ``placeholder`` if there are no candidates.
 
-        The cursor stays on its memory for as long as agent and task are the same.
+        The cursor stays on its memory as long as agent and task are the same.
         """
         self._digest = digest
         self._arrange()
@@ -275,22 +273,22 @@ class DigestBody(Horizontal):
         self.query_one("#why", LineView).show(lines)
 
     def toggle_options(self) -> None:
-        """Open the options or close them."""
+        """Show or hide the options."""
         self.toggle_class("-options")
 
     def focus_part(self) -> None:
-        """Give the keys to the options while they are open, else to the candidates."""
+        """Focus the options if they are shown, else the candidates."""
         (self.options if self.has_class("-options") else self.candidates).focus()
 
     def toggle_zoom(self) -> None:
-        """Give the text the whole room when it has the keys, else the list; or take it back."""
+        """Enlarge the text if it has the focus, else the list, or restore the layout."""
         zoomed = self.has_class("-zoom-text") or self.has_class("-zoom-list")
         on_text = self.query_one("#digest-text").has_focus
         self.set_class(not zoomed and on_text, "-zoom-text")
         self.set_class(not zoomed and not on_text, "-zoom-list")
 
     def close_one(self) -> bool:
-        """Close the options, else the zoom; ``False`` when neither was open."""
+        """Close the options, else the zoom; return ``False`` if neither was open."""
         for classes in (("-options",), ("-zoom-text", "-zoom-list")):
             if any(map(self.has_class, classes)):
                 self.remove_class(*classes)

@@ -1,6 +1,6 @@
-"""What a person does with memories on top of looking: changes with their undo, and files of them.
+"""Changes a person makes to memories, each with its undo, and exports of memories to files.
 
-All of it is asked for by the Memories screen and needs none: no Textual here.
+The Memories screen uses these, but nothing here needs a screen: no Textual.
 """
 
 import json
@@ -16,22 +16,22 @@ from synthorg_tui.tui.base.formatting import memories
 from synthorg_tui.tui.ports import Change, Draft, MemoryPort
 
 Act: TypeAlias = Callable[[], Awaitable[str]]
-"""Changes the store and says in a line what it did."""
+"""Changes the store and returns a message for the person about it."""
 
 
 class UndoableChanges:
-    """The changes of this run, each with what takes it back; the newest is taken back first."""
+    """The changes made since the app started, each with its undo, newest first."""
 
     def __init__(self) -> None:
         self._undo: list[Act] = []
         self._unsaved: dict[str, str] = {}
 
     def pop(self) -> Act | None:
-        """What takes the newest change back; it is then no longer remembered."""
+        """Remove the newest change from the list and return its undo, or ``None``."""
         return self._undo.pop() if self._undo else None
 
     async def add(self, desk: MemoryPort, draft: Draft) -> str:
-        """Store a new memory."""
+        """Store a new memory and return a message about it."""
         memory_id = await desk.add(draft)
 
         async def take_back() -> str:
@@ -42,7 +42,7 @@ class UndoableChanges:
         return "Added · u takes it back"
 
     async def edit(self, desk: MemoryPort, row: ListedMemory, change: Change) -> str:
-        """Change a memory; a change of nothing is none, and says nothing."""
+        """Change a memory and return a message; an empty string if nothing was to change."""
         if change == Change():
             return ""
         back = Change(
@@ -60,15 +60,18 @@ class UndoableChanges:
         return "Saved · u takes it back"
 
     def text_of(self, row: ListedMemory) -> str:
-        """The content to edit, or the text that couldn't be stored the last time."""
+        """Return the content to edit: the stored one, or the edited one if storing it failed."""
         return self._unsaved.get(row.id, row.content)
 
     def forget_text(self, row: ListedMemory) -> None:
-        """Edit the stored content the next time."""
+        """Discard an edited content that couldn't be stored."""
         self._unsaved.pop(row.id, None)
 
     async def edit_content(self, desk: MemoryPort, row: ListedMemory, text: str) -> str:
-        """Change the content; a text that can't be stored is remembered for ``text_of``."""
+        """Change a memory's content and return a message.
+
+        If storing fails, the text is remembered for ``text_of``.
+        """
         self._unsaved[row.id] = text
         content = text if text != row.content else None
         message = await self.edit(desk, row, Change(content=content))
@@ -76,7 +79,7 @@ class UndoableChanges:
         return message
 
     async def delete(self, desk: MemoryPort, memory_ids: Sequence[str]) -> str:
-        """Delete memories."""
+        """Soft-delete memories and return a message about it."""
 
         async def restore() -> str:
             count = await desk.restore(memory_ids)
@@ -88,7 +91,7 @@ class UndoableChanges:
 
 
 def write_file(name: str, rows: Sequence[ListedMemory]) -> str:
-    """Write memories to a new file in the format its name asks for; says what it did."""
+    """Write memories to a new file and return a message; the suffix decides on the format."""
     path = Path(name).expanduser()
     try:
         with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
@@ -101,22 +104,25 @@ def write_file(name: str, rows: Sequence[ListedMemory]) -> str:
 
 
 def as_json(rows: Sequence[ListedMemory]) -> str:
-    """A JSON array; times as ISO 8601."""
+    """Return the memories as a JSON array; times are in ISO 8601."""
     return json.dumps([_record(row) for row in rows], ensure_ascii=False, indent=2) + "\n"
 
 
 def as_markdown(rows: Sequence[ListedMemory]) -> str:
-    """One section a memory; the content in a fence longer than any it holds."""
+    """Return the memories as Markdown, a section each.
+
+    Contents are in code fences longer than any fence they contain.
+    """
     return "# Memories\n\n" + "\n".join(_section(row) for row in rows)
 
 
 def render(rows: Sequence[ListedMemory], file_name: str) -> str:
-    """The rows in the format the file name asks for; ``.md`` is Markdown, the rest JSON."""
+    """Return the memories in the format for the file name: Markdown for ``.md``, otherwise JSON."""
     return as_markdown(rows) if file_name.lower().endswith((".md", ".markdown")) else as_json(rows)
 
 
 def default_name(now: datetime) -> str:
-    """A file name for an export made now."""
+    """Return a name for an export file, from the time ``now``."""
     return f"memories-{now.strftime('%Y%m%d-%H%M%S')}.json"
 
 

@@ -1,4 +1,4 @@
-"""What was deleted lately: bring it back, or erase it for good."""
+"""The screen of recently deleted memories, which can be restored or purged."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -22,7 +22,7 @@ from synthorg_tui.tui.widgets.rows import MemoryList
 
 
 class DeletedScreen(Screen[bool]):
-    """Soft-deleted memories; gives ``True`` when one came back."""
+    """The list of soft-deleted memories; returns ``True`` if one was restored."""
 
     BINDINGS = bindings("deleted")
     HELP_CONTEXTS = ("deleted", "list", "app")
@@ -34,7 +34,6 @@ class DeletedScreen(Screen[bool]):
         self._restored = False
 
     def compose(self) -> ComposeResult:
-        """The list and the keys."""
         rows = MemoryList(now=self._now, id="deleted")
         rows.border_title = "Recently deleted"
         rows.placeholder = [line(("Nothing is deleted.", "muted"))]
@@ -42,7 +41,6 @@ class DeletedScreen(Screen[bool]):
         yield KeyBar("deleted", "app")
 
     def on_mount(self) -> None:
-        """Fetch the list."""
         self.query_one(MemoryList).focus()
         self._reload()
 
@@ -66,11 +64,10 @@ class DeletedScreen(Screen[bool]):
         rows.show(window, scored=False, follow=rows.row.id if rows.row else None)
 
     def on_line_list_chosen(self, _event: LineList.Chosen) -> None:
-        """Choosing a memory restores it."""
         self.action_restore()
 
     def action_restore(self) -> None:
-        """Bring the memory under the cursor back."""
+        """Restore the memory under the cursor."""
         row = self.query_one(MemoryList).row
         if row is not None:
             run_job(self, partial(self._restore, row.id), group="change", newest_only=False)
@@ -82,7 +79,7 @@ class DeletedScreen(Screen[bool]):
         self._reload()
 
     def action_purge(self) -> None:
-        """Erase the memory under the cursor, after asking."""
+        """Delete the memory under the cursor permanently, after a confirmation."""
         row = self.query_one(MemoryList).row
         if row is not None:
             run_job(self, partial(self._ask, row), group="change", newest_only=False)
@@ -114,5 +111,5 @@ class DeletedScreen(Screen[bool]):
         self._reload()
 
     def action_close(self) -> None:
-        """Back to the memories."""
+        """Return to the memories."""
         self.dismiss(self._restored)

@@ -1,7 +1,7 @@
-"""One memory in full, and transcript lines: as in the file, or read out.
+"""One memory in full, and transcript lines: as in the file, or as readable text.
 
-A record of a transcript is read out as its texts under their names, without the bookkeeping
-around them. Whatever it holds is hostile text: it only ever becomes lines.
+A transcript record is made readable by showing its texts under their names, without its metadata.
+The contents are untrusted text: they are only ever put into lines, which make them safe.
 """
 
 import json
@@ -25,7 +25,7 @@ _MAX_CONTENT_LINES = 2000
 def detail_lines(
     row: ListedMemory, history: Sequence[MemoryRevision] | None, *, now: datetime
 ) -> list[Line]:
-    """The detail pane, top to bottom; ``history`` is ``None`` while it is on its way."""
+    """Render a memory in full with its history, which is ``None`` while it is being read."""
     glyph, role = category_mark(row.category)
     head = line((f"{glyph} {row.category.value}", role), ("  ", "text"))
     lines = [head.add(one_line(row.agent_id), "strong"), Line()]
@@ -104,7 +104,7 @@ def _history(history: Sequence[MemoryRevision] | None, now: datetime) -> list[Li
 
 
 def change_lines(revision: MemoryRevision) -> list[Line]:
-    """What an edit changed, field by field; a text as removed and added lines."""
+    """Render what an edit changed, by field; a text as removed and added lines."""
     lines: list[Line] = []
     for name in sorted({*revision.before, *revision.after}):
         old, new = revision.before.get(name), revision.after.get(name)
@@ -119,7 +119,7 @@ def change_lines(revision: MemoryRevision) -> list[Line]:
 
 
 def diff_lines(old: str, new: str) -> list[Line]:
-    """The lines that went and came, in order; unchanged ones are left out."""
+    """Render the removed and added lines of a text in order, without unchanged ones."""
     import difflib
 
     before, after = old.splitlines(), new.splitlines()
@@ -141,9 +141,9 @@ def _shown(value: object) -> str:
 
 
 def excerpt_lines(excerpt: "Excerpt", *, raw: bool = True) -> list[Line]:
-    """Transcript lines with their numbers; those referred to carry a bar at the left.
+    """Render transcript lines with their numbers; a bar marks those the memory refers to.
 
-    They are as in the file, or else read out where they are records.
+    With ``raw`` they are shown as in the file; otherwise records are shown as readable text.
     """
     width = len(str(excerpt.lines[-1][0])) if excerpt.lines else 1
     lines: list[Line] = []
@@ -159,7 +159,7 @@ def excerpt_lines(excerpt: "Excerpt", *, raw: bool = True) -> list[Line]:
 
 
 _NAMES = ("type", "role", "name", "subtype", "status")
-"""Fields that say what a record is: together they are its heading."""
+"""Fields that identify a record; together they are its heading."""
 _BOOKKEEPING = frozenset(
     {
         "uuid",
@@ -196,9 +196,10 @@ _BOOKKEEPING = frozenset(
 
 
 def read_out(record: str) -> list[str] | None:
-    """The record's heading, then each of its texts under its name; ``None`` when it is no object.
+    """Return a transcript record as readable text: a heading, then each text under its name.
 
-    A text that occurs twice is given once. The lines hold whatever the record did.
+    Returns ``None`` if the record is no JSON object. A repeated text appears once. The lines aren't
+    made safe.
     """
     try:
         fields = json.loads(record)

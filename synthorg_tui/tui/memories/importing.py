@@ -1,4 +1,4 @@
-"""Import: what was found, what to take, how far it is, and what came of it."""
+"""The import screen: the transcripts found, the choice of them, progress, and the report."""
 
 import threading
 from collections.abc import Sequence
@@ -28,19 +28,22 @@ if TYPE_CHECKING:
 
 
 class ImportScreen(Screen[bool]):
-    """Gives ``True`` when something may have been added. ``sample`` loads the sample at once."""
+    """The import dialog; returns ``True`` if memories may have been added.
+
+    With ``sample`` it imports the sample sessions at once.
+    """
 
     BINDINGS = bindings("importing")
     HELP_CONTEXTS = ("importing", "list", "view", "app")
 
     @dataclass
     class Stepped(Message):
-        """The import got further; posted from whatever thread it runs in."""
+        """Posted with the progress of the import, from whichever thread it runs in."""
 
         step: "ImportProgress"
 
         def can_replace(self, message: Message) -> bool:
-            """Only the newest step is worth drawing."""
+            """Return whether an older message may be dropped: only the newest is drawn."""
             return isinstance(message, ImportScreen.Stepped)
 
     def __init__(self, desk: MemoryPort, *, run_job: bool = False, sample: bool = False) -> None:
@@ -55,7 +58,6 @@ class ImportScreen(Screen[bool]):
         self.importing = False
 
     def compose(self) -> ComposeResult:
-        """Places above, progress or report below."""
         places = FixedList(id="places")
         places.border_title = "Where sessions were found"
         places.placeholder = [line(("Looking …", "muted"))]
@@ -69,7 +71,6 @@ class ImportScreen(Screen[bool]):
         yield KeyBar("importing", "app")
 
     def on_mount(self) -> None:
-        """Look around."""
         self.query_one("#places").focus()
         run_job(self, self._look, group="look")
 
@@ -109,7 +110,10 @@ class ImportScreen(Screen[bool]):
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """An import can only be stopped while it runs, and only what was found be chosen."""
+        """Disable actions that don't apply to the present step.
+
+        A running import can only be cancelled, and places can be chosen only if some were found.
+        """
         if action == "cancel":
             return self.importing
         if action in ("mark", "start"):
@@ -119,25 +123,24 @@ class ImportScreen(Screen[bool]):
         return super().check_action(action, parameters)
 
     def action_sample(self) -> None:
-        """Load the sample sessions."""
+        """Import the sample sessions."""
         self._sample = True
         self._begin(())
 
     def action_mark(self) -> None:
-        """Choose the place under the cursor, or leave it out."""
+        """Select the place under the cursor for import, or deselect it."""
         place = self.query_one(FixedList).value
         if isinstance(place, FoundTranscripts):
             self._chosen ^= {place.root}
             self._draw_places()
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
-        """Enter on a place starts the import."""
         event.stop()
         if not self.importing:
             self.action_start()
 
     def action_start(self) -> None:
-        """Import the chosen places."""
+        """Import the selected places."""
         roots = [place.root for place in self._places if place.root in self._chosen]
         if not roots:
             toast(self, "Choose a place with space first", severity="warning")
@@ -180,7 +183,7 @@ class ImportScreen(Screen[bool]):
         self.post_message(self.Stepped(step))
 
     def on_import_screen_stepped(self, message: Stepped) -> None:
-        """Draw how far it is."""
+        """Draw the progress."""
         bar = self.query_one("#progress", LineBar)
         if self.importing:
             bar.show(*progress_lines(message.step, bar.size.width))
@@ -203,12 +206,12 @@ class ImportScreen(Screen[bool]):
         report.focus()
 
     def action_cancel(self) -> None:
-        """Stop at the next file; what is done is kept."""
+        """Stop the import before the next file; what was imported stays."""
         self._cancel.set()
         toast(self, "Stopping; what is done is kept")
 
     def action_close(self) -> None:
-        """Back, unless an import runs."""
+        """Close the screen, unless an import is running."""
         if self.importing:
             toast(self, "The import is running; c stops it", severity="warning")
             return

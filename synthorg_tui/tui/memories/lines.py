@@ -1,6 +1,6 @@
-"""What the Memories pane and its import screen show, as lines: memories, groups, chips, reports.
+"""Rows, groups, filters and reports of the Memories pane and its import screen, as styled lines.
 
-One memory in full is in ``detail``. Lines know no widget; what enters them is made safe there.
+A memory in full is rendered in ``detail``. Nothing here knows widgets.
 """
 
 from collections.abc import Sequence
@@ -29,23 +29,23 @@ GLYPHS = {
     MemoryCategory.PROCEDURAL: "▲",
     MemoryCategory.SOCIAL: "■",
 }
-"""A shape per category, so that colour is never the only sign."""
+"""Glyphs of the categories, so that they differ in more than colour."""
 
 _AGENT_WIDTH = 12
 _PREVIEW = 400
 _LESSON = "[DISCOVERY] "
-"""What the memory of a lesson begins with: in a list the glyph says it."""
+"""Start of the memory of a lesson, left out in lists, where the glyph shows it."""
 
 
 def category_mark(category: MemoryCategory) -> tuple[str, str]:
-    """The category's glyph and role."""
+    """Return the glyph and the style role of a category."""
     return GLYPHS[category], f"cat-{category.value}"
 
 
 def memory_line(row: ListedMemory, width: int, *, now: datetime, marked: bool) -> Line:
-    """One row: mark, category glyph, first line of the content and what follows, agent, age.
+    """Render a memory in one line: mark, category glyph, start of the content, agent and age.
 
-    Rows that look the same share a line, which is not to be changed.
+    The result is shared by equal rows; don't modify it.
     """
     age = ago(row.created_at, now)
     return _memory_line(row.content[:_PREVIEW], row.category, row.agent_id, age, width, marked)
@@ -67,7 +67,10 @@ def _memory_line(
 
 
 def score_line(row: ListedMemory, width: int, *, best_sparse: float) -> Line:
-    """The row's scores as bars; the keyword score is drawn against the best of the result."""
+    """Render a row's search scores as bars.
+
+    ``best_sparse`` is the highest keyword score in the result, for which the bar is full.
+    """
     size, gap = (8, "   ") if width >= 76 else (4, "  ") if width >= 58 else (3, " ")
     scores = line(("    ", "text"))
     for name, score, share, role in (
@@ -87,14 +90,17 @@ def _number(score: float | None) -> str:
 
 
 def waiting_line(width: int) -> Line:
-    """The place of a row that is not loaded yet."""
+    """Render the placeholder of a row that isn't loaded yet."""
     return line(("  · ", "faint"), ("·····", "faint")).fit(width)
 
 
 def facet_lines(
     facets: Facets, width: int, *, chosen: BrowseFilter
 ) -> list[tuple[tuple[str, str] | None, Line]]:
-    """The left pane: lines with the operator and value they toggle, ``None`` for a heading."""
+    """Render the categories and agents with their counts.
+
+    Each line comes with the filter operator and value it toggles, or ``None`` for a heading.
+    """
     groups: list[tuple[tuple[str, str] | None, Line]] = []
     groups.append((None, line(("Categories", "title")).fit(width)))
     counts = dict(facets.categories)
@@ -119,7 +125,7 @@ def _choice(chosen: bool) -> Line:
 
 
 def chip_line(query: Query, width: int, *, search: bool) -> Line:
-    """The parts of a filter or a search as chips; the words of a search are one."""
+    """Render the parts of a filter or a search as chips; the words of a search form one chip."""
     if search and query.text:
         rest = (chip for chip in query.chips if chip.kind != "word")
         query = replace(query, chips=(Chip("word", query.text, "match"), *rest))
@@ -127,7 +133,7 @@ def chip_line(query: Query, width: int, *, search: bool) -> Line:
 
 
 def empty_lines(listing: Listing) -> list[Line]:
-    """Why the list has no rows, and the next step."""
+    """Render why the list is empty, and what the person can do next."""
     if listing.searching:
         subject = listing.query.text or listing.search_text
         return _notice(
@@ -160,7 +166,10 @@ def _keys(*pairs: tuple[str, str]) -> Line:
 
 
 def loading_lines(owner: str = "") -> list[Line]:
-    """The list while the store is being read, or while ``owner`` has it, who may leave it."""
+    """Render the text shown while the store is being read.
+
+    If ``owner`` is given, the app waits for this process to release the store.
+    """
     if not owner:
         return [line(("Reading the store …", "muted"))]
     return [
@@ -171,7 +180,7 @@ def loading_lines(owner: str = "") -> list[Line]:
 
 
 def listing_error(error: DomainError) -> list[Line]:
-    """Cause and remedy in place of the list."""
+    """Render an error's cause and remedy in place of the list."""
     keys = _keys(("r", "tries again"), ("q", "quits"))
     return error_lines("The memories can't be shown", error, keys)
 
@@ -180,7 +189,7 @@ _MAX_SKIPPED = 200
 
 
 def place_line(place: FoundTranscripts, width: int, *, chosen: bool) -> Line:
-    """One found place with how much is there."""
+    """Render a place with transcripts: whether it is selected, its path and its amount of data."""
     box = ("■ ", "accent") if chosen else ("□ ", "muted")
     left = line(("  ", "text"), box, (place.reader.replace("_", "-"), "strong"), ("  ", "text"))
     left.add(one_line(short_path(str(place.root))), "muted")
@@ -189,7 +198,7 @@ def place_line(place: FoundTranscripts, width: int, *, chosen: bool) -> Line:
 
 
 def progress_lines(step: "ImportProgress", width: int) -> list[Line]:
-    """Bar, counts, rate and estimate of a running import."""
+    """Render a running import: progress bar, counts, rate and remaining time."""
     share = step.bytes_done / step.bytes_total if step.bytes_total else 0.0
     size_bar = max(width - 8, 8)
     head = bar(share, size_bar).add(f" {share:>5.0%}", "strong")
@@ -206,7 +215,7 @@ def progress_lines(step: "ImportProgress", width: int) -> list[Line]:
 
 
 def report_lines(report: "ImportReport") -> list[Line]:
-    """What an import did, and every file it left out with the reason."""
+    """Render the result of an import, and each file it skipped with the reason."""
     state = (
         ("Stopped. What was imported is kept.", "warn") if report.cancelled else ("Done.", "good")
     )

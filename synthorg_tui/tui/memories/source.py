@@ -1,4 +1,4 @@
-"""The transcript lines that a reference names."""
+"""The screen of the transcript lines that a memory refers to."""
 
 from textual.app import ComposeResult
 from textual.screen import Screen
@@ -18,7 +18,10 @@ _MORE_CONTEXT = 40
 
 
 class SourceScreen(Screen[None]):
-    """Redacted lines with their numbers, read out or as they are; the referenced ones stand out."""
+    """Redacted transcript lines with their numbers, as readable text or raw.
+
+    The lines the memory refers to are highlighted.
+    """
 
     BINDINGS = bindings("source")
     HELP_CONTEXTS = ("source", "view", "app")
@@ -33,7 +36,6 @@ class SourceScreen(Screen[None]):
         self._first = 0
 
     def compose(self) -> ComposeResult:
-        """Where, the lines, the keys."""
         yield LineBar(id="where")
         view = LineView(id="lines")
         view.border_title = "Transcript"
@@ -41,7 +43,6 @@ class SourceScreen(Screen[None]):
         yield KeyBar("source", "app")
 
     def on_mount(self) -> None:
-        """Fetch the lines."""
         run_job(self, self._load, group="excerpt")
 
     async def _load(self) -> None:
@@ -69,24 +70,24 @@ class SourceScreen(Screen[None]):
         view.call_after_refresh(view.reveal, self._first)
 
     def action_raw(self) -> None:
-        """The lines as they are in the file, or read out."""
+        """Switch between the lines as they are in the file and readable text."""
         self._raw = not self._raw
         self.on_mount()
 
     def action_more(self) -> None:
-        """Show more lines around."""
+        """Show more lines before and after."""
         self._around += _MORE_CONTEXT
         self.on_mount()
 
     def action_jump(self) -> None:
-        """Back to the referenced lines."""
+        """Scroll to the lines the memory refers to."""
         self.query_one("#lines", LineView).reveal(self._first)
 
     def action_copy(self) -> None:
-        """Copy the referenced lines."""
+        """Copy the lines the memory refers to to the clipboard."""
         copy(self, self._referenced)
         toast(self, "Copied the lines referred to")
 
     def action_close(self) -> None:
-        """Back to where it was asked for."""
+        """Close the screen."""
         self.dismiss(None)

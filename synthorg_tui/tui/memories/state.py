@@ -1,7 +1,7 @@
-"""The state of the Memories pane: what is asked for, what has come, and what is marked.
+"""The state of the Memories pane: filter, search, loaded rows and marks.
 
-The screen asks it what to list and draws what it holds. Everything here works on a store and is
-tested without a screen: no Textual, and no line of styled text.
+The screen asks it what to list and draws what it holds. It works on a store and is tested without a
+screen: no Textual, and no styled lines.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ from synthorg_tui.tui.base.window import WINDOW, Latest, Marks, RowWindow
 from synthorg_tui.tui.ports import MemoryPort, MemoryReader
 
 MAX_HITS = 100
-"""Most results of a search."""
+"""Maximum number of results of a search."""
 
 
 class Listing(Latest):
-    """A filter and a search over one store, and the answers to the newest question only."""
+    """The filter and the search of the pane, and the result of the newest request."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Listing(Latest):
 
     @property
     def text(self) -> str:
-        """The text that decides what is listed: the search, or else the filter."""
+        """The text that decides what is listed: the search, or without one the filter."""
         return self.search_text if self.search_text.strip() else self.filter_text
 
     @property
@@ -50,21 +50,21 @@ class Listing(Latest):
 
     @property
     def query(self) -> Query:
-        """That text, parsed with the agents there are."""
+        """The parsed filter or search text."""
         agents = tuple(agent for agent, _ in self.facets.agents)
         return parse_query(self.text, now=self._now(), agents=agents)
 
     def clear(self) -> None:
-        """List nothing: the newest question had an error for an answer."""
+        """Empty the list after the newest request failed."""
         self.answer(self.generation)
         self.window = RowWindow()
 
     async def read(
         self, generation: int, reader: MemoryReader, desk: MemoryPort | None, *, offset: int
     ) -> bool:
-        """Read what is listed; ``False`` when a newer question was asked meanwhile.
+        """Read the listed rows; return ``False`` if a newer request was made meanwhile.
 
-        A search needs the desk: it asks the engine.
+        A search needs ``desk``, the open engine; otherwise it may be ``None``.
         """
         if not self.searching or desk is None:
             return self.take_page(generation, await self.page(reader, offset))
@@ -73,13 +73,16 @@ class Listing(Latest):
         return self.take_hits(generation, found)
 
     async def page(self, reader: MemoryReader, offset: int, limit: int = WINDOW) -> MemoryPage:
-        """Part of what the filter lists, in the order chosen."""
+        """Return at most ``limit`` of the memories the filter lists, from ``offset`` on."""
         return await reader.browse(self.query.criteria, sort=self.sort, offset=offset, limit=limit)
 
     async def rows(
         self, reader: MemoryReader | None, first: int = 0, count: int | None = None
     ) -> list[ListedMemory]:
-        """Rows of the present view by position, loaded or not; all of them without a count."""
+        """Return ``count`` rows of the list from ``first`` on, or all of them.
+
+        Rows of a filter are read from ``reader``, loaded or not.
+        """
         count = self.window.total if count is None else count
         if self.searching or reader is None:
             return list(self.window.rows[first : first + count])
@@ -92,11 +95,11 @@ class Listing(Latest):
         return rows
 
     def take_page(self, generation: int, page: MemoryPage) -> bool:
-        """Take a page; ``False`` when a newer question was asked meanwhile."""
+        """Store a page; return ``False``, and drop it, if a newer request was made meanwhile."""
         return self._take(generation, RowWindow(page.entries, page.offset, page.total))
 
     def take_hits(self, generation: int, hits: FoundMemories) -> bool:
-        """Take search results; ``False`` when a newer question was asked meanwhile."""
+        """Store search results; return ``False``, and drop them, if a newer request was made."""
         return self._take(generation, RowWindow(hits.hits, 0, len(hits.hits)), hits.degraded)
 
     def _take(self, generation: int, window: RowWindow, degraded: str = "") -> bool:
@@ -106,35 +109,35 @@ class Listing(Latest):
         return True
 
     def next_sort(self) -> SortOrder:
-        """Turn to the next order."""
+        """Switch to the next sort order and return it."""
         self.sort = SORT_ORDERS[(SORT_ORDERS.index(self.sort) + 1) % len(SORT_ORDERS)]
         return self.sort
 
     def shows(self, row: ListedMemory) -> bool:
-        """Whether the present view lists the memory."""
+        """Return whether the memory is listed now."""
         if self.searching:
             return self.window.index_of(row.id) is not None
         return matches(self.query.criteria, row)
 
     @property
     def marked(self) -> tuple[ListedMemory, ...]:
-        """The marked memories that the present view lists."""
+        """Return the marked memories that are listed now."""
         return self.marks.in_view(self.shows)
 
     def targets(self, under_cursor: ListedMemory | None) -> tuple[ListedMemory, ...]:
-        """What an action touches: the marked rows in view, or else the one under the cursor."""
+        """Return the rows an action affects: the marked ones listed, or else ``under_cursor``."""
         return self.marked or ((under_cursor,) if under_cursor is not None else ())
 
     @property
     def caption(self) -> str:
-        """Totals and order, for the frame of the list."""
+        """The number of memories and their order, as the title of the list."""
         if not self.window.rows:
             return ""
         return f"{self.window.caption} · {'best first' if self.searching else self.sort}"
 
     @property
     def marked_caption(self) -> str:
-        """How many are marked, and how many of them the view hides."""
+        """The number of marked memories, and of those that the filter hides."""
         if not len(self.marks):
             return ""
         hidden = len(self.marks) - len(self.marked)
@@ -142,9 +145,9 @@ class Listing(Latest):
 
 
 async def page_around(reader: MemoryReader, row: ListedMemory) -> MemoryPage | None:
-    """The page of all memories, newest first, that holds this one; ``None`` when it is deleted.
+    """Return the page of all memories, newest first, that holds this one.
 
-    As many memories are at least as new as it, so that is about where it stands.
+    Returns ``None`` if the memory is deleted.
     """
     newer = await reader.browse(
         BrowseFilter(since=row.created_at), sort="newest", offset=0, limit=1

@@ -1,4 +1,4 @@
-"""What the Memories pane draws: groups, chips, list, and the memory under the cursor.
+"""The widgets of the Memories pane: groups, filter chips, list, and the selected memory.
 
 The widgets get a listing and draw it, and the marker marks its rows; which question is asked when,
 and what any other key does, is the screen's.
@@ -30,7 +30,7 @@ MAX_MARKED = 3000
 
 
 class MemoryDetail(LineView):
-    """One memory in full; its history follows once the cursor rests on it."""
+    """One memory in full; its history is read once the cursor rests on it."""
 
     def __init__(self, *, now: Callable[[], datetime], id: str | None = None) -> None:
         super().__init__(id=id)
@@ -41,7 +41,7 @@ class MemoryDetail(LineView):
         self._timer: Timer | None = None
 
     def show_memory(self, row: ListedMemory | None, reader: MemoryReader | None) -> None:
-        """Show a memory, or nothing; ``reader`` is asked for the history."""
+        """Show a memory, or nothing; its history is read from ``reader``."""
         self._row = row
         if self._timer is not None:
             self._timer.stop()
@@ -54,7 +54,7 @@ class MemoryDetail(LineView):
             self._timer = self.set_timer(Pane.DEBOUNCE, lambda: self._read(memory_id, reader))
 
     def forget_history(self) -> None:
-        """A memory changed: its history is read again."""
+        """Read the history again, as the memory has changed."""
         self._history = None
 
     def _read(self, memory_id: str, reader: MemoryReader) -> None:
@@ -75,7 +75,7 @@ class MemoryDetail(LineView):
 
 
 class MemoriesBody(Horizontal):
-    """Groups, list and detail of a listing; ``entry`` is what its filter is typed in."""
+    """The groups, the list and the details of a listing; ``entry`` is its filter input."""
 
     def __init__(
         self, listing: Listing, *, entry: Iterable[Widget], now: Callable[[], datetime]
@@ -86,7 +86,6 @@ class MemoriesBody(Horizontal):
         self._now = now
 
     def compose(self) -> ComposeResult:
-        """The groups at the left, the list above or beside the detail."""
         groups = FixedList(id="facets")
         groups.border_title = "Groups"
         yield groups
@@ -107,16 +106,19 @@ class MemoriesBody(Horizontal):
 
     @property
     def detail(self) -> MemoryDetail:
-        """The memory under the cursor."""
+        """The details of the memory under the cursor."""
         return self.query_one("#detail", MemoryDetail)
 
     @property
     def groups(self) -> FixedList:
-        """Categories and agents with their counts."""
+        """The list of categories and agents with their counts."""
         return self.query_one("#facets", FixedList)
 
     def lay_out(self, *, narrow: bool, split: int, groups: bool) -> None:
-        """Lay out: ``split`` is the list's share in percent, ``groups`` whether they are shown."""
+        """Arrange the parts; ``split`` is the list's share in percent.
+
+        ``narrow`` puts the details under the list, ``groups`` shows the groups at the left.
+        """
         middle, detail = self.query_one("#middle"), self.detail
         self.query_one("#main").styles.layout = "vertical" if narrow else "horizontal"
         bare = not self._listing.window.total and not self._listing.text
@@ -127,7 +129,7 @@ class MemoriesBody(Horizontal):
         self.groups.display = groups
 
     def draw(self) -> None:
-        """Draw groups, chips and the frame of the list; rows are shown when they come."""
+        """Draw the groups, the filter chips and the titles of the list, without its rows."""
         listing, query = self._listing, self._listing.query
         self.draw_list()
         chips = self.query_one("#chips", LineBar)
@@ -143,7 +145,7 @@ class MemoriesBody(Horizontal):
         )
 
     def draw_list(self, placeholder: list[Line] | None = None) -> None:
-        """Draw marks and titles of the list, and what stands in place of rows."""
+        """Draw marks and titles of the list, and ``placeholder`` if it has no rows."""
         rows, listing = self.rows, self._listing
         if placeholder is not None:
             rows.placeholder = placeholder

@@ -1,4 +1,4 @@
-"""The first run: an empty store and three ways to begin."""
+"""The welcome screen, shown when the store is empty, with three ways to begin."""
 
 from typing import Literal
 
@@ -20,7 +20,7 @@ Beginning = Literal["import", "sample", "empty"]
 
 
 class WelcomeScreen(Screen[Beginning]):
-    """Gives how the person wants to begin."""
+    """The welcome screen; returns the way the person chose to begin."""
 
     BINDINGS = bindings("welcome")
     HELP_CONTEXTS = ("welcome", "list", "app")
@@ -31,7 +31,6 @@ class WelcomeScreen(Screen[Beginning]):
         self._found = "looking …"
 
     def compose(self) -> ComposeResult:
-        """What this is, and the choices."""
         yield LineBar(
             [
                 line(("◆ ", "accent"), ("synthorg", "strong")),
@@ -47,7 +46,6 @@ class WelcomeScreen(Screen[Beginning]):
         yield KeyBar("welcome", "app")
 
     def on_mount(self) -> None:
-        """Show the choices at once, and what there is to import when known."""
         self._draw()
         self.query_one(FixedList).focus()
         run_job(self, self._look, group="look")
@@ -84,7 +82,6 @@ class WelcomeScreen(Screen[Beginning]):
         self.query_one(FixedList).show(draw)
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
-        """Enter takes the choice under the cursor."""
         value = event.list.value if isinstance(event.list, FixedList) else None
         if value == "import":
             self.dismiss("import")
@@ -94,13 +91,13 @@ class WelcomeScreen(Screen[Beginning]):
             self.dismiss("empty")
 
     def action_importing(self) -> None:
-        """Import what was found."""
+        """Open the import of the transcripts found."""
         self.dismiss("import")
 
     def action_sample(self) -> None:
-        """Load the sample."""
+        """Import the sample sessions."""
         self.dismiss("sample")
 
     def action_close(self) -> None:
-        """Start empty."""
+        """Begin with an empty store."""
         self.dismiss("empty")

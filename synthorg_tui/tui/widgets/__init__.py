@@ -1,1 +1,1 @@
-"""Widgets that draw view-model lines; none of them holds text of its own."""
+"""Widgets that draw lines prepared by the panes; they have no wording of their own."""

@@ -1,4 +1,4 @@
-"""The header and the footer every screen has."""
+"""The header and the footer of every screen."""
 
 from textual import events
 from textual.widgets import Input
@@ -11,13 +11,13 @@ from synthorg_tui.tui.state import keymap_of
 from synthorg_tui.tui.widgets.line_view import LineBar
 
 COUNTED_AGAIN_AFTER = 0.25
-"""Seconds in which a header tells new counts once at most: agents may write many times."""
+"""Minimum seconds between two updates of a header's counts, as agents may write often."""
 
 
 class KeyBar(LineBar):
-    """The keys that do something on this screen now; a click does what the key does.
+    """The footer: the keys that have an effect now; a click runs the action of the key.
 
-    Where there is no room for all, help stays and those before it go.
+    If there isn't room for all, those before the help are dropped.
     """
 
     def __init__(self, *contexts: str, id: str = "keys") -> None:
@@ -27,7 +27,7 @@ class KeyBar(LineBar):
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        """What is offered."""
+        """The actions to show."""
         if isinstance(self.screen.focused, Input):
             return ENTRY
         can = self.screen.check_action
@@ -37,16 +37,14 @@ class KeyBar(LineBar):
         return tuple(offered)
 
     def on_mount(self) -> None:
-        """Show the keys; what they do changes with the focus and with what is going on."""
         self.screen.bindings_updated_signal.subscribe(self, lambda _screen: self._draw())
         self._draw()
 
     def on_resize(self) -> None:
-        """Choose what there is room for."""
         self._draw()
 
     def wake(self, awake: bool) -> None:
-        """Show whether the keys do something yet."""
+        """Show whether the keys have an effect yet."""
         self._awake = awake
         self._draw()
 
@@ -74,7 +72,7 @@ class KeyBar(LineBar):
 
 
 class TopBar(LineBar):
-    """The product, the panes by number, what waits, and how things stand at the right."""
+    """The header: the product, the panes with number keys and counts, and a status at the right."""
 
     def __init__(self, panes: Panes, current: str, *, id: str = "top") -> None:
         super().__init__(id=id)
@@ -84,20 +82,17 @@ class TopBar(LineBar):
         self._soon = Throttle(self, self._draw, COUNTED_AGAIN_AFTER)
 
     def on_mount(self) -> None:
-        """Show the panes."""
         self._panes.listen(self._soon.ask)
         self._draw()
 
     def on_unmount(self) -> None:
-        """Nothing more to show."""
         self._panes.leave(self._soon.ask)
 
     def on_resize(self) -> None:
-        """Lay out for the new width."""
         self._draw()
 
     def tell(self, status: Line) -> None:
-        """Show how things stand."""
+        """Show a status at the right."""
         self._status = status
         self._draw()
 

@@ -1,4 +1,4 @@
-"""A list of any length with a cursor; rows are asked for only when they are drawn."""
+"""A list of any length with a cursor; a row's lines are requested only when it is drawn."""
 
 from dataclasses import dataclass
 from itertools import groupby
@@ -16,10 +16,10 @@ from synthorg_tui.tui.widgets.line_view import StyledScroll
 
 
 class LineList(StyledScroll):
-    """Draws ``row_lines`` of ``row_count`` rows, ``row_height`` lines each.
+    """A scrollable list of ``row_count`` rows with a cursor; a row takes ``row_height`` lines.
 
-    Subclasses say what the rows are, and that they ``changed``. ``placeholder`` is shown when there
-    are none.
+    Subclasses provide ``row_count`` and ``row_lines``, and call ``changed`` after the rows changed.
+    ``placeholder`` is shown if there are no rows.
     """
 
     BINDINGS = bindings("list")
@@ -41,23 +41,23 @@ class LineList(StyledScroll):
 
     @dataclass
     class Moved(Message):
-        """The cursor went to another row."""
+        """Posted when the cursor moved to another row."""
 
         list: "LineList"
         index: int
 
         @property
         def control(self) -> "LineList":
-            """The list it happened in."""
+            """The list that posted the message."""
             return self.list
 
     @dataclass
     class Chosen(Moved):
-        """A row was opened by key or by a click on it."""
+        """Posted when a row was opened by key or by a click on it."""
 
     @dataclass
     class Scrolled(Moved):
-        """The part in view changed; ``index`` is its first row."""
+        """Posted when the list was scrolled; ``index`` is the first visible row."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -67,7 +67,7 @@ class LineList(StyledScroll):
 
     @property
     def placeholder(self) -> list[Line]:
-        """What is shown when there are no rows."""
+        """The lines shown if there are no rows."""
         return self._placeholder
 
     @placeholder.setter
@@ -79,28 +79,28 @@ class LineList(StyledScroll):
 
     @property
     def row_count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         raise NotImplementedError
 
     def row_lines(self, index: int, width: int) -> list[Line]:
-        """The lines of a row."""
+        """Return the lines of a row, for a width in cells."""
         raise NotImplementedError
 
     def selectable(self, index: int) -> bool:
-        """Whether the cursor may stop there."""
+        """Return whether the cursor may be on this row, which it may not for headings."""
         return 0 <= index < self.row_count
 
     @property
     def visible_rows(self) -> tuple[int, int]:
-        """First and last row in view."""
+        """The indexes of the first and the last visible row."""
         height = max(self.scrollable_content_region.height, 1)
         top = self.scroll_offset.y
         return top // self.row_height, (top + height - 1) // self.row_height
 
     def changed(self) -> None:
-        """Rows came, went or changed: draw those in view that aren't as they were drawn.
+        """Redraw the visible rows that differ from what is drawn, after rows changed.
 
-        The cursor stays where it can.
+        The cursor keeps its position where possible.
         """
         rows, width = self.row_count, self.scrollable_content_region.width
         self.virtual_size = Size(width, rows * self.row_height)
@@ -128,18 +128,18 @@ class LineList(StyledScroll):
         layout: bool = False,
         recompose: bool = False,
     ) -> Self:
-        """Draw again; without regions all rows are made anew."""
+        """Redraw the given regions, or without any all rows, whose lines are requested again."""
         if repaint and not regions:
             self._made = {}
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def remake(self) -> None:
-        """Keep the cursor in view."""
+        """Redraw after a change of size, and scroll the cursor into view."""
         self.changed()
         self.reveal()
 
     def reveal(self) -> None:
-        """Scroll as little as needed to see the cursor."""
+        """Scroll as little as needed to show the cursor."""
         height = self.scrollable_content_region.height
         top, bottom = self.cursor * self.row_height, (self.cursor + 1) * self.row_height
         if self.cursor and not any(map(self.selectable, range(self.cursor))):
@@ -151,17 +151,20 @@ class LineList(StyledScroll):
 
     @property
     def is_cursor_in_view(self) -> bool:
-        """Whether the cursor is on the screen."""
+        """Whether the row under the cursor is visible."""
         first, last = self.visible_rows
         return first <= self.cursor <= last
 
     def shift(self, rows: int) -> None:
-        """So many rows came above: what is in view stays there, unless that is the top."""
+        """Scroll by the number of rows inserted above, so that the visible rows stay in place.
+
+        At the top it doesn't scroll: the new rows are shown.
+        """
         if self.scroll_offset.y:
             self.scroll_to(y=self.scroll_offset.y + rows * self.row_height, animate=False)
 
     def move_to(self, index: int, step: int = 1) -> None:
-        """Put the cursor on a row, or on the next selectable one in the direction of ``step``."""
+        """Move the cursor to a row, or to the next selectable one in the direction of ``step``."""
         index = min(max(index, 0), max(self.row_count - 1, 0))
         at = index
         while 0 <= at < self.row_count and not self.selectable(at):
@@ -171,34 +174,30 @@ class LineList(StyledScroll):
         self.reveal()
 
     def watch_cursor(self, old: int, new: int) -> None:
-        """Tell of the move."""
         self.redraw_row(old)
         self.redraw_row(new)
         self.post_message(self.Moved(self, new))
 
     def watch_hovered(self, old: int, new: int) -> None:
-        """Redraw the rows concerned."""
         self.redraw_row(old)
         self.redraw_row(new)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Tell which part is in view."""
         super().watch_scroll_y(old_value, new_value)
         if self.is_mounted:
             self.post_message(self.Scrolled(self, self.visible_rows[0]))
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """Draw the cursor as focused or not."""
         super().watch_has_focus(has_focus)
         self.redraw_row(self.cursor)
 
     def redraw_row(self, index: int) -> None:
-        """Draw one row again."""
+        """Redraw one row."""
         if index >= 0 and self.is_mounted:
             self.refresh_lines(index * self.row_height, self.row_height)
 
     def line_at(self, y: int, width: int) -> tuple[Line, Style | None]:
-        """One line of the part in view."""
+        """Return a line of the visible part and the style of its background, if it has one."""
         if not self.row_count:
             return self._placeholder_line(y, width), None
         index, part = divmod(y + self.scroll_offset.y, self.row_height)
@@ -238,15 +237,13 @@ class LineList(StyledScroll):
         return Style(bgcolor=colour.rich_color, bold=styles.text_style.bold)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Show the row under the pointer."""
         self.hovered = self._row_at(event)
 
     def on_leave(self) -> None:
-        """No row is under the pointer."""
         self.hovered = -1
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor there; on the cursor's own row, choose it."""
+        """Move the cursor to the clicked row, or open the row if the cursor is there."""
         index = self._row_at(event)
         if not self.selectable(index):
             return
@@ -263,39 +260,39 @@ class LineList(StyledScroll):
         return index if inside and index < self.row_count else -1
 
     def action_down(self) -> None:
-        """One down."""
+        """Move the cursor one row down."""
         self.move_to(self.cursor + 1)
 
     def action_up(self) -> None:
-        """One up."""
+        """Move the cursor one row up."""
         self.move_to(self.cursor - 1, -1)
 
     def action_first(self) -> None:
-        """To the first."""
+        """Move the cursor to the first row."""
         self.move_to(0)
 
     def action_last(self) -> None:
-        """To the last."""
+        """Move the cursor to the last row."""
         self.move_to(self.row_count - 1, -1)
 
     def action_half_down(self) -> None:
-        """Half a page down."""
+        """Move the cursor half a page down."""
         self.move_to(self.cursor + self._page // 2)
 
     def action_half_up(self) -> None:
-        """Half a page up."""
+        """Move the cursor half a page up."""
         self.move_to(self.cursor - self._page // 2, -1)
 
     def action_page_down(self) -> None:
-        """A page down."""
+        """Move the cursor one page down."""
         self.move_to(self.cursor + self._page)
 
     def action_page_up(self) -> None:
-        """A page up."""
+        """Move the cursor one page up."""
         self.move_to(self.cursor - self._page, -1)
 
     def action_choose(self) -> None:
-        """Choose the row under the cursor."""
+        """Open the row under the cursor by posting ``Chosen``."""
         if self.selectable(self.cursor):
             self.post_message(self.Chosen(self, self.cursor))
 

@@ -1,4 +1,4 @@
-"""Lines drawn by the line API: the one path from view models to the terminal."""
+"""The base widgets that draw lines of styled text by Textual's line API."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,21 +16,21 @@ from synthorg_tui.tui.base.lines import Line, wrap
 from synthorg_tui.tui.themes import role_styles
 
 _BASE = ""
-"""Stands among the roles for the widget's own style."""
+"""The pseudo-role of the widget's own style."""
 
 
 class StyledWidget(Widget):
-    """A widget that turns lines into strips with the styles of the theme in use."""
+    """A widget that renders lines as Textual strips, with the styles of the current theme."""
 
     _role_styles: dict[str, Style] | None = None
 
     def notify_style_update(self) -> None:
-        """Forget the styles: the theme or the look of the widget changed."""
+        """Discard the cached styles after the theme or the widget's CSS changed."""
         self._role_styles = None
         super().notify_style_update()
 
     def set_titles(self, *, top: str | None = None, bottom: str | None = None) -> None:
-        """Set the titles of the border, which are no markup; only the edge is drawn again."""
+        """Set the border's titles as plain text without markup; only the border is redrawn."""
         if top is not None and top != (self.border_title or ""):
             self._border_title = Content(top)
             self._redraw_edge(0)
@@ -43,7 +43,7 @@ class StyledWidget(Widget):
         self.refresh(Region(-left, y - above, self.outer_size.width, 1))
 
     def strip(self, line: Line, width: int, background: Style | None = None) -> Strip:
-        """The line in exactly ``width`` cells; ``background`` goes over the widget's own."""
+        """Render the line in exactly ``width`` cells, over ``background`` if that is given."""
         styles = self._role_styles or self._styles()
         if background:
             segments = [Segment(text, styles[role] + background) for text, role in line.spans]
@@ -60,10 +60,11 @@ class StyledWidget(Widget):
 
 
 class StyledScroll(StyledWidget, ScrollView, can_focus=True):
-    """Lines of which a part is in view.
+    """A scrollable widget that draws one line at a time.
 
-    How many there are is told by the scrollbar alone: the screen is laid out again only when that
-    comes or goes, or where the height of the widget is that of its lines.
+    A change in the number of lines updates the scrollbar alone. The screen is laid out again only
+    if the scrollbar appears or disappears, or if the widget's height depends on the number of
+    lines.
     """
 
     DEFAULT_CSS = """
@@ -72,38 +73,37 @@ class StyledScroll(StyledWidget, ScrollView, can_focus=True):
     virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
 
     def line_at(self, y: int, width: int) -> tuple[Line, Style | None]:
-        """What is on a line of the part in view, and what goes over the widget's own style."""
+        """Return a line of the visible part and the style to draw over the widget's, if any."""
         raise NotImplementedError
 
     def remake(self) -> None:
-        """Make the lines again: there may be more or less room for them."""
+        """Prepare the lines again after the available width or height changed."""
         raise NotImplementedError
 
     def on_resize(self) -> None:
-        """Make the lines for the new width."""
         self.remake()
 
     def watch_show_vertical_scrollbar(self) -> None:
-        """A scrollbar takes a column: make the lines again once it is there or gone."""
+        """Prepare the lines again: the scrollbar takes one column of their width."""
         self.refresh()
         self.call_after_refresh(self.remake)
 
     def watch_virtual_size(self, size: Size) -> None:
-        """Tell by the scrollbar how much there is."""
+        """Update the scrollbar to the number of lines."""
         if self.styles.auto_dimensions:
             self.refresh(repaint=False, layout=True)
         else:
             self._scroll_update(size)
 
     def render_line(self, y: int) -> Strip:
-        """One line of the part in view."""
+        """Render a line of the visible part."""
         width = self.scrollable_content_region.width
         shown, background = self.line_at(y, width)
         return self.strip(shown, width, background)
 
 
 class LineBar(StyledWidget):
-    """A few fixed lines, such as a header, a banner or a footer."""
+    """A widget of a few lines that doesn't scroll, such as a header, a banner or a footer."""
 
     DEFAULT_CSS = "LineBar { height: 1; width: 1fr; }"
 
@@ -113,30 +113,29 @@ class LineBar(StyledWidget):
 
     @property
     def lines(self) -> Sequence[Line]:
-        """What is shown."""
+        """The lines shown."""
         return self._lines
 
     def show(self, *lines: Line) -> None:
-        """Show these lines."""
+        """Show these lines instead of the present ones."""
         if self._lines != list(lines):
             self._lines = list(lines)
             self.refresh()
 
     def show_whole(self, text: Line) -> None:
-        """Show one line on as many rows as it takes, and scroll to it where it is out of view."""
+        """Show one line wrapped to as many rows as it needs, and scroll the widget into view."""
         rows = wrap(text, self.size.width) if self.size.width else [text]
         self.styles.height = len(rows)
         self.show(*rows)
         self.call_after_refresh(self.scroll_visible, animate=False)
 
     def render_line(self, y: int) -> Strip:
-        """One row."""
         shown = self._lines[y] if 0 <= y < len(self._lines) else Line()
         return self.strip(shown.fit(self.size.width), self.size.width)
 
 
 class LineView(StyledScroll):
-    """A text of many lines, wrapped to the width, with vim keys."""
+    """A scrollable text, wrapped to the width, with vim-like keys."""
 
     BINDINGS = bindings("view")
 
@@ -148,11 +147,14 @@ class LineView(StyledScroll):
 
     @property
     def lines(self) -> Sequence[Line]:
-        """What is shown, before wrapping."""
+        """The lines shown, before wrapping."""
         return self._source
 
     def show(self, lines: Iterable[Line], *, top: bool = True) -> None:
-        """Show these lines, from the top unless told to stay; rows that stay aren't drawn again."""
+        """Show these lines, scrolled to the top unless ``top`` is false.
+
+        Only changed rows are redrawn.
+        """
         lines = list(lines)
         if lines != self._source:
             self._source, before = lines, self._rows
@@ -165,12 +167,12 @@ class LineView(StyledScroll):
             self.scroll_to(y=0, animate=False)
 
     def reveal(self, index: int) -> None:
-        """Scroll so that a source line is near the top."""
+        """Scroll so that the line of this index, before wrapping, is near the top."""
         if 0 <= index < len(self._starts):
             self.scroll_to(y=max(self._starts[index] - 2, 0), animate=False)
 
     def remake(self) -> None:
-        """Wrap again."""
+        """Wrap the lines to the present width."""
         self._wrap()
         self.refresh()
 
@@ -183,30 +185,30 @@ class LineView(StyledScroll):
         self.virtual_size = Size(width, len(self._rows))
 
     def line_at(self, y: int, width: int) -> tuple[Line, Style | None]:
-        """One row of the part in view."""
+        """Return a wrapped row of the visible part."""
         at = y + self.scroll_offset.y
         return (self._rows[at] if at < len(self._rows) else Line()), None
 
     def action_down(self) -> None:
-        """One line down."""
+        """Scroll one line down."""
         self.scroll_relative(y=1, animate=False)
 
     def action_up(self) -> None:
-        """One line up."""
+        """Scroll one line up."""
         self.scroll_relative(y=-1, animate=False)
 
     def action_first(self) -> None:
-        """To the top."""
+        """Scroll to the top."""
         self.scroll_to(y=0, animate=False)
 
     def action_last(self) -> None:
-        """To the end."""
+        """Scroll to the end."""
         self.scroll_to(y=self.max_scroll_y, animate=False)
 
     def action_half_down(self) -> None:
-        """Half a page down."""
+        """Scroll half a page down."""
         self.scroll_relative(y=max(self.size.height // 2, 1), animate=False)
 
     def action_half_up(self) -> None:
-        """Half a page up."""
+        """Scroll half a page up."""
         self.scroll_relative(y=-max(self.size.height // 2, 1), animate=False)

@@ -1,4 +1,4 @@
-"""The lists of the product: memories, facets, and any fixed set of lines."""
+"""The lists of memories, and of any fixed set of lines."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -11,7 +11,7 @@ from synthorg_tui.tui.widgets.line_list import LineList
 
 
 class MemoryList(LineList):
-    """Memories of a window; with scores, each takes a second line for the bars."""
+    """The list of memories; with search scores, each has a second line for the bars."""
 
     def __init__(self, *, now: Callable[[], datetime], id: str | None = None) -> None:
         super().__init__(id=id)
@@ -22,16 +22,19 @@ class MemoryList(LineList):
 
     @property
     def row_count(self) -> int:
-        """All memories of the listing, loaded or not."""
+        """The number of memories in the listing, loaded or not."""
         return self.window.total
 
     @property
     def row(self) -> ListedMemory | None:
-        """The memory under the cursor, when it is loaded."""
+        """The memory under the cursor; ``None`` if it isn't loaded."""
         return self.window.get(self.cursor)
 
     def show(self, window: RowWindow, *, scored: bool, follow: str | None) -> None:
-        """Show a window; the cursor stays on the memory ``follow`` when it is there."""
+        """Show a window of rows.
+
+        The cursor moves to the memory with the id ``follow``, if listed.
+        """
         self.window = window
         self.row_height = 2 if scored else 1
         self._best_sparse = max((row.sparse or 0.0 for row in window.rows), default=0.0)
@@ -42,7 +45,7 @@ class MemoryList(LineList):
         self.reveal()
 
     def renew(self, window: RowWindow) -> None:
-        """Show a window read again: cursor and scroll stay on their memories."""
+        """Show rows that were read again; cursor and scroll position stay on their memories."""
         top = self.window.get(self.visible_rows[0])
         was, shown = self.visible_rows[0], self.is_cursor_in_view
         follow = self.row.id if self.row else None
@@ -56,13 +59,13 @@ class MemoryList(LineList):
             self.reveal()
 
     def show_marks(self, marks: Marks) -> None:
-        """Show which memories are marked."""
+        """Redraw the rows with these marks."""
         if marks is not self.marks:
             self.marks = marks
             self.changed()
 
     def row_lines(self, index: int, width: int) -> list[Line]:
-        """The memory on one line, its scores on the next."""
+        """Return the lines of a memory: one, and with scores a second one."""
         row = self.window.get(index)
         width -= 1
         if row is None:
@@ -74,7 +77,7 @@ class MemoryList(LineList):
 
 
 class FixedList(LineList):
-    """Lines with a value each; those without one are headings."""
+    """A list of lines that each stand for a value; a line without one is a heading."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -82,12 +85,15 @@ class FixedList(LineList):
         self._listed: list[tuple[object, Line]] = []
 
     def show(self, make: Callable[[int], list[tuple[object, Line]]]) -> None:
-        """Show what ``make`` gives for a width; a heading has ``None`` as its value."""
+        """Show the (value, line) pairs that ``make`` returns for a width.
+
+        Headings have ``None``.
+        """
         self._make = make
         self._rebuild()
 
     def remake(self) -> None:
-        """Make the lines for the new width."""
+        """Request the lines for the present width."""
         self._rebuild()
         self.reveal()
 
@@ -99,22 +105,22 @@ class FixedList(LineList):
 
     @property
     def row_count(self) -> int:
-        """How many lines there are."""
+        """The number of lines, headings included."""
         return len(self._listed)
 
     @property
     def value(self) -> object:
-        """What the line under the cursor stands for."""
+        """The value of the line under the cursor."""
         return self.value_at(self.cursor)
 
     def value_at(self, index: int) -> object:
-        """What a line stands for."""
+        """Return the value of a line; ``None`` for a heading."""
         return self._listed[index][0] if 0 <= index < len(self._listed) else None
 
     def selectable(self, index: int) -> bool:
-        """Headings are passed over."""
+        """Return whether the line has a value: the cursor skips headings."""
         return self.value_at(index) is not None
 
     def row_lines(self, index: int, width: int) -> list[Line]:
-        """The line."""
+        """Return the line of this index."""
         return [self._listed[index][1].fit(width)]

@@ -44,7 +44,7 @@ class Reading:
 
 
 class TranscriptReader(Protocol):
-    """Reads the transcripts of one tool."""
+    """Reads the transcripts of one tool. ``name`` begins the ids of its executions."""
 
     name: ClassVar[str]
 

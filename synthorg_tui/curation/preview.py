@@ -198,13 +198,9 @@ class ApprovalPreview:
         has this file, and ``SkillPathError`` when it isn't one that can be removed and written.
         """
         record, state = await self._active_skill(path)
-        return plans.leave_plan(
-            record,
-            state,
-            status=SkillStatus.RETIRED,
-            now=self._clock.now(),
-            with_file=not self._library.is_shipped(record.root),
-        )
+        status, now = SkillStatus.RETIRED, self._clock.now()
+        with_file = not self._library.is_shipped(record.root)
+        return plans.leave_plan(record, state, status=status, now=now, with_file=with_file)
 
     async def restoration(self, path: str) -> CurationPlan:
         """Return the plan that writes the approved text over what is on disk.

@@ -5,11 +5,12 @@ what a reader has redacted may be saved; what is drawn from an execution is stor
 """
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.executions.models import Execution, SourceRef
+from synthorg_tui.executions.packed import LineBlock, PackedLines
 from synthorg_tui.persistence.database import Database
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ class FileMark:
     """The state of a transcript file at its last import.
 
     A file that still has this size and time isn't read again. ``mtime_ns`` is its modification time
-    in nanoseconds, ``digest`` the SHA-256 of its redacted lines.
+    in nanoseconds, ``digest`` the SHA-256 (hex) of its redacted lines. That of a file which isn't
+    worth reading says why instead.
     """
 
     path: str
@@ -42,8 +44,19 @@ class FileMark:
     mtime_ns: int
     digest: str
 
+    def refused(self, reason: str) -> "FileMark":
+        """Return the mark of this file if it isn't to be read, for this reason."""
+        return replace(self, digest=f"{_REFUSED}{reason}")
 
-BLOCK_LINES = 500
+    @property
+    def refusal(self) -> str:
+        """The reason why the file isn't read; empty when it was."""
+        return self.digest.removeprefix(_REFUSED) if self.digest.startswith(_REFUSED) else ""
+
+
+_REFUSED: Final = "refused: "
+_INSERTED_BYTES: Final = 4 * 1024 * 1024
+"""Compressed lines are inserted in portions of this size, since each is in memory several times."""
 
 
 class ExecutionStore:
@@ -52,29 +65,30 @@ class ExecutionStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def save(self, execution: Execution, lines: Sequence[str], mark: FileMark) -> None:
+    async def save(self, execution: Execution, lines: PackedLines, mark: FileMark) -> None:
         """Store an execution with all its redacted lines, and the mark of its transcript file.
 
         Replaces an execution with the same id.
         """
-        record, blocks = await asyncio.to_thread(_pack, execution, tuple(lines))
+        record = await asyncio.to_thread(_pack_record, execution)
         head = (execution.id, execution.agent_id, execution.project, mark.path, len(lines), record)
 
         def work(db: "duckdb.DuckDBPyConnection") -> None:
             db.execute("INSERT OR REPLACE INTO executions VALUES (?, ?, ?, ?, ?, ?)", head)
             db.execute("DELETE FROM execution_lines WHERE execution_id = ?", [execution.id])
-            if blocks:
+            for blocks in _portions(lines.blocks()):
                 db.execute(
                     "INSERT INTO execution_lines SELECT ?, unnest(?::BIGINT[]), "
                     "unnest(?::BIGINT[]), unnest(?::BLOB[])",
                     [execution.id, *map(list, zip(*blocks, strict=True))],
                 )
-            db.execute(
-                "INSERT OR REPLACE INTO file_marks VALUES (?, ?, ?, ?)",
-                [mark.path, mark.size, mark.mtime_ns, mark.digest],
-            )
+            _mark_in(db, mark)
 
         await self._database.write(work)
+
+    async def mark(self, mark: FileMark) -> None:
+        """Store the mark of a file of which nothing else is stored."""
+        await self._database.write(lambda db: _mark_in(db, mark))
 
     async def get(self, execution_id: str) -> Execution | None:
         """Return the execution with this id, or ``None``."""
@@ -92,24 +106,24 @@ class ExecutionStore:
         """
         first, last = max(1, ref.first_line - context), ref.last_line + context
 
-        def work(db: "duckdb.DuckDBPyConnection") -> tuple[str, list[tuple[int, bytes]]] | None:
+        def work(db: "duckdb.DuckDBPyConnection") -> tuple[str, list[LineBlock]] | None:
             head = db.execute(
                 "SELECT path, line_count FROM executions WHERE id = ?", [ref.execution_id]
             ).fetchone()
             if head is None or ref.last_line > head[1]:
                 return None
             blocks = db.execute(
-                "SELECT first_line, lines FROM execution_lines WHERE execution_id = ? "
+                "SELECT first_line, last_line, lines FROM execution_lines WHERE execution_id = ? "
                 "AND first_line <= ? AND last_line >= ? ORDER BY first_line",
                 [ref.execution_id, last, first],
             ).fetchall()
-            return head[0], blocks
+            return head[0], [LineBlock(*block) for block in blocks]
 
         stored = await self._database.read(work)
         if stored is None:
             return None
         path, blocks = stored
-        lines = await asyncio.to_thread(_unpack_lines, blocks, first, last)
+        lines = await asyncio.to_thread(_lines_between, blocks, first, last)
         return Excerpt(ref=ref, path=path, lines=lines)
 
     async def marks(self) -> dict[str, FileMark]:
@@ -143,24 +157,33 @@ class ExecutionStore:
         return tuple(row[0] for row in rows)
 
 
-def _pack(execution: Execution, lines: Sequence[str]) -> tuple[bytes, list[tuple[int, int, bytes]]]:
+def _mark_in(db: "duckdb.DuckDBPyConnection", mark: FileMark) -> None:
+    db.execute(
+        "INSERT OR REPLACE INTO file_marks VALUES (?, ?, ?, ?)",
+        [mark.path, mark.size, mark.mtime_ns, mark.digest],
+    )
+
+
+def _portions(blocks: Sequence[LineBlock]) -> Iterator[list[LineBlock]]:
+    """The blocks in lists of about ``_INSERTED_BYTES``."""
+    portion: list[LineBlock] = []
+    size = 0
+    for block in blocks:
+        portion.append(block)
+        size += len(block.data)
+        if size >= _INSERTED_BYTES:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
+
+
+def _pack_record(execution: Execution) -> bytes:
+    """The execution as compressed JSON: the JSON may be large, and is there only once."""
     import zstandard
+    from pydantic_core import to_json
 
-    compressor = zstandard.ZstdCompressor(level=3)
-    blocks = [
-        (
-            start + 1,
-            min(start + BLOCK_LINES, len(lines)),
-            compressor.compress(_join(lines[start : start + BLOCK_LINES])),
-        )
-        for start in range(0, len(lines), BLOCK_LINES)
-    ]
-    return compressor.compress(execution.model_dump_json().encode()), blocks
-
-
-def _join(lines: Sequence[str]) -> bytes:
-    """Lines hold no newline; lone surrogates of damaged transcripts are kept."""
-    return "\n".join(line.rstrip("\n") for line in lines).encode("utf-8", "surrogatepass")
+    return zstandard.ZstdCompressor(level=3).compress(to_json(execution))
 
 
 def _unpack_record(record: bytes) -> Execution:
@@ -169,17 +192,12 @@ def _unpack_record(record: bytes) -> Execution:
     return Execution.model_validate_json(zstandard.ZstdDecompressor().decompress(record))
 
 
-def _unpack_lines(
-    blocks: Sequence[tuple[int, bytes]], first: int, last: int
+def _lines_between(
+    blocks: Sequence[LineBlock], first: int, last: int
 ) -> tuple[tuple[int, str], ...]:
-    import zstandard
-
-    unpack = zstandard.ZstdDecompressor().decompress
     return tuple(
         (number, line)
-        for start, data in blocks
-        for number, line in enumerate(
-            unpack(data).decode("utf-8", "surrogatepass").split("\n"), start
-        )
+        for block in blocks
+        for number, line in block.lines()
         if first <= number <= last
     )

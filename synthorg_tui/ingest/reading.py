@@ -16,6 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 from synthorg_tui.executions.models import Execution, slug
+from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import FileMark
 from synthorg_tui.ingest.discovery import TranscriptFile
 from synthorg_tui.ingest.extract.memories import extract
@@ -23,7 +24,13 @@ from synthorg_tui.ingest.readers.base import ReadExecution, Reading, TranscriptR
 from synthorg_tui.ingest.readers.claude_code import AGENT, ClaudeCodeReader, subagent_types
 from synthorg_tui.ingest.readers.codex import CodexReader
 from synthorg_tui.ingest.readers.generic import GenericReader
-from synthorg_tui.ingest.records import ReadMeter, Record, TranscriptLines
+from synthorg_tui.ingest.records import (
+    NotWorthReadingError,
+    ReadMeter,
+    Record,
+    TranscriptLines,
+    bounded_lines,
+)
 from synthorg_tui.memory.extensions import MemoryDraft
 
 _log = logging.getLogger(__name__)
@@ -37,7 +44,7 @@ class ExtractedExecution:
     """An execution, its redacted lines, and drafts of the memories found in it."""
 
     execution: Execution
-    lines: list[str]
+    lines: PackedLines
     drafts: tuple[MemoryDraft, ...]
 
 
@@ -46,8 +53,9 @@ class FileReading:
     """The result of reading one file.
 
     ``malformed`` is the number of lines that hold no record, ``unknown`` that of records the reader
-    doesn't know, ``redactions`` that of replaced secrets. ``skipped`` says why the file wasn't
-    understood, empty when it was.
+    doesn't know, ``redactions`` that of replaced secrets, ``left_out`` that of messages and calls
+    beyond what one execution may have. ``skipped`` says why the file wasn't understood, empty when
+    it was; ``is_hopeless`` that reading it again would only cost the same time.
     """
 
     mark: FileMark
@@ -55,7 +63,9 @@ class FileReading:
     malformed: int = 0
     unknown: int = 0
     redactions: int = 0
+    left_out: int = 0
     skipped: str = ""
+    is_hopeless: bool = False
 
 
 class ReadAhead:
@@ -123,10 +133,13 @@ def read_file(
     of itself, in our own format.
     """
     lines = TranscriptLines(file.path, meter or ReadMeter())
+    is_hopeless = False
     try:
         reading = _read(lines, (GenericReader(reporter),) if reporter else READERS)
     except (OSError, ValueError, RecursionError) as error:
         reading = Reading(skipped=f"can't be read: {getattr(error, 'strerror', None) or error}")
+    except NotWorthReadingError as error:
+        reading, is_hopeless = Reading(skipped=error.message), True
     executions = [
         _extracted(read, file.path, reported=bool(reporter)) for read in reading.executions
     ]
@@ -136,7 +149,9 @@ def read_file(
         malformed=lines.malformed,
         unknown=reading.unknown_records,
         redactions=lines.tally.total,
+        left_out=reading.left_out,
         skipped=reading.skipped,
+        is_hopeless=is_hopeless,
     )
 
 
@@ -150,14 +165,14 @@ def _read(lines: TranscriptLines, readers: Sequence[TranscriptReader]) -> Readin
             return reader.read(lines, chain(seen, records))
         if len(seen) >= _SNIFFED:
             break
-    empty = not any(lines.redacted)
-    return Reading(skipped="empty" if empty else "not a transcript of a known agent")
+    unknown = "not a transcript of a known agent"
+    return Reading(skipped=unknown if lines.redacted.has_text else "empty")
 
 
 def _extracted(read: ReadExecution, path: Path, *, reported: bool) -> ExtractedExecution:
     execution = _named(read.execution, path)
     drafts = extract(execution, reported=reported)
-    return ExtractedExecution(execution, list(read.lines), drafts)
+    return ExtractedExecution(execution, read.lines, drafts)
 
 
 def _named(execution: Execution, path: Path) -> Execution:
@@ -190,7 +205,7 @@ def _types_in(parent: Path, _size: int, _mtime_ns: int) -> dict[str, str]:
 def _mentioning_agents(path: Path) -> Iterator[Record]:
     """Records that may name a subagent; the rest isn't even decoded."""
     with path.open("rb") as stream:
-        for raw in stream:
+        for raw in bounded_lines(stream):
             if b'"subagent_type"' in raw or b'"agentId"' in raw:
                 try:
                     record = json.loads(raw)

@@ -1,8 +1,9 @@
 """Records of a transcript file: redacted, numbered, and what was wrong with it counted.
 
 The one place where a stranger's bytes become records: nothing behind it sees a secret or a
-character that can't be stored. Lines are numbered as in the file, since memories refer to them;
-what a record means is for the readers.
+character that can't be stored, and no file, however large or dense, takes more than a bounded
+amount of memory. Lines are numbered as in the file, since memories refer to them; what a record
+means is for the readers.
 """
 
 import hashlib
@@ -13,19 +14,30 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.redaction import RedactionTally, redact_text, redact_value
+from synthorg_tui.executions.packed import PackedLines
 
 if TYPE_CHECKING:
     import zstandard
 
 Record = dict[str, object]
 
-MAX_LINE_BYTES = 64 * 1024 * 1024
-MAX_STRING = 60_000
+MAX_LINE_BYTES: Final = 24 * 1024 * 1024
+"""A longer line is no record; its rest is read past. Decoding one takes five times as much."""
+MAX_LINES: Final = 2_000_000
+MAX_EXPANSION: Final = 200
+"""How many times larger than on disk a compressed file may be: transcripts shrink to a tenth."""
+MAX_STRING: Final = 60_000
 """Longer strings of a record are cut in the stored evidence: images, whole files, dumps."""
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+_CHUNK: Final = 1 << 20
+
+
+class NotWorthReadingError(DomainError):
+    """The file is so large, or expands so much, that it isn't a transcript; it will never be."""
 
 
 @dataclass(slots=True)
@@ -51,7 +63,7 @@ class TranscriptLines:
     path: Path
     meter: ReadMeter = field(default_factory=ReadMeter)
     tally: RedactionTally = field(default_factory=RedactionTally)
-    redacted: list[str] = field(default_factory=list)
+    redacted: PackedLines = field(default_factory=PackedLines)
     malformed: int = 0
     torn: bool = False
     _digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
@@ -65,20 +77,19 @@ class TranscriptLines:
         """Yield the 1-based line number and the redacted record of each line that holds one.
 
         A last line without a line end that is no complete record is still being written: it is left
-        for the next import. Raises ``OSError``, also when stopped through the meter, and
-        ``ValueError`` for a broken archive.
+        for the next import. Raises ``OSError``, also when stopped through the meter, ``ValueError``
+        for a broken archive, and ``NotWorthReadingError``.
         """
         with open_transcript(self.path) as stream:
-            while raw := stream.readline(MAX_LINE_BYTES):
-                if self.meter.stop.is_set():
-                    raise InterruptedError("cancelled")
-                self.meter.bytes += len(raw)
+            for raw in bounded_lines(stream, self.meter):
                 record = self._decode(raw)
-                if record is None and not raw.endswith(b"\n") and not stream.read(1):
+                if record is None and not raw.endswith(b"\n") and len(raw) < MAX_LINE_BYTES:
                     self.torn = True
                     self.redacted.pop()
                     return
-                self._digest.update(self.redacted[-1].encode() + b"\n")
+                self._digest.update(self.redacted.last.encode() + b"\n")
+                if len(self.redacted) > MAX_LINES:
+                    raise NotWorthReadingError(f"it has more than {MAX_LINES:,} lines")
                 if record is not None:
                     yield len(self.redacted), record
 
@@ -108,17 +119,52 @@ class TranscriptLines:
         return record
 
 
+def bounded_lines(stream: BinaryIO, meter: ReadMeter | None = None) -> Iterator[bytes]:
+    """Yield each line of a file with its line end, at most ``MAX_LINE_BYTES`` of it.
+
+    A longer one comes without its end; the rest is read past. Raises ``OSError``, also when stopped
+    through the meter.
+    """
+    meter = meter or ReadMeter()
+    rest = False
+    while raw := stream.readline(MAX_LINE_BYTES):
+        if meter.stop.is_set():
+            raise InterruptedError("cancelled")
+        meter.bytes += len(raw)
+        if not rest:
+            yield raw
+        rest = not raw.endswith(b"\n")
+
+
 def open_transcript(path: Path) -> BinaryIO:
-    """Open a file for reading in binary, decompressing zstandard; raises ``OSError``."""
+    """Open a file for reading in binary, decompressing zstandard.
+
+    Raises ``OSError``, ``ValueError`` for a broken archive, and ``NotWorthReadingError`` for one
+    that expands beyond ``MAX_EXPANSION``: it is decompressed once without looking at it, which
+    takes a fiftieth of the time that reading its lines would.
+    """
     stream = path.open("rb")
     if stream.read(4) != _ZSTD_MAGIC:
         stream.seek(0)
         return stream
-    stream.seek(0)
+    expanded, most = 0, MAX_EXPANSION * path.stat().st_size
+    with _decompressing(stream, closes=False) as raw:
+        while chunk := raw.read(_CHUNK):
+            expanded += len(chunk)
+            if expanded > most:
+                stream.close()
+                raise NotWorthReadingError(
+                    f"it expands to more than {MAX_EXPANSION} times its size"
+                )
+    return io.BufferedReader(_decompressing(stream), _CHUNK)
+
+
+def _decompressing(stream: BinaryIO, *, closes: bool = True) -> "_ZstdRaw":
     from zstandard import ZstdDecompressor  # here: only archived transcripts need it
 
-    reader = ZstdDecompressor().stream_reader(stream, read_across_frames=True, closefd=True)
-    return io.BufferedReader(_ZstdRaw(reader), 1 << 20)
+    stream.seek(0)
+    decompressor = ZstdDecompressor()
+    return _ZstdRaw(decompressor.stream_reader(stream, read_across_frames=True, closefd=closes))
 
 
 class _ZstdRaw(io.RawIOBase):

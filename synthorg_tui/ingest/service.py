@@ -19,6 +19,7 @@ from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.failsafe import raise_fatal
+from synthorg_tui.core.text import counted
 from synthorg_tui.executions.store import ExecutionStore, FileMark
 from synthorg_tui.ingest.discovery import (
     FoundTranscripts,
@@ -27,6 +28,7 @@ from synthorg_tui.ingest.discovery import (
     usual_places,
 )
 from synthorg_tui.ingest.extract.memories import extract
+from synthorg_tui.ingest.readers.base import MAX_EVENTS
 from synthorg_tui.ingest.reading import ExtractedExecution, FileReading, ReadAhead
 from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
 
@@ -35,6 +37,8 @@ ACTOR = "import"
 BATCH = 64
 """Memories stored in one transaction; a cancelled import stops between two."""
 SHOW_EVERY_SECONDS = 0.25
+MAX_READ_AHEAD = 32 * 1024 * 1024
+"""While a larger file is stored the next isn't read yet: two of them would be in memory."""
 WATCH_DEBOUNCE_MS = 2_000
 WATCH_LOOK_ANYWAY_MS = 10_000
 """Changes made before watching began, or on a file system that reports none, show up by then."""
@@ -259,6 +263,10 @@ class _ImportJob:
         marks = await self._executions.marks()
         fresh = [file for file in files if not _unchanged(file, marks)]
         self._add(files=len(files), unchanged=len(files) - len(fresh))
+        for file in files:
+            mark = marks.get(str(file.path))
+            if mark is not None and mark.refusal and _unchanged(file, marks):
+                self._skip(mark.path, mark.refusal)
         with ThreadPoolExecutor(1, thread_name_prefix="transcripts") as reader:
             await self._import(fresh, ReadAhead(reader, self._cancel, reporter=self._reporter))
         self.report = replace(self.report, cancelled=self._cancel.is_set())
@@ -272,7 +280,8 @@ class _ImportJob:
             self._show(position, len(files), file.path.name, 0)
             while not (await asyncio.wait([reading], timeout=SHOW_EVERY_SECONDS))[0]:
                 self._show(position, len(files), file.path.name, ahead.bytes_read)
-            ahead.start(files[position + 1] if position + 1 < len(files) else None)
+            following = files[position + 1] if position + 1 < len(files) else None
+            ahead.start(following if file.size <= MAX_READ_AHEAD else None)
             if not self._cancel.is_set():
                 await self._store(reading.result())
                 self._done_bytes += file.size
@@ -283,6 +292,11 @@ class _ImportJob:
         self._count(reading)
         if reading.skipped:
             self._skip(reading.mark.path, reading.skipped)
+        if reading.is_hopeless:
+            await self._executions.mark(reading.mark.refused(reading.skipped))
+        if reading.left_out:
+            what = counted(reading.left_out, "message or call", "messages and calls")
+            self._skip(reading.mark.path, f"{what} beyond {MAX_EVENTS:,} are left out")
         for extracted in reading.executions:
             try:
                 await self._store_execution(extracted, reading.mark)

@@ -16,6 +16,7 @@ from synthorg_tui.curation.overview import (
     SkillOverviewRow,
 )
 from synthorg_tui.executions.models import Execution
+from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import ExecutionStore, FileMark
 from synthorg_tui.skills import SkillsConfig
 from synthorg_tui.skills.document import SkillRoot
@@ -197,7 +198,7 @@ async def test_projects_of_imported_sessions_are_looked_in(desk: Desk, tmp_path:
             task="t",
             project=folder,
         )
-        await executions.save(session, (), FileMark(str(number), 1, 1, "d"))
+        await executions.save(session, PackedLines(), FileMark(str(number), 1, 1, "d"))
     assert await executions.projects() == (str(project), "relative")
     row = await desk.only()
     assert (row.name, row.scope) == ("theirs", "project")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.executions.models import Execution
+from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import ExecutionStore, FileMark
 from synthorg_tui.persistence.database import Database
 
@@ -23,7 +24,7 @@ async def store(tmp_path: Path) -> AsyncIterator[ExecutionStore]:
 
 
 async def test_a_saved_execution_comes_back_whole(store: ExecutionStore) -> None:
-    await store.save(EXECUTION, LINES, MARK)
+    await store.save(EXECUTION, PackedLines(LINES), MARK)
     assert await store.get("claude:s1") == EXECUTION
     assert await store.get("claude:other") is None
     assert await store.count() == 1
@@ -32,7 +33,7 @@ async def test_a_saved_execution_comes_back_whole(store: ExecutionStore) -> None
 async def test_the_ids_are_in_order(store: ExecutionStore) -> None:
     assert await store.ids() == ()
     for name in ("claude:s2", "claude:s1"):
-        await store.save(EXECUTION.model_copy(update={"id": name}), LINES, MARK)
+        await store.save(EXECUTION.model_copy(update={"id": name}), PackedLines(LINES), MARK)
     assert await store.ids() == ("claude:s1", "claude:s2")
 
 
@@ -49,7 +50,7 @@ async def test_the_ids_are_in_order(store: ExecutionStore) -> None:
 async def test_an_excerpt_has_the_lines_named_and_the_context_that_exists(
     store: ExecutionStore, first: int, last: int, context: int, numbers: range
 ) -> None:
-    await store.save(EXECUTION, LINES, MARK)
+    await store.save(EXECUTION, PackedLines(LINES), MARK)
     excerpt = await store.excerpt(EXECUTION.ref(first, last), context=context)
     assert excerpt is not None
     assert excerpt.path == MARK.path
@@ -57,17 +58,17 @@ async def test_an_excerpt_has_the_lines_named_and_the_context_that_exists(
 
 
 async def test_lines_that_are_not_there_give_no_excerpt(store: ExecutionStore) -> None:
-    await store.save(EXECUTION, LINES, MARK)
+    await store.save(EXECUTION, PackedLines(LINES), MARK)
     assert await store.excerpt(EXECUTION.ref(1200, 1201)) is None
     other = EXECUTION.model_copy(update={"id": "claude:other"})
     assert await store.excerpt(other.ref(1, 1)) is None
 
 
 async def test_saving_again_replaces_record_lines_and_mark(store: ExecutionStore) -> None:
-    await store.save(EXECUTION, LINES, MARK)
+    await store.save(EXECUTION, PackedLines(LINES), MARK)
     grown = EXECUTION.model_copy(update={"task": "other"})
     mark = FileMark(path=MARK.path, size=20, mtime_ns=2, digest="e")
-    await store.save(grown, ("only",), mark)
+    await store.save(grown, PackedLines(["only"]), mark)
     assert await store.get(grown.id) == grown
     assert await store.excerpt(grown.ref(2, 2)) is None
     assert (await store.marks()) == {MARK.path: mark}
@@ -75,6 +76,6 @@ async def test_saving_again_replaces_record_lines_and_mark(store: ExecutionStore
 
 
 async def test_an_execution_without_lines_is_kept(store: ExecutionStore) -> None:
-    await store.save(EXECUTION, (), MARK)
+    await store.save(EXECUTION, PackedLines(), MARK)
     assert await store.get(EXECUTION.id) == EXECUTION
     assert await store.excerpt(EXECUTION.ref(1, 1)) is None

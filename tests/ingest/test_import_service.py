@@ -14,6 +14,7 @@ import pytest
 import synthorg_tui.ingest
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import Execution, SourceRef
+from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import ExecutionStore, FileMark
 from synthorg_tui.ingest.service import ImportProgress, ImportService, Learner
 from synthorg_tui.memory.errors import MemoryStoreError
@@ -371,7 +372,7 @@ async def test_a_file_that_can_not_be_stored_does_not_stop_the_others(
         session(number).write(tmp_path / "t" / f"{number}.jsonl")
     save = bench.executions.save
 
-    async def choking(execution: Execution, lines: Sequence[str], mark: FileMark) -> None:
+    async def choking(execution: Execution, lines: PackedLines, mark: FileMark) -> None:
         if mark.path.endswith("2.jsonl"):
             "\udcff".encode()
         await save(execution, lines, mark)
@@ -390,7 +391,7 @@ async def test_a_store_that_fails_ends_the_import(
 ) -> None:
     session(1).write(tmp_path / "t" / "a.jsonl")
 
-    async def failing(execution: Execution, lines: Sequence[str], mark: FileMark) -> None:
+    async def failing(execution: Execution, lines: PackedLines, mark: FileMark) -> None:
         raise MemoryStoreError("the disk is full")
 
     monkeypatch.setattr(bench.executions, "save", failing)

@@ -14,6 +14,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.inbox import item_id, lesson_of
 from synthorg_tui.curation.models import Author, Lesson
 from synthorg_tui.executions.models import Execution
+from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import ExecutionStore, FileMark
 from synthorg_tui.learning.evidence import LessonEvidence
 from synthorg_tui.learning.models import Learned, LearnProgress, LearnVerdict
@@ -69,7 +70,7 @@ class Bench:
 
     async def record(self, *executions: Execution) -> None:
         for execution in executions:
-            await self.executions.save(execution, (), FileMark(execution.id, 0, 0, ""))
+            await self.executions.save(execution, PackedLines(), FileMark(execution.id, 0, 0, ""))
 
     async def learn(self, *executions: Execution) -> tuple[Learned, ...]:
         await self.record(*executions)

@@ -16,6 +16,7 @@ from synthorg_tui.curation import models as events
 from synthorg_tui.curation.models import Lesson, ProceduralMemoryProposal, ProceduralMemoryScope
 from synthorg_tui.curation.registry import ActiveSkills, RegisteredSkill
 from synthorg_tui.executions.models import Execution
+from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import ExecutionStore, FileMark
 from synthorg_tui.learning.evolver import CONFLICT, PROMOTION
 from synthorg_tui.learning.models import LearnProgress
@@ -72,7 +73,7 @@ class Desk:
     async def record(self, *runs: Execution) -> None:
         store = ExecutionStore(self.database)
         for run in runs:
-            await store.save(run, (), FileMark(run.id, 1, 1, "d"))
+            await store.save(run, PackedLines(), FileMark(run.id, 1, 1, "d"))
 
     async def decide(self, item: ApprovalItem, status: ApprovalStatus) -> None:
         await self.database.write(

@@ -7,22 +7,28 @@ What a record of some tool means is for its reader.
 import json
 import os.path
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol, Self
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.commands import call_intent
 from synthorg_tui.executions.models import Execution, ExecutionTokens, ToolCall, Turn
+from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.recoveries import find_recoveries
 from synthorg_tui.ingest.records import Record, TranscriptLines
 from synthorg_tui.ingest.speech import is_memory_tool, without_memory
 
-MAX_TURN = 6_000
-MAX_OUTPUT = 2_400
-MAX_ARGUMENTS = 2_400
+MAX_TURN: Final = 6_000
+MAX_OUTPUT: Final = 2_400
+MAX_ARGUMENTS: Final = 2_400
+MAX_TEXT: Final = 24 * 1024 * 1024
+"""Characters of one execution that are kept at these lengths; texts after them, at ``_SHORT``."""
+_SHORT: Final = 200
+MAX_EVENTS: Final = 40_000
+"""Messages and calls of one execution; those after them are only in its lines."""
 _MEMORY_TEXT = "[left out: text of a memory tool]"
 
 
@@ -34,19 +40,21 @@ class ReadExecution:
     """
 
     execution: Execution
-    lines: Sequence[str]
+    lines: PackedLines
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """The result of reading one file; ``skipped`` says why a file without executions has none.
 
-    ``unknown_records`` is the number of records that the reader doesn't know.
+    ``unknown_records`` is the number of records that the reader doesn't know, ``left_out`` that of
+    messages and calls beyond ``MAX_EVENTS``.
     """
 
     executions: tuple[ReadExecution, ...] = ()
     unknown_records: int = 0
     skipped: str = ""
+    left_out: int = 0
 
 
 class TranscriptReader(Protocol):
@@ -68,30 +76,58 @@ class TranscriptReader(Protocol):
 
 @dataclass(slots=True)
 class PendingCall:
-    """A tool call while its transcript is read; its result may still come."""
+    """A tool call while its transcript is read; its result may still come.
+
+    ``arguments`` and ``output`` are as they are stored, so that a large transcript isn't in memory
+    as a whole. ``writes`` are the files that the call changes if it succeeds.
+    """
 
     id: str
     tool: str
-    input: Mapping[str, object]
-    command: str
+    intent: str
+    arguments: str
     line: int
     at: datetime | None
+    of_memory: bool
+    writes: tuple[str, ...] = ()
     outcome: CallOutcome = CallOutcome.UNKNOWN
     output: str = ""
     exit_code: int | None = None
     result_line: int | None = None
+    failed_itself: bool = False
+
+    @classmethod
+    def started(
+        cls,
+        id: str,
+        tool: str,
+        arguments: Mapping[str, object],
+        *,
+        command: str = "",
+        line: int,
+        at: datetime | None,
+    ) -> Self:
+        """Return a call without a result; ``command`` is that of a tool which runs a shell."""
+        of_memory = is_memory_tool(tool, command)
+        return cls(
+            id=id,
+            tool=tool,
+            intent=call_intent(tool, arguments, command),
+            arguments=shortened(command or _compact(arguments), MAX_ARGUMENTS),
+            line=line,
+            at=at,
+            of_memory=of_memory,
+        )
 
     def finished(self) -> ToolCall:
-        """Return the call as it is stored: texts shortened, those of memory tools left out."""
-        secret = is_memory_tool(self.tool, self.command)
-        arguments = self.command or _compact(self.input)
+        """Return the call as it is stored."""
         return ToolCall(
             id=self.id,
             tool=self.tool,
-            intent=call_intent(self.tool, self.input, self.command),
-            arguments=_MEMORY_TEXT if secret else shortened(arguments, MAX_ARGUMENTS),
+            intent=self.intent,
+            arguments=_MEMORY_TEXT if self.of_memory else self.arguments,
             outcome=self.outcome,
-            output=_MEMORY_TEXT if secret else shortened(without_memory(self.output), MAX_OUTPUT),
+            output=_MEMORY_TEXT if self.of_memory else self.output,
             exit_code=self.exit_code,
             at=self.at,
             call_line=self.line,
@@ -101,7 +137,10 @@ class PendingCall:
 
 @dataclass(slots=True)
 class ExecutionBuilder:
-    """Collects what a reader finds in a transcript; ``build`` turns it into an ``Execution``."""
+    """Collects what a reader finds in a transcript; ``build`` turns it into an ``Execution``.
+
+    ``left_out`` is the number of messages and calls beyond ``MAX_EVENTS``.
+    """
 
     reader: str
     session_id: str = ""
@@ -118,6 +157,8 @@ class ExecutionBuilder:
     calls: dict[str, PendingCall] = field(default_factory=dict)
     files: dict[str, None] = field(default_factory=dict)
     tokens: ExecutionTokens = field(default_factory=ExecutionTokens)
+    left_out: int = 0
+    _text: int = 0
 
     def see(self, at: datetime | None) -> None:
         """Extend the time span of the execution to include ``at``; ``None`` is ignored."""
@@ -129,11 +170,11 @@ class ExecutionBuilder:
     def say(self, role: str, text: str, line: int, at: datetime | None, record_id: str) -> None:
         """Add a message; one without text is ignored. ``role`` is as in ``Turn``."""
         text = without_memory(text).strip()
-        if text:
+        if text and self._has_room():
             self.turns.append(
                 Turn(
                     role=role,
-                    text=shortened(text, MAX_TURN),
+                    text=self._fit(text, MAX_TURN),
                     first_line=line,
                     last_line=line,
                     record_id=record_id,
@@ -143,7 +184,34 @@ class ExecutionBuilder:
 
     def call(self, call: PendingCall) -> None:
         """Add a call; one whose id was added before is ignored."""
-        self.calls.setdefault(call.id, call)
+        if call.id not in self.calls and self._has_room():
+            call.arguments = self._fit(call.arguments, MAX_ARGUMENTS)
+            self.calls[call.id] = call
+
+    def end(
+        self,
+        call: PendingCall,
+        line: int | None,
+        output: str,
+        outcome: CallOutcome,
+        exit_code: int | None,
+    ) -> None:
+        """Set a call's result, which is on this line, and note the files that it changed."""
+        call.result_line, call.outcome, call.exit_code = line, outcome, exit_code
+        call.output = self._fit(without_memory(output), MAX_OUTPUT)
+        if outcome is CallOutcome.OK:
+            self.files.update(dict.fromkeys(call.writes))
+
+    def _has_room(self) -> bool:
+        full = len(self.turns) + len(self.calls) >= MAX_EVENTS
+        self.left_out += full
+        return not full
+
+    def _fit(self, text: str, limit: int) -> str:
+        """The text within the limit, or the little that a very large execution has left."""
+        fitting = shortened(text, limit if self._text < MAX_TEXT else _SHORT)
+        self._text += len(fitting)
+        return fitting
 
     def build(self, lines: TranscriptLines) -> Execution:
         """Return the execution with its recoveries; ``lines`` are those it was read from."""

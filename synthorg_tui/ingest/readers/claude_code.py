@@ -75,20 +75,20 @@ class HookLog:
         return call.tool in self.watched or is_shell(call.tool)
 
 
-def set_result(call: PendingCall, block: Record, record: Record, output: str) -> None:
-    """Set outcome, exit code and output of a call from its result.
+def result_of(
+    call: PendingCall, block: Record, record: Record, output: str
+) -> tuple[CallOutcome, int | None]:
+    """Return outcome and exit code of a call, told by its result.
 
     ``block`` is the result's content block, ``record`` the transcript record that holds it.
     """
     result = record.get("toolUseResult")
-    call.output = output
-    call.outcome = CallOutcome.OK
     if block.get("is_error") is True:
-        call.outcome, call.exit_code = _error_outcome(output, text_of(record.get("toolDenialKind")))
-    elif mapping(result).get("interrupted") is True:
-        call.outcome = CallOutcome.DENIED_BY_USER
-    elif is_shell(call.tool) and "backgroundTaskId" not in mapping(result):
-        call.exit_code = 0
+        return _error_outcome(output, text_of(record.get("toolDenialKind")))
+    if mapping(result).get("interrupted") is True:
+        return CallOutcome.DENIED_BY_USER, None
+    ran = is_shell(call.tool) and "backgroundTaskId" not in mapping(result)
+    return CallOutcome.OK, 0 if ran else None
 
 
 def _error_outcome(output: str, denial: str) -> tuple[CallOutcome, int | None]:
@@ -110,8 +110,7 @@ def _error_outcome(output: str, denial: str) -> tuple[CallOutcome, int | None]:
 
 def correct_by_hooks(call: PendingCall, hooks: HookLog) -> None:
     """Mark a failed call as blocked when a hook refused it silently."""
-    failed_itself = call.exit_code is not None or "<tool_use_error>" in call.output[:_HEAD]
-    if call.outcome is CallOutcome.FAILED and not failed_itself and hooks.stopped(call):
+    if call.outcome is CallOutcome.FAILED and not call.failed_itself and hooks.stopped(call):
         call.outcome = CallOutcome.BLOCKED_BY_HOOK
 
 
@@ -176,7 +175,7 @@ class _Session:
     hooks: HookLog = field(default_factory=HookLog)
     unknown: int = 0
     queued: dict[str, int] = field(default_factory=dict)
-    usage: dict[str, Record] = field(default_factory=dict)
+    usage: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     last_event: str = ""
 
     def enter_subagent(self, agent: str) -> None:
@@ -278,7 +277,12 @@ class _Session:
         """Blocks of one message stand on several lines that repeat its usage: last one counts."""
         usage = mapping(message.get("usage"))
         if usage:
-            self.usage[text_of(message.get("id"))] = usage
+            self.usage[text_of(message.get("id"))] = (
+                count_of(usage.get("input_tokens"))
+                + count_of(usage.get("cache_creation_input_tokens")),
+                count_of(usage.get("output_tokens")),
+                count_of(usage.get("cache_read_input_tokens")),
+            )
 
     def _call(self, number: int, record: Record, block: Record) -> None:
         arguments, tool = mapping(block.get("input")), text_of(block.get("name")).strip()
@@ -287,27 +291,26 @@ class _Session:
             self.unknown += 1
             return
         self.last_event = "called"
-        self.builder.call(
-            PendingCall(
-                id=call_id,
-                tool=tool,
-                input=arguments,
-                command=text_of(arguments.get("command")) if is_shell(tool) else "",
-                line=number,
-                at=timestamp(record.get("timestamp")),
-            )
+        call = PendingCall.started(
+            call_id,
+            tool,
+            arguments,
+            command=text_of(arguments.get("command")) if is_shell(tool) else "",
+            line=number,
+            at=timestamp(record.get("timestamp")),
         )
+        path = text_of(arguments.get("file_path") or arguments.get("notebook_path"))
+        call.writes = (path,) if path and tool in _WRITING_TOOLS else ()
+        self.builder.call(call)
 
     def _result(self, number: int, record: Record, block: Record) -> None:
         call = self.builder.calls.get(text_of(block.get("tool_use_id")))
         if call is None or call.result_line is not None:
             return
-        call.result_line = number
-        set_result(call, block, record, _result_text(block.get("content")))
-        if call.outcome == "ok" and call.tool in _WRITING_TOOLS:
-            path = call.input.get("file_path") or call.input.get("notebook_path")
-            if isinstance(path, str) and path:
-                self.builder.files[path] = None
+        output = _result_text(block.get("content"))
+        outcome, exit_code = result_of(call, block, record, output)
+        call.failed_itself = exit_code is not None or "<tool_use_error>" in output[:_HEAD]
+        self.builder.end(call, number, output, outcome, exit_code)
         self.last_event = "result"
 
     def finish(self, lines: TranscriptLines) -> Reading:
@@ -316,19 +319,13 @@ class _Session:
             return Reading(unknown_records=self.unknown, skipped="nothing was asked or done in it")
         for call in builder.calls.values():
             correct_by_hooks(call, self.hooks)
-        builder.tokens = ExecutionTokens(
-            input=self._tokens("input_tokens") + self._tokens("cache_creation_input_tokens"),
-            output=self._tokens("output_tokens"),
-            cached=self._tokens("cache_read_input_tokens"),
-        )
+        sums = [sum(counts) for counts in zip(*self.usage.values(), strict=True)] or [0, 0, 0]
+        builder.tokens = ExecutionTokens(input=sums[0], output=sums[1], cached=sums[2])
         builder.outcome = _OUTCOMES.get(self.last_event, ExecutionOutcome.UNKNOWN)
         if builder.outcome is not ExecutionOutcome.FAILED:
             builder.error = ""
         read = ReadExecution(builder.build(lines), lines.redacted)
-        return Reading((read,), unknown_records=self.unknown)
-
-    def _tokens(self, name: str) -> int:
-        return sum(count_of(usage.get(name)) for usage in self.usage.values())
+        return Reading((read,), unknown_records=self.unknown, left_out=builder.left_out)
 
 
 _OUTCOMES = {

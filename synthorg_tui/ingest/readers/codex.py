@@ -139,14 +139,16 @@ class _Rollout:
     def _call(self, number: int, record: Record, payload: Record) -> None:
         tool, arguments = _tool_of(payload)
         call_id = text_of(payload.get("call_id")) or text_of(payload.get("id")) or f"L{number}"
-        call = PendingCall(
-            id=call_id,
-            tool=tool,
-            input=arguments,
-            command=_command_of(arguments) if is_shell(tool) else "",
+        command = _command_of(arguments) if is_shell(tool) else ""
+        call = PendingCall.started(
+            call_id,
+            tool,
+            arguments,
+            command=command,
             line=number,
             at=timestamp(record.get("timestamp")),
         )
+        call.writes = _patched(text_of(arguments.get("input")) or command)
         if payload.get("type") == "web_search_call":
             call.outcome, call.result_line = CallOutcome.OK, number
         self.last_event = "called"
@@ -156,17 +158,8 @@ class _Rollout:
         call = self.builder.calls.get(text_of(payload.get("call_id")))
         if call is None or call.result_line is not None:
             return
-        call.result_line = number
-        call.output, metadata_code = _output_text(payload.get("output"))
-        call.outcome, call.exit_code = _outcome(call.output, metadata_code)
-        if call.outcome is CallOutcome.OK:
-            self._touch(call)
-
-    def _touch(self, call: PendingCall) -> None:
-        patch = text_of(call.input.get("input")) or call.command
-        if "*** Begin Patch" in patch:
-            for path in _PATCHED_FILE.findall(patch):
-                self.builder.files[path.strip()] = None
+        output, metadata_code = _output_text(payload.get("output"))
+        self.builder.end(call, number, output, *_outcome(output, metadata_code))
 
     def finish(self, lines: TranscriptLines) -> Reading:
         builder = self.builder
@@ -175,7 +168,8 @@ class _Rollout:
         builder.outcome = _OUTCOMES.get(self.last_event, ExecutionOutcome.UNKNOWN)
         if builder.outcome is not ExecutionOutcome.FAILED:
             builder.error = ""
-        return Reading((ReadExecution(builder.build(lines), lines.redacted),), self.unknown)
+        read = ReadExecution(builder.build(lines), lines.redacted)
+        return Reading((read,), unknown_records=self.unknown, left_out=builder.left_out)
 
 
 _OUTCOMES = {
@@ -202,6 +196,13 @@ def _tool_of(payload: Record) -> tuple[str, Record]:
         paths = _PATCHED_FILE.findall(text)
         return name, {"path": ", ".join(paths), "input": text} if paths else {"input": text}
     return name, _json_object(text_of(payload.get("arguments")))
+
+
+def _patched(text: str) -> tuple[str, ...]:
+    """The files that a patch in the text changes."""
+    if "*** Begin Patch" not in text:
+        return ()
+    return tuple(path.strip() for path in _PATCHED_FILE.findall(text))
 
 
 def _json_object(text: str) -> Record:

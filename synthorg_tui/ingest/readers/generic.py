@@ -5,11 +5,12 @@ asked is the word of a parent, and its ids can't be those of another agent.
 """
 
 from collections.abc import Iterable
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Final, TypeVar
 from urllib.parse import quote
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.models import Execution, ExecutionTokens, is_shell, slug
+from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
@@ -21,12 +22,19 @@ from synthorg_tui.ingest.readers.base import (
     text_of,
     timestamp,
 )
-from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.records import (
+    NotWorthReadingError,
+    Record,
+    TranscriptLines,
+    mapping,
+)
 from synthorg_tui.ingest.speech import spoken
 
 _Outcome = TypeVar("_Outcome", ExecutionOutcome, CallOutcome)
 
 FORMAT = "synthorg-execution"
+MAX_FILE: Final = 64 * 1024 * 1024
+"""Bytes of a file, decompressed: all of its executions are in memory until they are stored."""
 _WRITING_TOOLS = frozenset({"edit", "write", "apply_patch", "create_file", "str_replace"})
 
 
@@ -48,7 +56,10 @@ class GenericReader:
         return record.get("format") == FORMAT
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
-        """Read every execution of the file; each one's only line has the number 1."""
+        """Read every execution of the file; each one's only line has the number 1.
+
+        Raises ``NotWorthReadingError`` for a file of more than ``MAX_FILE``.
+        """
         executions: dict[str, ReadExecution] = {}
         unknown = 0
         for _number, record in records:
@@ -56,7 +67,10 @@ class GenericReader:
             if execution is None:
                 unknown += 1
             else:
-                executions[execution.id] = ReadExecution(execution, (lines.redacted[-1],))
+                line = PackedLines([lines.redacted.last])
+                executions[execution.id] = ReadExecution(execution, line)
+            if lines.meter.bytes > MAX_FILE:
+                raise NotWorthReadingError(f"it holds more than {MAX_FILE >> 20} MiB: split it")
         skipped = "" if executions else "no complete execution in it"
         return Reading(tuple(executions.values()), unknown_records=unknown, skipped=skipped)
 
@@ -123,24 +137,25 @@ def _take_call(builder: ExecutionBuilder, call: Record, number: int) -> None:
     arguments = call.get("arguments")
     given = mapping(arguments) or ({"command": arguments} if isinstance(arguments, str) else {})
     code = call.get("exit_code")
-    pending = PendingCall(
-        id=text_of(call.get("id")).strip() or f"call-{number}",
-        tool=tool,
-        input=given,
+    pending = PendingCall.started(
+        text_of(call.get("id")).strip() or f"call-{number}",
+        tool,
+        given,
         command=text_of(given.get("command")) if is_shell(tool) else "",
         line=1,
         at=timestamp(call.get("at")),
-        outcome=_enum(CallOutcome, call.get("outcome"), CallOutcome.UNKNOWN),
-        output=text_of(call.get("output")),
-        exit_code=code if isinstance(code, int) and not isinstance(code, bool) else None,
-        result_line=1 if "outcome" in call else None,
     )
+    path = text_of(given.get("file_path") or given.get("path"))
+    pending.writes = (path,) if path and tool.lower() in _WRITING_TOOLS else ()
     builder.see(pending.at)
     builder.call(pending)
-    path = given.get("file_path") or given.get("path")
-    wrote = tool.lower() in _WRITING_TOOLS and pending.outcome is CallOutcome.OK
-    if wrote and isinstance(path, str) and path:
-        builder.files[path] = None
+    builder.end(
+        pending,
+        1 if "outcome" in call else None,
+        text_of(call.get("output")),
+        _enum(CallOutcome, call.get("outcome"), CallOutcome.UNKNOWN),
+        code if isinstance(code, int) and not isinstance(code, bool) else None,
+    )
 
 
 def _enum(kind: type[_Outcome], value: object, default: _Outcome) -> _Outcome:

@@ -9,7 +9,7 @@ together is in ``wiring``; what it does belongs into a room of its own, not here
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -55,7 +55,7 @@ _PACK_AFTER: Final = 10.0
 class AgentSummary:
     """An agent that is declared in the settings or has memories, or both.
 
-    ``memories`` is the number of its memories.
+    ``memories`` is the number of its memories; ``is_full`` tells that it can store no more.
     """
 
     id: str
@@ -64,6 +64,7 @@ class AgentSummary:
     level: MemoryLevel
     declared: bool
     memories: int
+    is_full: bool = False
 
 
 class Engine:
@@ -364,9 +365,11 @@ class Engine:
 
     async def agents(self) -> tuple[AgentSummary, ...]:
         """Return all agents that are declared or have memories, sorted by id."""
-        counts = dict((await self.desk.facets()).agents)
+        facets = await self.desk.facets()
+        counts = dict(facets.agents)
         ids = sorted({agent.id for agent in self.settings.agents} | counts.keys())
-        return tuple(self._summary(agent_id, counts.get(agent_id, 0)) for agent_id in ids)
+        summaries = (self._summary(agent_id, counts.get(agent_id, 0)) for agent_id in ids)
+        return tuple(replace(agent, is_full=facets.is_full(agent.memories)) for agent in summaries)
 
     def _summary(self, agent_id: str, memories: int) -> AgentSummary:
         declared = self.settings.agent(agent_id)

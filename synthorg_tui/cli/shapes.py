@@ -58,6 +58,8 @@ def import_report(done: "ImportReport") -> Json:
         "executions": done.executions,
         "memories_added": done.memories_added,
         "memories_skipped": done.memories_skipped,
+        "memories_refused": done.memories_refused,
+        "full_agents": list(done.full_agents),
         "calls": calls(done.calls),
         "recoveries": done.recoveries,
         "redactions": done.redactions,
@@ -91,6 +93,7 @@ def memory(entry: "ListedMemory", source: Json | None) -> Json:
         "created_at": entry.created_at.isoformat(),
         "updated_at": entry.updated_at.isoformat() if entry.updated_at else None,
         "expires_at": entry.expires_at.isoformat() if entry.expires_at else None,
+        "deleted_at": entry.deleted_at.isoformat() if entry.deleted_at else None,
     }
 
 

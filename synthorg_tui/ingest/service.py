@@ -31,6 +31,7 @@ from synthorg_tui.ingest.extract.memories import extract
 from synthorg_tui.ingest.readers.base import MAX_EVENTS
 from synthorg_tui.ingest.reading import ExtractedExecution, FileReading, ReadAhead
 from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
+from synthorg_tui.memory.models import AGENT_IS_FULL
 
 _log = logging.getLogger(__name__)
 ACTOR = "import"
@@ -52,6 +53,8 @@ class ImportReport:
     their last import and weren't read again. ``skipped`` pairs a path with the reason. All other
     numbers are of the executions read this time; ``calls`` has one for each outcome, and
     ``lessons_proposed`` is the number of lessons that now wait for approval because of them.
+    ``memories_refused`` is the number of memories that weren't stored because ``full_agents`` have
+    as many as they may have.
     """
 
     files: int = 0
@@ -60,6 +63,7 @@ class ImportReport:
     memories_added: int = 0
     memories_updated: int = 0
     memories_skipped: int = 0
+    memories_refused: int = 0
     calls: dict[CallOutcome, int] = field(default_factory=lambda: dict.fromkeys(CallOutcome, 0))
     recoveries: int = 0
     redactions: int = 0
@@ -67,6 +71,7 @@ class ImportReport:
     unknown_records: int = 0
     skipped: tuple[tuple[str, str], ...] = ()
     lessons_proposed: int = 0
+    full_agents: tuple[str, ...] = ()
     cancelled: bool = False
 
 
@@ -331,11 +336,16 @@ class _ImportJob:
     async def _store_batch(self, agent: str, drafts: Sequence[MemoryDraft]) -> None:
         dated = [self._dated(draft) for draft in drafts]
         outcome = await self._backend.store_many(agent, dated, actor=ACTOR)
+        refused = sum(reason == AGENT_IS_FULL for _, reason in outcome.skipped)
         self._add(
             memories_added=len(outcome.added),
             memories_updated=len(outcome.updated),
-            memories_skipped=len(outcome.skipped),
+            memories_skipped=len(outcome.skipped) - refused,
+            memories_refused=refused,
         )
+        if refused and agent not in self.report.full_agents:
+            full_agents = (*self.report.full_agents, agent)
+            self.report = replace(self.report, full_agents=full_agents)
 
     def _dated(self, draft: MemoryDraft) -> MemoryDraft:
         """The draft with a time that isn't ahead of ours: an edit must not come before it."""

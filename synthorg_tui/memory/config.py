@@ -239,6 +239,8 @@ class CompanyMemoryConfig(FrozenModel):
 
     @model_validator(mode="after")
     def _warn_about_history_store(self) -> Self:
+        if self.backend == "mem0":
+            warn("backend", self.backend, "a store can't be opened with it yet")
         if self.backend != "mem0" and self.storage.history_store != "sqlite":
             reason = f"backend {self.backend!r} keeps its history in its own database"
             warn("storage.history_store", self.storage.history_store, reason)

@@ -74,7 +74,8 @@ class BrowseFilter:
     """Filter of a listing; empty fields don't restrict it.
 
     A memory must contain all of ``words`` (case-insensitive) and none of ``without``, and have been
-    created in [``since``, ``until``). With ``deleted`` only soft-deleted memories are listed.
+    created in [``since``, ``until``). With ``deleted`` only soft-deleted and expired memories are
+    listed.
     """
 
     agents: tuple[str, ...] = ()
@@ -89,15 +90,23 @@ class BrowseFilter:
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """Numbers of live memories by agent and by category."""
+    """Numbers of live memories by agent and by category.
+
+    ``limit`` is how many an agent may have; ``None`` means any number.
+    """
 
     agents: tuple[tuple[str, int], ...] = ()
     categories: tuple[tuple[MemoryCategory, int], ...] = ()
+    limit: int | None = None
 
     @property
     def total(self) -> int:
         """Number of all live memories."""
         return sum(count for _, count in self.categories)
+
+    def is_full(self, count: int) -> bool:
+        """Tell whether an agent with so many memories can store no more."""
+        return self.limit is not None and count >= self.limit
 
 
 class ChangeKind(StrEnum):

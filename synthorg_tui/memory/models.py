@@ -6,7 +6,7 @@ the plain data in ``listing`` instead.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
@@ -128,6 +128,10 @@ class MemoryDraft(FrozenModel):
     session_id: NotBlankStr | None = None
     project: NotBlankStr | None = None
     source_kind: SourceKind = SourceKind.IMPORT
+
+
+AGENT_IS_FULL: Final = "the agent's memory is full"
+"""Reason for which a draft is skipped when the agent has as many memories as it may have."""
 
 
 @dataclass(frozen=True, slots=True)

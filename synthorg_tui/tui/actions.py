@@ -70,7 +70,7 @@ CONTEXTS = {
     "list": "Moving in a list",
     "view": "Moving in a text",
     "source": "Transcript lines",
-    "deleted": "Recently deleted",
+    "deleted": "Deleted and expired",
     "importing": "Import",
     "welcome": "First run",
     "form": "Writing a memory",

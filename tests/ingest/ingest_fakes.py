@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 
 from synthorg_tui.memory.extensions import BatchOutcome, MemoryDraft
+from synthorg_tui.memory.models import AGENT_IS_FULL
 
 
 class FakeBackend:
-    """Keeps drafts by agent and key."""
+    """Keeps drafts by agent and key, at most ``room`` of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, room: int = 1_000_000) -> None:
+        self.room = room
         self.drafts: dict[tuple[str, str], MemoryDraft] = {}
         self.batches: list[int] = []
 
@@ -22,6 +24,9 @@ class FakeBackend:
         for draft in drafts:
             assert draft.key is not None
             before = self.drafts.get((agent_id, draft.key))
+            if before is None and len(self.drafts) >= self.room:
+                skipped.append((draft.key, AGENT_IS_FULL))
+                continue
             if before is None:
                 added.append(draft.key)
             elif before.request.content != draft.request.content:

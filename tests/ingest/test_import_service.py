@@ -386,6 +386,17 @@ async def test_a_file_that_can_not_be_stored_does_not_stop_the_others(
     assert str(tmp_path / "t" / "2.jsonl") not in await bench.executions.marks()
 
 
+async def test_an_agent_whose_memory_is_full_is_named_with_what_was_not_stored(
+    bench: Bench, tmp_path: Path
+) -> None:
+    session(1).write(tmp_path / "t" / "a.jsonl")
+    bench.backend.room = 1
+    report = await bench.service.run([tmp_path / "t"])
+    assert report.memories_added == 1
+    assert report.memories_refused > 0
+    assert (report.memories_skipped, report.full_agents) == (0, ("claude-code",))
+
+
 async def test_a_store_that_fails_ends_the_import(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

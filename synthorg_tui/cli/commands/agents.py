@@ -132,7 +132,12 @@ async def run_list(context: "Context") -> int:
         return 0
     if agents:
         rows = [
-            (agent.id, f"{agent.memories:,}", str(agent.level), agent.role or "")
+            (
+                agent.id,
+                f"{agent.memories:,}{' (full)' if agent.is_full else ''}",
+                str(agent.level),
+                agent.role or "",
+            )
             for agent in agents
         ]
         context.console.table(("AGENT", "MEMORIES", "LEVEL", "ROLE"), rows)

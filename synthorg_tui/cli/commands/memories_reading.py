@@ -39,7 +39,9 @@ def add_reading(actions: Subparsers) -> None:
     parser.add_argument(
         "--without", action="append", default=[], metavar="TEXT", help="must not occur"
     )
-    parser.add_argument("--deleted", action="store_true", help="deleted memories instead")
+    parser.add_argument(
+        "--deleted", action="store_true", help="deleted and expired memories instead"
+    )
     parser.add_argument(
         "--sort", choices=_SORTS, default="newest", metavar="ORDER", help=f"{', '.join(_SORTS)}"
     )

@@ -196,6 +196,12 @@ def _show_report(console: Console, report: "ImportReport") -> None:
     ):
         if count:
             console.line(counted(count, one, many))
+    if report.memories_refused:
+        refused = counted(report.memories_refused, "memory was", "memories were")
+        console.warning(
+            f"{refused} not stored: {', '.join(report.full_agents)} can have no more. "
+            "Delete some, or raise memory.options.max_memories_per_agent."
+        )
     if report.lessons_proposed:
         proposed = counted(report.lessons_proposed, "lesson")
         console.line(f"{proposed} proposed; `synthorg-tui proposals list` shows them")

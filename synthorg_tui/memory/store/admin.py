@@ -4,6 +4,7 @@ It sees every agent, session and project, so nothing here may be handed to an ag
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.types import NotBlankStr
@@ -95,7 +96,8 @@ class StoreAdmin:
 
     async def facets(self) -> Facets:
         """Return the number of live memories by agent (most first) and by category."""
-        return await self._reader.facets()
+        facets = await self._reader.facets()
+        return replace(facets, limit=self._core.policy.max_memories_per_agent)
 
     async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
         """Return all changes to a memory, newest first.

@@ -95,13 +95,20 @@ def add_query(where: WhereClause, query: "MemoryQuery") -> None:
 
 def browse_where(what: "BrowseFilter", now: datetime) -> WhereClause:
     """Return the conditions for a person's listing filter."""
-    where = WhereClause("m.deleted_at IS NOT NULL") if what.deleted else live_where(now=now)
+    where = _removed_where(now) if what.deleted else live_where(now=now)
     if what.agents:
         where.add("list_contains(?::VARCHAR[], m.agent_id)", list(what.agents))
     if what.categories:
         where.add("list_contains(?::VARCHAR[], m.category)", [str(c) for c in what.categories])
     _add_common(where, what.tags, what.since, what.until)
     add_words(where, what.words, what.without)
+    return where
+
+
+def _removed_where(now: datetime) -> WhereClause:
+    """Every memory that ``live_where`` leaves out, so that none is in no list."""
+    where = WhereClause()
+    where.add("(m.deleted_at IS NOT NULL OR m.expires_at <= ?)", naive_utc(now))
     return where
 
 

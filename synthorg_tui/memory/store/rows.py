@@ -61,6 +61,10 @@ class StoredMemory(NamedTuple):
     sensitivity: str
     source_kind: str
 
+    def is_live(self, now: datetime) -> bool:
+        """Return whether it is neither deleted nor, at the (naive UTC) time ``now``, expired."""
+        return self.deleted_at is None and (self.expires_at is None or self.expires_at > now)
+
 
 COLUMNS = StoredMemory._fields
 _SCORES = frozenset({"dense", "sparse", "fused"})

@@ -18,7 +18,7 @@ from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, NewMemory
 from synthorg_tui.memory.filter import NON_INFERABLE_TAG
 from synthorg_tui.memory.index.protocol import Visibility
-from synthorg_tui.memory.models import BatchOutcome, MemoryDraft, MemoryStoreRequest
+from synthorg_tui.memory.models import AGENT_IS_FULL, BatchOutcome, MemoryDraft, MemoryStoreRequest
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
@@ -79,7 +79,7 @@ class MemoryWriter:
 
         def work(changes: Changes) -> None:
             if not shared and _room(changes, agent_id, self._core) < 1:
-                raise MemoryStoreError(_full(agent_id, self._core))
+                raise _full(agent_id, self._core)
             changes.add([(row, vector)], actor=agent_id)
 
         await self._core.change(work)
@@ -135,7 +135,7 @@ class MemoryWriter:
         counts = Counter(row.agent_id for row in rows if not row.shared)
         for agent_id, count in counts.items():
             if _room(changes, agent_id, self._core) < count:
-                raise MemoryStoreError(_full(agent_id, self._core))
+                raise _full(agent_id, self._core)
 
     async def store_many(
         self, agent_id: str, drafts: Sequence[MemoryDraft], *, actor: str
@@ -239,7 +239,7 @@ class ImportPlan:
             before = known.by_key.get(row.import_key) if row.import_key else None
             reason = self._unfit(row, keys, contents) or _refusal(row, before, known)
             if not reason and before is None and self.room is not None:
-                reason = "" if len(self.added) < self.room else "the agent's memory is full"
+                reason = "" if len(self.added) < self.room else AGENT_IS_FULL
             if reason:
                 self.skipped.append((row.import_key, reason))
                 continue
@@ -310,8 +310,12 @@ def _room(changes: Changes, agent_id: str, core: Core) -> int:
     return limit - queries.total(changes.db, where)
 
 
-def _full(agent_id: str, core: Core) -> str:
-    return f"agent {agent_id} has its {core.policy.max_memories_per_agent} memories already"
+def _full(agent_id: str, core: Core) -> MemoryStoreError:
+    limit = core.policy.max_memories_per_agent
+    return MemoryStoreError(
+        f"agent {agent_id} has its {limit} memories already",
+        remedy="Delete some, or raise memory.options.max_memories_per_agent.",
+    )
 
 
 def _advise(*requests: MemoryStoreRequest) -> None:

@@ -105,8 +105,16 @@ class Changes:
         return rows
 
     def restore(self, ids: Sequence[str], *, actor: str) -> list[StoredMemory]:
-        """Undo the soft deletion of the memories among ``ids``; return them as they were before."""
-        rows = [row for row in rows_by_id(self.db, ids).values() if row.deleted_at is not None]
+        """Undo the soft deletion or expiry of the memories among ``ids``; return them as before.
+
+        A time of expiry that has passed is removed, or they would be hidden again at once.
+        """
+        rows = [row for row in rows_by_id(self.db, ids).values() if not row.is_live(self.now)]
+        self.db.execute(
+            "UPDATE memories SET expires_at = NULL WHERE expires_at <= ?::TIMESTAMP "
+            "AND id IN (SELECT unnest(?::UUID[]))",
+            [self.now, [row.id for row in rows]],
+        )
         self.mark(rows, deleted=False, actor=actor)
         return rows
 

@@ -1,4 +1,4 @@
-"""The screen of recently deleted memories, which can be restored or purged."""
+"""The screen of deleted and expired memories, which can be restored or purged."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -22,7 +22,7 @@ from synthorg_tui.tui.widgets.rows import MemoryList
 
 
 class DeletedScreen(Screen[bool]):
-    """The list of soft-deleted memories; returns ``True`` if one was restored."""
+    """The list of soft-deleted and expired memories; returns ``True`` if one was restored."""
 
     BINDINGS = bindings("deleted")
     HELP_CONTEXTS = ("deleted", "list", "app")
@@ -35,7 +35,7 @@ class DeletedScreen(Screen[bool]):
 
     def compose(self) -> ComposeResult:
         rows = MemoryList(now=self._now, id="deleted")
-        rows.border_title = "Recently deleted"
+        rows.border_title = "Deleted and expired"
         rows.placeholder = [line(("Nothing is deleted.", "muted"))]
         yield rows
         yield KeyBar("deleted", "app")

@@ -48,6 +48,8 @@ def memory_line(row: ListedMemory, width: int, *, now: datetime, marked: bool) -
     The result is shared by equal rows; don't modify it.
     """
     age = ago(row.created_at, now)
+    if row.deleted_at is None and not row.is_live(now):
+        age = "exp."
     return _memory_line(row.content[:_PREVIEW], row.category, row.agent_id, age, width, marked)
 
 
@@ -114,7 +116,10 @@ def facet_lines(
     groups.append((None, line(("Agents", "title")).fit(width)))
     for agent, number in facets.agents:
         left = _choice(agent in chosen.agents).add(one_line(agent), "text")
-        groups.append((("agent:", agent), beside(left, line((f"{number:,}", "muted")), width)))
+        count = line((f"{number:,}", "muted"))
+        if facets.is_full(number):
+            count = line(("full ", "warn"), (f"{number:,}", "warn"))
+        groups.append((("agent:", agent), beside(left, count, width)))
     if not facets.agents:
         groups.append((None, line(("  none yet", "faint")).fit(width)))
     return groups
@@ -233,6 +238,12 @@ def report_lines(report: "ImportReport") -> list[Line]:
     ):
         role = "warn" if label == "malformed lines" and value else "text" if value else "faint"
         lines.append(line((f"{value:>9,}  ", role), (label, "muted")))
+    if report.memories_refused:
+        lines.append(line((f"{report.memories_refused:>9,}  ", "warn"), ("not stored", "warn")))
+        full = ", ".join(map(one_line, report.full_agents))
+        lines.append(
+            line((f"           {full}: full; delete memories (d) or raise the limit", "warn"))
+        )
     if report.lessons_proposed:
         lines += [Line(), line(("4", "accent"), (" reviews what was learnt", "muted"))]
     calls = [

@@ -18,6 +18,7 @@ from synthorg_tui.memory.extensions import (
     MemoryEdit,
 )
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.memory.store.core import UniformPolicy
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, contents, draft, opened, query, request
 
@@ -94,6 +95,60 @@ async def test_a_deleted_memory_can_be_brought_back_after_a_restart(tmp_path: Pa
         assert await backend.admin.restore([memory_id], actor="me") == 1
         assert await backend.admin.restore([memory_id], actor="me") == 0
         assert contents(await backend.retrieve(AGENT, query("alpha"))) == ["alpha"]
+
+
+async def test_an_expired_memory_is_listed_with_the_deleted_ones_and_can_be_purged(
+    backend: LocalMemoryBackend, clock: FixedClock
+) -> None:
+    ends = clock.now() + timedelta(seconds=10)
+    memory_id = await backend.store(AGENT, request("alpha", expires_at=ends))
+    clock.advance(seconds=9)
+    assert (await backend.admin.browse(BrowseFilter(deleted=True))).total == 0
+    clock.advance(seconds=1)
+    assert (await backend.admin.browse(BrowseFilter())).total == 0
+    (listed,) = (await backend.admin.browse(BrowseFilter(deleted=True))).entries
+    assert (listed.id, listed.deleted_at, listed.expires_at) == (memory_id, None, ends)
+    assert await backend.admin.purge([memory_id], actor="me") == 1
+    assert (await backend.admin.browse(BrowseFilter(deleted=True))).total == 0
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+async def test_restoring_an_expired_memory_removes_its_time_of_expiry(
+    backend: LocalMemoryBackend, clock: FixedClock, deleted: bool
+) -> None:
+    ends = clock.now() + timedelta(seconds=10)
+    memory_id = await backend.store(AGENT, request("alpha", expires_at=ends))
+    if deleted:
+        await backend.admin.remove([memory_id], actor="me")
+    clock.advance(seconds=10)
+    assert await backend.admin.restore([memory_id], actor="me") == 1
+    assert await backend.admin.restore([memory_id], actor="me") == 0
+    (hit,) = (await backend.admin.find(query("alpha"))).hits
+    assert (hit.id, hit.expires_at) == (memory_id, None)
+    newest = (await backend.admin.history(memory_id))[0]
+    assert (newest.kind, newest.actor) == (ChangeKind.RESTORED, "me")
+
+
+async def test_restoring_a_memory_before_it_expires_leaves_it_its_time(
+    backend: LocalMemoryBackend, clock: FixedClock
+) -> None:
+    ends = clock.now() + timedelta(seconds=10)
+    memory_id = await backend.store(AGENT, request("alpha", expires_at=ends))
+    await backend.admin.remove([memory_id], actor="me")
+    await backend.admin.restore([memory_id], actor="me")
+    (hit,) = (await backend.admin.find(query("alpha"))).hits
+    assert hit.expires_at == ends
+
+
+async def test_counts_tell_when_an_agent_can_store_no_more(tmp_path: Path) -> None:
+    async with opened(tmp_path, policy=UniformPolicy(max_memories_per_agent=2)) as backend:
+        await backend.store(AGENT, request("alpha"))
+        facets = await backend.admin.facets()
+        assert (facets.limit, facets.is_full(1), facets.is_full(2)) == (2, False, True)
+        await backend.store(AGENT, request("omega"))
+        with pytest.raises(MemoryStoreError) as refused:
+            await backend.store(AGENT, request("iota"))
+        assert "max_memories_per_agent" in refused.value.remedy
 
 
 async def test_a_purge_leaves_nothing_of_the_content(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from synthorg_tui.core.errors import DomainError, StoreCorruptError
+from synthorg_tui.core.text import is_utf8
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
 from synthorg_tui.persistence.database import connect_file, copy_in_child
 from synthorg_tui.persistence.integrity import (
@@ -64,12 +65,11 @@ def backups_in(data_dir: Path) -> tuple[Backup, ...]:
 
 
 def _backup(entry: "os.DirEntry[str]") -> Backup | None:
-    if not entry.name.endswith(".duckdb") or entry.name.startswith("."):
+    if not entry.name.endswith(".duckdb") or entry.name[0] == "." or not is_utf8(entry.name):
         return None
     try:
-        entry.name.encode()
         status = entry.stat(follow_symlinks=False)
-    except (UnicodeEncodeError, OSError):
+    except OSError:
         return None
     if not stat.S_ISREG(status.st_mode):
         return None

@@ -1,11 +1,13 @@
 """Commands at a damaged store, at backups, and with arguments that no text holds."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from synthorg_tui.cli import main
 from tests.cli.cli_kit import Cli, documented, move_home, runner
 from tests.persistence.damage_kit import BLOCK, FIRST_BLOCK, fill, flip, table_blocks
 
@@ -88,6 +90,44 @@ def test_restoring_without_a_name_offers_the_newest(cli: Cli, database: Path) ->
     assert (asked.code, "nobody is here" in asked.err) == (2, True)
     assert cli("restore", "--yes", "--json").json == {"path": newest}
     assert cli("restore", older, "--json").json == {"path": older}, "a name needs no question"
+
+
+COMMANDS = (
+    ("memories", "add", "--agent", "a"),
+    ("memories", "list", "--tag"),
+    ("scenarios", "save"),
+    ("search",),
+    ("digest", "storks", "--agent", "a", "--token-budget", "300", "--project"),
+    ("import",),
+    ("backup",),
+    ("restore",),
+    ("--config",),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_argument_that_is_no_text_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--data-dir", str(tmp_path / "desk"), *command, os.fsdecode(b"a\xff\x1b[2Jb")])
+    assert ended.value.code == 2
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", "error: an argument isn't UTF-8: a\\xff␛[2Jb\n")
+    assert not (tmp_path / "desk").exists()
+
+
+def test_a_data_directory_below_a_folder_that_is_no_text_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / os.fsdecode(b"\xff")
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    with pytest.raises(SystemExit) as ended:
+        main(["--data-dir", "desk", "memories", "list"])
+    assert ended.value.code == 2
+    assert "working directory isn't UTF-8" in capsys.readouterr().err
+    assert not (folder / "desk").exists()
 
 
 def test_backups_are_listed(cli: Cli, database: Path) -> None:

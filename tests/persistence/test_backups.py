@@ -1,8 +1,8 @@
 """Backups: listed, read whole before they replace anything, and the log that a store can lose."""
 
-import os
 import shutil
-import socket
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from synthorg_tui.persistence.backups import (
 )
 from synthorg_tui.persistence.database import Database, connect_file
 from synthorg_tui.persistence.migrations import SCHEMA_VERSION
+from tests.odd_files import put_odd_kinds, put_odd_names
 from tests.persistence.damage_kit import BLOCK, FIRST_BLOCK, fill_every_table, flip
 
 
@@ -39,9 +40,6 @@ def with_log(path: Path) -> Path:
         "for i in range(20): c.execute('INSERT INTO meta VALUES (?, ?)', [f'late{i}', 'x' * 50])\n"
         "os._exit(0)"
     )
-    import subprocess
-    import sys
-
     subprocess.run([sys.executable, "-c", script, str(path)], check=True)
     log = path.with_name(path.name + ".wal")
     assert log.exists()
@@ -76,27 +74,21 @@ def test_backups_are_listed_newest_first_by_the_time_in_their_name(tmp_path: Pat
 
 def test_odd_names_and_kinds_of_files_hide_no_backup(tmp_path: Path) -> None:
     folder = tmp_path / BACKUP_DIR
-    folder.mkdir()
-    good = folder / "20260102T030405-000.duckdb"
+    odd = put_odd_names(folder, ".duckdb", b"1")
+    put_odd_kinds(folder, ".duckdb")
+    good = folder / "20990102T030405-000.duckdb"
     good.write_bytes(b"1")
-    (folder / "99999999T999999-daily.duckdb").write_bytes(b"2")
-    (folder / "a\n\x1b[2J.duckdb").write_bytes(b"3")
-    (folder / f"{'n' * 248}.duckdb").write_bytes(b"4")
-    Path(os.fsdecode(os.fsencode(folder) + b"/\xff.duckdb")).write_bytes(b"5")
-    (folder / "20990101T000000-000.duckdb").mkdir()
-    os.mkfifo(folder / "pipe.duckdb")
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(os.path.relpath(folder / "socket.duckdb"))
-    (folder / "loop.duckdb").symlink_to("loop.duckdb")
-    (folder / "link.duckdb").symlink_to(good)
-    names = {backup.path.name for backup in backups_in(tmp_path)}
-    assert names == {
+    (folder / "99999999T999999-daily.duckdb").write_bytes(b"1")
+    (folder / f".{good.name}.part").write_bytes(b"1")
+    found = backups_in(tmp_path)
+    assert found[0].path == good
+    named = {path.name for path in odd if "\udcff" not in path.name and path.name[0] != "."}
+    assert {backup.path.name for backup in found} == {
         good.name,
         "99999999T999999-daily.duckdb",
-        "a\n\x1b[2J.duckdb",
-        f"{'n' * 248}.duckdb",
+        *named,
     }
-    assert not any(backup.is_daily for backup in backups_in(tmp_path))
+    assert not any(backup.is_daily for backup in found)
 
 
 def test_room_is_asked_for_to_the_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

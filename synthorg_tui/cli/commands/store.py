@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, path, whole
+from synthorg_tui.cli.arguments import Subparsers, add_command, path, storable_path, whole
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.output import ProgressLine, local_time
-from synthorg_tui.core.text import counted
+from synthorg_tui.core.text import counted, safe_text
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
@@ -60,7 +60,11 @@ def _add_backups(commands: Subparsers) -> None:
         commands, "backup", run_backup, COMMANDS["backup"].summary, examples=("backup",)
     )
     parser.add_argument(
-        "target", nargs="?", type=path, metavar="FILE", help="(default: backups/ in the data dir)"
+        "target",
+        nargs="?",
+        type=storable_path,
+        metavar="FILE",
+        help="(default: backups/ in the data dir)",
     )
     parser = add_command(
         commands,
@@ -235,9 +239,10 @@ def _list_backups(context: "Context") -> int:
         ]
         context.console.json({"backups": listed})
     for backup in backups if not context.wants_json else ():
+        shown = safe_text(str(backup.path))
         daily = "daily" if backup.is_daily else "     "
         size = f"{backup.size / 1e6:10,.1f} MB"
-        context.console.line(f"{local_time(backup.made_at)} {size}  {daily}  {backup.path}")
+        context.console.line(f"{local_time(backup.made_at)} {size}  {daily}  {shown}")
     if not backups and not context.wants_json:
         context.console.line("No backups yet. `synthorg-tui backup` makes one.")
     return 0

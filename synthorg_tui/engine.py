@@ -7,7 +7,7 @@ together is in ``wiring``; what it does belongs into a room of its own, not here
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -47,6 +47,8 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.skills.library import SkillLibrary
 
 
+_LOOK_FOR_BACKUP_EVERY: Final = 3600.0
+"""Seconds between two looks whether the backup of the day is due."""
 _PACK_AFTER: Final = 10.0
 """Seconds after which whoever opened the store has what it was opened for."""
 
@@ -362,6 +364,23 @@ class Engine:
         """Wait ten seconds, then pack the index for a quicker next start if much has changed."""
         await asyncio.sleep(_PACK_AFTER)
         await self._base.local().core.pack()
+
+    async def keep_backups(self, failed: Callable[[DomainError], None]) -> None:
+        """Make a backup whenever the last one is a day old and the store changed, until cancelled.
+
+        What keeps it from being made is told once to ``failed``, until something else does.
+        """
+        keep, told = self.settings.memory.storage.daily_backups, ""
+        while True:
+            problem = ""
+            try:
+                await self.maintenance.back_up_daily(keep=keep)
+            except (DomainError, OSError) as error:
+                problem = str(error)
+                if problem != told:
+                    failed(error if isinstance(error, DomainError) else DomainError(problem))
+            told = problem
+            await asyncio.sleep(_LOOK_FOR_BACKUP_EVERY)
 
     async def agents(self) -> tuple[AgentSummary, ...]:
         """Return all agents that are declared or have memories, sorted by id."""

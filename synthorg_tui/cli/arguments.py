@@ -6,6 +6,7 @@ import: every command and ``--help`` load it.
 """
 
 import argparse
+import os
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.paths import expand_home
-from synthorg_tui.core.text import safe_text
+from synthorg_tui.core.text import is_utf8, safe_text
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
@@ -39,6 +40,19 @@ class Parser(argparse.ArgumentParser):
         """Print usage and error to standard error, and exit with code 2."""
         super().error(safe_text(message))
 
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse the arguments; one that isn't UTF-8, which nothing could store, ends the program.
+
+        Python keeps such bytes as lone surrogates. They are refused here, for every command alike.
+        """
+        for argument in args or ():
+            if not argument.isascii() and not is_utf8(argument):
+                shown = os.fsencode(argument).decode("utf-8", "backslashreplace")
+                self.exit(2, f"error: an argument isn't UTF-8: {safe_text(shown)}\n")
+        return super().parse_known_args(args, namespace)
+
     def _check_value(self, action: argparse.Action, value: object) -> None:
         try:
             super()._check_value(action, value)
@@ -56,7 +70,10 @@ def add_common_options(parser: argparse.ArgumentParser) -> None:
     # Where one is absent, it must not undo the other place: no defaults here.
     group = parser.add_argument_group("for every command", argument_default=argparse.SUPPRESS)
     group.add_argument(
-        "--data-dir", type=path, metavar="DIR", help="where the memories are (default: settings)"
+        "--data-dir",
+        type=storable_path,
+        metavar="DIR",
+        help="where the memories are (default: settings)",
     )
     group.add_argument(
         "--config", type=path, metavar="FILE", help="settings file (see `config path`)"
@@ -140,6 +157,14 @@ def path(text: str) -> Path:
     if not text.strip():
         raise argparse.ArgumentTypeError("the path is empty")
     return expand_home(text)
+
+
+def storable_path(text: str) -> Path:
+    """Parse an argument as a path where a database can be; the working directory may be odd."""
+    parsed = path(text)
+    if not is_utf8(str(parsed.absolute())):
+        raise argparse.ArgumentTypeError("the path of the working directory isn't UTF-8")
+    return parsed
 
 
 def words(text: str) -> tuple[str, ...]:

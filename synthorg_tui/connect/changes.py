@@ -26,7 +26,12 @@ from synthorg_tui.connect.edits import Edit
 from synthorg_tui.connect.errors import ClientConfigError
 from synthorg_tui.connect.records import FileRecord, Records, SkillsRecord
 from synthorg_tui.connect.skills import PlacedSkills
-from synthorg_tui.core.files import write_atomically
+from synthorg_tui.core.files import (
+    FileTooLargeError,
+    NotPlainFileError,
+    read_plain,
+    write_atomically,
+)
 
 MAX_BYTES: Final = 32 * 1024 * 1024
 
@@ -247,24 +252,36 @@ class ClientInstaller:
     def _real(self, path: Path, scope: ConfigScope) -> Path:
         """The file itself: for a person who links to settings elsewhere, the link stays."""
         self._require_inside(path, scope)
-        return path.resolve()
+        return _target(path)
 
     def _require_inside(self, path: Path, scope: ConfigScope) -> None:
         """A project may be a stranger's: its links can't send us out of it."""
         project = self._where.project.resolve()
-        if scope is ConfigScope.PROJECT and not path.resolve().is_relative_to(project):
+        if scope is ConfigScope.PROJECT and not _target(path).is_relative_to(project):
             raise ClientConfigError(
                 f"{path} leads out of the project", remedy="Remove the link, or use --user."
             )
 
 
-def _read(path: Path) -> bytes | None:
+def _target(path: Path) -> Path:
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ClientConfigError(f"{path} is larger than {MAX_BYTES // 1024 // 1024} MB")
-        return path.read_bytes()
+        return path.resolve()
+    except (OSError, RuntimeError):
+        problem = f"the links of {path} lead in a circle"
+        raise ClientConfigError(problem, remedy="Remove them.") from None
+
+
+def _read(path: Path) -> bytes | None:
+    """The bytes of a file, whose links were followed; it may be a stranger's, and a pipe."""
+    try:
+        return read_plain(path, limit=MAX_BYTES)[0]
     except FileNotFoundError:
         return None
+    except NotPlainFileError:
+        raise ClientConfigError(f"{path} is no plain file", remedy="Remove it.") from None
+    except FileTooLargeError:
+        size = f"{MAX_BYTES // 1024 // 1024} MB"
+        raise ClientConfigError(f"{path} is larger than {size}") from None
 
 
 def _text(content: bytes | None) -> str:

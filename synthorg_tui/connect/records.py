@@ -7,6 +7,7 @@ this user can read them.
 import dataclasses
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,7 +110,7 @@ class Records:
         """Record a change before it is made, with ``content`` as backup; then call ``save``."""
         name = ""
         if content is not None:
-            name = f"{hashlib.sha256(record.path.encode()).hexdigest()[:16]}.backup"
+            name = f"{hashlib.sha256(os.fsencode(record.path)).hexdigest()[:16]}.backup"
             write_atomically(self._private_folder() / name, content, mode=PRIVATE_FILE)
         others = (other for other in self.files if other.path != record.path)
         self.files = (*others, dataclasses.replace(record, backup=name))

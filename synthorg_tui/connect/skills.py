@@ -5,7 +5,7 @@ Which skills these are is the store's word (``approved``), never what lies in a 
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,13 +52,13 @@ async def approved(
         await connection.close()
 
 
-def shipped(wanted: Mapping[str, str]) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """The folders of skills that the program ships, and the names of those not ``wanted``."""
+def shipped(settled: Collection[str]) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    """The folders of skills that the program ships, and the names of those not ``settled``."""
     from synthorg_tui.skills.library import shipped_folders
 
     folders = shipped_folders()
     names = {name for folder in folders for name in _digests(folder)}
-    return folders, tuple(sorted(names - wanted.keys()))
+    return folders, tuple(sorted(names.difference(settled)))
 
 
 def as_one(placed: Sequence[PlacedSkills]) -> PlacedSkills:
@@ -75,7 +75,7 @@ def place(source: Path, root: Path, wanted: Mapping[str, str]) -> PlacedSkills:
     Links to files that are missing or changed are removed. Raises ``OSError`` where the folder
     can't be written.
     """
-    if root.resolve() == source.resolve():
+    if os.path.realpath(root) == os.path.realpath(source):
         return PlacedSkills()
     present = _digests(source)
     changed = {name for name, digest in wanted.items() if present.get(name, digest) != digest}

@@ -41,6 +41,10 @@ class StoreCorruptError(DomainError):
     exit_code = 4
 
 
+class DamagedLogError(StoreCorruptError):
+    """The log beside the database file is damaged; the file itself may well be whole."""
+
+
 class CancelledByUserError(DomainError):
     """A person cancelled a long job; the work completed so far is preserved."""
 

@@ -63,6 +63,15 @@ def has_hidden(text: str) -> bool:
     return safe_text(text, multiline=True) != text
 
 
+def is_utf8(name: str) -> bool:
+    """Whether a name can be stored: Python keeps the bytes of others as lone surrogates."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def truncate(text: str, limit: int, ellipsis: str = "...") -> str:
     """Cut ``text`` to at most ``limit`` characters, ending in ``ellipsis`` if it was cut.
 

@@ -15,9 +15,9 @@ from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.disk_sync import FileChanges, SeenRoots, SyncReport
-from synthorg_tui.curation.models import Evidence
+from synthorg_tui.curation.models import Evidence, FileChangePayload
 from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus, SkillVersion
-from synthorg_tui.curation.review import FILE_CHANGE_ACTION
+from synthorg_tui.curation.review import FILE_CHANGE_ACTION, entry_of
 from synthorg_tui.skills.document import Finding, RootScope, SkillFile, SkillRoot
 from synthorg_tui.skills.library import RootState, SkillLibrary
 from synthorg_tui.skills.watcher import SkillWatcher
@@ -29,7 +29,8 @@ class SkillOverviewRow:
 
     ``scope`` is ``None`` when its root is no longer read. ``shadowed_by`` is the path of the
     one that wins, ``waiting`` the id of the item that would make the file's text active.
-    ``applied`` counts how often an agent was given it.
+    ``was_rejected`` says that a person refused this text. ``applied`` counts how often an agent was
+    given it.
     """
 
     path: str
@@ -41,6 +42,7 @@ class SkillOverviewRow:
     findings: tuple[Finding, ...] = ()
     shadowed_by: str = ""
     waiting: str = ""
+    was_rejected: bool = False
     version: int = 0
     applied: int = 0
     applied_at: datetime | None = None
@@ -49,7 +51,7 @@ class SkillOverviewRow:
     def comes_up_on_request(self) -> bool:
         """Whether ``offer`` alone puts it up for review, and it isn't up yet."""
         is_newer = self.state is SkillState.CHANGED and self.scope is RootScope.SHIPPED
-        return not self.waiting and (
+        return not (self.waiting or self.was_rejected) and (
             is_newer or self.state in (SkillState.FOUND, SkillState.SHIPPED)
         )
 
@@ -112,9 +114,10 @@ class SkillOverview:
         survey = await asyncio.to_thread(self._library.survey)
         records = {record.path: record for record in await self._registry.all()}
         waiting = await self._waiting()
-        seen = await self._changes.seen()
+        seen, rejected = await self._changes.seen(), await self._rejected()
         rows = [
-            _row(file, records.pop(str(file.path), None), waiting, seen) for file in survey.files
+            _row(file, records.pop(str(file.path), None), waiting, seen, rejected)
+            for file in survey.files
         ]
         rows += [_row_without_file(record, waiting) for record in records.values()]
         return SkillOverviewState(survey.roots, tuple(rows))
@@ -177,9 +180,25 @@ class SkillOverview:
         )
         return {item.metadata.get("path", ""): item.id for item in items}
 
+    async def _rejected(self) -> frozenset[tuple[str, str]]:
+        """Path and hash of the texts that a person refused."""
+        items = await self._queue.list(
+            status=ApprovalStatus.REJECTED, action_type=FILE_CHANGE_ACTION, snoozed=True
+        )
+        subjects = [entry_of(item).subject for item in items]
+        return frozenset(
+            (subject.path, subject.sha256)
+            for subject in subjects
+            if isinstance(subject, FileChangePayload)
+        )
+
 
 def _row(
-    file: SkillFile, record: RegisteredSkill | None, waiting: Mapping[str, str], seen: SeenRoots
+    file: SkillFile,
+    record: RegisteredSkill | None,
+    waiting: Mapping[str, str],
+    seen: SeenRoots,
+    rejected: frozenset[tuple[str, str]],
 ) -> SkillOverviewRow:
     path = str(file.path)
     return SkillOverviewRow(
@@ -192,6 +211,7 @@ def _row(
         findings=file.findings,
         shadowed_by=str(file.shadowed_by or ""),
         waiting=waiting.get(path, ""),
+        was_rejected=(path, file.sha256) in rejected,
         version=record.version if record else 0,
         applied=record.application_count if record else 0,
         applied_at=record.last_applied_at if record else None,

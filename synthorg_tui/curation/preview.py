@@ -202,11 +202,11 @@ class ApprovalPreview:
         with_file = not self._library.is_shipped(record.root)
         return plans.leave_plan(record, state, status=status, now=now, with_file=with_file)
 
-    async def restoration(self, path: str) -> CurationPlan:
+    async def restoration(self, path: str, *, only_if_gone: bool) -> CurationPlan:
         """Return the plan that writes the approved text over what is on disk.
 
         Raises like ``retirement``, ``SkillPathError`` for a file that the program ships, and
-        ``ApprovalConflictError`` when the file has that text.
+        ``ApprovalConflictError`` when the file has that text, or, with ``only_if_gone``, any.
         """
         record, state = await self._active_skill(path)
         if self._library.is_shipped(record.root):
@@ -214,6 +214,8 @@ class ApprovalPreview:
             raise SkillPathError(problem, remedy="Agents are given the approved text as it is.")
         if state.sha256 == record.sha256:
             raise ApprovalConflictError(f"{path} is as it should be")
+        if only_if_gone and state.sha256:
+            raise ApprovalConflictError(f"{path} is there, with another text")
         content = await self._registry.content(record.sha256)
         return plans.restore_plan(record, state, content, now=self._clock.now())
 

@@ -198,15 +198,19 @@ class ReviewService:
             plan = await self._preview.retirement(path)
             return await self._runner.commit(plan, _cause(DecisionKind.RETIRED, plan), person)
 
-    async def restore_file(self, path: str, person: Person) -> Decision:
+    async def restore_file(
+        self, path: str, person: Person, *, only_if_gone: bool = False
+    ) -> Decision:
         """Write a skill's approved text over its file on disk; an undo brings the file back.
 
+        With ``only_if_gone`` any file that is there is left alone.
+
         Raises ``ApprovalNotFoundError`` when no active skill has this file,
-        ``ApprovalConflictError`` when it has that text already, and ``SkillPathError`` when it
-        isn't one that can be removed and written.
+        ``ApprovalConflictError`` when it has that text already or is to be left alone, and
+        ``SkillPathError`` when it isn't one that can be removed and written.
         """
         async with self._runner.turn():
-            plan = await self._preview.restoration(path)
+            plan = await self._preview.restoration(path, only_if_gone=only_if_gone)
             return await self._runner.commit(plan, _cause(DecisionKind.FILE_RESTORED, plan), person)
 
     async def adopt_by_policy(self) -> tuple[Decision, ...]:

@@ -1,6 +1,7 @@
 """An owner of the store without a screen: run in this process, or started as another one."""
 
 import asyncio
+import logging
 import subprocess
 import sys
 import time
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.providers.embedding.protocol import Embedder
     from synthorg_tui.settings.root import RootConfig
+
+_log = logging.getLogger(__name__)
 
 _LOG_LIMIT: Final = 1024 * 1024
 _LINGER: Final = 5
@@ -100,6 +103,7 @@ async def _settle(engine: "Engine") -> None:
     finally:
         started()
     await engine.pack()
+    await engine.keep_backups(lambda error: _log.warning("no daily backup: %s", error))
 
 
 def spawn(data_dir: Path, config_path: Path | None = None) -> "subprocess.Popen[bytes]":

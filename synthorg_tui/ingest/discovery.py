@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from synthorg_tui.core.text import is_utf8
+
 SUFFIXES = (".jsonl", ".jsonl.zst")
 _MAX_DEPTH = 12
 _NOT_UTF8 = "its name isn't UTF-8; rename it to import it"
@@ -91,7 +93,7 @@ def find_transcripts(root: Path) -> Iterator[TranscriptFile | Refusal]:
     except (OSError, RuntimeError) as error:
         yield Refusal(root, _reason(error))
         return
-    if not _is_utf8(str(base)):
+    if not is_utf8(str(base)):
         yield Refusal(base, _NOT_UTF8)
     elif base.is_file():
         yield _file(base)
@@ -115,25 +117,16 @@ def _walk(folder: Path, base: Path, depth: int) -> Iterator[TranscriptFile | Ref
             if depth < _MAX_DEPTH:
                 yield from _inside(path, base, depth + 1)
         elif entry.name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
-            yield _file(path) if _is_utf8(entry.name) else Refusal(path, _NOT_UTF8)
+            yield _file(path) if is_utf8(entry.name) else Refusal(path, _NOT_UTF8)
 
 
 def _inside(folder: Path, base: Path, depth: int) -> Iterator[TranscriptFile | Refusal]:
     """A folder whose name isn't UTF-8 is refused once, and only where there is something in it."""
     items = _walk(folder, base, depth)
-    if _is_utf8(folder.name):
+    if is_utf8(folder.name):
         yield from items
     elif next(items, None) is not None:
         yield Refusal(folder, _NOT_UTF8)
-
-
-def _is_utf8(name: str) -> bool:
-    """Whether the name can be stored: Python keeps the bytes of others as lone surrogates."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _files_first(entry: "os.DirEntry[str]") -> tuple[bool, str]:

@@ -85,6 +85,7 @@ class ProceduralMemoryConfig(FrozenModel):
 
 BACKENDS: Final = frozenset({"composite", "inmemory", "local", "mem0"})
 VECTOR_STORES: Final = frozenset({"qdrant", "qdrant-external"})
+MAX_DAILY_BACKUPS: Final = 30
 HISTORY_STORES: Final = frozenset({"postgresql", "sqlite"})
 
 
@@ -124,7 +125,8 @@ class MemoryStorageConfig(FrozenModel):
     """Location and storage engines of memories.
 
     ``data_dir`` defaults to the platform's user data directory. ``server`` is required for
-    ``vector_store: qdrant-external`` and has no effect otherwise.
+    ``vector_store: qdrant-external`` and has no effect otherwise. ``daily_backups`` is how many of
+    the backups that are made once a day stay; with 0 none is made.
     """
 
     data_dir: Annotated[NotBlankStr, BeforeValidator(_fill_data_dir)] = Field(
@@ -132,6 +134,7 @@ class MemoryStorageConfig(FrozenModel):
     )
     vector_store: NotBlankStr = "qdrant"
     history_store: NotBlankStr = "sqlite"
+    daily_backups: Annotated[int, Field(ge=0, le=MAX_DAILY_BACKUPS)] = 3
     server: QdrantServerConfig | None = None
 
     @field_validator("vector_store")

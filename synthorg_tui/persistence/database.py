@@ -8,6 +8,7 @@ import asyncio
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,9 +16,16 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
-from synthorg_tui.core.errors import DomainError, StoreCorruptError, StoreLockedError
+from synthorg_tui.core.errors import (
+    CancelledByUserError,
+    DamagedLogError,
+    DomainError,
+    StoreCorruptError,
+    StoreLockedError,
+)
 from synthorg_tui.core.files import ensure_private_dir, make_private
-from synthorg_tui.persistence import DATABASE_FILE
+from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE, INDEX_DIR
+from synthorg_tui.persistence.integrity import check_complete, damaged_blocks_in_child
 from synthorg_tui.persistence.migrations import RESTORE_REMEDY, create_schema, update_schema
 
 if TYPE_CHECKING:
@@ -27,10 +35,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MEMORY_LIMIT = "128MB"
+_LOOK_EVERY = 0.1
+"""Seconds after which a copy under way looks whether it is still wanted."""
 READERS = 2
 """Reads at once: an agent's search doesn't wait until a list of the app is read."""
 _SUFFIXES = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
-_HEADER_BYTES = 3 * 4096
 _CORRUPT_SIGNS = (
     "corrupt",
     "checksum",
@@ -38,10 +47,11 @@ _CORRUPT_SIGNS = (
     "failed to deserialize",
     "could not read",
 )
+_LOG_SIGN = "replaying wal"
 _CORRUPT_KINDS = ("FatalException", "InternalException", "SerializationException")
 
 
-def connect_file(path: Path) -> "duckdb.DuckDBPyConnection":
+def connect_file(path: Path, *, read_only: bool = False) -> "duckdb.DuckDBPyConnection":
     """Connect to a DuckDB file with access to all other files disabled.
 
     Errors of DuckDB are raised unchanged.
@@ -50,6 +60,7 @@ def connect_file(path: Path) -> "duckdb.DuckDBPyConnection":
 
     connection = duckdb.connect(
         str(path),
+        read_only=read_only,
         config={
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
@@ -132,10 +143,18 @@ class Database:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._read_threads, self._snapshot, work)
 
-    async def copy_to(self, target: Path) -> None:
-        """Write a consistent copy of the database to ``target``; only writes wait meanwhile."""
+    async def copy_to(self, target: Path, *, cancel: threading.Event | None = None) -> None:
+        """Write a consistent copy of the database to ``target``; only writes wait meanwhile.
+
+        Raises ``CancelledByUserError`` once ``cancel`` is set.
+        """
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._write_thread, self._copy, target)
+        await loop.run_in_executor(self._write_thread, self._copy, target, cancel)
+
+    async def damaged_blocks(self) -> int:
+        """Count the blocks of the file that are damaged on disk; only writes wait meanwhile."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._write_thread, damaged_blocks_in_child, self._path)
 
     async def rewrite(self) -> None:
         """Rewrite the database file, so that deleted data is no longer present in its free blocks.
@@ -185,6 +204,7 @@ class Database:
     def _open_writer(self) -> None:
         ensure_private_dir(self._path.parent)
         if not self._path.exists():
+            _require_new(self._path)
             _create(self._path)
         # Replaying a log leaves blocks in memory that the file doesn't have yet.
         is_clean = not self._wal.exists()
@@ -194,7 +214,7 @@ class Database:
             raise _explain(error, self._path) from error
         try:
             if is_clean:
-                _check_complete(writer, self._path)
+                check_complete(writer, self._path)
             update_schema(writer, self._path)
         except Exception as error:
             writer.close()
@@ -240,16 +260,34 @@ class Database:
             make_private(self._wal)
         return result
 
-    def _copy(self, target: Path) -> None:
+    def _copy(self, target: Path, cancel: threading.Event | None) -> None:
         if self._writer is None:
             raise DomainError("the database is not open")
         self._writer.execute("CHECKPOINT")
         # In a child: closing a second descriptor of the file here would drop DuckDB's lock on it.
-        copy_in_child(self._path, target)
+        copy_in_child(self._path, target, cancel=cancel)
 
     @property
     def _wal(self) -> Path:
         return self._path.with_name(self._path.name + ".wal")
+
+
+def _require_new(path: Path) -> None:
+    """Where a store has left traces, its database is missing: a new one would hide that."""
+    folder = path.parent
+    traces = [
+        *folder.glob(f"{INDEX_DIR}/*"),
+        *folder.glob(f"{BACKUP_DIR}/*.duckdb"),
+        *folder.glob(f"{path.name}.wal"),
+        *folder.glob(f"{path.name}.replaced-*"),
+    ]
+    if not traces:
+        return
+    raise StoreCorruptError(
+        f"{path} is missing, but {traces[0].relative_to(folder)} beside it is of a store",
+        remedy="Put it back, or bring back a backup with `synthorg-tui restore`. To start with an "
+        f"empty store, move what else is in {folder} away.",
+    )
 
 
 def _create(path: Path) -> None:
@@ -284,19 +322,6 @@ def _copy_live(connection: "duckdb.DuckDBPyConnection", fresh: Path) -> None:
         connection.execute("DETACH fresh")
 
 
-def _check_complete(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
-    """A file cut short still opens; its damage would only show when the lost part is read.
-
-    Free blocks at the end are counted in the total but not always on disk, so only those in use
-    say how long the file must be at least.
-    """
-    row = connection.execute(
-        "SELECT block_size, used_blocks FROM pragma_database_size() LIMIT 1"
-    ).fetchone()
-    if row is not None and path.stat().st_size < row[0] * row[1] + _HEADER_BYTES:
-        raise StoreCorruptError(f"{path} is damaged: it ends too early", remedy=RESTORE_REMEDY)
-
-
 def _roll_back(connection: "duckdb.DuckDBPyConnection") -> None:
     import duckdb
 
@@ -320,6 +345,11 @@ def _explain(error: BaseException, path: Path) -> BaseException:
             owner_pid=int(owner[1]) if owner else None,
             remedy="Close it and try again.",
         )
+    if _LOG_SIGN in text.lower():
+        return DamagedLogError(
+            f"the log of {path} is damaged: {text.splitlines()[0]}",
+            remedy="`synthorg-tui doctor --fix` opens the store without it, after asking.",
+        )
     if type(error).__name__ in _CORRUPT_KINDS or any(s in text.lower() for s in _CORRUPT_SIGNS):
         return StoreCorruptError(
             f"{path} is damaged: {text.splitlines()[0]}", remedy=RESTORE_REMEDY
@@ -337,18 +367,34 @@ with open(sys.argv[1], "rb") as source:
 """
 
 
-def copy_in_child(source: Path, target: Path) -> None:
+def copy_in_child(source: Path, target: Path, *, cancel: threading.Event | None = None) -> None:
     """Copy a file in a child process and wait for it.
 
     Closing the source in this process would release the file locks that this process holds on it.
-    Raises ``DomainError`` when the target exists or can't be written.
+    Raises ``DomainError`` when the target exists or can't be written, and ``CancelledByUserError``
+    once ``cancel`` is set, with a part of the target left.
     """
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", _COPY, str(source), str(target)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["unknown reason"])[-1]
+    command = [sys.executable, "-I", "-S", "-c", _COPY, str(source), str(target)]
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as copying:
+        try:
+            told = _told(copying, cancel)
+        except BaseException:
+            copying.kill()
+            raise
+    if copying.returncode and cancel is not None and cancel.is_set():
+        raise CancelledByUserError(f"stopped copying to {target}")
+    if copying.returncode:
+        reason = (told.strip().splitlines() or ["unknown reason"])[-1]
         raise DomainError(f"could not write {target}: {reason}")
+
+
+def _told(copying: "subprocess.Popen[str]", cancel: threading.Event | None) -> str:
+    """What a copying child says at its end; it is ended once ``cancel`` is set."""
+    while True:
+        try:
+            return copying.communicate(timeout=_LOOK_EVERY)[1]
+        except subprocess.TimeoutExpired:
+            if cancel is not None and cancel.is_set():
+                copying.kill()

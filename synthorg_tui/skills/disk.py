@@ -24,6 +24,7 @@ from synthorg_tui.core.files import (
     sync,
     write_atomically,
 )
+from synthorg_tui.core.text import is_utf8
 from synthorg_tui.skills.document import Finding, Severity, SkillPathError, SkillWriteError
 from synthorg_tui.skills.names import MAX_NAME, is_name
 
@@ -69,7 +70,7 @@ def skill_folders(root: int) -> tuple[tuple[str, ...], tuple[str, ...], int]:
     folders, links = [], []
     with os.scandir(root) as entries:
         for entry in entries:
-            if entry.name.startswith(".") or not _is_utf8(entry.name):
+            if entry.name.startswith(".") or not is_utf8(entry.name):
                 continue
             if entry.is_symlink():
                 links.append(entry.name)
@@ -158,14 +159,6 @@ def _stamp(status: os.stat_result) -> Stamp:
         status.st_mtime_ns,
         latest,
     )
-
-
-def _is_utf8(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _is_gone(error: OSError) -> bool:

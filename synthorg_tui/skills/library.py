@@ -78,8 +78,16 @@ def skill_roots(
     ]
     unique: dict[Path, SkillRoot] = {}
     for root in candidates:
-        unique.setdefault(root.path.resolve(), root)
+        unique.setdefault(_target(root.path), root)
     return tuple(unique.values())
+
+
+def _target(folder: Path) -> Path:
+    """Where a folder's links lead; itself for links that lead in a circle."""
+    try:
+        return folder.resolve()
+    except (OSError, RuntimeError):
+        return folder.absolute()
 
 
 def shipped_folders() -> tuple[Path, ...]:
@@ -181,7 +189,7 @@ class SkillLibrary:
 
     def _outward(self, root: SkillRoot, links: Sequence[str]) -> Iterator[tuple[str, SkillFile]]:
         """List links to folders outside all roots; those into another root are listed there."""
-        inside = [root.path.resolve() for root in self.roots]
+        inside = [_target(root.path) for root in self.roots]
         for name in links:
             path = root.path / name
             try:

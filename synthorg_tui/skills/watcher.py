@@ -12,6 +12,7 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Final
 
+from synthorg_tui.core.text import is_utf8
 from synthorg_tui.skills.document import SkillChange, SkillFile
 from synthorg_tui.skills.library import SkillLibrary, Survey
 
@@ -92,7 +93,10 @@ class SkillWatcher:
                 yield
 
     def _watched(self) -> tuple[tuple[Path, int], ...]:
-        """Map the roots and the folders in them to their inodes; links are left out."""
+        """Map the roots and the folders in them to their inodes.
+
+        Links are left out, and names that aren't UTF-8, which can't be watched.
+        """
         found = []
         for root in self._library.roots:
             try:
@@ -100,7 +104,7 @@ class SkillWatcher:
                 found += [
                     (path, path.stat().st_ino)
                     for path in sorted(root.path.iterdir())
-                    if path.is_dir() and not path.is_symlink()
+                    if is_utf8(path.name) and path.is_dir() and not path.is_symlink()
                 ]
             except OSError:
                 continue

@@ -140,6 +140,11 @@ class LocalEngineHost:
             group.create_task(self._report_progress(engine, warming))
         started()
         await engine.pack()
+        await engine.keep_backups(self._without_backup)
+
+    def _without_backup(self, error: DomainError) -> None:
+        problem = f"The backup of the day wasn't made: {error.message}."
+        self._failed(DomainError(problem, remedy=error.remedy))
 
     async def _report_progress(self, engine: "Engine", warming: "asyncio.Task[None]") -> None:
         progress: float | None = None

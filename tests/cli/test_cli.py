@@ -300,7 +300,7 @@ class TestStore:
         corrupt = cli("search", "storks", data_dir=desk)
         assert corrupt.code == 4
         assert "restore" in corrupt.err
-        assert cli("restore", "--json", data_dir=desk).json == {"path": str(backup)}
+        assert cli("restore", "--yes", "--json", data_dir=desk).json == {"path": str(backup)}
         found = cli("search", "storks", "--json", data_dir=desk).json["results"]
         assert [hit["content"] for hit in found] == ["Storks return."]
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from synthorg_tui.engine import Engine
 from synthorg_tui.settings.loader import shipped_settings
 from tests.cli.cli_kit import Result, documented, move_home, runner
 from tests.curation.review_kit import PERSON, item_of, lesson
+from tests.pty_kit import at_terminal, without_terminal
 
 SHIPPED = ("agent-memory", "review-lessons")
 TEXT = '---\nname: {name}\ndescription: "Use when {name} is asked for."\n---\n\nDo it.\n'
@@ -248,6 +250,56 @@ class TestPurge:
         result = home.run("memories", "purge", memory["id"], "--yes")
         assert "stays: edited since" in result.err
         assert home.run("skills", "sync").out == "Nothing changed.\n"
+
+
+class TestRestore:
+    def program(self, home: Home, *arguments: str) -> list[str]:
+        return ["-m", "synthorg_tui", "--data-dir", str(home.data_dir), *arguments]
+
+    def test_skills_that_are_gone_are_written_again_once_the_person_agrees(
+        self, home: Home
+    ) -> None:
+        path = home.adopt()
+        content = path.read_bytes()
+        assert home.run("skills", "restore").out == "No skill's file is gone.\n"
+        assert home.run("skills", "restore", path.parent.name).code == 2
+        shutil.rmtree(path.parent)
+        assert home.listed()[path.parent.name]["state"] == "gone"
+        restore = self.program(home, "skills", "restore", "--json")
+        assert at_terminal(restore, answers={"[y/N]": "\n"}).code == 130
+        assert not path.exists()
+        ran = at_terminal(restore, answers={"Write 1 file?": "y\n"}, piped=True)
+        assert ran.code == 0
+        assert json.loads(ran.out).keys() == documented("skills restore").keys()
+        assert json.loads(ran.out) == {"written": [str(path)], "refused": []}
+        assert path.read_bytes() == content
+        assert home.listed()[path.parent.name]["state"] == "valid"
+        undone = at_terminal(
+            self.program(home, "proposals", "undo"), answers={"Type undo:": "undo\n"}
+        )
+        assert undone.code == 0
+        assert not path.exists()
+
+    def test_without_a_person_nothing_is_written(self, home: Home) -> None:
+        path = home.adopt()
+        shutil.rmtree(path.parent)
+        ran = without_terminal(self.program(home, "skills", "restore"))
+        assert ran.code == 1
+        assert not path.exists()
+
+    def test_a_file_that_came_meanwhile_is_left_alone(self, home: Home) -> None:
+        path = home.adopt()
+        shutil.rmtree(path.parent)
+
+        def meanwhile() -> str:
+            home.put(path.parent.name, "a stranger's", root="desk/skills")
+            return "y\n"
+
+        ran = at_terminal(
+            self.program(home, "skills", "restore"), answers={"Write 1 file?": meanwhile}
+        )
+        assert ran.code == 1
+        assert path.read_text() == "a stranger's"
 
 
 def test_it_asks_the_app_that_has_the_store_open(home: Home) -> None:

@@ -17,6 +17,7 @@ from synthorg_tui.connect import CLIENT_NAMES, DIGEST_EVENTS, IMPORT_EVENTS
 from synthorg_tui.connect.clients import CLIENTS
 from synthorg_tui.connect.hook import LOG_FILE
 from tests import REPO
+from tests.odd_files import KINDS, put_kind
 
 CLAUDE_STATE = b"""{
   "numStartups": 41,
@@ -206,6 +207,35 @@ def test_an_invalid_file_is_refused_and_stays(
     assert str(path) in told
     assert machine.files() == {str(path): content}
     assert not (machine.data / "connections").exists()
+
+
+@pytest.mark.parametrize("client", CLIENT_NAMES)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "dangling"])
+def test_what_is_no_plain_file_in_a_project_is_refused_at_once(
+    machine: Machine, cli: Cli, client: str, kind: str
+) -> None:
+    path = machine.project / PROJECT_FILES[client]
+    put_kind(path, kind)
+    for command in ("connect", "disconnect"):
+        code, told = cli(command, client, "--project")
+        assert code == 1
+        assert str(path) in told
+        assert "unexpected" not in told
+
+
+@pytest.mark.parametrize("client", CLIENT_NAMES)
+def test_a_project_whose_name_is_no_text_is_connected(
+    machine: Machine, cli: Cli, client: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = machine.project / os.fsdecode(b"not\xffutf8")
+    project.mkdir()
+    monkeypatch.chdir(project)
+    path = put(project / PROJECT_FILES[client], b"" if client == "codex" else b"{}")
+    before = path.read_bytes()
+    assert cli("connect", client, "--project")[0] == 0
+    assert path.read_bytes() != before
+    assert cli("disconnect", client, "--project")[0] == 0
+    assert path.read_bytes() == before
 
 
 def test_strict_clients_get_no_comments_past(machine: Machine, cli: Cli) -> None:

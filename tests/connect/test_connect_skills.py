@@ -13,7 +13,7 @@ from synthorg_tui.cli import main
 from synthorg_tui.connect.changes import ClientInstaller
 from synthorg_tui.connect.clients import CLIENTS, ClientPlaces, ConfigScope
 from synthorg_tui.connect.skills import as_one, place, refresh
-from synthorg_tui.engine import Engine
+from synthorg_tui.host.opening import engine_for_app
 from synthorg_tui.settings.loader import shipped_settings
 from synthorg_tui.skills import SkillsConfig
 from synthorg_tui.skills.disk import write_skill
@@ -158,22 +158,30 @@ def test_what_is_shipped_is_named_and_linked_once_approved(
     said = capsys.readouterr().out
     assert "2 skills come with synthorg-tui and aren't in force: agent-memory, review-less" in said
     assert "`synthorg-tui skills review NAME`" in said
-    asyncio.run(_approve_shipped(data, "agent-memory"))
+    asyncio.run(_decide_shipped(data, "agent-memory", is_approved=True))
     told = connect()
     assert (told["linked"], told["unapproved"]) == (["agent-memory"], ["review-lessons"])
     link = home / ".claude" / "skills" / "agent-memory"
     assert link.readlink() == REPO / "skills" / "agent-memory"
+    asyncio.run(_decide_shipped(data, "review-lessons", is_approved=False))
+    told = connect()
+    assert (told["linked"], told["unapproved"]) == (["agent-memory"], [])
+    assert main(["connect", "claude-code", "--data-dir", str(data), "--yes"]) == 0
+    assert "review-lessons" not in capsys.readouterr().out
     assert main(["disconnect", "claude-code", "--data-dir", str(data), "--yes"]) == 0
     assert (_contents(home), _contents(REPO / "skills")) == before
     assert not (home / ".claude").exists()
 
 
-async def _approve_shipped(data_dir: Path, name: str) -> None:
-    async with Engine.open(shipped_settings(), data_dir=data_dir) as engine:
+async def _decide_shipped(data_dir: Path, name: str, *, is_approved: bool) -> None:
+    async with engine_for_app(shipped_settings(), data_dir=data_dir) as engine:
         (row,) = [row for row in (await engine.skills.overview()).rows if row.name == name]
         item_id = await engine.skills.offer(row.path)
         review = await engine.reviews.review(item_id)
-        await engine.reviews.approve(item_id, shown=review.shown, person=PERSON)
+        if is_approved:
+            await engine.reviews.approve(item_id, shown=review.shown, person=PERSON)
+        else:
+            await engine.reviews.reject(item_id, shown=review.shown, reason="no", person=PERSON)
 
 
 def _contents(folder: Path) -> dict[Path, bytes]:

@@ -10,6 +10,7 @@ from synthorg_tui.core.files import MAX_FILE_BYTES
 from synthorg_tui.skills import SkillsConfig, disk, library
 from synthorg_tui.skills.document import RootScope, Severity, SkillFile, SkillRoot
 from synthorg_tui.skills.library import SkillLibrary, skill_roots
+from tests.odd_files import KINDS, NAMES, put_kind, put_odd_kinds, put_odd_names
 
 TEXT = '---\nname: {name}\ndescription: "Use when {why}."\n---\n\nDo it.\n'
 
@@ -159,6 +160,32 @@ def test_a_file_that_may_not_be_read_says_so(tmp_path: Path) -> None:
 def test_a_folder_whose_name_is_no_text_is_passed_over(tmp_path: Path) -> None:
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff")).mkdir()
     assert own(tmp_path).scan() == ()
+
+
+def test_odd_names_and_kinds_of_files_hide_no_skill(tmp_path: Path) -> None:
+    put(tmp_path, "push")
+    put_odd_names(tmp_path, "", b"no folder")
+    put_odd_kinds(tmp_path, "")
+    for kind in KINDS:
+        put_kind(tmp_path / f"with-{kind}" / "SKILL.md", kind)
+    for name in NAMES:
+        path = tmp_path / os.fsdecode(b"skill-" + name) / "SKILL.md"
+        path.parent.mkdir()
+        path.write_text(TEXT.format(name="push", why="asked"))
+    skills = {file.name: file for file in own(tmp_path).scan()}
+    assert skills["push"].document is not None
+    assert {f"with-{kind}" for kind in KINDS} <= skills.keys()
+    assert not any("\udcff" in name for name in skills)
+
+
+def test_a_root_whose_links_lead_in_a_circle_hides_no_other(tmp_path: Path) -> None:
+    loop, user = tmp_path / "loop", tmp_path / "user"
+    loop.symlink_to("loop")
+    put(user, "push")
+    roots = skill_roots(SkillsConfig(user_roots=(loop, user)), own=tmp_path / "own")
+    survey = SkillLibrary(roots).survey()
+    assert [file.name for file in survey.files] == ["push"]
+    assert "symbolic links" in survey.roots[0].problem
 
 
 def test_only_so_many_folders_are_looked_at(

@@ -14,6 +14,7 @@ from synthorg_tui.skills.disk import remove_skill, write_skill
 from synthorg_tui.skills.document import RootScope, SkillChange, SkillFile, SkillRoot
 from synthorg_tui.skills.library import SkillLibrary
 from synthorg_tui.skills.watcher import SkillWatcher
+from tests.odd_files import put_odd_kinds, put_odd_names
 from tests.patience import PATIENCE
 
 TEXT = '---\nname: {name}\ndescription: "Use when {why}."\n---\n\nDo it.\n'
@@ -84,6 +85,18 @@ async def test_what_is_new_edited_and_gone_is_told(tmp_path: Path) -> None:
         await seen.until(lambda seen: "push" not in seen.texts())
     kinds = [(change.before is None, change.after is None) for change in seen.changes]
     assert kinds == [(True, False), (False, False), (False, True)]
+
+
+async def test_odd_names_and_kinds_of_files_do_not_end_it(tmp_path: Path) -> None:
+    put_odd_names(tmp_path, "", b"no folder")
+    put_odd_kinds(tmp_path, "")
+    (tmp_path / os.fsdecode(b"folder\xff")).mkdir()
+    async with watched(tmp_path) as seen:
+        put(tmp_path, "pull")
+        await seen.until(lambda seen: "pull" in seen.texts())
+        (tmp_path / os.fsdecode(b"later\xff")).mkdir()
+        put(tmp_path, "push")
+        await seen.until(lambda seen: "push" in seen.texts())
 
 
 async def test_what_changed_before_it_began_is_told_too(tmp_path: Path) -> None:

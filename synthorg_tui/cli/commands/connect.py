@@ -13,8 +13,10 @@ from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.cli.output import Console
 from synthorg_tui.cli.shapes import Json
 from synthorg_tui.connect import CLIENT_NAMES, DIGEST_EVENTS, IMPORT_EVENTS
+from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.persistence import DATABASE_FILE
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
@@ -114,7 +116,7 @@ async def run_connect(context: "Context") -> int:
         context.confirm("Write this?")
         installer.apply(changes)
     wanted = await _approved(context, call.agent_id)
-    shipped, unapproved = skills.shipped(wanted or {})
+    shipped, unapproved = skills.shipped({*(wanted or {}), *await _rejected(context)})
     sources = (context.settings().own_skills(context.data_dir.absolute()), *shipped)
     root, placed = installer.place_skills(client, scope, call.agent_id, sources, wanted or {})
     unapproved = () if wanted is None else unapproved
@@ -156,6 +158,18 @@ async def _approved(context: "Context", agent_id: str) -> dict[str, str] | None:
     except DomainError as error:
         context.console.warning(f"skills will be linked later: {error.message}")
         return None
+
+
+async def _rejected(context: "Context") -> set[str]:
+    """The names of shipped skills whose text the person refused; none when nobody can be asked."""
+    if not (context.data_dir / DATABASE_FILE).exists():
+        return set()
+    try:
+        async with context.engine() as engine:
+            rows = (await engine.skills.overview()).rows
+    except DomainError:
+        return set()
+    return {row.name for row in rows if row.was_rejected and row.state is SkillState.SHIPPED}
 
 
 async def run_disconnect(context: "Context") -> int:

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, path
 from synthorg_tui.cli.commands import COMMANDS
-from synthorg_tui.cli.errors import UsageError
+from synthorg_tui.cli.errors import DeclinedError, UsageError
 from synthorg_tui.cli.output import Console, cut, local_time
 from synthorg_tui.cli.shapes import Json
+from synthorg_tui.core.enums import SkillState
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import expand_home, short_path
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow
+    from synthorg_tui.engine import Engine
     from synthorg_tui.skills.document import Finding, SkillFile
     from synthorg_tui.skills.library import RootState
 
@@ -109,6 +112,18 @@ def _add_reviewing(actions: Subparsers) -> None:
     )
     parser.add_argument(
         "skills", nargs="+", metavar="NAME", help="its name, or the path of its file"
+    )
+    parser = add_command(
+        actions,
+        "restore",
+        run_restore,
+        "write approved skills again whose files are gone",
+        more="A store that was\nrestored in another place has its skills so. It asks at your "
+        "terminal first; a file that is there is left alone.",
+        examples=("skills restore", "skills restore push-new-branch"),
+    )
+    parser.add_argument(
+        "skills", nargs="*", metavar="NAME", help="name or path of one that is gone (default: all)"
     )
 
 
@@ -216,6 +231,60 @@ async def run_review(context: "Context") -> int:
     if any(item_id for _, item_id in offered):
         context.console.note("`synthorg-tui proposals show ID` tells what approving would do")
     return 0
+
+
+async def run_restore(context: "Context") -> int:
+    """Write the approved text of skills whose files are gone, once the person agrees.
+
+    Returns 1 when one of them can't be written, else 0.
+    """
+    from synthorg_tui.host.opening import engine_for_app
+
+    async with engine_for_app(context.settings(), data_dir=context.data_dir) as engine:
+        paths = await _gone(engine, context.args.skills)
+        written, refused = await _written_again(context, engine, paths) if paths else ([], [])
+    if context.wants_json:
+        context.console.json({"written": written, "refused": list(refused)})
+        return 1 if refused else 0
+    if not paths:
+        context.console.line("No skill's file is gone.")
+    for written_path in written:
+        context.console.line(f"Written: {short_path(written_path)}")
+    for problem in refused:
+        context.console.warning(problem)
+    return 1 if refused else 0
+
+
+async def _written_again(
+    context: "Context", engine: "Engine", paths: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Ask the person and write; returns what was written, and what is wrong with the others."""
+    from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
+
+    require_open_to_decisions(engine.settings.approvals)
+    written, refused = [], []
+    with controlling_terminal() as terminal:
+        for skill_path in paths:
+            context.console.note(short_path(skill_path))
+        if terminal.ask(f"Write {counted(len(paths), 'file')}? [y/N]").lower() not in ("y", "yes"):
+            raise DeclinedError("nothing was changed")
+        for skill_path in paths:
+            try:
+                await engine.reviews.restore_file(skill_path, terminal.person, only_if_gone=True)
+                written.append(skill_path)
+            except DomainError as error:
+                refused.append(error.message)
+    return written, refused
+
+
+async def _gone(engine: "AnyEngine", named: Sequence[str]) -> list[str]:
+    """The paths of those skills, or of all, that are approved and have no file."""
+    rows = (await engine.skills.overview()).rows
+    gone = [row.path for row in rows if row.state is SkillState.GONE]
+    paths = [await _path_of(engine, name) for name in named]
+    if there := [there for there in paths if there not in gone]:
+        raise UsageError(f"{there[0]} isn't gone", remedy="See `synthorg-tui skills show`.")
+    return paths or gone
 
 
 async def _path_of(engine: "AnyEngine", named: str) -> str:

@@ -2,13 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, path, whole
+from synthorg_tui.cli.arguments import Subparsers, add_command, path, storable_path, whole
 from synthorg_tui.cli.commands import COMMANDS
-from synthorg_tui.cli.output import ProgressLine
-from synthorg_tui.core.text import counted
+from synthorg_tui.cli.output import ProgressLine, local_time
+from synthorg_tui.core.text import counted, safe_text
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
+    from synthorg_tui.memory.store.doctor import DoctorReport
+    from synthorg_tui.persistence.integrity import RowsRead
 
 
 def add(commands: Subparsers) -> None:
@@ -22,6 +24,7 @@ def add(commands: Subparsers) -> None:
         examples=("doctor", "doctor --fix"),
     )
     parser.add_argument("--fix", action="store_true", help="repair what can be repaired")
+    parser.add_argument("--yes", action="store_true", help="don't ask before a log is set aside")
     add_command(
         commands,
         "reindex",
@@ -57,25 +60,38 @@ def _add_backups(commands: Subparsers) -> None:
         commands, "backup", run_backup, COMMANDS["backup"].summary, examples=("backup",)
     )
     parser.add_argument(
-        "target", nargs="?", type=path, metavar="FILE", help="(default: backups/ in the data dir)"
+        "target",
+        nargs="?",
+        type=storable_path,
+        metavar="FILE",
+        help="(default: backups/ in the data dir)",
     )
     parser = add_command(
         commands,
         "restore",
         run_restore,
         COMMANDS["restore"].summary,
-        more="The present database is set aside, not deleted.",
-        examples=("restore", "restore ~/desk-backup.duckdb"),
+        more="It is read whole\nfirst. The present database is set aside, not deleted.",
+        examples=("restore", "restore --list", "restore ~/desk-backup.duckdb"),
     )
     parser.add_argument(
-        "backup", nargs="?", type=path, metavar="FILE", help="(default: the newest backup)"
+        "backup", nargs="?", type=path, metavar="FILE", help="(default: the newest, after asking)"
     )
+    parser.add_argument("--list", action="store_true", help="list the backups, restore nothing")
+    parser.add_argument("--yes", action="store_true", help="don't ask")
 
 
 async def run_doctor(context: "Context") -> int:
     """Check the store; return 1 when a problem remains that was not repaired, else 0."""
-    async with context.engine() as engine:
-        report = await engine.maintenance.doctor(fix=context.args.fix)
+    from synthorg_tui.core.errors import DamagedLogError
+
+    try:
+        report = await _examined(context)
+    except DamagedLogError:
+        if not context.args.fix:
+            raise
+        await _do_without_log(context)
+        report = await _examined(context)
     if context.wants_json:
         checks = [
             {"name": check.name, "ok": check.ok, "detail": check.detail} for check in report.checks
@@ -89,6 +105,41 @@ async def run_doctor(context: "Context") -> int:
         if not report.ok and not context.args.fix:
             context.console.note("`synthorg-tui doctor --fix` repairs what can be repaired")
     return 0 if report.ok else 1
+
+
+async def _examined(context: "Context") -> "DoctorReport":
+    from synthorg_tui.cli.context import cancelled_by_signal
+
+    line = ProgressLine(context.console)
+    async with context.engine() as engine:
+        with cancelled_by_signal(context.console) as cancellation, line:
+            return await engine.maintenance.doctor(
+                fix=context.args.fix,
+                progress=lambda read: line.update(_rows(read)),
+                cancel=cancellation.requested,
+            )
+
+
+def _rows(read: "RowsRead") -> str:
+    return f"{read.done:,} of {read.total:,} rows read"
+
+
+async def _do_without_log(context: "Context") -> None:
+    """Set the damaged log aside, once the person knows what is lost with it."""
+    import asyncio
+    from datetime import UTC, datetime
+
+    from synthorg_tui.persistence import DATABASE_FILE
+    from synthorg_tui.persistence.backups import set_log_aside
+
+    written = (context.data_dir / DATABASE_FILE).stat().st_mtime
+    context.console.warning(
+        "the log beside the database is damaged; without it the store opens as of "
+        f"{local_time(datetime.fromtimestamp(written, UTC))}, and what changed since is lost"
+    )
+    context.confirm("Set the log aside (it is kept)?")
+    aside = await asyncio.to_thread(set_log_aside, context.data_dir)
+    context.console.note(f"the log is now {aside}")
 
 
 async def run_reindex(context: "Context") -> int:
@@ -132,15 +183,66 @@ async def run_serve(context: "Context") -> int:
 
 
 async def run_backup(context: "Context") -> int:
-    """Copy the database to a file, also while it is in use."""
+    """Copy the database to a file, also while it is in use, and read the copy whole."""
+    from synthorg_tui.cli.context import cancelled_by_signal
+
+    line = ProgressLine(context.console)
     async with context.engine() as engine:
-        copy = await engine.maintenance.backup(context.args.target)
+        with cancelled_by_signal(context.console) as cancellation, line:
+            copy = await engine.maintenance.backup(
+                context.args.target,
+                progress=lambda read: line.update(_rows(read)),
+                cancel=cancellation.requested,
+            )
     return context.print_result({"path": str(copy)}, f"Backed up to {copy}")
 
 
 async def run_restore(context: "Context") -> int:
-    """Replace the database by a backup."""
-    from synthorg_tui.memory.store.maintenance import restore_backup
+    """Replace the database by a backup, or list the backups."""
+    import asyncio
 
-    restored = restore_backup(context.data_dir, context.args.backup)
+    from synthorg_tui.cli.context import cancelled_by_signal
+    from synthorg_tui.persistence.backups import newest_backup, restore_backup
+
+    if context.args.list:
+        return _list_backups(context)
+    chosen = context.args.backup
+    if chosen is None:
+        newest = newest_backup(context.data_dir)
+        context.confirm(f"Restore {newest.path.name}, made {local_time(newest.made_at)}?")
+        chosen = newest.path
+    line = ProgressLine(context.console)
+    with cancelled_by_signal(context.console) as cancellation, line:
+        restored = await asyncio.to_thread(
+            restore_backup,
+            context.data_dir,
+            chosen,
+            progress=lambda read: line.update(_rows(read)),
+            cancel=cancellation.requested,
+        )
     return context.print_result({"path": str(restored)}, f"Restored {restored}")
+
+
+def _list_backups(context: "Context") -> int:
+    from synthorg_tui.persistence.backups import backups_in
+
+    backups = backups_in(context.data_dir)
+    if context.wants_json:
+        listed = [
+            {
+                "path": str(backup.path),
+                "made_at": backup.made_at.isoformat(),
+                "bytes": backup.size,
+                "daily": backup.is_daily,
+            }
+            for backup in backups
+        ]
+        context.console.json({"backups": listed})
+    for backup in backups if not context.wants_json else ():
+        shown = safe_text(str(backup.path))
+        daily = "daily" if backup.is_daily else "     "
+        size = f"{backup.size / 1e6:10,.1f} MB"
+        context.console.line(f"{local_time(backup.made_at)} {size}  {daily}  {shown}")
+    if not backups and not context.wants_json:
+        context.console.line("No backups yet. `synthorg-tui backup` makes one.")
+    return 0

@@ -3,24 +3,29 @@
 Nothing here changes anything; what a check finds is repaired in ``maintenance``.
 """
 
+import asyncio
 import fcntl
 import json
 import os
 import shutil
+import stat
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.errors import CancelledByUserError, DomainError
 from synthorg_tui.core.files import PRIVATE_DIR, PRIVATE_FILE
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.index.protocol import IndexFilter
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.rows import STORED, StoredMemory
-from synthorg_tui.persistence import LOCK_FILE
-from synthorg_tui.persistence.migrations import schema_version
+from synthorg_tui.persistence import DATABASE_FILE, LOCK_FILE, OWN_FILES
+from synthorg_tui.persistence.backups import backups_in
+from synthorg_tui.persistence.integrity import ReadProgress, read_tables
 from synthorg_tui.persistence.values import aware
 
 if TYPE_CHECKING:
@@ -28,7 +33,6 @@ if TYPE_CHECKING:
 
 MIN_FREE_BYTES = 200 * 1024 * 1024
 _SAMPLE = 20
-_TABLES = ("memories", "vectors", "tombstones", "history", "executions", "execution_lines")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,19 @@ class Doctor:
         self._core = core
         self._data_dir = data_dir
 
-    async def examine(self) -> DoctorReport:
-        """Run every check and return the report; a check that raises is reported as failed."""
+    async def examine(
+        self,
+        *,
+        progress: ReadProgress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> DoctorReport:
+        """Run every check and return the report; a check that raises is reported as failed.
+
+        Raises ``CancelledByUserError`` once ``cancel`` is set while the tables are read.
+        """
         checks = [
-            await self._run("database", self._database),
+            await self._run("database", partial(self._database, progress, cancel)),
+            await self._run("file", self._file),
             await self._run("revisions", self._revisions),
             await self._run("index", self._index),
             await self._run("vectors", self._vectors),
@@ -70,6 +83,7 @@ class Doctor:
             await self._run("lock", self._lock),
             await self._run("permissions", self._permissions),
             await self._run("disk space", self._space),
+            await self._run("backups", self._backups),
         ]
         return DoctorReport(ok=all(check.ok for check in checks), checks=tuple(checks))
 
@@ -85,21 +99,46 @@ class Doctor:
         return sorted(live - indexed), sorted(indexed - live)
 
     def loose_paths(self) -> list[tuple[Path, int]]:
-        """Return paths in the data directory that other users can access, with proper modes."""
+        """Return our paths in the data directory that other users can access, with proper modes.
+
+        The directory may be one that a person has other files in: those, and links, aren't ours.
+        """
         wanted = [(self._data_dir, PRIVATE_DIR)]
-        wanted += [(p, PRIVATE_FILE) for p in self._data_dir.iterdir() if p.is_file()]
+        wanted += [(path, PRIVATE_FILE) for path in self._data_dir.iterdir() if _is_own(path)]
         return [(path, mode) for path, mode in wanted if path.stat().st_mode & 0o077]
 
     async def _run(self, name: str, check: Callable[[], Awaitable[tuple[bool, str]]]) -> Check:
         try:
             ok, detail = await check()
+        except CancelledByUserError:
+            raise
         except (DomainError, duckdb_error(), OSError) as error:
             return Check(name, ok=False, detail=str(error).splitlines()[0])
         return Check(name, ok, detail)
 
-    async def _database(self) -> tuple[bool, str]:
-        version, rows = await self._core.read(_read_everything)
-        return True, f"schema version {version}, {rows} rows read without damage"
+    async def _database(
+        self, progress: ReadProgress | None, cancel: threading.Event | None
+    ) -> tuple[bool, str]:
+        read = await self._core.read(lambda db: read_tables(db, progress=progress, cancel=cancel))
+        if read.damaged:
+            return False, f"{read.problem}; `synthorg-tui restore` brings back the last backup"
+        return True, f"schema version {read.version}, {read.rows} rows read without damage"
+
+    async def _file(self) -> tuple[bool, str]:
+        damaged = await self._core.database.damaged_blocks()
+        if damaged:
+            what = "block" if damaged == 1 else "blocks"
+            remedy = "where all tables are whole, `doctor --fix` makes the file anew from them"
+            return False, f"{damaged} {what} of the file can't be read; {remedy}"
+        return True, "every block in use has its checksum"
+
+    async def _backups(self) -> tuple[bool, str]:
+        backups = await asyncio.to_thread(backups_in, self._data_dir)
+        if not backups:
+            return True, "none yet"
+        made_at = backups[0].made_at.isoformat(sep=" ", timespec="minutes")
+        daily = sum(backup.is_daily for backup in backups)
+        return True, f"{len(backups)}, {daily} of them daily; the newest is of {made_at}"
 
     async def _revisions(self) -> tuple[bool, str]:
         wrong, last = await self._core.read(_wrong_revisions)
@@ -178,13 +217,9 @@ def _owner(path: Path) -> int | None:
         return None
 
 
-def _read_everything(db: "DuckDBPyConnection") -> tuple[int, int]:
-    """Reading each value makes DuckDB verify the checksum of each block."""
-    rows = 0
-    for table in _TABLES:
-        row = db.execute(f"SELECT count(*), sum(hash(t)::HUGEINT) FROM {table} t").fetchone()
-        rows += int(row[0]) if row else 0
-    return schema_version(db), rows
+def _is_own(path: Path) -> bool:
+    is_ours = path.name in OWN_FILES or path.name.startswith(f"{DATABASE_FILE}.")
+    return is_ours and stat.S_ISREG(path.lstat().st_mode)
 
 
 def _wrong_revisions(db: "DuckDBPyConnection") -> tuple[int, int]:

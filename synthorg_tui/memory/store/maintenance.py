@@ -1,31 +1,33 @@
-"""Keeps a store healthy: examines and repairs, rebuilds the index, embeds anew, backs up, restores.
+"""Keeps a store healthy: examines and repairs, rebuilds the index, embeds anew, backs up.
 
-Long jobs that can be stopped and go on where they were. Restoring works on a closed store.
+Long jobs that can be stopped and go on where they were. What works on a closed store, restoring
+among it, is in ``persistence.backups``.
 """
 
 import asyncio
 import logging
-import os
-import secrets
-import shutil
 import threading
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Callable, Coroutine
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from synthorg_tui.core.errors import CancelledByUserError, DomainError, StoreCorruptError
+from synthorg_tui.core.errors import CancelledByUserError, DomainError
 from synthorg_tui.core.files import ensure_private_dir
-from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.doctor import Doctor, DoctorReport
 from synthorg_tui.memory.store.writes import Changes
-from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
-from synthorg_tui.persistence.database import connect_file, copy_in_child
-from synthorg_tui.persistence.lock import DataDirLock
-from synthorg_tui.persistence.migrations import schema_version
+from synthorg_tui.persistence import BACKUP_DIR
+from synthorg_tui.persistence.backups import (
+    Backup,
+    backup_name,
+    backups_in,
+    require_room,
+    verify_copy,
+)
+from synthorg_tui.persistence.integrity import ReadProgress
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 
 _log = logging.getLogger(__name__)
@@ -48,15 +50,23 @@ class Maintenance:
         self._data_dir = data_dir
         self._doctor = Doctor(self._core, data_dir)
 
-    async def doctor(self, *, fix: bool = False) -> DoctorReport:
-        """Examine the store and return the report.
+    async def doctor(
+        self,
+        *,
+        fix: bool = False,
+        progress: ReadProgress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> DoctorReport:
+        """Examine the store, reading all of it, and return the report.
 
         With ``fix``, repair the problems found and examine the store again.
         """
-        report = await self._doctor.examine()
+        report = await self._doctor.examine(progress=progress, cancel=cancel)
         if report.ok or not fix:
             return report
         failed = {check.name for check in report.checks if not check.ok}
+        if "file" in failed and "database" not in failed:
+            await self.compact()  # all tables are whole: what isn't is made from them
         if "permissions" in failed:
             for path, mode in self._doctor.loose_paths():
                 path.chmod(mode)
@@ -66,7 +76,7 @@ class Maintenance:
             await self.reindex()
         elif "index" in failed:
             await self._repair_index()
-        return await self._doctor.examine()
+        return await self._doctor.examine(progress=progress, cancel=cancel)
 
     async def reindex(
         self, *, progress: Progress | None = None, cancel: threading.Event | None = None
@@ -122,26 +132,65 @@ class Maintenance:
         """
         await self._core.with_index(lambda _: self._core.rewrite())
 
-    async def backup(self, target: Path | None = None) -> Path:
-        """Write a consistent, verified copy of the database and return its path.
+    async def backup(
+        self,
+        target: Path | None = None,
+        *,
+        progress: ReadProgress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Path:
+        """Write a consistent copy of the database, read all of it, and return its path.
 
         By default it is written to the data directory's backup folder. Memories purged later remain
-        in the backup. Raises ``DomainError`` when ``target`` exists or can't be written.
+        in the backup. Raises ``StoreCorruptError`` when the store, and so the copy, isn't whole,
+        and ``DomainError`` when ``target`` exists or can't be written; then there is no copy.
         """
         if target is None:
             folder = ensure_private_dir(self._data_dir / BACKUP_DIR)
-            target = _free_name(folder, self._core.clock.now())
-        if target.exists():
-            raise DomainError(f"{target} exists already", remedy="Choose another name.")
-        if not target.parent.is_dir():
-            raise DomainError(
-                f"there is no folder {target.parent}", remedy="Make it, or choose another one."
-            )
+            target = backup_name(folder, self._core.clock.now())
+        return await self._back_up(target, progress, cancel or threading.Event())
+
+    async def back_up_daily(self, *, keep: int) -> Path | None:
+        """Back up if the newest backup is a day old and the store changed since; return its path.
+
+        Of the backups made so, ``keep`` stay; those that a person made aren't touched. With 0 none
+        is made. The errors are those of ``backup``.
+        """
+        newest = next(iter(await asyncio.to_thread(backups_in, self._data_dir)), None)
+        if keep == 0 or not await self._is_due(newest):
+            return None
+        folder = ensure_private_dir(self._data_dir / BACKUP_DIR)
+        target = backup_name(folder, self._core.clock.now(), daily=True)
+        made = await self._back_up(target, None, threading.Event())
+        daily = [backup for backup in backups_in(self._data_dir) if backup.is_daily]
+        for backup in daily[keep:]:
+            backup.path.unlink(missing_ok=True)
+        return made
+
+    async def _is_due(self, newest: Backup | None) -> bool:
+        if newest is None:
+            return await self._core.read(queries.last_revision) > 0
+        age = self._core.clock.now() - newest.made_at
+        if timedelta(0) <= age < timedelta(days=1):
+            return False
+        database = self._core.database.path
+        changes = [database, database.with_name(database.name + ".wal")]
+        changed_at = max(path.stat().st_mtime_ns for path in changes if path.exists())
+        return changed_at > newest.path.stat().st_mtime_ns
+
+    async def _back_up(
+        self, target: Path, progress: ReadProgress | None, cancel: threading.Event
+    ) -> Path:
+        database = self._core.database.path
+        _require_place(target, database.stat().st_size)
         draft = target.with_name(f".{target.name}.part")
         draft.unlink(missing_ok=True)
+        verify = partial(
+            verify_copy, draft, called=f"the copy of {database}", progress=progress, cancel=cancel
+        )
         try:
-            await self._core.database.copy_to(draft)
-            await asyncio.to_thread(_verify, draft)
+            await _to_its_end(self._core.database.copy_to(draft, cancel=cancel), cancel)
+            await _to_its_end(asyncio.to_thread(verify), cancel)
             draft.rename(target)
         finally:
             draft.unlink(missing_ok=True)
@@ -153,77 +202,25 @@ class Maintenance:
         await self._core.with_index(lambda projection: projection.repair([*missing, *unknown]))
 
 
-def restore_backup(data_dir: Path, backup: Path | None = None) -> Path:
-    """Replace the database of a closed store by a backup; return the backup's path.
-
-    By default the newest backup is used. The replaced file is preserved beside it as
-    ``memory.duckdb.replaced-<time>``, and the index is rebuilt at the next start. Raises
-    ``StoreLockedError`` while the store is open, ``DomainError`` when there is no backup and
-    ``StoreCorruptError`` when it is damaged; in these cases nothing has changed.
-    """
-    chosen = backup or _newest(data_dir / BACKUP_DIR)
-    if not chosen.is_file():
-        raise DomainError(f"there is no backup {chosen}")
-    with DataDirLock(data_dir):
-        present = data_dir / DATABASE_FILE
-        fresh = present.with_name(present.name + ".restored")
-        fresh.unlink(missing_ok=True)
-        try:
-            copy_in_child(chosen, fresh)
-            _verify(fresh, start_new_epoch=True)
-            _set_aside(present)
-            fresh.replace(present)
-        finally:
-            fresh.unlink(missing_ok=True)
-    return chosen
-
-
-def _set_aside(present: Path) -> None:
-    """Keep the present file under another name; it stays in place until it is replaced."""
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-    aside = present.with_name(f"{present.name}.replaced-{stamp}")
-    if present.exists():
-        try:
-            os.link(present, aside)
-        except OSError:
-            shutil.copy2(present, aside)
-    log = present.with_name(present.name + ".wal")
-    if log.exists():
-        log.rename(aside.with_name(aside.name + ".wal"))
-
-
-def _verify(path: Path, *, start_new_epoch: bool = False) -> None:
-    """Open a copy as a store; raises ``StoreCorruptError``.
-
-    A new epoch makes sure that no index built from another state of the store is used with it.
-    """
-    try:
-        connection = connect_file(path)
-        try:
-            schema_version(connection)
-            if start_new_epoch:
-                epoch = secrets.token_hex(8)
-                connection.execute("UPDATE meta SET value = ? WHERE name = 'epoch'", [epoch])
-        finally:
-            connection.close()
-    except duckdb_error() as error:
-        reason = str(error).splitlines()[0]
-        raise StoreCorruptError(f"the backup can't be read: {reason}") from error
-
-
-def _newest(folder: Path) -> Path:
-    backups = sorted(folder.glob("*.duckdb")) if folder.is_dir() else []
-    if not backups:
+def _require_place(target: Path, size: int) -> None:
+    if target.exists():
+        raise DomainError(f"{target} exists already", remedy="Choose another name.")
+    if not target.parent.is_dir():
         raise DomainError(
-            f"there is no backup in {folder}", remedy="Name one, or make one with `backup`."
+            f"there is no folder {target.parent}", remedy="Make it, or choose another one."
         )
-    return backups[-1]
+    require_room(target.parent, size)
 
 
-def _free_name(folder: Path, now: datetime) -> Path:
-    stamp = now.astimezone(UTC).strftime("%Y%m%dT%H%M%S")
-    taken = len(list(folder.glob(f"{stamp}*.duckdb")))
-    return folder / f"{stamp}-{taken:03d}.duckdb"
+async def _to_its_end(work: Coroutine[None, None, object], cancel: threading.Event) -> None:
+    """Await work on a thread; a cancelled caller has it end early, and waits until it has."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        cancel.set()
+        await asyncio.gather(task, return_exceptions=True)
+        raise
 
 
 def _check_cancelled(cancel: threading.Event | None, message: str) -> None:

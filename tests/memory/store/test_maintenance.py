@@ -1,9 +1,12 @@
 """Doctor, reindex, backup and restore on real stores."""
 
+import asyncio
 import json
 import os
+import shutil
 import threading
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,10 +18,14 @@ from synthorg_tui.core.errors import (
     StoreLockedError,
 )
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
-from synthorg_tui.memory.store.maintenance import Maintenance, restore_backup
+from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.persistence import INDEX_DIR
+from synthorg_tui.persistence.backups import restore_backup
+from synthorg_tui.persistence.integrity import damaged_blocks
 from synthorg_tui.persistence.lock import DataDirLock
+from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, FlakyIndex, draft, opened, query, request
+from tests.persistence.damage_kit import BLOCK, FIRST_BLOCK, fill_every_table, flip, table_blocks
 
 
 @pytest.fixture
@@ -44,6 +51,7 @@ async def test_a_healthy_store_passes_every_check(maintenance: Maintenance, tmp_
     assert report.ok, report
     assert [check.name for check in report.checks] == [
         "database",
+        "file",
         "revisions",
         "index",
         "vectors",
@@ -51,6 +59,7 @@ async def test_a_healthy_store_passes_every_check(maintenance: Maintenance, tmp_
         "lock",
         "permissions",
         "disk space",
+        "backups",
     ]
     assert json.loads(json.dumps(report.as_json()))["checks"][0]["ok"] is True
 
@@ -260,6 +269,161 @@ async def test_a_damaged_backup_changes_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "memory.duckdb").read_bytes() == before
     assert not list(tmp_path.glob("*.replaced-*"))
     assert not list(tmp_path.glob("*.restored*"))
+
+
+# -- damage
+
+
+async def damaged_store(data_dir: Path, *, where: str) -> None:
+    """A store with a flipped bit in a block of a table, or of no table."""
+    async with opened(data_dir) as backend:
+        await backend.core.database.write(lambda db: fill_every_table(db, 50))
+    path = data_dir / "memory.duckdb"
+    content = path.read_bytes()
+    if where == "index":
+        used = set(table_blocks(path, every=True).values())
+        for block in set(range((len(content) - FIRST_BLOCK) // BLOCK)) - used:
+            flip(path, content, FIRST_BLOCK + block * BLOCK + 100)
+            if damaged_blocks(path):
+                return
+        raise AssertionError("no block is an index's")
+    flip(path, content, FIRST_BLOCK + table_blocks(path)[where] * BLOCK + 100)
+
+
+@pytest.mark.parametrize("table", ["approvals", "skill_bytes", "agent_calls", "scenarios"])
+async def test_of_a_damaged_store_doctor_names_the_table_and_there_is_no_backup(
+    tmp_path: Path, table: str
+) -> None:
+    await damaged_store(tmp_path, where=table)
+    async with opened(tmp_path) as backend:
+        maintenance = Maintenance(backend, data_dir=tmp_path)
+        report = await maintenance.doctor()
+        failed = {check.name: check.detail for check in report.checks if not check.ok}
+        assert table in failed["database"]
+        assert "restore" in failed["database"]
+        with pytest.raises(StoreCorruptError, match=table):
+            await maintenance.backup()
+        with pytest.raises(StoreCorruptError):
+            await maintenance.backup(tmp_path / "mine.duckdb")
+    assert not list((tmp_path / "backups").iterdir())
+    assert not (tmp_path / "mine.duckdb").exists()
+
+
+async def test_where_only_an_index_is_damaged_doctor_makes_the_file_anew(tmp_path: Path) -> None:
+    await damaged_store(tmp_path, where="index")
+    async with opened(tmp_path) as backend:
+        maintenance = Maintenance(backend, data_dir=tmp_path)
+        assert "file" in await failed(maintenance)
+        with pytest.raises(StoreCorruptError):
+            await maintenance.backup()
+        fixed = await maintenance.doctor(fix=True)
+        assert [check.ok for check in fixed.checks if check.name in ("database", "file")] == [
+            True,
+            True,
+        ]
+        assert (await maintenance.backup()).is_file()
+
+
+async def test_a_cancelled_backup_leaves_nothing(
+    backend: LocalMemoryBackend, maintenance: Maintenance, tmp_path: Path
+) -> None:
+    cancel = threading.Event()
+    with pytest.raises(CancelledByUserError):
+        await maintenance.backup(progress=lambda _: cancel.set(), cancel=cancel)
+    task = asyncio.ensure_future(maintenance.backup())
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not list((tmp_path / "backups").iterdir())
+
+
+async def test_only_our_own_files_are_made_private(
+    maintenance: Maintenance, tmp_path: Path
+) -> None:
+    script, target = tmp_path / "deploy.sh", tmp_path / "target"
+    for path in (script, target, tmp_path / "ui.json"):
+        path.write_text("x")
+        path.chmod(0o755)
+    (tmp_path / "hooks.log").symlink_to(target)
+    assert await failed(maintenance) == {"permissions"}
+    await maintenance.doctor(fix=True)
+    assert script.stat().st_mode & 0o777 == 0o755
+    assert target.stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "ui.json").stat().st_mode & 0o777 == 0o600
+    assert await failed(maintenance) == set()
+
+
+# -- the backup of the day
+
+
+DAY = timedelta(days=1)
+
+
+async def test_a_backup_is_made_once_a_day_and_only_when_something_changed(tmp_path: Path) -> None:
+    clock = FixedClock()
+    async with opened(tmp_path, clock=clock) as backend:
+        maintenance = Maintenance(backend, data_dir=tmp_path)
+        assert await maintenance.back_up_daily(keep=3) is None, "nothing is stored yet"
+        await backend.store(AGENT, request("alpha"))
+        first = await maintenance.back_up_daily(keep=3)
+        assert first is not None
+        assert first.name.endswith("-daily.duckdb")
+        await backend.store(AGENT, request("beta"))
+        clock.current += DAY - timedelta(seconds=1)
+        assert await maintenance.back_up_daily(keep=3) is None
+        clock.current += timedelta(seconds=1)
+        second = await maintenance.back_up_daily(keep=3)
+        assert second is not None
+        assert second > first
+        clock.current += DAY
+        assert await maintenance.back_up_daily(keep=3) is None, "nothing changed"
+
+
+async def test_a_store_that_is_opened_and_closed_only_needs_no_other_backup(
+    tmp_path: Path,
+) -> None:
+    clock = FixedClock()
+    async with opened(tmp_path, clock=clock) as backend:
+        await backend.store(AGENT, request("alpha"))
+        assert await Maintenance(backend, data_dir=tmp_path).back_up_daily(keep=3)
+    clock.current += DAY
+    async with opened(tmp_path, clock=clock) as backend:
+        assert await Maintenance(backend, data_dir=tmp_path).back_up_daily(keep=3) is None
+
+
+async def test_the_last_daily_backups_stay_and_all_that_a_person_made(tmp_path: Path) -> None:
+    clock = FixedClock()
+    async with opened(tmp_path, clock=clock) as backend:
+        maintenance = Maintenance(backend, data_dir=tmp_path)
+        mine = await maintenance.backup()
+        made = []
+        for day in range(5):
+            clock.current += DAY
+            await backend.store(AGENT, request(f"day {day}"))
+            made.append(await maintenance.back_up_daily(keep=3))
+        assert {*mine.parent.iterdir()} == {mine, *made[2:]}
+        clock.current += DAY
+        await backend.store(AGENT, request("later"))
+        assert await maintenance.back_up_daily(keep=0) is None
+        assert {*mine.parent.iterdir()} == {mine, *made[2:]}
+
+
+async def test_a_daily_backup_that_can_not_be_vouched_for_costs_no_older_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = FixedClock()
+    async with opened(tmp_path, clock=clock) as backend:
+        maintenance = Maintenance(backend, data_dir=tmp_path)
+        await backend.store(AGENT, request("alpha"))
+        made = await maintenance.back_up_daily(keep=1)
+        clock.current += DAY
+        await backend.store(AGENT, request("beta"))
+        usage = shutil.disk_usage(tmp_path)._replace(free=1)
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+        with pytest.raises(DomainError, match="MB free"):
+            await maintenance.back_up_daily(keep=1)
+    assert [*(tmp_path / "backups").iterdir()] == [made]
 
 
 def test_without_a_backup_restoring_says_so(tmp_path: Path) -> None:

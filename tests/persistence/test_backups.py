@@ -1,0 +1,274 @@
+"""Backups: listed, read whole before they replace anything, and the log that a store can lose."""
+
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from synthorg_tui.core.errors import DamagedLogError, DomainError, StoreCorruptError
+from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE, INDEX_DIR
+from synthorg_tui.persistence import backups as of_backups
+from synthorg_tui.persistence.backups import (
+    backups_in,
+    newest_backup,
+    require_room,
+    restore_backup,
+    set_log_aside,
+)
+from synthorg_tui.persistence.database import Database, connect_file
+from synthorg_tui.persistence.migrations import SCHEMA_VERSION
+from tests.odd_files import put_odd_kinds, put_odd_names
+from tests.persistence.damage_kit import BLOCK, FIRST_BLOCK, fill_every_table, flip
+
+
+async def made(data_dir: Path, rows: int = 20) -> Path:
+    """The file of a closed store with some rows in every table."""
+    database = Database.in_dir(data_dir)
+    await database.open()
+    await database.write(lambda db: fill_every_table(db, rows))
+    await database.close()
+    return database.path
+
+
+def with_log(path: Path) -> Path:
+    """Leave a log beside the file, as a killed process does; its path."""
+    script = (
+        "import duckdb, os, sys; c = duckdb.connect(sys.argv[1])\n"
+        "for i in range(20): c.execute('INSERT INTO meta VALUES (?, ?)', [f'late{i}', 'x' * 50])\n"
+        "os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(path)], check=True)
+    log = path.with_name(path.name + ".wal")
+    assert log.exists()
+    return log
+
+
+def listing(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != "owner.lock"
+    }
+
+
+# -- what is a backup
+
+
+def test_backups_are_listed_newest_first_by_the_time_in_their_name(tmp_path: Path) -> None:
+    folder = tmp_path / BACKUP_DIR
+    folder.mkdir()
+    for name in ("20260102T030405-000", "20260102T030405-daily", "20251231T000000-daily"):
+        (folder / f"{name}.duckdb").write_bytes(b"1234")
+    found = backups_in(tmp_path)
+    assert [(backup.path.stem, backup.is_daily, backup.size) for backup in found] == [
+        ("20260102T030405-daily", True, 4),
+        ("20260102T030405-000", False, 4),
+        ("20251231T000000-daily", True, 4),
+    ]
+    assert found[0].made_at == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert newest_backup(tmp_path) == found[0]
+
+
+def test_odd_names_and_kinds_of_files_hide_no_backup(tmp_path: Path) -> None:
+    folder = tmp_path / BACKUP_DIR
+    odd = put_odd_names(folder, ".duckdb", b"1")
+    put_odd_kinds(folder, ".duckdb")
+    good = folder / "20990102T030405-000.duckdb"
+    good.write_bytes(b"1")
+    (folder / "99999999T999999-daily.duckdb").write_bytes(b"1")
+    (folder / f".{good.name}.part").write_bytes(b"1")
+    found = backups_in(tmp_path)
+    assert found[0].path == good
+    named = {path.name for path in odd if "\udcff" not in path.name and path.name[0] != "."}
+    assert {backup.path.name for backup in found} == {
+        good.name,
+        "99999999T999999-daily.duckdb",
+        *named,
+    }
+    assert not any(backup.is_daily for backup in found)
+
+
+def test_room_is_asked_for_to_the_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(free=1000 + of_backups.ROOM_LEFT)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    require_room(tmp_path, 1000)
+    with pytest.raises(DomainError, match="MB free"):
+        require_room(tmp_path, 1001)
+
+
+# -- restoring what can't be vouched for
+
+
+async def refused(data_dir: Path, backup: Path, error: type[DomainError], match: str) -> None:
+    before = listing(data_dir)
+    with pytest.raises(error, match=match):
+        restore_backup(data_dir, backup)
+    assert listing(data_dir) == before
+
+
+async def test_a_backup_is_refused_wherever_it_is_damaged(tmp_path: Path) -> None:
+    path = await made(tmp_path / "store")
+    bad = tmp_path / "bad.duckdb"
+    content = path.read_bytes()
+    for block in range((len(content) - FIRST_BLOCK) // BLOCK):
+        flip(bad, content, FIRST_BLOCK + block * BLOCK + 50_000)
+        await refused(tmp_path / "store", bad, StoreCorruptError, "bad.duckdb")
+
+
+@pytest.mark.parametrize("lost", [1, BLOCK, 3 * BLOCK])
+async def test_a_backup_cut_short_is_refused(tmp_path: Path, lost: int) -> None:
+    path = await made(tmp_path / "store")
+    bad = tmp_path / "bad.duckdb"
+    bad.write_bytes(path.read_bytes()[:-lost])
+    await refused(tmp_path / "store", bad, StoreCorruptError, "bad.duckdb")
+
+
+async def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    path = await made(tmp_path / "store")
+    newer = tmp_path / "newer.duckdb"
+    shutil.copy(path, newer)
+    connection = connect_file(newer)
+    connection.execute(
+        "UPDATE meta SET value = ? WHERE name = 'schema_version'", [SCHEMA_VERSION + 1]
+    )
+    connection.close()
+    await refused(tmp_path / "store", newer, DomainError, "newer.duckdb has schema version")
+
+
+async def test_another_programs_database_is_refused(tmp_path: Path) -> None:
+    await made(tmp_path / "store")
+    other = tmp_path / "other.duckdb"
+    connection = connect_file(other)
+    connection.execute("CREATE TABLE recipes (name VARCHAR)")
+    connection.close()
+    await refused(tmp_path / "store", other, StoreCorruptError, "not a store")
+
+
+async def test_without_room_nothing_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = await made(tmp_path / "store")
+    backup = tmp_path / "backup.duckdb"
+    shutil.copy(path, backup)
+    usage = shutil.disk_usage(tmp_path)._replace(free=1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    await refused(tmp_path / "store", backup, DomainError, "MB free")
+
+
+async def test_a_store_that_was_copied_with_its_log_is_restored_with_it(tmp_path: Path) -> None:
+    backup = await made(tmp_path / "other")
+    with_log(backup)
+    await made(tmp_path / "store")
+    restore_backup(tmp_path / "store", backup)
+    database = Database.in_dir(tmp_path / "store")
+    await database.open()
+    late = "SELECT count(*) FROM meta WHERE name LIKE 'late%'"
+    assert await database.read(lambda db: db.execute(late).fetchone()) == (20,)
+    await database.close()
+
+
+# -- a damaged log
+
+
+async def test_a_store_with_a_damaged_log_opens_once_the_log_is_set_aside(tmp_path: Path) -> None:
+    path = await made(tmp_path)
+    log = with_log(path)
+    flip(log, log.read_bytes(), 200)
+    damaged = log.read_bytes()
+    database = Database.in_dir(tmp_path)
+    with pytest.raises(DamagedLogError) as caught:
+        await database.open()
+    assert "doctor --fix" in caught.value.remedy
+    aside = set_log_aside(tmp_path)
+    assert aside.read_bytes() == damaged
+    assert not log.exists()
+    await database.open()
+    names = await database.read(lambda db: db.execute("SELECT name FROM meta").fetchall())
+    assert ("salt",) in names
+    assert ("late0",) not in names
+    await database.close()
+
+
+async def test_an_index_made_with_the_lost_changes_is_not_used(tmp_path: Path) -> None:
+    def epoch(path: Path) -> object:
+        connection = connect_file(path)
+        row = connection.execute("SELECT value FROM meta WHERE name = 'epoch'").fetchone()
+        connection.close()
+        return row
+
+    path = await made(tmp_path)
+    before = epoch(path)
+    log = with_log(path)
+    flip(log, log.read_bytes(), 200)
+    set_log_aside(tmp_path)
+    assert epoch(path) != before
+
+
+async def test_the_log_stays_where_the_file_is_damaged_too(tmp_path: Path) -> None:
+    path = await made(tmp_path)
+    log = with_log(path)
+    content = log.read_bytes()
+    flip(path, path.read_bytes(), FIRST_BLOCK + 3 * BLOCK + 100)
+    log.write_bytes(content)
+    before = listing(tmp_path)
+    with pytest.raises(StoreCorruptError) as caught:
+        set_log_aside(tmp_path)
+    assert "restore" in caught.value.remedy
+    assert listing(tmp_path) == before
+
+
+async def test_without_a_log_there_is_nothing_to_set_aside(tmp_path: Path) -> None:
+    await made(tmp_path)
+    with pytest.raises(DomainError, match="has no log"):
+        set_log_aside(tmp_path)
+
+
+# -- a database that is missing
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        f"{INDEX_DIR}/config.json",
+        f"{BACKUP_DIR}/20260102T030405-000.duckdb",
+        f"{DATABASE_FILE}.wal",
+        f"{DATABASE_FILE}.replaced-20260102T030405000000",
+    ],
+)
+async def test_no_new_store_is_made_where_the_database_is_missing(
+    tmp_path: Path, trace: str
+) -> None:
+    (tmp_path / trace).parent.mkdir(exist_ok=True)
+    (tmp_path / trace).write_bytes(b"x")
+    with pytest.raises(StoreCorruptError, match="is missing") as caught:
+        await Database.in_dir(tmp_path).open()
+    assert trace in caught.value.message
+    assert "restore" in caught.value.remedy
+    assert not (tmp_path / DATABASE_FILE).exists()
+
+
+async def test_a_new_store_is_made_beside_what_a_person_or_a_client_left(tmp_path: Path) -> None:
+    for name in ("notes.txt", "owner.log", "ui.json"):
+        (tmp_path / name).write_text("x")
+    for name in (INDEX_DIR, BACKUP_DIR, "connections"):
+        (tmp_path / name).mkdir()
+    database = Database.in_dir(tmp_path)
+    await database.open()
+    await database.close()
+    assert database.path.is_file()
+
+
+async def test_restoring_ends_a_missing_database(tmp_path: Path) -> None:
+    path = await made(tmp_path)
+    folder = tmp_path / BACKUP_DIR
+    folder.mkdir()
+    path.rename(folder / "20260102T030405-000.duckdb")
+    restore_backup(tmp_path)
+    database = Database.in_dir(tmp_path)
+    await database.open()
+    rows = await database.read(lambda db: db.execute("SELECT count(*) FROM scenarios").fetchone())
+    assert rows == (20,)
+    await database.close()

@@ -12,6 +12,7 @@ from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.enums import Sensitivity, SourceKind
 from synthorg_tui.memory.errors import MemoryStoreError
+from synthorg_tui.memory.listing import AgentPlaces as AgentPlaces
 from synthorg_tui.memory.listing import BrowseFilter as BrowseFilter
 from synthorg_tui.memory.listing import ChangeKind as ChangeKind
 from synthorg_tui.memory.listing import Facets as Facets
@@ -178,6 +179,10 @@ class MemoryAdmin(Protocol):
 
     async def facets(self) -> Facets:
         """Return the number of live memories by agent and by category."""
+        ...
+
+    async def places(self, agent_id: NotBlankStr) -> AgentPlaces:
+        """Return the projects and sessions of an agent's live memories, the latest first."""
         ...
 
     async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> ListedMemory:

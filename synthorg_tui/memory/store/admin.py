@@ -6,6 +6,7 @@ It sees every agent, session and project, so nothing here may be handed to an ag
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.errors import (
     MemoryNotFoundError,
@@ -15,6 +16,7 @@ from synthorg_tui.memory.errors import (
 )
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, MemoryEdit
 from synthorg_tui.memory.listing import (
+    AgentPlaces,
     BrowseFilter,
     Facets,
     FoundMemories,
@@ -96,6 +98,20 @@ class StoreAdmin:
     async def facets(self) -> Facets:
         """Return the number of live memories by agent (most first) and by category."""
         return await self._reader.facets()
+
+    async def places(self, agent_id: NotBlankStr) -> AgentPlaces:
+        """Return the projects and sessions of an agent's live memories."""
+        now = self._core.clock.now()
+        anywhere, in_session = (queries.live_where(now=now, agent=agent_id) for _ in range(2))
+        in_session.add("m.level = ?", MemoryLevel.SESSION.value)
+        with translate_errors(MemoryRetrievalError, "reading"):
+            projects = await self._core.read(
+                lambda db: queries.latest_values(db, "project", anywhere)
+            )
+            sessions = await self._core.read(
+                lambda db: queries.latest_values(db, "session_id", in_session)
+            )
+        return AgentPlaces(tuple(projects), tuple(sessions))
 
     async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
         """Return all changes to a memory, newest first.

@@ -234,6 +234,19 @@ def counts_by(db: "Connection", column: str, where: WhereClause) -> list[tuple[s
     ).fetchall()
 
 
+def latest_values(db: "Connection", column: str, where: WhereClause) -> list[str]:
+    """Return the values of ``column`` in matching rows, that of the newest memory first.
+
+    ``column`` becomes part of the SQL text, so it must not come from a user.
+    """
+    rows = db.execute(
+        f"SELECT m.{column} FROM memories m WHERE {where} AND m.{column} IS NOT NULL "
+        "GROUP BY 1 ORDER BY max(m.created_at) DESC, 1",
+        where.values,
+    ).fetchall()
+    return [str(row[0]) for row in rows]
+
+
 def last_revision(db: "Connection") -> int:
     """Return the highest revision number assigned so far; 0 in an empty store."""
     return _number(

@@ -36,7 +36,12 @@ from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.strategies import replies
-from synthorg_tui.memory.strategies.service import Injection, InjectionRequest
+from synthorg_tui.memory.strategies.service import (
+    MAX_QUERY,
+    Injection,
+    InjectionRequest,
+    agents_request,
+)
 from synthorg_tui.providers.models import ToolDefinition
 
 if TYPE_CHECKING:
@@ -49,7 +54,6 @@ ACTIVITY: Final = "activity"
 WROTE: Final = "changed"
 MAX_ARGUMENTS: Final = 2_000
 MAX_REPLY: Final = 8_000
-MAX_QUERY: Final = 8_000
 
 
 class Services(NamedTuple):
@@ -127,8 +131,12 @@ class AgentSession:
             self._require(writing=False)
             if not query.strip() or len(query) > MAX_QUERY:
                 raise AgentRefusedError(f"the query must have 1 to {MAX_QUERY} characters")
-        request = InjectionRequest(
-            self.identity.agent_id, query, budget, visibility=self._visibility
+        request = agents_request(
+            self.identity.agent_id,
+            query,
+            budget,
+            project=self._visibility.project,
+            session_id=self._visibility.session_id,
         )
         injection = await self._services.prepare(request)
         explanation = injection.explanation

@@ -1,19 +1,23 @@
-"""Fences around text from strangers, and the directive that tells a model what they mean."""
+"""Fences around text from strangers, and the directive that tells a model what they mean.
+
+A fence holds when nothing in the text reads like its end, nor like the end of what the client of an
+agent puts around it: tags and special tokens of models count in every spelling. A text is judged by
+its skeleton, which is what a reader sees of it: compatible and similar letters are one, and white
+space, marks and invisible characters are none.
+"""
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Final
 
 from synthorg_tui.core.text import compiled
 
 _TAG = re.compile(r"[a-z][a-z0-9-]{0,31}")
 
-# What a reader overlooks: white space, and characters that have no width.
-_GAP = r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]*"
-_OPENING = "<\N{FULLWIDTH LESS-THAN SIGN}\N{SMALL LESS-THAN SIGN}"
-_SLASH = "/\N{FULLWIDTH SOLIDUS}\N{DIVISION SLASH}\N{FRACTION SLASH}"
-_MAY_CLOSE = f"[{_OPENING}]{_GAP}[{_SLASH}]"
-"""How every closing tag begins; few texts hold one, and whole tags take long to compile."""
+_OPENERS: Final = "<\u226e\ufe64\uff1c\u2039\u2329\u27e8\u3008\u276e\u276c\u02c2\u1438[\ufe47\uff3b"
+"""Every character whose skeleton begins a tag or a token of a model."""
 
 LOOK_ALIKES = {  # Cyrillic and Greek
     "a": "\u0430\u03b1",
@@ -35,40 +39,99 @@ LOOK_ALIKES = {  # Cyrillic and Greek
 }
 """Letters of fence tags and what is taken for them."""
 
-_DASH = "\\-\u2010-\u2015\u2212\ufe58\ufe63\uff0d"
+_CLIENT_TAGS: Final = (
+    "system-reminder|function-results?|function-calls?|tool-results?|tool-responses?|tool-use-error"
+    "|user-prompt-submit-hook|local-command-stdout|environment-context|user-instructions"
+    "|user-query|additional-data|untrusted-artifact|task-data|memory-entry|(?:start|end)-of-turn"
+)
+"""Tags in which clients and models put what they don't say themselves, and those of our fences."""
 
+_CLOSES: Final = r"/[^/<>]{0,80}/?>"
+_IS_TOKEN: Final = r"\|[^|<>]{0,64}\||</?sys>|[be]os>"
+_IS_BRACKET_TOKEN: Final = r"/?(?:inst|system-prompt|available-tools|tool-(?:calls|results))\]"
+_MAX_SKELETON: Final = 96
+"""Characters of a skeleton that are looked at; the longest tag or token is shorter."""
 
-@lru_cache(maxsize=32)
-def _closing(tag: str) -> re.Pattern[str]:
-    letters = _GAP.join(f"[{_DASH}]" if letter == "-" else _alike(letter) for letter in tag)
-    return re.compile(f"[{_OPENING}](?={_GAP}[{_SLASH}]{_GAP}{letters}(?i:(?![a-z0-9-])))")
-
-
-def _alike(letter: str) -> str:
-    full_width = chr(ord(letter) + 0xFEE0)
-    # Case is ignored here alone: in the gaps it would make the expression slow to compile.
-    return f"(?i:[{letter}{full_width}{LOOK_ALIKES.get(letter, '')}])"
+_ONE_SHAPE: Final = str.maketrans(
+    {alike: letter for letter, others in LOOK_ALIKES.items() for alike in others}
+    | dict.fromkeys("\u2039\u2329\u27e8\u3008\u276e\u276c\u02c2\u1438", "<")
+    | dict.fromkeys("\u203a\u232a\u27e9\u3009\u276f\u276d\u02c3\u1433", ">")
+    | dict.fromkeys("\u2044\u2215\u29f8\u2571", "/")
+    | dict.fromkeys("\u2223\u2758\u2502", "|")
+    | dict.fromkeys("_\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2581", "-")
+)
+_FILLERS: Final = "\u115f\u1160\u2800"
+"""Letters and symbols that look like nothing."""
 
 
 def wrap_untrusted(tag: str, text: str) -> str:
     """Return ``text`` fenced between ``<tag>`` and ``</tag>``, so that it can't end the fence.
 
-    Anything in it that reads like the closing tag gets a backslash after its first character: in
-    any case, with white space or invisible characters in between, with attributes, unfinished, or
-    in look-alike letters.
+    See ``defused`` for what is changed in it.
 
     Raises:
         ValueError: The tag isn't a lower-case letter and up to 31 of ``[a-z0-9-]``.
     """
     if _TAG.fullmatch(tag) is None:
         raise ValueError(f"invalid fence tag {tag!r}: a lower-case letter, then a-z, 0-9 or -")
-    if any(opening in text for opening in _OPENING) and compiled(_MAY_CLOSE).search(text):
-        text = _closing(tag).sub(_escape, text)
-    return f"<{tag}>\n{text}\n</{tag}>"
+    return f"<{tag}>\n{defused(text, tag)}\n</{tag}>"
 
 
-def _escape(match: re.Match[str]) -> str:
-    return match[0] + "\\"
+def defused(text: str, tag: str = "memory-entry") -> str:
+    """Return the text with a backslash in whatever could end what it stands in.
+
+    That is the first character of each closing tag, of the tags of clients and of ``tag`` also
+    when they open or are unfinished, and of the special tokens of models, in any spelling: upper
+    case, look-alike letters, with white space, marks or invisible characters in between. Paths,
+    as in ``< /dev/null``, stay. A text that was changed isn't changed again.
+    """
+    parts: list[str] = []
+    done = 0
+    for opener in compiled(f"[{re.escape(_OPENERS)}]").finditer(text):
+        after = _skeleton(text, opener.end())
+        ends = _bracket_token() if _shape(opener[0]) == "[" else _ending(tag)
+        if ends.match(after):
+            parts += [text[done : opener.end()], "\\"]
+            done = opener.end()
+    return "".join((*parts, text[done:])) if parts else text
+
+
+@lru_cache(maxsize=32)
+def _ending(tag: str) -> re.Pattern[str]:
+    name = f"(?:[a-z0-9-]{{0,16}}:)?(?:{_CLIENT_TAGS})"
+    return re.compile(f"{_CLOSES}|/?{name}|/{re.escape(tag)}|{_IS_TOKEN}")
+
+
+def _bracket_token() -> re.Pattern[str]:
+    return compiled(_IS_BRACKET_TOKEN)
+
+
+def _skeleton(text: str, start: int) -> str:
+    """What a reader sees of the text from ``start`` on, as far as one tag may reach."""
+    return "".join(_shapes(text, start))
+
+
+def _shapes(text: str, start: int) -> Iterator[str]:
+    """The shapes up to the next opener, so that all of a text is looked at about once."""
+    seen = 0
+    for position in range(start, len(text)):
+        shape = _shape(text[position])
+        if not shape:
+            continue
+        yield shape
+        seen += len(shape)
+        if seen >= _MAX_SKELETON or (seen > 1 and shape[0] in "<["):
+            return
+
+
+@lru_cache(maxsize=4096)
+def _shape(character: str) -> str:
+    """The letters that a character is taken for; none for one that isn't seen."""
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
+    seen = (one for one in folded if one not in _FILLERS and not one.isspace())
+    return "".join(one for one in seen if unicodedata.category(one)[0] not in "CMZ").translate(
+        _ONE_SHAPE
+    )
 
 
 def untrusted_content_directive(tags: Sequence[str]) -> str:

@@ -8,7 +8,6 @@ from synthorg_tui.agents import tools
 from synthorg_tui.agents.guarded import ORIGIN_TAG
 from synthorg_tui.agents.models import AgentAccessConfig
 from synthorg_tui.agents.reports import MAX_REPORT
-from synthorg_tui.agents.session import MAX_QUERY
 from synthorg_tui.agents.tools import ErrorCode
 from synthorg_tui.mcp import DEFAULT_PORT, uris
 from synthorg_tui.mcp.http import HOST, PATH
@@ -18,6 +17,7 @@ from synthorg_tui.mcp.token import TOKEN_FILE
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.strategies import replies, schemas
+from synthorg_tui.memory.strategies.service import MAX_QUERY
 from synthorg_tui.memory.tool_retriever import ToolBasedInjectionStrategy
 from synthorg_tui.providers.models import ToolDefinition
 

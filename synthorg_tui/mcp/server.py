@@ -177,6 +177,8 @@ class MemoryServer(Server[None]):
         with _protocol_errors():
             budget = uris.parse_budget(given[uris.BUDGET]) if given.get(uris.BUDGET) else None
             text = await self._digest(context, given["query"], budget)
+        if not text:  # clients refuse an empty message
+            return GetPromptResult(description=NOTHING_FOUND, messages=[])
         content = TextContent(text=text)
         return GetPromptResult(messages=[PromptMessage(role="user", content=content)])
 
@@ -220,7 +222,7 @@ class MemoryServer(Server[None]):
     async def _digest(self, context: Context, query: str, budget: int | None) -> str:
         async with _reporting(context):
             served = await self._agent(context).digest(query, budget)
-        return served.text or NOTHING_FOUND
+        return served.text
 
     async def _pass_changes_on(self, context: Context, _: NotificationParams) -> None:
         """Tell a client of the handshake protocols what changes; ends with its connection."""

@@ -6,11 +6,13 @@ own here. Abilities for agents and abilities for persons are never in one protoc
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
-from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
-from synthorg_tui.memory.enums import Sensitivity
+from synthorg_tui.memory.enums import Sensitivity, SourceKind
+from synthorg_tui.memory.errors import MemoryStoreError
+from synthorg_tui.memory.listing import AgentPlaces as AgentPlaces
 from synthorg_tui.memory.listing import BrowseFilter as BrowseFilter
 from synthorg_tui.memory.listing import ChangeKind as ChangeKind
 from synthorg_tui.memory.listing import Facets as Facets
@@ -21,15 +23,12 @@ from synthorg_tui.memory.listing import MemoryRevision as MemoryRevision
 from synthorg_tui.memory.listing import SortOrder as SortOrder
 from synthorg_tui.memory.models import BatchOutcome as BatchOutcome
 from synthorg_tui.memory.models import MemoryDraft as MemoryDraft
-from synthorg_tui.memory.models import MemoryQuery, Tags
+from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest, Tags
 from synthorg_tui.memory.retrieval.hits import CandidateSource as CandidateSource
 from synthorg_tui.memory.retrieval.hits import ScopedViews as ScopedViews
 from synthorg_tui.memory.retrieval.hits import SearchHit as SearchHit
 from synthorg_tui.memory.retrieval.hits import SearchResult as SearchResult
 from synthorg_tui.memory.retrieval.hits import SparseSearch as SparseSearch
-
-if TYPE_CHECKING:
-    pass
 
 T = TypeVar("T")
 
@@ -103,6 +102,31 @@ class BatchStore(Protocol):
         ...
 
 
+async def add_by_hand(
+    store: BatchStore,
+    agent_id: str,
+    request: MemoryStoreRequest,
+    *,
+    project: str | None = None,
+    actor: str,
+) -> str:
+    """Store a memory that a person wrote for an agent and return its id.
+
+    It reaches every session of the agent, or those of one ``project`` (a folder's path). Raises
+    ``MemoryStoreError`` when it isn't stored, such as a text that is stored already.
+    """
+    draft = MemoryDraft(
+        request=request,
+        level=MemoryLevel.PROJECT if project else MemoryLevel.PERSISTENT,
+        project=project,
+        source_kind=SourceKind.OPERATOR,
+    )
+    outcome = await store.store_many(agent_id, [draft], actor=actor)
+    if not outcome.added:
+        raise MemoryStoreError(f"the memory was not stored: {outcome.skipped[0][1]}")
+    return outcome.added[0]
+
+
 @runtime_checkable
 class MemoryAdmin(Protocol):
     """Access to the memories of all agents, for a person and never for agents.
@@ -155,6 +179,10 @@ class MemoryAdmin(Protocol):
 
     async def facets(self) -> Facets:
         """Return the number of live memories by agent and by category."""
+        ...
+
+    async def places(self, agent_id: NotBlankStr) -> AgentPlaces:
+        """Return the projects and sessions of an agent's live memories, the latest first."""
         ...
 
     async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> ListedMemory:

@@ -4,9 +4,10 @@ Each memory stands in a fence of its own, and a directive says that what stands 
 data: whoever plants a memory can't speak as the system.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
 from synthorg_tui.memory.enums import InjectionPoint
 from synthorg_tui.memory.injection import TokenEstimator
@@ -16,6 +17,8 @@ from synthorg_tui.providers.models import ChatMessage
 
 TAG_MEMORY_ENTRY: Final = "memory-entry"
 _SEPARATOR: Final = "\n"
+_PARAGRAPH: Final = "\n\n"
+_DIRECTIVE: Final = untrusted_content_directive((TAG_MEMORY_ENTRY,))
 _ROLES: Final = {
     InjectionPoint.SYSTEM: MessageRole.SYSTEM,
     InjectionPoint.USER: MessageRole.USER,
@@ -26,7 +29,7 @@ class PackedMemory(NamedTuple):
     """A memory formatted as a text block, and whether it fits the token budget.
 
     ``tokens`` is the size of the block with its fence and separator; ``room`` is how many tokens of
-    the budget were left when the memory was considered.
+    the budget were left when the memory was considered, besides the frame.
     """
 
     memory: ScoredMemory
@@ -37,10 +40,15 @@ class PackedMemory(NamedTuple):
 
 
 class Packing(NamedTuple):
-    """Result of packing memories into a token budget; ``packed`` is in the order of the input."""
+    """Result of packing memories into a token budget; ``packed`` is in the order of the input.
+
+    ``tokens_used`` is the size of all that is handed over, of which ``frame_tokens`` are the
+    directive; both are 0 when no memory fits.
+    """
 
     packed: tuple[PackedMemory, ...]
     tokens_used: int
+    frame_tokens: int = 0
 
     @property
     def text(self) -> str:
@@ -57,10 +65,21 @@ def role_of(injection_point: InjectionPoint) -> MessageRole:
 
 
 def memory_block(memory: ScoredMemory) -> str:
-    """Format a memory for an agent: its category, score and content, in a fence."""
+    """Format a memory for an agent: its category, score and content, in a fence.
+
+    Control, invisible and reordering characters are shown as glyphs, so that a person sees what
+    the model gets.
+    """
     shared = "[shared] " if memory.is_shared else ""
     header = f"{shared}[{memory.entry.category} | score: {memory.combined_score:.2f}]"
-    return wrap_untrusted(TAG_MEMORY_ENTRY, f"{header} {memory.entry.content}")
+    block = wrap_untrusted(TAG_MEMORY_ENTRY, f"{header} {memory.entry.content}")
+    return safe_text(block, multiline=True)
+
+
+def frame_tokens(estimator: TokenEstimator) -> int:
+    """Return the tokens that the directive before the memories takes of a budget."""
+    # One more, since an estimator may round down the directive and what follows it.
+    return estimator.estimate_tokens(f"{_DIRECTIVE}{_PARAGRAPH}") + 1
 
 
 def pack_memories(
@@ -68,23 +87,36 @@ def pack_memories(
 ) -> Packing:
     """Pack memories greedily into a token budget, in the order given.
 
-    A memory too large for the remaining budget is skipped; smaller ones after it may still fit.
-    Each block but the first is also charged for the separator before it.
+    The directive is charged to the budget, and so is the separator before each block but the
+    first. A memory too large for the remaining budget is skipped; smaller ones after it may still
+    fit.
     """
+    memories, frame = tuple(memories), frame_tokens(estimator)
+    while True:
+        packing = _packed(memories, estimator, token_budget, frame)
+        tokens = estimator.estimate_tokens(f"{_DIRECTIVE}{_PARAGRAPH}{packing.text}")
+        if not packing.text or tokens <= packing.tokens_used:
+            return packing
+        frame += tokens - packing.tokens_used  # this tokenizer counts parts lower than the whole
+
+
+def _packed(
+    memories: Sequence[ScoredMemory], estimator: TokenEstimator, token_budget: int, frame: int
+) -> Packing:
     separator = estimator.estimate_tokens(_SEPARATOR)
     packed: list[PackedMemory] = []
-    used = 0
+    used = frame
     any_fits = False
     for memory in memories:
         block = memory_block(memory)
         tokens = estimator.estimate_tokens(block) + (separator if any_fits else 0)
-        room = token_budget - used
+        room = max(0, token_budget - used)
         fits = tokens <= room
         packed.append(PackedMemory(memory, block, tokens, fits, room))
         if fits:
             any_fits = True
             used += tokens
-    return Packing(tuple(packed), used)
+    return Packing(tuple(packed), used, frame) if any_fits else Packing(tuple(packed), 0)
 
 
 def messages_for(
@@ -101,9 +133,8 @@ def messages_for(
     role = role_of(injection_point)
     if not packing.text:
         return ()
-    directive = untrusted_content_directive((TAG_MEMORY_ENTRY,))
     return (
-        ChatMessage(role=MessageRole.SYSTEM, content=directive),
+        ChatMessage(role=MessageRole.SYSTEM, content=_DIRECTIVE),
         ChatMessage(role=role, content=packing.text),
     )
 
@@ -120,7 +151,7 @@ def format_memory_context_with_directive(
     Args:
         memories: Ranked memories, best first.
         estimator: Counts tokens.
-        token_budget: Maximum tokens for the memories; the directive isn't charged to it.
+        token_budget: Maximum tokens for all messages together, fences and directive included.
         injection_point: Role of the message that carries the memories.
 
     Raises:

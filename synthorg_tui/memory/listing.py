@@ -7,6 +7,7 @@ engine is loaded, so nothing here may import pydantic, DuckDB or a model.
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 from typing import Literal, get_args
 
 from synthorg_tui.core.enums import MemoryCategory
@@ -86,6 +87,24 @@ class BrowseFilter:
     words: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPlaces:
+    """The projects (folders) and sessions of an agent's memories, those of the newest first.
+
+    ``sessions`` are only those with memories that are limited to them.
+    """
+
+    projects: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+
+    def usual(self, here: Path) -> str | None:
+        """Return the project that ``here`` is in, else the agent's latest; ``None`` without any."""
+        for folder in (here, *here.parents):
+            if str(folder) in self.projects:
+                return str(folder)
+        return self.projects[0] if self.projects else None
 
 
 @dataclass(frozen=True, slots=True)

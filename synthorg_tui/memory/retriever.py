@@ -15,7 +15,7 @@ from synthorg_tui.core.failsafe import safely, surviving
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
 from synthorg_tui.memory.filter import MemoryFilterStrategy, TagBasedMemoryFilter
-from synthorg_tui.memory.formatter import Packing, messages_for, pack_memories
+from synthorg_tui.memory.formatter import Packing, frame_tokens, messages_for, pack_memories
 from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
 from synthorg_tui.memory.models import MAX_QUERY_LIMIT, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
@@ -27,6 +27,7 @@ from synthorg_tui.memory.retrieval.explanation import (
     PreparedMessages,
     Stopwatch,
     text_of,
+    too_small,
 )
 from synthorg_tui.memory.retrieval.hits import SearchHit
 from synthorg_tui.memory.retrieval.relevance import judge_hits, pool_size, rank_hits
@@ -119,7 +120,7 @@ class ContextInjectionStrategy:
         Args:
             agent_id: The agent whose memories are searched.
             query_text: What the agent is about to do.
-            token_budget: Maximum tokens for the memories; the directive before them isn't charged.
+            token_budget: Maximum tokens of all messages together.
             categories: Memory categories to search; all if ``None``.
         """
         prepared = await self.prepare(agent_id, query_text, token_budget, categories=categories)
@@ -158,7 +159,8 @@ class ContextInjectionStrategy:
         with run.watch.stage("search"):
             gathered, ranked = await self._find(run, query)
             hits = await self._with_pinned(run, gathered.hits, pinned)
-        run.notes.extend([gathered.degraded] if gathered.degraded else [])
+        small = too_small(run.token_budget, frame_tokens(self._estimator) + 1)
+        run.notes.extend(note for note in (gathered.degraded, small) if note)
         trace = CandidateTrace(hits)
         selection = Selection(
             trace, self._config, pinned=frozenset(pinned), sensitivity=self._sensitivity
@@ -276,7 +278,7 @@ class _Run:
 
     def nothing(self, degraded: str) -> PreparedMessages:
         """No messages, for a reason that isn't about single memories."""
-        return PreparedMessages((), self._explanation((), 0, (), degraded))
+        return PreparedMessages((), self._explanation((), Packing((), 0), (), degraded))
 
     def finished(
         self, messages: tuple[ChatMessage, ...], packing: Packing, trace: CandidateTrace
@@ -286,13 +288,14 @@ class _Run:
         with self.watch.stage("explaining"):
             candidates = trace.candidates(given)
         degraded = "; ".join(dict.fromkeys(self.notes))
-        explained = self._explanation(messages, packing.tokens_used, candidates, degraded)
-        return PreparedMessages(messages, explained)
+        return PreparedMessages(
+            messages, self._explanation(messages, packing, candidates, degraded)
+        )
 
     def _explanation(
         self,
         messages: tuple[ChatMessage, ...],
-        tokens_used: int,
+        packing: Packing,
         candidates: tuple[Candidate, ...],
         degraded: str,
     ) -> Explanation:
@@ -301,7 +304,8 @@ class _Run:
             agent_id=self.agent_id,
             query=self.query_text,
             token_budget=self.token_budget,
-            tokens_used=tokens_used,
+            tokens_used=packing.tokens_used,
+            frame_tokens=packing.frame_tokens,
             text=text_of(messages),
             candidates=candidates,
             stages=self.watch.stages,

@@ -5,7 +5,7 @@ differences. Nothing here decides what is included.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pydantic import Field, ValidationError
@@ -14,9 +14,14 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.enums import Sensitivity
+from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.retrieval.explanation import Candidate
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
-from synthorg_tui.memory.strategies.service import InjectionRequest, InjectionService
+from synthorg_tui.memory.strategies.service import (
+    InjectionRequest,
+    InjectionService,
+    agents_request,
+)
 from synthorg_tui.persistence.database import Database
 
 if TYPE_CHECKING:
@@ -81,7 +86,8 @@ class Question(FrozenModel):
 
     ``overrides`` replace fields of ``MemoryRetrievalConfig`` for this question. Two further keys
     are allowed: ``digest_v1`` turns the digest on or off, and ``sensitivities`` lists the
-    sensitivities that may be given, separated by blanks, or ``all``.
+    sensitivities that may be given, separated by blanks, or ``all``. ``visibility`` is the project
+    and session that the agent works in; ``None`` sees all of them, as no agent does.
     """
 
     agent_id: NotBlankStr
@@ -90,6 +96,7 @@ class Question(FrozenModel):
     overrides: Mapping[str, Value] = Field(default_factory=dict)
     pinned: tuple[NotBlankStr, ...] = ()
     excluded: tuple[NotBlankStr, ...] = ()
+    visibility: Visibility | None = None
 
     def request(self, configured: MemoryRetrievalConfig, v1: MemoryV1Config) -> InjectionRequest:
         """Build the injection request from this question and the configured settings.
@@ -102,10 +109,17 @@ class Question(FrozenModel):
         digest_v1 = self.overrides.get(DIGEST_V1)
         if digest_v1 is not None and not isinstance(digest_v1, bool):
             raise DomainError(f"{DIGEST_V1} is true or false, not {digest_v1!r}.")
-        return InjectionRequest(
-            agent_id=self.agent_id,
-            query=self.query,
-            token_budget=self.token_budget,
+        view = self.visibility
+        request = agents_request(
+            self.agent_id,
+            self.query,
+            self.token_budget,
+            project=view.project if view else None,
+            session_id=view.session_id if view else None,
+        )
+        return replace(
+            request,
+            visibility=view and request.visibility,
             strategy=retrieval.strategy if retrieval is not None else None,
             retrieval=retrieval,
             pinned=self.pinned,

@@ -13,9 +13,15 @@ from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.core.untrusted import untrusted_content_directive
 from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
+from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.protocol import MemoryBackend
-from synthorg_tui.memory.retrieval.explanation import Explanation, PreparedMessages, text_of
+from synthorg_tui.memory.retrieval.explanation import (
+    Explanation,
+    PreparedMessages,
+    text_of,
+    too_small,
+)
 from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
 from synthorg_tui.memory.retrieval_config import MemoryRetrievalConfig
 from synthorg_tui.memory.strategies import replies
@@ -53,7 +59,7 @@ class ToolBasedInjectionStrategy:
         config: ``max_memories`` limits a reply; the reformulation settings apply.
         reformulator: Required when ``config.query_reformulation_enabled``.
         sufficiency_checker: Required when ``config.query_reformulation_enabled``.
-        notice: Says in words which configured part is missing, for the explanation.
+        token_estimator: Counts tokens; by default one for every four characters.
         sensitivities: Sensitivities of memories that may be found or read.
 
     Raises:
@@ -67,11 +73,13 @@ class ToolBasedInjectionStrategy:
         config: MemoryRetrievalConfig,
         reformulator: QueryReformulator | None = None,
         sufficiency_checker: SufficiencyChecker | None = None,
-        notice: str = "",
+        token_estimator: TokenEstimator | None = None,
         sensitivities: Collection[Sensitivity] = GIVEN_BY_DEFAULT,
     ) -> None:
         self._backend = backend
-        self._notice = notice
+        self.notice = ""
+        """Says in words which configured part is missing, for the explanation."""
+        self._estimator = token_estimator or DefaultTokenEstimator()
         self._filter = SensitivityFilter(sensitivities)
         self._config = config
         self._loop: SearchAndAsk | None = None
@@ -93,12 +101,9 @@ class ToolBasedInjectionStrategy:
     ) -> tuple[ChatMessage, ...]:
         """Return one system message that explains the tools and marks their replies as data.
 
-        Return ``()`` when ``token_budget`` is 0. The query isn't used.
+        Return ``()`` when ``token_budget`` has no room for it. The query isn't used.
         """
-        if token_budget <= 0:
-            return ()
-        directive = untrusted_content_directive((replies.TAG_TOOL_RESULT,))
-        return (ChatMessage(role=MessageRole.SYSTEM, content=_INSTRUCTION + directive),)
+        return (await self.prepare(agent_id, query_text, token_budget)).messages
 
     async def prepare(
         self,
@@ -113,16 +118,22 @@ class ToolBasedInjectionStrategy:
 
         No memory is put into the prompt; the agent fetches them with the tools.
         """
-        messages = await self.prepare_messages(agent_id, query_text, token_budget)
+        directive = untrusted_content_directive((replies.TAG_TOOL_RESULT,))
+        message = ChatMessage(role=MessageRole.SYSTEM, content=_INSTRUCTION + directive)
+        tokens = self._estimator.estimate_tokens(message.content)
+        small = too_small(token_budget, tokens)
+        messages = (message,) if tokens <= token_budget else ()
+        used = tokens if messages else 0
         explanation = Explanation(
             strategy=self.strategy_name,
             agent_id=agent_id,
             query=query_text,
             token_budget=token_budget,
-            tokens_used=0,
+            tokens_used=used,
+            frame_tokens=used,
             text=text_of(messages),
             candidates=(),
-            degraded=self._notice,
+            degraded="; ".join(note for note in (self.notice, small) if note),
         )
         return PreparedMessages(messages, explanation)
 

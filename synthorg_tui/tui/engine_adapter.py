@@ -246,14 +246,19 @@ class EngineAdapter:
 
     async def add(self, draft: Draft) -> str:
         """Store a new memory and return its id."""
+        from synthorg_tui.memory.errors import MemoryCapabilityError
+        from synthorg_tui.memory.extensions import BatchStore, add_by_hand
         from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 
+        store = self._engine.memory
+        if not isinstance(store, BatchStore):
+            raise MemoryCapabilityError(f"the {store.backend_name} backend stores no drafts")
         request = MemoryStoreRequest(
             category=draft.category,
             content=draft.content,
             metadata=MemoryMetadata(tags=draft.tags),
         )
-        return await self._engine.memory.store(draft.agent_id, request)
+        return await add_by_hand(store, draft.agent_id, request, project=draft.project, actor=ACTOR)
 
     async def edit(self, memory_id: str, change: Change) -> ListedMemory:
         """Change a memory and return it as it is afterwards."""

@@ -35,12 +35,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A new memory that a person wrote."""
+    """A new memory that a person wrote, for all projects, or for one: the path of its folder."""
 
     agent_id: str
     category: MemoryCategory
     content: str
     tags: tuple[str, ...] = ()
+    project: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.cli import main
+from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.scenarios import Question
 from synthorg_tui.tui.engine_adapter import LocalEngineHost
 from tests.cli.cli_kit import SAMPLE, Cli, documented, move_home, runner
 
 TASK = "push a branch that has no upstream"
-ASK = ("--agent", "claude-code", "--token-budget", "300")
+ASK = ("--agent", "claude-code", "--token-budget", "360")
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +33,15 @@ def cli(store: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
 
 def asked(**changed: object) -> Question:
     return Question.model_validate(
-        {"agent_id": "claude-code", "query": TASK, "token_budget": 300, **changed}
+        {"agent_id": "claude-code", "query": TASK, "token_budget": 360, **changed}
     )
+
+
+def place(cli: Cli) -> Visibility:
+    """Where the agent works by default."""
+    project = cli("digest", TASK, *ASK, "--json").json["project"]
+    assert project is not None
+    return Visibility(None, project)
 
 
 async def pane_answer(store: Path, question: Question) -> str:
@@ -59,14 +67,16 @@ class TestDigest:
         assert made["included"]
         assert len({c["id"] for c in made["candidates"]}) == len(made["candidates"])
         assert all(c["reason"] for c in made["candidates"])
-        assert made["tokens_used"] == sum(c["tokens"] for c in included) <= 300
+        assert made["tokens_used"] <= 360
+        memories = sum(c["tokens"] for c in included)
+        assert made["tokens_used"] == memories + made["frame_tokens"]
 
     def test_output_json_and_pane_are_the_same_bytes(self, cli: Cli, store: Path) -> None:
         import asyncio
 
         plain = cli("digest", TASK, *ASK).out
         text = cli("digest", TASK, *ASK, "--json").json["text"]
-        shown = asyncio.run(pane_answer(store, asked()))
+        shown = asyncio.run(pane_answer(store, asked(visibility=place(cli))))
         assert "upstream" in plain
         assert plain.encode() == text.encode() == shown.encode()
 
@@ -77,7 +87,9 @@ class TestDigest:
         first, last = candidates[0]["id"], candidates[-1]["id"]
         options = ("--set", "max_memories=2", "--exclude", first[:8], "--pin", last[:8])
         text = cli("digest", TASK, *ASK, *options, "--json").json
-        question = asked(overrides={"max_memories": 2}, pinned=(last,), excluded=(first,))
+        question = asked(
+            overrides={"max_memories": 2}, pinned=(last,), excluded=(first,), visibility=place(cli)
+        )
         assert text["text"] == asyncio.run(pane_answer(store, question))
         assert last in text["included"]
         assert first not in text["included"]
@@ -89,22 +101,22 @@ class TestDigest:
         assert explained.startswith(text)
         for candidate in made["candidates"]:
             assert candidate["id"][:8] in explained
-        assert f"{made['tokens_used']} of 300 tokens" in explained
+        assert f"{made['tokens_used']} of 360 tokens" in explained
 
     def test_what_nothing_is_about_prints_nothing_and_says_so_on_stderr(self, cli: Cli) -> None:
         result = cli("digest", "zebra quantum marmalade", *ASK)
         assert (result.code, result.out) == (0, "")
         assert "would be given no memory" in result.err
-        unknown = cli("digest", TASK, "--agent", "nobody", "--token-budget", "300")
+        unknown = cli("digest", TASK, "--agent", "nobody", "--token-budget", "360")
         assert "no agent 'nobody'" in unknown.err
 
-    def test_on_a_terminal_control_characters_are_glyphs_and_in_a_pipe_they_are_not(
+    def test_control_characters_are_glyphs_on_a_terminal_and_in_a_pipe(
         self, store: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         hostile = "The zanzibar beacon is \x1b[31mred\x1b[0m."
         added = cli("memories", "add", "--agent", "hostile", hostile, "--json").json["id"]
-        question = ("zanzibar beacon", "--agent", "hostile", "--token-budget", "300")
-        assert hostile in cli("digest", *question).out
+        question = ("zanzibar beacon", "--agent", "hostile", "--token-budget", "360")
+        assert "␛[31mred" in cli("digest", *question).out
 
         class Terminal(io.StringIO):
             def isatty(self) -> bool:
@@ -122,7 +134,7 @@ class TestDigest:
         import asyncio
 
         made = cli("digest", TASK, *ASK, "--set", "digest_v1=true", "--json").json
-        question = asked(overrides={"digest_v1": True})
+        question = asked(overrides={"digest_v1": True}, visibility=place(cli))
         assert "Memory digest:" in made["text"]
         assert made["text"] == asyncio.run(pane_answer(store, question))
         assert made["included"]
@@ -156,6 +168,43 @@ class TestDigest:
         with pytest.raises(SystemExit) as stopped:
             cli("digest", TASK, *ASK, *options)
         assert stopped.value.code == 2
+
+
+class TestPlace:
+    def test_it_is_the_latest_project_unless_the_current_directory_is_one(
+        self, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("first", "second"):
+            folder = tmp_path / name / "inside"
+            folder.mkdir(parents=True)
+            text = f"The {name} lighthouse has {len(name)} lamps."
+            cli("memories", "add", "--agent", "ole", "--project", str(folder.parent), text)
+        question = ("digest", "lighthouse lamps", "--agent", "ole")
+        latest = cli(*question)
+        assert "second lighthouse" in latest.out
+        assert "first lighthouse" not in latest.out
+        assert f"as in {(tmp_path / 'second').resolve()}" in latest.err
+        monkeypatch.chdir(tmp_path / "first" / "inside")
+        here = cli(*question)
+        assert "first lighthouse" in here.out
+        assert "second lighthouse" not in here.out
+        assert here.err == ""
+        chosen = cli(*question, "--project", str(tmp_path / "second"))
+        assert chosen.out == latest.out
+        every = cli(*question, "--all-projects", "--json").json
+        assert (every["project"], every["all_projects"], len(every["included"])) == (None, True, 2)
+        assert every["token_budget"] == 1500
+
+    def test_a_session_is_chosen_by_its_id(self, cli: Cli) -> None:
+        made = cli("digest", TASK, *ASK, "--session", "s1", "--json").json
+        assert made["session_id"] == "s1"
+        both = cli("digest", TASK, *ASK, "--session", "s1", "--all-projects")
+        assert both.code == 2
+
+    def test_a_budget_without_room_for_the_frame_says_why(self, cli: Cli) -> None:
+        small = cli("digest", TASK, "--agent", "claude-code", "--token-budget", "40")
+        assert (small.code, small.out) == (0, "")
+        assert "a budget of 40 tokens is too small" in small.err
 
 
 class TestScenarios:

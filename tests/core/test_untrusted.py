@@ -1,11 +1,12 @@
 import re
+import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthorg_tui.core.untrusted import untrusted_content_directive, wrap_untrusted
-from tests.hostile import FENCE_BREAKS, LOOK_ALIKES
+from synthorg_tui.core.untrusted import defused, untrusted_content_directive, wrap_untrusted
+from tests.hostile import DISGUISED_CLOSINGS, FENCE_BREAKS, LOOK_ALIKES, SPECIAL_TOKENS
 
 
 def test_text_stands_between_the_tags_on_lines_of_its_own() -> None:
@@ -18,8 +19,88 @@ def test_a_closing_tag_inside_is_neutralised(closing: str) -> None:
     assert inside == f"a <\\{closing[1:]} b"
 
 
-def test_other_tags_inside_stay() -> None:
-    assert "</b>" in wrap_untrusted("task-data", "<b>x</b>")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<b>x<br/>",
+        "wc -l < /dev/null > out",
+        "psql </etc/app/dump.sql",
+        "if a < b and c > d: x[1] = y[insta]",
+        "Vec<u8> [1, 2] <user> <data> x <| f y",
+        "r\u00e9sum\u00e9 \u2039quoted\u203a \u2764\ufe0f",
+        "<\\/memory-entry>",
+    ],
+)
+def test_what_closes_nothing_stays_as_it_is(text: str) -> None:
+    assert wrap_untrusted("task-data", text) == f"<task-data>\n{text}\n</task-data>"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<b>x</b>", "<b>x<\\/b>"),
+        ("a</memory-entry-2>", "a<\\/memory-entry-2>"),
+        ("</system-reminder >", "<\\/system-reminder >"),
+        ("</ns:function_results", "<\\/ns:function_results"),
+        ("</tool_result", "<\\/tool_result"),
+    ],
+)
+def test_a_closing_tag_of_anything_is_neutralised(text: str, expected: str) -> None:
+    assert defused(text) == expected
+
+
+@pytest.mark.parametrize("closing", DISGUISED_CLOSINGS)
+def test_no_disguise_closes_a_fence_or_what_a_client_puts_around_it(closing: str) -> None:
+    assert defused(closing) == f"{closing[0]}\\{closing[1:]}"
+
+
+def test_there_are_as_many_disguises_as_were_tried() -> None:
+    assert len(set(DISGUISED_CLOSINGS)) >= 378
+
+
+@pytest.mark.parametrize("token", SPECIAL_TOKENS)
+def test_special_tokens_and_tags_of_clients_are_neutralised(token: str) -> None:
+    changed = defused(f"a {token} b")
+    assert changed.startswith(f"a {token[0]}\\")
+    assert changed.replace("\\", "") == f"a {token} b"
+
+
+TAGGISH = st.lists(
+    st.sampled_from(
+        (
+            *"</>|[]\\ \n_b\u034f\u20dd\uff1c\u2039\u226e",
+            *("im_end", "inst", "sys", "memory-entry", "system-reminder", "tool-result"),
+        )
+    ),
+    max_size=24,
+).map("".join)
+
+
+@given(st.one_of(TAGGISH, st.text()))
+def test_a_text_that_was_neutralised_stays_and_only_backslashes_are_added(text: str) -> None:
+    once = defused(text, "tool-result")
+    assert defused(once, "tool-result") == once
+    assert once.replace("\\", "") == text.replace("\\", "")
+
+
+@given(TAGGISH)
+def test_nothing_that_a_model_may_take_for_a_closing_tag_is_left(text: str) -> None:
+    seen = "".join(
+        c
+        for c in unicodedata.normalize("NFKD", defused(text, "tool-result"))
+        if not c.isspace() and unicodedata.category(c)[0] not in "MC"
+    ).replace("_", "-")
+    for name in ("memory-entry", "system-reminder", "tool-result"):
+        assert f"</{name}" not in seen
+
+
+def test_every_character_that_reads_as_an_opener_is_looked_at() -> None:
+    for code in range(0x20, 0x110000):
+        shape = unicodedata.normalize("NFKD", chr(code))
+        if "<" in shape:
+            assert defused(f"{chr(code)}/b>") == f"{chr(code)}\\/b>"
+        if "[" in shape:
+            assert defused(f"{chr(code)}/INST]") == f"{chr(code)}\\/INST]"
 
 
 @given(st.text())
@@ -55,7 +136,3 @@ def test_whatever_reads_like_the_closing_tag_is_broken_up(content: str) -> None:
     inside = wrap_untrusted("memory-entry", content)[len("<memory-entry>\n") :]
     opening = content[0]
     assert inside == f"{opening}\\{content[1:]}\n</memory-entry>"
-
-
-def test_a_longer_tag_that_begins_alike_is_left_alone() -> None:
-    assert "</memory-entry-2>" in wrap_untrusted("memory-entry", "</memory-entry-2>")

@@ -6,6 +6,8 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.enums import InjectionPoint, Sensitivity
 from synthorg_tui.memory.extensions import CandidateSource, SearchHit
 from synthorg_tui.memory.filter import MemoryFilterStrategy, PassthroughMemoryFilter
+from synthorg_tui.memory.formatter import frame_tokens
+from synthorg_tui.memory.injection import DefaultTokenEstimator
 from synthorg_tui.memory.ranking import ScoredMemory
 from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.memory.retrieval.hits import RankedMemories
@@ -251,14 +253,24 @@ class TestHooks:
 class TestPacking:
     async def test_what_does_not_fit_says_what_it_needs(self) -> None:
         source = Source(hit("big", 0.9, content="x" * 400), hit("small", 0.8))
-        explanation = await explained(strategy(source), 40)
+        frame = frame_tokens(DefaultTokenEstimator())
+        explanation = await explained(strategy(source), 40 + frame)
         big = candidate(explanation, "big")
         assert (big.verdict, big.reason) == (
             Verdict.OVER_BUDGET,
             f"needs {big.tokens} tokens, 40 were left",
         )
         assert given(explanation) == ["small"]
-        assert explanation.tokens_used == candidate(explanation, "small").tokens <= 40
+        assert explanation.frame_tokens == frame
+        assert explanation.tokens_used - frame == candidate(explanation, "small").tokens <= 40
+
+    async def test_a_budget_without_room_for_the_frame_gives_nothing_and_says_why(self) -> None:
+        frame = frame_tokens(DefaultTokenEstimator())
+        explanation = await explained(strategy(Source(hit("a", 0.9))), frame)
+        assert (explanation.text, explanation.tokens_used, explanation.frame_tokens) == ("", 0, 0)
+        assert explanation.degraded == (
+            f"a budget of {frame} tokens is too small: at least {frame + 1} are needed"
+        )
 
     async def test_the_memories_come_in_the_configured_role(self) -> None:
         subject = strategy(Source(hit("a")), config=config(injection_point=InjectionPoint.USER))

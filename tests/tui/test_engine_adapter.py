@@ -12,8 +12,11 @@ import pytest
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import ConfigError, DomainError, StoreLockedError
+from synthorg_tui.engine import Engine
 from synthorg_tui.ingest.service import ImportProgress
+from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.listing import BrowseFilter
+from synthorg_tui.memory.strategies.service import InjectionRequest
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.tui.engine_adapter import LocalEngineHost
 from synthorg_tui.tui.memories.lines import report_lines
@@ -45,6 +48,34 @@ async def test_a_memory_lives_through_every_act_of_the_desk(tmp_path: Path) -> N
         assert kinds == ["restored", "deleted", "edited", "added"]
     finally:
         await host.close()
+
+
+async def test_what_a_person_adds_reaches_every_session_of_the_agent_as_the_operators(
+    tmp_path: Path,
+) -> None:
+    host = LocalEngineHost(data_dir=tmp_path / "data")
+    desk = await host.open()
+    try:
+        everywhere = await desk.add(DRAFT)
+        here = await desk.add(replace(DRAFT, content="only here", project=str(tmp_path)))
+        again = desk.add(DRAFT)
+        with pytest.raises(DomainError, match="already stored"):
+            await again
+    finally:
+        await host.close()
+    async with Engine.open(data_dir=tmp_path / "data") as engine:
+        inside, outside = (
+            engine.injection.scoped(Visibility("s1", project))
+            for project in (str(tmp_path), "/elsewhere")
+        )
+        assert await inside.get("codex", everywhere)
+        assert await inside.get("codex", here)
+        assert await outside.get("codex", everywhere)
+        assert not await outside.get("codex", here)
+        digest = await engine.injection.prepare(
+            InjectionRequest("codex", DRAFT.content, 900, digest_v1=True)
+        )
+        assert "prov=operator" in digest.text
 
 
 async def test_tags_taken_out_of_the_form_are_gone(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
 """``digest`` and ``scenarios``: shows an agent's digest, and tests whether saved ones changed."""
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, add_group
+from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, path
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.commands.memories_reading import find_one
 from synthorg_tui.cli.errors import UsageError
@@ -14,6 +15,7 @@ from synthorg_tui.memory.enums import InjectionStrategy
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.memory.index.protocol import Visibility
     from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation
     from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome
     from synthorg_tui.memory.strategies.service import Injection
@@ -82,11 +84,21 @@ def _add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agent", required=True, metavar="ID", help="which agent asks")
     parser.add_argument(
         "--token-budget",
-        required=True,
         metavar="N",
         type=_tokens,
-        help="most tokens that memories may take",
+        help="most tokens that the agent is given (default: what agents get)",
     )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--project",
+        type=path,
+        metavar="DIR",
+        help="where the agent works (default: here, else its latest project)",
+    )
+    where.add_argument(
+        "--all-projects", action="store_true", help="from all projects and sessions, as no agent is"
+    )
+    parser.add_argument("--session", metavar="ID", help="in which of its sessions (default: none)")
     strategies = [strategy.value for strategy in InjectionStrategy]
     parser.add_argument(
         "--strategy",
@@ -148,7 +160,7 @@ async def run_digest(context: "Context") -> int:
     if not injection.text:
         context.console.note(_why_nothing(injection, known))
     if context.wants_json:
-        context.console.json(_digest(injection))
+        context.console.json(_digest(injection, question.visibility))
         return 0
     context.console.exact(injection.text)
     if context.args.explain:
@@ -222,11 +234,15 @@ async def _question(context: "Context", engine: "AnyEngine") -> "Question":
         overrides["strategy"] = args.strategy
     pinned = [(await find_one(engine.desk, start)).id for start in args.pin]
     excluded = [(await find_one(engine.desk, start)).id for start in args.exclude]
+    budget = args.token_budget
     try:
         return Question(
             agent_id=args.agent,
             query=" ".join(args.query).strip(),
-            token_budget=args.token_budget,
+            token_budget=(
+                engine.settings.agent_access.digest_token_budget if budget is None else budget
+            ),
+            visibility=await _view(context, engine),
             overrides=overrides,
             pinned=tuple(pinned),
             excluded=tuple(excluded),
@@ -237,11 +253,38 @@ async def _question(context: "Context", engine: "AnyEngine") -> "Question":
         raise UsageError(f"{field}: {first['msg'].removeprefix('Value error, ')}") from error
 
 
+async def _view(context: "Context", engine: "AnyEngine") -> "Visibility | None":
+    """The project and session of the options, or the agent's usual project, which is named."""
+    from synthorg_tui.memory.index.protocol import Visibility
+
+    args = context.args
+    if args.all_projects:
+        if args.session:
+            raise UsageError("--session and --all-projects exclude each other")
+        return None
+    project = str(args.project.resolve()) if args.project else None
+    if project is None:
+        here = Path.cwd().resolve()
+        project = (await engine.desk.places(args.agent)).usual(here)
+        if project is not None and not here.is_relative_to(project):
+            context.console.note(f"as in {project}; --project or --all-projects changes it")
+    return Visibility(args.session or None, project)
+
+
+def _place(view: "Visibility | None") -> Json:
+    return {
+        "project": view.project if view else None,
+        "session_id": view.session_id if view else None,
+        "all_projects": view is None,
+    }
+
+
 def _explain(console: Console, explanation: "Explanation") -> None:
     used, budget = explanation.tokens_used, explanation.token_budget
     included, left_out = len(explanation.included), len(explanation.left_out)
     console.line(
-        f"{used:,} of {budget:,} tokens · {included} in, {left_out} out · {explanation.strategy}",
+        f"{used:,} of {budget:,} tokens, {explanation.frame_tokens:,} of them frame · "
+        f"{included} in, {left_out} out · {explanation.strategy}",
         "bold",
     )
     header = ("", "VERDICT", "SCORE", "DENSE", "SPARSE", "RECENT", "TOKENS", "ID", "WHY · MEMORY")
@@ -275,14 +318,16 @@ def _why_nothing(injection: "Injection", known: set[str]) -> str:
     return "the agent would be given no memory; --explain shows why"
 
 
-def _digest(injection: "Injection") -> Json:
+def _digest(injection: "Injection", view: "Visibility | None") -> Json:
     explanation = injection.explanation
     return {
         "agent_id": explanation.agent_id,
         "query": explanation.query,
+        **_place(view),
         "strategy": explanation.strategy,
         "token_budget": explanation.token_budget,
         "tokens_used": explanation.tokens_used,
+        "frame_tokens": explanation.frame_tokens,
         "degraded": explanation.degraded,
         "text": injection.text,
         "tools": [tool.name for tool in injection.tools],
@@ -321,6 +366,7 @@ def _scenario(scenario: "Scenario") -> Json:
         "agent_id": question.agent_id,
         "query": question.query,
         "token_budget": question.token_budget,
+        **_place(question.visibility),
         "overrides": dict(question.overrides),
         "pinned": list(question.pinned),
         "excluded": list(question.excluded),

@@ -20,11 +20,11 @@ from synthorg_tui.cli.arguments import (
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.commands.memories_reading import MAX_NAMED, SHORT_ID, add_reading, find_one
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
+from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
-from synthorg_tui.memory.enums import Sensitivity, SourceKind
-from synthorg_tui.memory.errors import MemoryCapabilityError, MemoryStoreError
+from synthorg_tui.memory.enums import Sensitivity
+from synthorg_tui.memory.errors import MemoryCapabilityError
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
@@ -125,7 +125,7 @@ def _add_removing(actions: Subparsers) -> None:
 
 async def run_add(context: "Context") -> int:
     """Store a memory as one of an agent's."""
-    from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
+    from synthorg_tui.memory.extensions import BatchStore, add_by_hand
     from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
     from synthorg_tui.memory.shared import SHARED_OWNER
 
@@ -139,17 +139,13 @@ async def run_add(context: "Context") -> int:
         metadata=MemoryMetadata(tags=args.tags),
     )
     project = str(args.project.resolve()) if args.project else None
-    level = MemoryLevel.PROJECT if project else MemoryLevel.PERSISTENT
-    draft = MemoryDraft(
-        request=request, level=level, project=project, source_kind=SourceKind.OPERATOR
-    )
     async with context.engine() as engine:
         if not isinstance(engine.memory, BatchStore):
             raise MemoryCapabilityError(f"the {engine.memory.backend_name} backend keeps no notes")
-        outcome = await engine.memory.store_many(args.agent, [draft], actor=context.actor)
-    if not outcome.added:
-        raise MemoryStoreError("the memory was not stored: " + outcome.skipped[0][1])
-    return context.print_result({"id": outcome.added[0]}, f"Added {outcome.added[0]}")
+        added = await add_by_hand(
+            engine.memory, args.agent, request, project=project, actor=context.actor
+        )
+    return context.print_result({"id": added}, f"Added {added}")
 
 
 async def run_edit(context: "Context") -> int:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from synthorg_tui.core.text import safe_text
+from synthorg_tui.core.untrusted import defused
 
 MAX_CHARS: Final = 4_000
 """Characters of a memory that are looked at; a line shows a few hundred."""
@@ -64,8 +65,8 @@ def sanitise(text: str) -> str:
     """Return memory text as one plain line without anything that could steer a model.
 
     Data tags, role prefixes and phrases that override instructions are removed, also when disguised
-    by look-alike characters. Control, invisible and reordering characters are made visible, so that
-    a person sees what the model gets.
+    by look-alike characters; no other tag is closed in it. Control, invisible and reordering
+    characters are made visible, so that a person sees what the model gets.
     """
     lines = (safe_text(" ".join(line.split())) for line in text[:MAX_CHARS].splitlines())
     clean, before = " ".join(_replace(line, _ROLE, _role) for line in lines if line), ""
@@ -79,7 +80,7 @@ def _once(line: str) -> str:
     line = _replace(line, _ROLE, _role)
     for pattern, replacement in _PATTERNS:
         line = _replace(line, pattern, replacement)
-    return _replace(line, _DATA_TAG, _escaped)
+    return defused(_replace(line, _DATA_TAG, _escaped))
 
 
 def _role(original: str) -> str:

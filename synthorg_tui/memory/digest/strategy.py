@@ -23,18 +23,21 @@ from synthorg_tui.memory.retrieval.explanation import (
     PreparedMessages,
     Stopwatch,
     text_of,
+    too_small,
 )
 from synthorg_tui.providers.enums import MessageRole
 from synthorg_tui.providers.models import ChatMessage, ToolDefinition
 
 STRATEGY_NAME: Final = "memory_digest"
+_DIRECTIVE: Final = untrusted_content_directive((DATA_TAG,))
 
 
 @dataclass(frozen=True)
 class DigestInjection:
     """Injection strategy that gives an agent the digest of its memories and nothing else.
 
-    The part is there in any case, since "nothing was found" is something to know. Only the local
+    The part is there in any case, since "nothing was found" is something to know, unless the
+    budget has no room for it. Only the local
     backend has what a digest is made from; any other makes it unavailable.
     """
 
@@ -68,22 +71,29 @@ class DigestInjection:
     ) -> PreparedMessages:
         """Return the messages of ``prepare_messages`` together with the explanation."""
         watch = Stopwatch()
-        messages: tuple[ChatMessage, ...] = ()
-        result = DigestResult("")
-        if token_budget > 0:
+        result, tokens, small = DigestResult(""), 0, ""
+        room = token_budget - self._count(f"{_DIRECTIVE}\n\n")
+        while token_budget > 0:
             with watch.stage("digest"):
-                result = await self._digest(agent_id, query_text, token_budget, pinned, excluded)
-            messages = self._messages(result)
+                result = await self._digest(agent_id, query_text, room, pinned, excluded)
+            tokens = self._count(text_of(self._messages(result)))
+            if tokens <= token_budget or not result.included_ids:
+                small = too_small(token_budget, tokens)
+                break
+            room -= tokens - token_budget  # this tokenizer counts lines lower than the whole
+        messages = self._messages(result) if 0 < tokens <= token_budget else ()
+        used = tokens if messages else 0
         explanation = Explanation(
             strategy=STRATEGY_NAME,
             agent_id=agent_id,
             query=query_text,
             token_budget=token_budget,
-            tokens_used=result.tokens,
+            tokens_used=used,
+            frame_tokens=used - result.tokens if messages else 0,
             text=text_of(messages),
             candidates=result.candidates,
             stages=watch.stages,
-            degraded=result.degraded,
+            degraded="; ".join(note for note in (result.degraded, small) if note),
         )
         return PreparedMessages(messages, explanation)
 
@@ -108,9 +118,8 @@ class DigestInjection:
         )
 
     def _messages(self, result: DigestResult) -> tuple[ChatMessage, ...]:
-        directive = untrusted_content_directive((DATA_TAG,))
         return (
-            ChatMessage(role=MessageRole.SYSTEM, content=directive),
+            ChatMessage(role=MessageRole.SYSTEM, content=_DIRECTIVE),
             ChatMessage(role=role_of(self.injection_point), content=result.part),
         )
 

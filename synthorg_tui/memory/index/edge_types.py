@@ -11,6 +11,7 @@ from synthorg_tui.memory.index.layout import (
     NUMBER_FIELDS,
     SPARSE,
     TENANT_FIELD,
+    Absent,
     Between,
     Condition,
     FieldMatch,
@@ -95,7 +96,9 @@ def edge_filter(where: PayloadFilter) -> "edge.Filter":
     )
 
 
-def _condition(condition: Condition) -> "edge.FieldCondition | edge.Filter":
+def _condition(
+    condition: Condition,
+) -> "edge.FieldCondition | edge.IsEmptyCondition | edge.Filter":
     import qdrant_edge as edge
 
     match condition:
@@ -104,6 +107,8 @@ def _condition(condition: Condition) -> "edge.FieldCondition | edge.Filter":
         case Between(field, at_least, less_than, at_most):
             bounds = edge.RangeFloat(gte=at_least, lt=less_than, lte=at_most)
             return edge.FieldCondition(field, range=bounds)
+        case Absent(field):
+            return edge.IsEmptyCondition(field)
         case PayloadFilter():
             return edge_filter(condition)
 

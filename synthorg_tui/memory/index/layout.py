@@ -64,6 +64,13 @@ class Between:
 
 
 @dataclass(frozen=True, slots=True)
+class Absent:
+    """Condition that a point doesn't have the field."""
+
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
 class PayloadFilter:
     """Filter that requires all of ``must``, any of ``should``, and none of ``must_not``.
 
@@ -75,7 +82,7 @@ class PayloadFilter:
     must_not: "tuple[Condition, ...]" = ()
 
 
-Condition: TypeAlias = FieldMatch | Between | PayloadFilter
+Condition: TypeAlias = FieldMatch | Between | Absent | PayloadFilter
 
 
 def conditions(where: IndexFilter) -> PayloadFilter:
@@ -109,15 +116,14 @@ def conditions(where: IndexFilter) -> PayloadFilter:
 
 
 def _visible(visibility: Visibility) -> PayloadFilter:
+    """A memory that names no project or session of its level isn't limited to one."""
     should: list[Condition] = [FieldMatch("level", (MemoryLevel.PERSISTENT.value,))]
     for level, field, value in (
         (MemoryLevel.PROJECT, "project", visibility.project),
         (MemoryLevel.SESSION, "session", visibility.session_id),
     ):
+        of_level = FieldMatch("level", (level.value,))
+        should.append(PayloadFilter(must=(of_level, Absent(field))))
         if value is not None:
-            should.append(
-                PayloadFilter(
-                    must=(FieldMatch("level", (level.value,)), FieldMatch(field, (value,)))
-                )
-            )
+            should.append(PayloadFilter(must=(of_level, FieldMatch(field, (value,)))))
     return PayloadFilter(should=tuple(should))

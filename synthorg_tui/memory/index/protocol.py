@@ -60,7 +60,11 @@ class IndexPoint:
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """Session and project of a query; memories limited to other ones are hidden from it."""
+    """Session and project of a query; memories limited to other ones are hidden from it.
+
+    A memory of level ``project`` without a project, or ``session`` without a session, is visible
+    from everywhere: a program that names none means all.
+    """
 
     session_id: str | None
     project: str | None

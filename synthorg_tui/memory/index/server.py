@@ -18,6 +18,7 @@ from synthorg_tui.memory.index.layout import (
     NUMBER_FIELDS,
     SPARSE,
     TENANT_FIELD,
+    Absent,
     Between,
     Condition,
     FieldMatch,
@@ -294,7 +295,9 @@ def _filter(where: PayloadFilter) -> "models.Filter":
     )
 
 
-def _condition(condition: Condition) -> "models.FieldCondition | models.Filter":
+def _condition(
+    condition: Condition,
+) -> "models.FieldCondition | models.IsEmptyCondition | models.Filter":
     from qdrant_client import models
 
     match condition:
@@ -303,5 +306,7 @@ def _condition(condition: Condition) -> "models.FieldCondition | models.Filter":
         case Between(field, at_least, less_than, at_most):
             bounds = models.Range(gte=at_least, lt=less_than, lte=at_most)
             return models.FieldCondition(key=field, range=bounds)
+        case Absent(field):
+            return models.IsEmptyCondition(is_empty=models.PayloadField(key=field))
         case PayloadFilter():
             return _filter(condition)

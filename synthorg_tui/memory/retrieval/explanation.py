@@ -79,8 +79,9 @@ class Explanation:
     """Account of how memories were chosen for an agent.
 
     ``candidates`` are all memories considered, the included ones first in the order given. ``text``
-    is exactly what the agent reads; ``token_budget`` and ``tokens_used`` concern the memory blocks
-    only. ``degraded`` says in words which source was missing; empty when none was.
+    is exactly what the agent reads, and ``tokens_used`` its size: never more than ``token_budget``.
+    ``frame_tokens`` of them are no memory's, such as the directive. ``degraded`` says in words
+    which source was missing, or that the budget has no room for the frame; else it is empty.
     """
 
     strategy: str
@@ -92,6 +93,7 @@ class Explanation:
     candidates: tuple[Candidate, ...]
     stages: tuple[Stage, ...] = ()
     degraded: str = ""
+    frame_tokens: int = 0
 
     @property
     def included(self) -> tuple[Candidate, ...]:
@@ -102,6 +104,16 @@ class Explanation:
     def left_out(self) -> tuple[Candidate, ...]:
         """Candidates that the agent is not given."""
         return tuple(candidate for candidate in self.candidates if not candidate.verdict.is_in)
+
+
+def too_small(token_budget: int, needed: int) -> str:
+    """Return why a budget gives an agent nothing, or an empty text if it has what is ``needed``.
+
+    A budget of 0 asks for nothing and needs no reason.
+    """
+    if not 0 < token_budget < needed:
+        return ""
+    return f"a budget of {token_budget} tokens is too small: at least {needed} are needed"
 
 
 def text_of(messages: "tuple[ChatMessage, ...]") -> str:

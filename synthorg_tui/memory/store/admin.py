@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.errors import (
     MemoryNotFoundError,
@@ -16,6 +17,7 @@ from synthorg_tui.memory.errors import (
 )
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, MemoryEdit
 from synthorg_tui.memory.listing import (
+    AgentPlaces,
     BrowseFilter,
     Facets,
     FoundMemories,
@@ -98,6 +100,20 @@ class StoreAdmin:
         """Return the number of live memories by agent (most first) and by category."""
         facets = await self._reader.facets()
         return replace(facets, limit=self._core.policy.max_memories_per_agent)
+
+    async def places(self, agent_id: NotBlankStr) -> AgentPlaces:
+        """Return the projects and sessions of an agent's live memories."""
+        now = self._core.clock.now()
+        anywhere, in_session = (queries.live_where(now=now, agent=agent_id) for _ in range(2))
+        in_session.add("m.level = ?", MemoryLevel.SESSION.value)
+        with translate_errors(MemoryRetrievalError, "reading"):
+            projects = await self._core.read(
+                lambda db: queries.latest_values(db, "project", anywhere)
+            )
+            sessions = await self._core.read(
+                lambda db: queries.latest_values(db, "session_id", in_session)
+            )
+        return AgentPlaces(tuple(projects), tuple(sessions))
 
     async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
         """Return all changes to a memory, newest first.

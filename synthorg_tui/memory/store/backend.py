@@ -287,5 +287,5 @@ def _sees(visibility: Visibility | None, row: StoredMemory) -> bool:
     if visibility is None or row.level == "persistent":
         return True
     if row.level == "project":
-        return row.project is not None and row.project == visibility.project
-    return row.session_id is not None and row.session_id == visibility.session_id
+        return row.project in (None, visibility.project)
+    return row.session_id in (None, visibility.session_id)

@@ -63,7 +63,8 @@ def live_where(
 ) -> WhereClause:
     """Return conditions for live memories, neither deleted nor expired at ``now``.
 
-    ``agent``, ``shared`` and ``visibility`` restrict them further; ``None`` doesn't.
+    ``agent``, ``shared`` and ``visibility`` restrict them further; ``None`` doesn't. A memory that
+    names no project, or no session, isn't limited to one.
     """
     where = WhereClause(LIVE)
     where.add("(m.expires_at IS NULL OR m.expires_at > ?)", naive_utc(now))
@@ -73,8 +74,8 @@ def live_where(
         where.add("m.shared = ?", shared)
     if visibility is not None:
         where.add(
-            "(m.level = ? OR (m.level = ? AND m.project = ?)"
-            " OR (m.level = ? AND m.session_id = ?))",
+            "(m.level = ? OR (m.level = ? AND (m.project IS NULL OR m.project = ?))"
+            " OR (m.level = ? AND (m.session_id IS NULL OR m.session_id = ?)))",
             MemoryLevel.PERSISTENT.value,
             MemoryLevel.PROJECT.value,
             visibility.project,
@@ -238,6 +239,19 @@ def counts_by(db: "Connection", column: str, where: WhereClause) -> list[tuple[s
         f"GROUP BY 1 ORDER BY n DESC, 1",
         where.values,
     ).fetchall()
+
+
+def latest_values(db: "Connection", column: str, where: WhereClause) -> list[str]:
+    """Return the values of ``column`` in matching rows, that of the newest memory first.
+
+    ``column`` becomes part of the SQL text, so it must not come from a user.
+    """
+    rows = db.execute(
+        f"SELECT m.{column} FROM memories m WHERE {where} AND m.{column} IS NOT NULL "
+        "GROUP BY 1 ORDER BY max(m.created_at) DESC, 1",
+        where.values,
+    ).fetchall()
+    return [str(row[0]) for row in rows]
 
 
 def last_revision(db: "Connection") -> int:

@@ -167,6 +167,7 @@ class MemoryWriter:
         retention = self._core.policy.retention(agent_id, request.category)
         expires = request.expires_at or (created + retention if retention else None)
         traits = parse_tags(request.metadata.tags)
+        level = self._core.policy.level(agent_id)
         return StoredMemory(
             id=str(uuid.uuid4()),
             revision=0,
@@ -178,7 +179,7 @@ class MemoryWriter:
             source=request.metadata.source,
             confidence=request.metadata.confidence,
             tags=request.metadata.tags,
-            level=(draft.level or self._core.policy.level(agent_id)).value,
+            level=(level if level is MemoryLevel.NONE else draft.level or level).value,
             session_id=draft.session_id,
             project=canonical_project(draft.project),
             import_key=draft.key,

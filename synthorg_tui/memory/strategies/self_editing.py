@@ -12,7 +12,13 @@ from synthorg_tui.core.failsafe import safely, surviving
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
 from synthorg_tui.memory.errors import WriteRefusedError
-from synthorg_tui.memory.formatter import PackedMemory, Packing, messages_for, pack_memories
+from synthorg_tui.memory.formatter import (
+    PackedMemory,
+    Packing,
+    frame_tokens,
+    messages_for,
+    pack_memories,
+)
 from synthorg_tui.memory.injection import DefaultTokenEstimator, TokenEstimator
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata, MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
@@ -24,6 +30,7 @@ from synthorg_tui.memory.retrieval.explanation import (
     Stopwatch,
     Verdict,
     text_of,
+    too_small,
 )
 from synthorg_tui.memory.retrieval.sensitivity import FilteredMemories, SensitivityFilter
 from synthorg_tui.memory.retrieval_config import SelfEditingMemoryConfig
@@ -106,12 +113,15 @@ class SelfEditingMemoryStrategy:
         with watch.stage("packing"):
             packing = pack_memories(offered, estimator=self._estimator, token_budget=budget)
         messages = messages_for(packing)
+        small = too_small(budget, frame_tokens(self._estimator) + 1)
+        notes.extend([small] if small else [])
         explanation = Explanation(
             strategy=self.strategy_name,
             agent_id=agent_id,
             query=query_text,
             token_budget=token_budget,
             tokens_used=packing.tokens_used,
+            frame_tokens=packing.frame_tokens,
             text=text_of(messages),
             candidates=(*_explained(packing, pinned), *self._left_out(core, excluded)),
             stages=watch.stages,

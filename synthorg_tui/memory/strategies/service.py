@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from synthorg_tui.core.clock import Clock, SystemClock
 from synthorg_tui.core.failsafe import surviving
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 _log = logging.getLogger(__name__)
+
+MAX_QUERY: Final = 8_000
+"""Characters of a query that are looked at."""
 
 
 class ApplicationLog(Protocol):
@@ -72,6 +75,27 @@ class InjectionRequest:
     excluded: tuple[str, ...] = ()
     digest_v1: bool | None = None
     digest: MemoryV1Config | None = None
+
+
+def agents_request(
+    agent_id: str,
+    query: str,
+    token_budget: int,
+    *,
+    project: str | None,
+    session_id: str | None,
+) -> InjectionRequest:
+    """Return the request of an agent that is about to do something in a project and a session.
+
+    Every way to a digest makes its request here, so that a person is shown what agents are given.
+    A query is taken up to ``MAX_QUERY`` characters.
+    """
+    return InjectionRequest(
+        agent_id,
+        query.strip()[:MAX_QUERY],
+        max(0, token_budget),
+        visibility=Visibility(session_id, project),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,17 +251,20 @@ class InjectionService:
         wanted = config.query_reformulation_enabled
         provider = self.model() if wanted else None
         if provider is None:
-            return ToolBasedInjectionStrategy(
+            strategy = ToolBasedInjectionStrategy(
                 backend=memory,
                 config=config.model_copy(update={"query_reformulation_enabled": False}),
-                notice="there is no model: searches are not reformulated" if wanted else "",
+                token_estimator=self.estimator,
                 sensitivities=sensitivities,
             )
+            strategy.notice = "there is no model: searches are not reformulated" if wanted else ""
+            return strategy
         return ToolBasedInjectionStrategy(
             backend=memory,
             config=config,
             reformulator=LLMQueryReformulator(provider),
             sufficiency_checker=LLMSufficiencyChecker(provider),
+            token_estimator=self.estimator,
             sensitivities=sensitivities,
         )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -25,12 +26,16 @@ _CATEGORIES = tuple(MemoryCategory)
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The values of the form; ``content`` is ``None`` if an edit didn't change it."""
+    """The values of the form; ``content`` is ``None`` if an edit didn't change it.
+
+    ``project`` is the folder that a new memory is limited to, ``None`` for no limit.
+    """
 
     agent_id: str
     category: MemoryCategory
     content: str | None
     tags: tuple[str, ...]
+    project: str | None = None
 
     def change(self, row: ListedMemory) -> Change:
         """Return the fields that differ from the memory's present ones."""
@@ -124,6 +129,9 @@ class MemoryForm(ModalScreen[str | None]):
             yield TextArea(self._shown, id="content", tab_behavior="focus", compact=True)
             yield LineBar([line(("Tags, with blanks between", "muted"))])
             yield Input(self._tags, placeholder="git push", compact=True, id="tags")
+            if self._row is None:
+                yield LineBar([line(("Project", "muted"))])
+                yield Input(placeholder="Its folder; empty for all", compact=True, id="project")
             yield LineBar([self._note()], id="note")
 
     def _note(self) -> Line:
@@ -147,12 +155,20 @@ class MemoryForm(ModalScreen[str | None]):
         return self.query_one("#content", TextArea).text
 
     @property
+    def _project(self) -> str | None:
+        if self._row is not None:
+            return None
+        typed = self.query_one("#project", Input).value.strip()
+        return str(Path(typed).expanduser().resolve()) if typed else None
+
+    @property
     def changed(self) -> bool:
         """Whether closing the form would lose something the person wrote."""
         chosen = self.query_one(CategoryPicker).chosen
         return (
             self._content != self._shown
             or self.query_one("#tags", Input).value != self._tags
+            or self._project is not None
             or (self._row is not None and chosen is not self._row.category)
         )
 
@@ -161,18 +177,30 @@ class MemoryForm(ModalScreen[str | None]):
         if self._saving.is_busy:
             return
         agent = self._row.agent_id if self._row else self.query_one("#agent", Input).value.strip()
-        missing = "an agent" if not agent else "some content" if not self._content.strip() else ""
-        if missing:
-            self._tell(line(("! ", "bad"), (f"Needs {missing}.", "warn")))
-            self.query_one("#agent" if not agent else "#content").focus()
+        wrong = self._wrong(agent)
+        if wrong is not None:
+            field, problem = wrong
+            self._tell(line(("! ", "bad"), (problem, "warn")))
+            self.query_one(field).focus()
             return
         unchanged = self._row is not None and self._content == self._shown
         tags_box = self.query_one("#tags", Input).value
         tags = self._row.tags if self._row and tags_box == self._tags else tuple(tags_box.split())
         chosen = self.query_one(CategoryPicker).chosen
-        written = Written(agent, chosen, None if unchanged else self._content, tags)
+        content = None if unchanged else self._content
+        written = Written(agent, chosen, content, tags, self._project)
         self._warned = False
         self._saving.begin(lambda: self._save(written))
+
+    def _wrong(self, agent: str) -> tuple[str, str] | None:
+        """The first field that can't be saved, and what is wrong with it."""
+        if not agent:
+            return "#agent", "Needs an agent."
+        if not self._content.strip():
+            return "#content", "Needs some content."
+        if self._project is not None and not Path(self._project).is_dir():
+            return "#project", "There is no such folder."
+        return None
 
     def action_close(self) -> None:
         """Close the form, which is refused during saving; unsaved text needs a second press."""

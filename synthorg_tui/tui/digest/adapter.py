@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
+    from synthorg_tui.memory.listing import AgentPlaces
     from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome, Value
     from synthorg_tui.memory.strategies.service import Injection
 
@@ -21,6 +22,17 @@ class EngineDigests:
     async def agents(self) -> tuple[tuple[str, int], ...]:
         """Return pairs of an agent id and the agent's number of memories."""
         return tuple((agent.id, agent.memories) for agent in await self._engine.agents())
+
+    async def places(self, agent_id: str) -> "tuple[AgentPlaces, str | None]":
+        """Return the agent's projects and sessions, and the project that it usually works in."""
+        from pathlib import Path
+
+        places = await self._engine.desk.places(agent_id)
+        return places, places.usual(Path.cwd().resolve())
+
+    def budget(self) -> int:
+        """Return the token budget of digests for which an agent names none."""
+        return self._engine.settings.agent_access.digest_token_budget
 
     def strategies(self) -> tuple[str, ...]:
         """Return the names of the injection strategies."""

@@ -188,7 +188,7 @@ def _numbers(candidate: Candidate) -> Line:
 
 
 def budget_line(answer: Explanation, width: int) -> Line:
-    """Render the token budget as a bar: the memories used, the rest, and those that didn't fit."""
+    """Render the token budget as a bar: frame, memories, the rest, and those that didn't fit."""
     over = over_budget(answer)
     over_tokens = sum(candidate.tokens for candidate in over)
     tail = budget_caption(answer)
@@ -199,8 +199,9 @@ def budget_line(answer: Explanation, width: int) -> Line:
     cut = room - min(round(room * over_tokens / whole), room // 2) if over else room
     scale = cut / max(answer.token_budget, answer.tokens_used, 1)
     shown = line((" ", "text"))
-    drawn = 0
-    used = 0
+    used = answer.frame_tokens
+    drawn = min(round(used * scale), cut)
+    shown.add("━" * drawn, "faint")
     for at, candidate in enumerate(answer.included):
         used += candidate.tokens
         until = min(round(min(used, answer.tokens_used) * scale), cut)
@@ -223,7 +224,9 @@ def over_budget(answer: Explanation) -> tuple[Candidate, ...]:
 def budget_caption(answer: Explanation) -> Line:
     """Render the tokens used, the budget, and the memories that didn't fit."""
     used, budget = answer.tokens_used, answer.token_budget
-    caption = line((f"{used:,}", "strong"), (f" of {budget:,} tokens", "muted"))
+    caption = line((f"{used:,}", "strong"), (f" of {budget:,}", "muted"))
+    frame = answer.frame_tokens
+    caption.add(f", {frame:,} of them frame" if frame else " tokens", "muted")
     over = over_budget(answer)
     if over:
         caption.add(f" · {len(over)} didn't fit", "warn")

@@ -16,12 +16,21 @@ from synthorg_tui.tui.digest.lines import (
     ruled_text,
     tally,
 )
-from synthorg_tui.tui.digest.options import options_summary
+from synthorg_tui.tui.digest.options import (
+    NO_PROJECT,
+    NO_SESSION,
+    PROJECT,
+    SESSION,
+    Options,
+    options_summary,
+    shown_value,
+)
 
 if TYPE_CHECKING:
     from synthorg_tui.core.errors import DomainError
     from synthorg_tui.tui.digest.state import Digest
 
+MAX_PLACE = 24
 TEXT_TITLE = "What the agent reads"
 
 
@@ -29,11 +38,27 @@ def question_line(digest: Digest) -> Line:
     """Render the question's agent, token budget and options."""
     asking = line((" a ", "accent"), ("as ", "muted"))
     asking.add(one_line(digest.agent_id) or "nobody yet", "strong")
+    asking.extend(place(digest.options))
     asking.add("  b ", "accent").add(f"{counted(digest.budget, 'token')}", "strong")
     asking.add("  o ", "accent").extend(options_summary(digest.options))
     for count, word in ((len(digest.pinned), "pinned"), (len(digest.excluded), "excluded")):
         asking.add(f" · {count} {word}" if count else "", "warn")
     return asking
+
+
+def place(options: Options) -> Line:
+    """Render where the agent works, if it is known; a dot marks another place than usual."""
+    where = Line()
+    for name in (PROJECT, SESSION):
+        if name not in options or options.value(name) == NO_SESSION:
+            continue
+        if options.value(name) == NO_PROJECT and not options.is_changed(name):
+            continue  # an agent without projects: there is nothing to tell
+        role = "warn" if options.is_changed(name) else "strong"
+        where.add(" in " if name == PROJECT else ", session ", "muted")
+        where.add("•" if options.is_changed(name) else "", "warn")
+        where.add(shown_value(name, options.value(name))[:MAX_PLACE], role)
+    return where
 
 
 def banner_lines(digest: Digest) -> list[Line]:

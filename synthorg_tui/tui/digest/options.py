@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from synthorg_tui.tui.base.lines import Line, beside, line
+from synthorg_tui.tui.base.lines import Line, beside, line, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from synthorg_tui.memory.index.protocol import Visibility
+    from synthorg_tui.memory.listing import AgentPlaces
     from synthorg_tui.memory.scenarios import Value
 
 
@@ -45,6 +47,14 @@ class Option:
         return int(moved) if isinstance(value, int) else round(moved, 4)
 
 
+PROJECT = "project"
+SESSION = "session"
+ALL_PROJECTS = "all projects"
+NO_PROJECT = "no project"
+NO_SESSION = "no session"
+"""What the place that the agent works in may be, besides its projects and sessions."""
+_PLACES = (PROJECT, SESSION)
+
 _OFF_ON = (False, True)
 OPTIONS: tuple[Option, ...] = (
     Option("fusion_strategy", "Fusion", ("score", "linear", "rrf")),
@@ -67,22 +77,77 @@ class Options:
         self._strategy = Option("strategy", "Strategy")
         self._configured: dict[str, Value] = {}
         self._changed: dict[str, Value] = {}
+        self._places: tuple[Option, ...] = (
+            Option(PROJECT, "Works in"),
+            Option(SESSION, "Session"),
+        )
 
     def configure(self, settings: Mapping[str, Value], strategies: tuple[str, ...]) -> None:
         """Set the configured values and the strategies to choose from; changed values stay."""
         self._strategy = replace(self._strategy, choices=strategies)
-        self._configured = dict(settings)
+        places = {name: self._configured[name] for name in _PLACES if name in self._configured}
+        self._configured = dict(settings) | places
         self._changed = {
             name: value
             for name, value in self._changed.items()
             if name in self._configured and self._configured[name] != value
         }
 
+    def place(self, places: AgentPlaces, usual: str | None) -> None:
+        """Set the projects and sessions to choose from; the agent works in ``usual`` at first."""
+        project, session = self._places
+        usual_project = usual or NO_PROJECT
+        others = (known for known in places.projects if known != usual)
+        ends = () if usual is None else (NO_PROJECT,)
+        projects = (usual_project, *others, *ends, ALL_PROJECTS)
+        self._places = (
+            replace(project, choices=projects),
+            replace(session, choices=(NO_SESSION, *places.sessions)),
+        )
+        self._configured |= {PROJECT: usual_project, SESSION: NO_SESSION}
+        for option in self._places:
+            if self._changed.get(option.name) not in option.choices[1:]:
+                self._changed.pop(option.name, None)
+
+    def work_in(self, visibility: Visibility | None) -> None:
+        """Choose the project and session of a saved question, even if nothing is stored there."""
+        project = ALL_PROJECTS if visibility is None else visibility.project or NO_PROJECT
+        session = (visibility and visibility.session_id) or NO_SESSION
+        for name, value in ((PROJECT, project), (SESSION, session)):
+            self._places = tuple(
+                replace(option, choices=(*option.choices, value))
+                if option.name == name and value not in option.choices
+                else option
+                for option in self._places
+            )
+            self._configured.setdefault(name, value)
+            self._set(name, value)
+
+    @property
+    def visibility(self) -> Visibility | None:
+        """The project and session that the agent works in; ``None`` for all of them."""
+        from synthorg_tui.memory.index.protocol import Visibility
+
+        if PROJECT not in self._configured:
+            return Visibility(None, None)
+        project, session = (str(self.value(name)) for name in _PLACES)
+        if project == ALL_PROJECTS:
+            return None
+        return Visibility(
+            None if session == NO_SESSION else session, None if project == NO_PROJECT else project
+        )
+
     @property
     def shown(self) -> tuple[Option, ...]:
-        """The options the engine supports."""
+        """The options the engine supports, of which there is more than one choice."""
         choice = (self._strategy,) if len(self._strategy.choices) > 1 else ()
-        return tuple(option for option in (*choice, *OPTIONS) if option.name in self._configured)
+        places = tuple(
+            option
+            for option, least in zip(self._places, (3, 2), strict=True)
+            if len(option.choices) >= least
+        )
+        known = (*places, *choice, *OPTIONS)
+        return tuple(option for option in known if option.name in self._configured)
 
     def __contains__(self, name: object) -> bool:
         return name in self._configured
@@ -114,7 +179,7 @@ class Options:
 
     def load(self, overrides: Mapping[str, Value]) -> None:
         """Change exactly the values that a saved question overrides."""
-        self._changed.clear()
+        self._changed = {name: v for name, v in self._changed.items() if name in _PLACES}
         for name, value in overrides.items():
             if name in self._configured:
                 self._set(name, value)
@@ -132,7 +197,7 @@ class Options:
         The weights of relevance and recency add up to one, so changing one of them includes the
         other.
         """
-        changed = dict(self._changed)
+        changed = {name: v for name, v in self._changed.items() if name not in _PLACES}
         if not self._effective("diversity_penalty_enabled", True):
             changed.pop("diversity_lambda", None)
         if {"relevance_weight", "fusion_strategy"} & changed.keys():
@@ -165,7 +230,9 @@ def shown_value(name: str, value: Value) -> str:
         return "on" if value else "off"
     if name == "relevance_weight" and isinstance(value, (int, float)):
         return f"{value:.2f} : {1 - value:.2f}"
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+    if name == PROJECT and isinstance(value, str) and value.startswith("/"):
+        return one_line(value.rpartition("/")[2] or value)
+    return f"{value:.2f}" if isinstance(value, float) else one_line(str(value))
 
 
 def options_summary(options: Options) -> Line:
@@ -180,7 +247,7 @@ def options_summary(options: Options) -> Line:
     others = sum(
         options.is_changed(option.name)
         for option in options.shown
-        if option.name not in ("strategy", "fusion_strategy")
+        if option.name not in ("strategy", "fusion_strategy", *_PLACES)
     )
     if others:
         summary.add(" · ", "faint").add(f"•{others} more changed", "warn")

@@ -94,12 +94,15 @@ class DigestScreen(Pane):
         try:
             agents = await digests.agents()
             self.digest.options.configure(digests.settings(), digests.strategies())
+            self.digest.suggest_budget(digests.budget())
+            if not self.digest.agent_id and agents:
+                self.digest.agent_id = max(agents, key=lambda agent: agent[1])[0]
+            if self.digest.agent_id:
+                self.digest.options.place(*await digests.places(self.digest.agent_id))
         except DomainError as error:
             self.tell_error(error)
             return
         self.agents = agents
-        if not self.digest.agent_id and agents:
-            self.digest.agent_id = max(agents, key=lambda agent: agent[1])[0]
         self.ask()
 
     def ask_soon(self) -> None:
@@ -239,7 +242,7 @@ class DigestScreen(Pane):
         def chosen(agent_id: str | None) -> None:
             if agent_id is not None:
                 self.digest.agent_id = agent_id
-                self.ask_soon()
+                self.reload()
 
         self.app.push_screen(AgentDialog(self.agents, self.digest.agent_id), chosen)
 
@@ -248,7 +251,7 @@ class DigestScreen(Pane):
         from synthorg_tui.tui.digest.dialogs import budget_dialog
 
         def take(budget: int) -> None:
-            self.digest.budget = budget
+            self.digest.choose_budget(budget)
             self.ask_soon()
 
         self.app.push_screen(budget_dialog(self.digest.budget, take))

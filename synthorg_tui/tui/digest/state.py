@@ -79,6 +79,7 @@ class Digest:
         self.agent_id = ""
         self.query = ""
         self.budget = FIRST_BUDGET
+        self.budget_chosen = False
         self.options = Options()
         self.pinned: tuple[str, ...] = ()
         self.excluded: tuple[str, ...] = ()
@@ -105,6 +106,7 @@ class Digest:
             query=self.query.strip(),
             token_budget=self.budget,
             overrides=self.options.overrides,
+            visibility=self.options.visibility,
             pinned=self.pinned,
             excluded=self.excluded,
         )
@@ -164,11 +166,20 @@ class Digest:
         self.pinned = _without(self.pinned, memory_id)
         self.excluded = _toggled(self.excluded, memory_id)
 
+    def suggest_budget(self, budget: int) -> None:
+        """Use what agents get by default as the budget, unless the person chose one."""
+        if not self.budget_chosen:
+            self.budget = budget
+
+    def choose_budget(self, budget: int) -> None:
+        """Use a budget that the person chose."""
+        self.budget, self.budget_chosen = budget, True
+
     def step_budget(self, by: int) -> None:
         """Increase or decrease the budget by ``by`` steps, whose size depends on the budget."""
         size = self.budget if by > 0 else self.budget - 1
         step = next(step for until, step in _STEPS if size < until or until == MAX_BUDGET)
-        self.budget = min(max(self.budget + by * step, 0), MAX_BUDGET)
+        self.choose_budget(min(max(self.budget + by * step, 0), MAX_BUDGET))
 
     def reset(self) -> None:
         """Reset the settings to the configured values, and remove all pins and exclusions."""
@@ -183,8 +194,10 @@ class Digest:
     def load(self, scenario: Scenario) -> None:
         """Use the question of a scenario."""
         asked = scenario.question
-        self.agent_id, self.query, self.budget = asked.agent_id, asked.query, asked.token_budget
+        self.agent_id, self.query = asked.agent_id, asked.query
+        self.choose_budget(asked.token_budget)
         self.options.load(asked.overrides)
+        self.options.work_in(asked.visibility)
         self.pinned, self.excluded = asked.pinned, asked.excluded
 
 

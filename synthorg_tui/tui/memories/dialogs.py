@@ -81,7 +81,7 @@ class MemoryDialogs:
             return
 
         async def add(new: Written) -> str:
-            draft = Draft(new.agent_id, new.category, new.content or "", new.tags)
+            draft = Draft(new.agent_id, new.category, new.content or "", new.tags, new.project)
             return await self._changes.add(desk, draft)
 
         agents = [agent for agent, _ in self._listing.facets.agents]

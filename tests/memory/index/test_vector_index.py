@@ -363,14 +363,14 @@ async def visible(index: VectorIndex, session: str | None, project: str | None) 
 @pytest.mark.parametrize(
     ("session", "project", "expected"),
     [
-        (None, None, {1}),
-        ("s2", "/p2", {1}),
-        ("s2", "/p1", {1, 2}),
-        ("s1", "/p2", {1, 3}),
-        ("s1", "/p1", {1, 2, 3}),
+        (None, None, {1, 4, 5}),
+        ("s2", "/p2", {1, 4, 5}),
+        ("s2", "/p1", {1, 2, 4, 5}),
+        ("s1", "/p2", {1, 3, 4, 5}),
+        ("s1", "/p1", {1, 2, 3, 4, 5}),
     ],
 )
-async def test_project_and_session_memories_show_only_at_home(
+async def test_memories_of_a_project_or_session_show_only_there_and_those_of_none_everywhere(
     index: VectorIndex, session: str | None, project: str | None, expected: set[int]
 ) -> None:
     assert await visible(index, session, project) == expected

@@ -49,6 +49,20 @@ async def test_a_memory_reaches_as_far_as_its_level(
         assert await backend.scoped(here).delete(AGENT, memory_id)
 
 
+@pytest.mark.parametrize("level", ["project", "session"])
+async def test_a_memory_that_names_no_project_or_session_is_seen_from_everywhere(
+    tmp_path: Path, level: str
+) -> None:
+    async with opened(tmp_path, policy=at_level(level)) as backend:
+        memory_id = await backend.store(AGENT, request("alpha"))
+        for view in (Visibility("s1", str(tmp_path)), Visibility(None, None)):
+            scoped = backend.scoped(view)
+            assert await scoped.get(AGENT, memory_id)
+            for text in (None, "alpha"):
+                assert [hit.id for hit in await scoped.retrieve(AGENT, query(text))] == [memory_id]
+        assert await backend.scoped(Visibility("s2", "/elsewhere")).delete(AGENT, memory_id)
+
+
 async def test_a_project_is_the_same_by_whichever_path(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")

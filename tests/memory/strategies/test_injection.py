@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from synthorg_tui.core.enums import MemoryLevel
+from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.enums import FusionStrategy, InjectionPoint
 from synthorg_tui.memory.errors import VectorIndexError
@@ -88,7 +89,9 @@ def check_sums(explanation: Explanation) -> None:
     assert candidates == (*explanation.included, *explanation.left_out)
     assert all(candidate.reason for candidate in candidates)
     assert explanation.text.count("\n</memory-entry>") == len(explanation.included)
-    assert sum(c.tokens for c in explanation.included) == explanation.tokens_used
+    memories = sum(c.tokens for c in explanation.included)
+    assert memories + explanation.frame_tokens == explanation.tokens_used
+    assert estimate_tokens(explanation.text) <= explanation.tokens_used
     assert explanation.tokens_used <= max(0, explanation.token_budget)
 
 
@@ -135,7 +138,7 @@ async def test_every_candidate_is_accounted_for(store: LocalMemoryBackend) -> No
             "max_memories": 4,
             "min_relevance": 0.0,
         }
-        for budget in (0, 30, 60, 200, PLENTY):
+        for budget in (0, 30, 60, 90, 120, 260, PLENTY):
             given = await prepared(store, budget=budget, **wanted)  # type: ignore[arg-type]
             check_sums(given.explanation)
         assert len(given.explanation.included) == 4

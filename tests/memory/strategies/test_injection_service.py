@@ -1,8 +1,11 @@
 """One service prepares what agents are given, whatever the strategy."""
 
+from pathlib import Path
+
 import pytest
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
 from synthorg_tui.memory.enums import InjectionStrategy
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
@@ -12,6 +15,7 @@ from synthorg_tui.memory.strategies.service import Injection, InjectionRequest, 
 from tests.conftest import FixedClock
 from tests.hostile import HOSTILE
 from tests.memory.memory_kit import NOW
+from tests.memory.store.store_kit import opened, request
 from tests.scripted import ScriptedProvider
 
 PLENTY = 1_000_000
@@ -78,7 +82,44 @@ async def test_tools_come_with_an_instruction_and_without_memories() -> None:
     injection = await given(await filled("The port is 6543."), InjectionStrategy.TOOL_BASED)
     assert [tool.name for tool in injection.tools] == ["search_memory", "recall_memory"]
     assert "6543" not in injection.text
-    assert (injection.explanation.candidates, injection.explanation.tokens_used) == ((), 0)
+    explanation = injection.explanation
+    assert explanation.candidates == ()
+    assert explanation.tokens_used == explanation.frame_tokens == estimate_tokens(injection.text)
+
+
+async def test_an_instruction_that_the_budget_has_no_room_for_is_left_out_and_says_so() -> None:
+    backend = await filled("The port is 6543.")
+    whole = (await given(backend, InjectionStrategy.TOOL_BASED)).explanation.tokens_used
+    for budget, size in ((whole, whole), (whole - 1, 0)):
+        injection = await given(backend, InjectionStrategy.TOOL_BASED, budget=budget)
+        assert injection.explanation.tokens_used == size
+        assert bool(injection.text) is bool(size)
+    assert injection.explanation.degraded == (
+        f"a budget of {whole - 1} tokens is too small: at least {whole} are needed"
+    )
+
+
+@pytest.mark.parametrize(
+    ("strategy", "digest_v1"),
+    [*((strategy, False) for strategy in InjectionStrategy), (None, True)],
+)
+async def test_what_is_handed_over_is_never_over_budget_in_any_strategy(
+    tmp_path: Path, strategy: InjectionStrategy | None, digest_v1: bool
+) -> None:
+    async with opened(tmp_path) as backend:
+        for n in range(12):
+            note = request(f"The port of host {n} is {6543 + n}. " * (n + 1), tags=("core",))
+            await backend.store("ada", note)
+        service = InjectionService(memory=backend, retrieval=MemoryRetrievalConfig())
+        sizes = set()
+        for budget in range(1, 700, 7):
+            asked = InjectionRequest("ada", "port", budget, strategy, digest_v1=digest_v1)
+            explanation = (await service.prepare(asked)).explanation
+            assert estimate_tokens(explanation.text) <= explanation.tokens_used <= budget
+            over = any(c.verdict is Verdict.OVER_BUDGET for c in explanation.candidates)
+            assert bool(explanation.text) or over or "too small" in explanation.degraded
+            sizes.add(explanation.tokens_used)
+        assert len(sizes) > 1
 
 
 async def test_reformulation_without_a_model_is_left_out_and_says_so() -> None:
@@ -97,7 +138,8 @@ async def test_self_editing_gives_the_core_memories_with_an_account_of_each() ->
     explanation = injection.explanation
     assert len(injection.tools) == 6
     assert [c.verdict for c in explanation.candidates] == [Verdict.INCLUDED, Verdict.OVER_BUDGET]
-    assert explanation.tokens_used == explanation.candidates[0].tokens <= 300
+    memory = explanation.candidates[0].tokens
+    assert explanation.tokens_used == memory + explanation.frame_tokens <= 300
 
 
 async def test_core_memories_that_can_not_be_read_give_nothing_and_say_so() -> None:

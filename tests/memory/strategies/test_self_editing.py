@@ -64,7 +64,7 @@ class TestCoreBlock:
         assert (query.tags, query.limit) == (("self",), 7)
 
     @pytest.mark.parametrize(
-        ("budget", "core_budget", "entries"), [(2000, 256, 2), (120, 8192, 1), (2000, 8192, 10)]
+        ("budget", "core_budget", "entries"), [(2000, 300, 2), (180, 8192, 1), (2000, 8192, 10)]
     )
     async def test_the_smaller_budget_bounds_the_block(
         self, budget: int, core_budget: int, entries: int

@@ -66,9 +66,8 @@ class TestSelfEditing:
         assert len(given.tools) == 6
         assert included(given) == ["a", "b"]
         assert "first" in given.text
-        assert given.explanation.tokens_used == sum(
-            candidate.tokens for candidate in given.explanation.included
-        )
+        memories = sum(candidate.tokens for candidate in given.explanation.included)
+        assert given.explanation.tokens_used == memories + given.explanation.frame_tokens
 
     async def test_each_core_memory_is_accounted_for(self) -> None:
         long = entry("long", "x" * 5000)

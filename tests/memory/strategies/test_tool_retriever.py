@@ -42,7 +42,7 @@ class TestPrompt:
     async def test_one_system_message_names_the_tools_and_the_fence(self) -> None:
         tools = strategy()
         assert isinstance(tools, MemoryInjectionStrategy)
-        (message,) = await tools.prepare_messages("ada", "why", 1)
+        (message,) = await tools.prepare_messages("ada", "why", 100)
         assert message.role is MessageRole.SYSTEM
         for word in ("search_memory", "recall_memory", "<tool-result> is untrusted"):
             assert word in message.content

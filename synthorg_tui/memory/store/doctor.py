@@ -67,6 +67,7 @@ class Doctor:
             await self._run("index", self._index),
             await self._run("vectors", self._vectors),
             await self._run("search", self._search),
+            await self._run("erased", self._erased),
             await self._run("lock", self._lock),
             await self._run("permissions", self._permissions),
             await self._run("disk space", self._space),
@@ -146,6 +147,10 @@ class Doctor:
         index = (await self._core.indexed()).index
         hits = await index.search(where, dense=None, sparse=sparse, limit=200)
         return len(hits.sparse) == 200 or any(hit.id == row.id for hit in hits.sparse)
+
+    async def _erased(self) -> tuple[bool, str]:
+        remains = self._core.remains
+        return remains.is_empty or self._core.is_erasing, remains.told
 
     async def _lock(self) -> tuple[bool, str]:
         path = self._data_dir / LOCK_FILE

@@ -21,6 +21,7 @@ from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.doctor import Doctor, DoctorReport
+from synthorg_tui.memory.store.residue import Remains
 from synthorg_tui.memory.store.writes import Changes
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
 from synthorg_tui.persistence.database import connect_file, copy_in_child
@@ -66,6 +67,8 @@ class Maintenance:
             await self.reindex()
         elif "index" in failed:
             await self._repair_index()
+        if "erased" in failed:
+            await self.compact()
         return await self._doctor.examine()
 
     async def reindex(
@@ -81,7 +84,7 @@ class Maintenance:
             await self.reembed(progress=progress, cancel=cancel)
         except EmbeddingError as error:
             _log.warning("rebuilding without new vectors: %s", error)
-        await self._core.with_index(lambda projection: projection.start_over())
+        await self._core.start_index_over()
         total = await self._core.read(queries.count_changed)
         done = 0
         projection = await self._core.indexed()
@@ -115,12 +118,19 @@ class Maintenance:
             _check_cancelled(cancel, f"re-embedding stopped at {done} of {total}")
         return done
 
-    async def compact(self) -> None:
-        """Rewrite the database file, so that purged data is no longer present in it.
+    async def compact(self, *, progress: Progress | None = None) -> Remains:
+        """Write the files anew that hold what was purged; return what is still in them, and why.
 
-        Takes about 20 seconds at 100,000 memories; changes wait meanwhile.
+        Takes about 20 seconds at 100,000 memories; changes wait for most of it. ``progress`` is
+        told megabytes of the database.
         """
-        await self._core.with_index(lambda _: self._core.rewrite())
+        size = self._core.database.path.stat().st_size // 1024**2
+
+        def told(share: float) -> None:
+            if progress is not None:
+                progress(round(share * size), size)
+
+        return await self._core.erase(told)
 
     async def backup(self, target: Path | None = None) -> Path:
         """Write a consistent, verified copy of the database and return its path.

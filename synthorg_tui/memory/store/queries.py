@@ -285,6 +285,12 @@ def unembedded(db: "Connection", fingerprint: str, limit: int) -> list[tuple[str
     ).fetchall()
 
 
+def last_purge(db: "Connection") -> int:
+    """Return the revision of the latest purge of a memory, 0 when there was none."""
+    row = db.execute("SELECT max(revision) FROM tombstones").fetchone()
+    return int(row[0] or 0) if row else 0
+
+
 def meta(db: "Connection", name: str) -> str:
     """Return the value of an entry of the ``meta`` table; empty when there is none."""
     row = db.execute("SELECT value FROM meta WHERE name = ?", [name]).fetchone()

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from synthorg_tui.core.errors import CancelledByUserError, DomainError, StoreCorruptError
-from synthorg_tui.core.files import ensure_private_dir
+from synthorg_tui.core.files import ensure_private_dir, make_private
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
@@ -25,6 +25,7 @@ from synthorg_tui.memory.store.residue import Remains
 from synthorg_tui.memory.store.writes import Changes
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
 from synthorg_tui.persistence.database import connect_file, copy_in_child
+from synthorg_tui.persistence.leftovers import REPLACED, RESTORED, remove_leftovers
 from synthorg_tui.persistence.lock import DataDirLock
 from synthorg_tui.persistence.migrations import schema_version
 from synthorg_tui.providers.embedding.errors import EmbeddingError
@@ -176,22 +177,22 @@ def restore_backup(data_dir: Path, backup: Path | None = None) -> Path:
         raise DomainError(f"there is no backup {chosen}")
     with DataDirLock(data_dir):
         present = data_dir / DATABASE_FILE
-        fresh = present.with_name(present.name + ".restored")
-        fresh.unlink(missing_ok=True)
+        fresh = present.with_name(present.name + RESTORED)
+        remove_leftovers(data_dir)
         try:
             copy_in_child(chosen, fresh)
             _verify(fresh, start_new_epoch=True)
             _set_aside(present)
             fresh.replace(present)
         finally:
-            fresh.unlink(missing_ok=True)
+            remove_leftovers(data_dir)
     return chosen
 
 
 def _set_aside(present: Path) -> None:
     """Keep the present file under another name; it stays in place until it is replaced."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-    aside = present.with_name(f"{present.name}.replaced-{stamp}")
+    aside = present.with_name(f"{present.name}{REPLACED}{stamp}")
     if present.exists():
         try:
             os.link(present, aside)
@@ -214,6 +215,7 @@ def _verify(path: Path, *, start_new_epoch: bool = False) -> None:
             if start_new_epoch:
                 epoch = secrets.token_hex(8)
                 connection.execute("UPDATE meta SET value = ? WHERE name = 'epoch'", [epoch])
+                make_private(path.with_name(path.name + ".wal"))
         finally:
             connection.close()
     except duckdb_error() as error:

@@ -295,6 +295,10 @@ class _ImportJob:
     async def _store_execution(self, extracted: ExtractedExecution, mark: FileMark) -> None:
         """Memories first, the file's mark last: an import cut short is taken up again."""
         execution, drafts = extracted.execution, extracted.drafts
+        if await self._executions.is_forgotten(execution):
+            self._skip(mark.path, "you had this session forgotten")
+            await self._executions.pass_over(replace(mark, digest=""))
+            return
         known = await self._executions.get(execution.id)
         if known is not None and known.line_count > execution.line_count:
             self._skip(mark.path, "a longer copy of this session is imported")

@@ -297,7 +297,7 @@ class Core:
             result, changes = await self.database.write(transaction)
             self._revision = changes.revision
             if changes.has_purged:
-                self._residue.note_purge(changes.revision)
+                self._residue.note_purge(changes.revision if changes.revision > started else None)
             if changes.unembedded or self._unembedded:
                 self._unembedded = None
             if changes.revision > started:

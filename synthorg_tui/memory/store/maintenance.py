@@ -9,7 +9,7 @@ import os
 import secrets
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,12 @@ from synthorg_tui.core.files import ensure_private_dir, make_private
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.memory.store.copies import (
+    StoreCopy,
+    copies_holding,
+    delete_copies,
+    purged_ids,
+)
 from synthorg_tui.memory.store.doctor import Doctor, DoctorReport
 from synthorg_tui.memory.store.residue import Remains
 from synthorg_tui.memory.store.writes import Changes
@@ -132,6 +138,21 @@ class Maintenance:
                 progress(round(share * size), size)
 
         return await self._core.erase(told)
+
+    async def copies(
+        self, memory_ids: Sequence[str] = (), session_ids: Sequence[str] = ()
+    ) -> tuple[StoreCopy, ...]:
+        """Return the copies of the database that hold what was purged, or these to be purged."""
+        purged = await self._core.read(lambda db: purged_ids(db, memory_ids, session_ids))
+        return await asyncio.to_thread(copies_holding, self._data_dir, purged)
+
+    async def delete_copies(self, *, backups: bool) -> tuple[StoreCopy, ...]:
+        """Delete the databases set aside that hold what was purged, with ``backups`` these, too.
+
+        Return those that are deleted, which can't be undone.
+        """
+        chosen = [copy for copy in await self.copies() if backups or not copy.is_backup]
+        return await asyncio.to_thread(delete_copies, chosen)
 
     async def backup(self, target: Path | None = None) -> Path:
         """Write a consistent, verified copy of the database and return its path.

@@ -73,10 +73,10 @@ class Residue:
         self._index_erased = int(queries.meta(db, _INDEX_ERASED) or 0)
         self._purged = queries.last_purge(db)
 
-    def note_purge(self, revision: int) -> None:
-        """Take note of a committed purge of memories or other texts, at most at ``revision``."""
+    def note_purge(self, revision: int | None) -> None:
+        """Take note of a committed purge, of memories at ``revision`` or of other texts alone."""
         self._in_database = True
-        self._purged = max(self._purged, revision)
+        self._purged = max(self._purged, revision or 0)
 
     @property
     def remains(self) -> Remains:

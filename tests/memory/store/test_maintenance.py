@@ -49,6 +49,8 @@ async def test_a_healthy_store_passes_every_check(maintenance: Maintenance, tmp_
         "vectors",
         "search",
         "erased",
+        "copies",
+        "sessions",
         "lock",
         "permissions",
         "disk space",

@@ -224,10 +224,9 @@ class Erasure:
             return Erased(count, removed, (*review.left, *edited))
 
     async def _lines_of(self, memory_ids: Sequence[str]) -> tuple[SourceRef, ...]:
-        """The transcript lines that these memories name as their source, each once."""
-        entries = await self._store.entries(memory_ids, deleted=True)
-        refs = (SourceRef.parse(entry.source) for entry in entries if entry.source)
-        return tuple(dict.fromkeys(ref for ref in refs if ref is not None))
+        """The stored transcript lines that these memories name as their source, each once."""
+        refs = map(SourceRef.parse, await self._store.transcripts_of(memory_ids))
+        return tuple(ref for ref in refs if ref is not None)
 
     async def _collect(self) -> StoredWords:
         """Read everything that may repeat what memories say."""

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from synthorg_tui.approvals.models import ApprovalItem
+from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.approvals.rows import erase_in
 from synthorg_tui.core.errors import DomainError
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class SessionReview:
     """The effect of forgetting sessions; ``sessions`` includes those of their subagents.
 
-    ``memories`` is the number of memories that are purged, ``lessons`` that of proposals that are
-    erased. Skills in ``supported`` stay, since other sessions show what they say.
+    ``memories`` is the number of memories that are purged, ``lessons`` that of waiting proposals
+    that are erased. Skills in ``supported`` stay, since other sessions show what they say.
     """
 
     sessions: tuple[StoredSession, ...] = ()
@@ -56,6 +56,7 @@ class SessionReview:
             *([counted(self.lessons, "proposal", "proposals")] if self.lessons else []),
             *self.erasure.told,
             *(f"Skill {name} stays: other sessions show it, too" for name in self.supported),
+            *(["The text of skills that stay may quote the session"] if self.supported else []),
             *(f"The transcript's file isn't touched: {path}" for path in _paths(self.sessions)),
         )
 
@@ -136,7 +137,7 @@ class SessionErasure:
         return SessionReview(
             sessions=plan.sessions,
             memories=len(plan.memory_ids),
-            lessons=len(plan.items),
+            lessons=sum(item.status is ApprovalStatus.PENDING for item in plan.items),
             supported=tuple(s.name for s in plan.skills if s.status is SkillStatus.ACTIVE),
             erasure=erasure,
         )

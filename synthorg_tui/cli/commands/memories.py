@@ -28,6 +28,7 @@ from synthorg_tui.memory.errors import MemoryCapabilityError, MemoryStoreError
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.curation.erasure import ErasureReview
     from synthorg_tui.memory.listing import ListedMemory
 
 REDACT: Final = "redact"
@@ -211,10 +212,11 @@ async def run_purge(context: "Context") -> int:
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start, deleted=True) for start in args.ids]
         ids = _ids(entries)
-        sessions = await _sessions_of(engine, entries)
+        review = await engine.erasure.review(ids)
+        sessions = list(dict.fromkeys(lines.partition("#")[0] for lines in review.lines))
         _name(context, entries)
         if not args.yes:
-            await _tell_purge(context, engine, ids, sessions)
+            await _tell_purge(context, engine, review, ids, sessions)
         count = counted(len(entries), "memory", "memories")
         context.confirm(f"Erase {count} for good?", word=WORD)
         erased = await engine.erasure.purge(
@@ -243,10 +245,14 @@ async def run_purge(context: "Context") -> int:
 
 
 async def _tell_purge(
-    context: "Context", engine: "AnyEngine", ids: list[str], sessions: list[str]
+    context: "Context",
+    engine: "AnyEngine",
+    review: "ErasureReview",
+    ids: list[str],
+    sessions: list[str],
 ) -> None:
     """Say what else a purge erases, and what is left of the text elsewhere."""
-    for consequence in (await engine.erasure.review(ids)).told:
+    for consequence in review.told:
         context.console.note(consequence)
     if sessions and context.args.transcript is None:
         context.console.note(
@@ -256,15 +262,6 @@ async def _tell_purge(
         for consequence in (await engine.sessions.review(sessions)).told:
             context.console.note(consequence)
     await tell_copies(context, engine, memory_ids=ids)
-
-
-async def _sessions_of(engine: "AnyEngine", entries: "Sequence[ListedMemory]") -> list[str]:
-    """The stored sessions that the memories were drawn from, each once."""
-    from synthorg_tui.executions.models import SourceRef
-
-    refs = (SourceRef.parse(entry.source) for entry in entries if entry.source)
-    ids = dict.fromkeys(ref.execution_id for ref in refs if ref is not None)
-    return [each for each in ids if await engine.executions.get(each) is not None]
 
 
 def _ids(entries: "Sequence[ListedMemory]") -> list[str]:

@@ -78,14 +78,14 @@ async def run_list(context: "Context") -> int:
             session.agent_id,
             local_time(session.ended_at or session.started_at),
             f"{session.lines:,}",
-            _megabytes(session.size),
+            _sized(session.size),
             session.task,
         )
         for session in chosen[: args.limit]
     ]
-    context.console.table(("SESSION", "AGENT", "LATEST", "LINES", "MB", "TASK"), rows)
+    context.console.table(("SESSION", "AGENT", "LATEST", "LINES", "SIZE", "TASK"), rows)
     all_of_them = counted(len(chosen), "session", "sessions")
-    context.console.note(f"{all_of_them}, {_megabytes(size)} MB in the store")
+    context.console.note(f"{all_of_them}, {_sized(size)} in the store")
     return 0
 
 
@@ -105,7 +105,7 @@ async def run_show(context: "Context") -> int:
         ("read from", session.path),
         ("started", local_time(session.started_at)),
         ("ended", local_time(session.ended_at)),
-        ("size", f"{session.lines:,} lines, {_megabytes(session.size)} MB in the store"),
+        ("size", f"{session.lines:,} lines, {_sized(session.size)} in the store"),
         ("task", session.task),
     ):
         if value:
@@ -166,8 +166,8 @@ async def _find(engine: "AnyEngine", id_start: str) -> "StoredSession":
     return found[0]
 
 
-def _megabytes(size: int) -> str:
-    return f"{size / _MEGABYTE:,.1f}"
+def _sized(size: int) -> str:
+    return f"{size / _MEGABYTE:,.1f} MB" if size >= _MEGABYTE else f"{size / 1_000:,.0f} kB"
 
 
 def _shape(session: "StoredSession") -> "Json":

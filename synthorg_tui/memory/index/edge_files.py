@@ -191,7 +191,8 @@ def make_anew(shard: Path, dims: int) -> None:
 
 
 if __name__ == "__main__":
-    os.nice(NICENESS)
-    for length in sys.argv[2:]:
-        make_anew(Path(sys.argv[1]), int(length))
+    if len(sys.argv) > 2:  # somebody may be waiting for it
+        make_anew(Path(sys.argv[1]), int(sys.argv[2]))
+    else:
+        os.nice(NICENESS)
     pack(Path(sys.argv[1]))

@@ -98,6 +98,11 @@ class StoreAdmin:
         with translate_errors(MemoryRetrievalError, "reading"):
             return await self._core.read(lambda db: queries.drawn_from(db, execution_ids))
 
+    async def transcripts_of(self, memory_ids: Sequence[NotBlankStr]) -> tuple[str, ...]:
+        """Return the sources of these memories that are lines of a stored session, each once."""
+        with translate_errors(MemoryRetrievalError, "reading"):
+            return await self._core.read(lambda db: queries.stored_sources(db, memory_ids))
+
     async def facets(self) -> Facets:
         """Return the number of live memories by agent (most first) and by category."""
         return await self._reader.facets()

@@ -300,6 +300,17 @@ def drawn_from(db: "Connection", execution_ids: Sequence[str]) -> tuple[str, ...
     return tuple(row[0] for row in rows)
 
 
+def stored_sources(db: "Connection", memory_ids: Sequence[str]) -> tuple[str, ...]:
+    """Return the sources of memories, deleted ones too, that name lines of a stored session."""
+    rows = db.execute(
+        "SELECT DISTINCT m.source FROM memories m JOIN executions e "
+        "ON starts_with(m.source, e.id || '#') "
+        "WHERE m.id IN (SELECT unnest(?::UUID[])) ORDER BY 1",
+        [known_ids(memory_ids)],
+    ).fetchall()
+    return tuple(row[0] for row in rows)
+
+
 def last_purge(db: "Connection") -> int:
     """Return the revision of the latest purge of a memory, 0 when there was none."""
     row = db.execute("SELECT max(revision) FROM tombstones").fetchone()

@@ -182,6 +182,20 @@ async def test_an_owner_that_packs_erases_what_an_earlier_one_left(tmp_path: Pat
         assert places(left, SECRET) == set()
 
 
+async def test_closing_leaves_a_very_large_database_to_an_owner_that_stays_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path, embedder=NoiseEmbedder()) as backend:
+        purged = await filled(backend, 3)
+        await backend.admin.purge([purged], actor="me")
+        monkeypatch.setattr(store_core, "ERASED_ON_CLOSE", 0)
+    assert places(tmp_path, SECRET)
+    async with opened(tmp_path, embedder=NoiseEmbedder()) as backend:
+        assert not backend.core.remains.is_empty
+        await backend.core.pack()
+    assert places(tmp_path, SECRET) == set()
+
+
 async def test_without_room_it_is_refused_in_words_and_stays_to_be_erased(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.agents.toolbox import ToolServices
     from synthorg_tui.approvals.queue import ApprovalQueue
     from synthorg_tui.curation.erasure import Erasure
+    from synthorg_tui.curation.forgetting import SessionErasure
     from synthorg_tui.curation.overview import SkillOverview
     from synthorg_tui.curation.pruning import PruneService
     from synthorg_tui.curation.registry import SkillRegistry
@@ -243,6 +244,11 @@ class Engine:
     def erasure(self) -> "Erasure":
         """The service that purges memories, with the skills that were made of them."""
         return self._curation.erasure
+
+    @property
+    def sessions(self) -> "SessionErasure":
+        """The service that lists imported sessions and forgets them, with what was made of them."""
+        return self._curation.sessions
 
     @cached_property
     def _curation(self) -> wiring.CurationServices:

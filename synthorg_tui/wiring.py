@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.curation.decisions import DecisionRunner
     from synthorg_tui.curation.disk_sync import FileChanges, PreexistingSkills
     from synthorg_tui.curation.erasure import Erasure
+    from synthorg_tui.curation.forgetting import SessionErasure
     from synthorg_tui.curation.journal import Journal
     from synthorg_tui.curation.propagation import KnownAgent, Propagation
     from synthorg_tui.curation.registry import SkillRegistry
@@ -320,6 +321,7 @@ class CurationServices:
     file_changes: "FileChanges"
     preexisting: "PreexistingSkills"
     erasure: "Erasure"
+    sessions: "SessionErasure"
     evidence: "LessonEvidence"
 
 
@@ -353,13 +355,15 @@ def build_curation(
         on_decision=on_decision,
     )
     preexisting = PreexistingSkills(base.database, base.clock)
+    erasure = _build_erasure(base, runner)
     propagation = Propagation(config.propagation, agents)
     return CurationServices(
         journal=journal,
         reviews=_build_reviews(base, runner, propagation, executions, config),
         file_changes=_build_file_changes(base, preexisting),
         preexisting=preexisting,
-        erasure=_build_erasure(base, runner),
+        erasure=erasure,
+        sessions=_build_sessions(base, erasure, executions),
         evidence=LessonEvidence(registry, base.store),
     )
 
@@ -414,4 +418,20 @@ def _build_erasure(base: CurationBase, runner: "DecisionRunner") -> "Erasure":
         runner=runner,
         own_root=base.own_root,
         clock=base.clock,
+    )
+
+
+def _build_sessions(
+    base: CurationBase, erasure: "Erasure", executions: "ExecutionStore"
+) -> "SessionErasure":
+    from synthorg_tui.curation.forgetting import SessionErasure
+    from synthorg_tui.executions.sessions import SessionList
+
+    return SessionErasure(
+        erasure=erasure,
+        sessions=SessionList(base.database),
+        executions=executions,
+        store=base.store,
+        registry=base.registry,
+        queue=base.queue,
     )

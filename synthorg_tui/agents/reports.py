@@ -19,14 +19,15 @@ from synthorg_tui.agents.tools import ErrorCode
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import ExecutionOutcome
 from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir, write_atomically
+from synthorg_tui.core.redaction import RedactionTally, redact_value
 from synthorg_tui.memory.extensions import BatchOutcome, BatchStore, MemoryDraft
+from synthorg_tui.persistence.leftovers import REPORT_DIR
 
 if TYPE_CHECKING:
     from synthorg_tui.ingest.service import ImportService
 
 MAX_REPORT: Final = 1024 * 1024
 """Longest report, in bytes of JSON."""
-_FOLDER: Final = "reports"
 
 
 @dataclass(slots=True)
@@ -70,7 +71,7 @@ class Reports:
     ) -> None:
         self._store = store
         self._importer = importer
-        self._folder = data_dir / _FOLDER
+        self._folder = data_dir / REPORT_DIR
         self._clock = clock
 
     async def take(self, identity: AgentIdentity, arguments: Mapping[str, Any]) -> CallReply:
@@ -78,7 +79,8 @@ class Reports:
         problem = _problem(arguments)
         if problem:
             return tools.error("InvalidReport", problem, ErrorCode.INVALID_ARGUMENT)
-        line = json.dumps(self._record(identity, arguments))
+        # Before it is written: a killed process leaves the file.
+        line = json.dumps(redact_value(self._record(identity, arguments), RedactionTally()))
         if len(line) > MAX_REPORT:
             problem = f"the report is longer than {MAX_REPORT} bytes: leave out long outputs"
             return tools.error("InvalidReport", problem, ErrorCode.INVALID_ARGUMENT)

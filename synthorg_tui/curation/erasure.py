@@ -9,10 +9,10 @@ here. This is the only module that erases; everything else deletes so that it ca
 
 import asyncio
 import json
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.approvals.rows import ERASED, erase_in
@@ -31,6 +31,8 @@ from synthorg_tui.curation.erasure_targets import (
 from synthorg_tui.curation.journal import Effects, FileStep, Operation
 from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, VersionEvent
 from synthorg_tui.curation.review import DecisionKind
+from synthorg_tui.executions.models import SourceRef
+from synthorg_tui.executions.store import erase_lines_in
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle
 from synthorg_tui.skills.disk import state_of
 
@@ -46,7 +48,10 @@ TITLE: Final = "purge"
 EDITED: Final = "edited since"
 NOT_OURS: Final = "in a folder that isn't ours"
 
-_NOTHING: Final = Effects()
+ErasingToo: TypeAlias = "Callable[[Connection, int, datetime], object]"
+"""Erases more in the transaction of a purge; given the purge's number and its time."""
+
+NOTHING: Final = Effects()
 """The effects of a decision that left nothing to undo."""
 
 
@@ -57,7 +62,8 @@ class ErasureReview:
     ``skills`` are names of skills that are erased with their history and their proposals; of the
     skills in ``earlier`` only the texts before the active one are erased. Skills in ``copied``
     stay, since other agents have copies of their memories. ``removed`` are paths of files that are
-    deleted; ``left`` pairs the path of a file that stays with the reason.
+    deleted; ``left`` pairs the path of a file that stays with the reason. ``lines`` are references
+    to the transcript lines that the memories were drawn from, which stay unless asked otherwise.
     """
 
     skills: tuple[str, ...] = ()
@@ -65,6 +71,12 @@ class ErasureReview:
     copied: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     left: tuple[tuple[str, str], ...] = ()
+    lines: tuple[str, ...] = ()
+
+    @property
+    def without_lines(self) -> "ErasureReview":
+        """The review of a purge that erases the transcripts as well."""
+        return replace(self, lines=())
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -75,6 +87,7 @@ class ErasureReview:
             *(f"A file is removed: {path}" for path in self.removed),
             *(f"A file stays, {why}: {path}" for path, why in self.left),
             *(f"Skill {name} stays: other agents have copies" for name in self.copied),
+            *(f"The session's stored transcript has it, too: {lines}" for lines in self.lines),
         )
 
 
@@ -161,18 +174,34 @@ class Erasure:
 
     async def review(self, memory_ids: Sequence[NotBlankStr]) -> ErasureReview:
         """Return what a purge of these memories would erase besides them; changes nothing."""
-        return (await self._plan(await self._collect(), memory_ids)).review()
+        review = (await self._plan(await self._collect(), memory_ids)).review()
+        refs = await self._lines_of(memory_ids)
+        return replace(review, lines=tuple(map(str, refs)))
 
-    async def purge(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> Erased:
+    async def purge(
+        self, memory_ids: Sequence[NotBlankStr], *, actor: str, lines: bool = False
+    ) -> Erased:
         """Purge memories, deleted ones too, and erase their words from skills and proposals.
 
-        This can't be undone. Raises ``MemoryStoreError``, and ``SkillWriteError`` when everything
-        is erased except a file, which is then removed with the next decision or at the next start.
+        With ``lines`` the stored transcript lines that they were drawn from are blanked, too. This
+        can't be undone. Raises ``MemoryStoreError``, and ``SkillWriteError`` when everything is
+        erased except a file, which is then removed with the next decision or at the next start.
         """
+        refs = await self._lines_of(memory_ids) if lines else ()
+        if not refs:
+            return await self.purge_with(memory_ids, actor=actor)
+        return await self.purge_with(
+            memory_ids, actor=actor, also=lambda db, *_: erase_lines_in(db, refs)
+        )
+
+    async def purge_with(
+        self, memory_ids: Sequence[str], *, actor: str, also: "ErasingToo | None" = None
+    ) -> Erased:
+        """Purge memories as ``purge`` does, and what ``also`` erases in the same transaction."""
         async with self._runner.turn():
             plan = await self._plan(await self._collect(), memory_ids)
-            bundle = MemoryBundle(purge=tuple(memory_ids))
-            if plan.scope.is_empty:
+            bundle = MemoryBundle(purge=tuple(memory_ids), erases=also is not None)
+            if plan.scope.is_empty and also is None:
                 return Erased(
                     await self._store.change_together(
                         bundle, lambda _, outcome: len(outcome.purged), actor=actor
@@ -183,13 +212,21 @@ class Erasure:
             def within(db: "Connection", outcome: BundleOutcome) -> Operation:
                 nonlocal count
                 count = len(outcome.purged)
-                return _apply_in(db, plan, memory_ids, actor=actor, at=self._clock.now())
+                purge = _apply_in(db, plan, memory_ids, actor=actor, at=self._clock.now())
+                if also is not None:
+                    also(db, purge.number, self._clock.now())
+                return purge
 
             decision = await self._runner.carry_out(bundle, within, actor=actor)
             review = plan.review()
             edited = tuple((path, EDITED) for path in decision.left_alone)
             removed = tuple(path for path in review.removed if path not in decision.left_alone)
             return Erased(count, removed, (*review.left, *edited))
+
+    async def _lines_of(self, memory_ids: Sequence[str]) -> tuple[SourceRef, ...]:
+        """The stored transcript lines that these memories name as their source, each once."""
+        refs = map(SourceRef.parse, await self._store.transcripts_of(memory_ids))
+        return tuple(ref for ref in refs if ref is not None)
 
     async def _collect(self) -> StoredWords:
         """Read everything that may repeat what memories say."""
@@ -299,13 +336,13 @@ def _erase_operations(db: "Connection", plan: _ErasurePlan, *, by: int) -> None:
     for operation in plan.operations:
         is_erased_item = operation.item_id in plan.scope.items
         if is_erased_item and not operation.effects.records_before:
-            effects = _NOTHING
+            effects = NOTHING
         else:
             effects = _effects_without(operation, paths)
-        lost_everything = effects == _NOTHING and operation.effects != _NOTHING
+        lost_everything = effects == NOTHING and operation.effects != NOTHING
         title = ERASED if is_erased_item or lost_everything else operation.title
         if effects != operation.effects or title != operation.title:
-            undone_by = by if effects == _NOTHING else None
+            undone_by = by if effects == NOTHING else None
             journal.trim_in(db, operation, effects=effects, title=title, by=undone_by)
 
 
@@ -323,7 +360,7 @@ def _effects_without(operation: Operation, paths: Collection[str]) -> Effects:
     is_about = adopted_by(operation) in paths
     if left == effects and not is_about:
         return effects
-    return _NOTHING if is_about or not before or _names_any(left, paths) else left
+    return NOTHING if is_about or not before or _names_any(left, paths) else left
 
 
 def _names_any(effects: Effects, paths: Iterable[str]) -> bool:

@@ -9,8 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from synthorg_tui.executions.erased_lines import remember_in, spans_in, without_erased
 from synthorg_tui.executions.models import Execution, SourceRef
 from synthorg_tui.executions.packed import LineBlock, PackedLines
+from synthorg_tui.executions.sessions import forgotten_in
 from synthorg_tui.persistence.database import Database
 
 if TYPE_CHECKING:
@@ -68,27 +70,26 @@ class ExecutionStore:
     async def save(self, execution: Execution, lines: PackedLines, mark: FileMark) -> None:
         """Store an execution with all its redacted lines, and the mark of its transcript file.
 
-        Replaces an execution with the same id.
+        Replaces an execution with the same id. Lines that were erased from it stay blank.
         """
+        spans = await self._database.read(lambda db: spans_in(db, execution.id))
+        execution, lines = await asyncio.to_thread(without_erased, execution, lines, spans)
         record = await asyncio.to_thread(_pack_record, execution)
-        head = (execution.id, execution.agent_id, execution.project, mark.path, len(lines), record)
 
         def work(db: "duckdb.DuckDBPyConnection") -> None:
-            db.execute("INSERT OR REPLACE INTO executions VALUES (?, ?, ?, ?, ?, ?)", head)
-            db.execute("DELETE FROM execution_lines WHERE execution_id = ?", [execution.id])
-            for blocks in _portions(lines.blocks()):
-                db.execute(
-                    "INSERT INTO execution_lines SELECT ?, unnest(?::BIGINT[]), "
-                    "unnest(?::BIGINT[]), unnest(?::BLOB[])",
-                    [execution.id, *map(list, zip(*blocks, strict=True))],
-                )
-            _mark_in(db, mark)
+            _put(db, execution, mark.path, record, lines)
+            _put_mark(db, mark)
 
         await self._database.write(work)
 
-    async def mark(self, mark: FileMark) -> None:
-        """Store the mark of a file of which nothing else is stored."""
-        await self._database.write(lambda db: _mark_in(db, mark))
+    async def is_forgotten(self, execution: Execution) -> bool:
+        """Return whether a person had this session forgotten, or the one that it is part of."""
+        ids = (execution.id, *([execution.parent_id] if execution.parent_id else []))
+        return await self._database.read(lambda db: forgotten_in(db, ids))
+
+    async def pass_over(self, mark: FileMark) -> None:
+        """Store the mark of a file that isn't to be read again until it changes."""
+        await self._database.write(lambda db: _put_mark(db, mark))
 
     async def get(self, execution_id: str) -> Execution | None:
         """Return the execution with this id, or ``None``."""
@@ -157,7 +158,53 @@ class ExecutionStore:
         return tuple(row[0] for row in rows)
 
 
-def _mark_in(db: "duckdb.DuckDBPyConnection", mark: FileMark) -> None:
+def erase_lines_in(db: "duckdb.DuckDBPyConnection", refs: Sequence[SourceRef]) -> int:
+    """Blank these lines in their sessions, now and after each later import of them.
+
+    Returns the number of sessions that had any of them. Runs in the caller's transaction.
+    """
+    remember_in(db, refs)
+    found = 0
+    for execution_id in dict.fromkeys(ref.execution_id for ref in refs):
+        head = db.execute(
+            "SELECT path, record FROM executions WHERE id = ?", [execution_id]
+        ).fetchone()
+        if head is not None:
+            path, record = head
+            blocks = db.execute(
+                "SELECT first_line, last_line, lines FROM execution_lines WHERE execution_id = ? "
+                "ORDER BY first_line",
+                [execution_id],
+            ).fetchall()
+            lines = PackedLines(line for block in blocks for _, line in LineBlock(*block).lines())
+            kept, lines = without_erased(_unpack_record(record), lines, spans_in(db, execution_id))
+            _put(db, kept, path, _pack_record(kept), lines)
+            db.execute("UPDATE file_marks SET digest = '' WHERE path = ?", [path])
+            found += 1
+    return found
+
+
+def _put(
+    db: "duckdb.DuckDBPyConnection",
+    execution: Execution,
+    path: str,
+    record: bytes,
+    lines: PackedLines,
+) -> None:
+    db.execute(
+        "INSERT OR REPLACE INTO executions VALUES (?, ?, ?, ?, ?, ?)",
+        [execution.id, execution.agent_id, execution.project, path, len(lines), record],
+    )
+    db.execute("DELETE FROM execution_lines WHERE execution_id = ?", [execution.id])
+    for blocks in _portions(lines.blocks()):
+        db.execute(
+            "INSERT INTO execution_lines SELECT ?, unnest(?::BIGINT[]), "
+            "unnest(?::BIGINT[]), unnest(?::BLOB[])",
+            [execution.id, *map(list, zip(*blocks, strict=True))],
+        )
+
+
+def _put_mark(db: "duckdb.DuckDBPyConnection", mark: FileMark) -> None:
     db.execute(
         "INSERT OR REPLACE INTO file_marks VALUES (?, ?, ?, ?)",
         [mark.path, mark.size, mark.mtime_ns, mark.digest],

@@ -127,6 +127,11 @@ CALLS: Final = RemoteApi(
             ("edit", "remove", "restore"),
         ),
         "erasure": ApiGroup("synthorg_tui.curation.erasure:Erasure", ("review",), ("purge",)),
+        "sessions": ApiGroup(
+            "synthorg_tui.curation.forgetting:SessionErasure",
+            ("list", "review", "memories_of"),
+            ("purge",),
+        ),
         "memory": ApiGroup(
             f"{_MEMORY}.store.backend:LocalMemoryBackend",
             ("get", "count"),
@@ -158,7 +163,11 @@ CALLS: Final = RemoteApi(
             ("calls", "restrictions", "hang_up"),
             ("restrict", "undo_call"),
         ),
-        "maintenance": ApiGroup(f"{_MEMORY}.store.maintenance:Maintenance", ("doctor", "backup")),
+        "maintenance": ApiGroup(
+            f"{_MEMORY}.store.maintenance:Maintenance",
+            ("doctor", "backup", "copies"),
+            ("compact", "delete_copies"),
+        ),
     }
 )
 """Every call of a person's programs."""

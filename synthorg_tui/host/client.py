@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from synthorg_tui.agents.models import AgentIdentity
     from synthorg_tui.approvals.queue import ApprovalQueue
     from synthorg_tui.curation.erasure import Erasure
+    from synthorg_tui.curation.forgetting import SessionErasure
     from synthorg_tui.curation.overview import SkillOverview
     from synthorg_tui.curation.pruning import PruneService
     from synthorg_tui.curation.service import ReviewService
@@ -145,6 +146,7 @@ class RemoteEngine:
         self.settings = settings
         self.desk = cast("MemoryAdmin", self._group("desk"))
         self.erasure = cast("Erasure", self._group("erasure"))
+        self.sessions = cast("SessionErasure", self._group("sessions"))
         self.memory = cast("MemoryBackend", self._group("memory"))
         self.executions = cast("ExecutionStore", self._group("executions"))
         self.injection = cast("InjectionService", self._group("injection"))

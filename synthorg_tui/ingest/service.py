@@ -298,7 +298,7 @@ class _ImportJob:
         if reading.skipped:
             self._skip(reading.mark.path, reading.skipped)
         if reading.is_hopeless:
-            await self._executions.mark(reading.mark.refused(reading.skipped))
+            await self._executions.pass_over(reading.mark.refused(reading.skipped))
         if reading.left_out:
             what = counted(reading.left_out, "message or call", "messages and calls")
             self._skip(reading.mark.path, f"{what} beyond {MAX_EVENTS:,} are left out")
@@ -314,6 +314,10 @@ class _ImportJob:
     async def _store_execution(self, extracted: ExtractedExecution, mark: FileMark) -> None:
         """Memories first, the file's mark last: an import cut short is taken up again."""
         execution, drafts = extracted.execution, extracted.drafts
+        if await self._executions.is_forgotten(execution):
+            self._skip(mark.path, "you had this session forgotten")
+            await self._executions.pass_over(replace(mark, digest=""))
+            return
         known = await self._executions.get(execution.id)
         if known is not None and known.line_count > execution.line_count:
             self._skip(mark.path, "a longer copy of this session is imported")

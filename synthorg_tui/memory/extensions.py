@@ -47,13 +47,15 @@ class MemoryBundle:
     """Changes to apply in one transaction.
 
     ``add`` lists new memories; ``remove`` (soft delete), ``restore`` (undo a soft delete) and
-    ``purge`` (erase for good) list ids of existing ones.
+    ``purge`` (erase for good) list ids of existing ones. ``erases`` says that what else is written
+    in the transaction erases texts.
     """
 
     add: tuple[NewMemory, ...] = ()
     remove: tuple[str, ...] = ()
     restore: tuple[str, ...] = ()
     purge: tuple[str, ...] = ()
+    erases: bool = False
 
 
 @dataclass(frozen=True, slots=True)

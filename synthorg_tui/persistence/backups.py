@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from synthorg_tui.core.errors import DomainError, StoreCorruptError
+from synthorg_tui.core.files import make_private
 from synthorg_tui.core.text import is_utf8
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
 from synthorg_tui.persistence.database import connect_file, copy_in_child
@@ -30,6 +31,7 @@ from synthorg_tui.persistence.integrity import (
     damaged_blocks,
     read_tables,
 )
+from synthorg_tui.persistence.leftovers import REPLACED, RESTORED, remove_leftovers
 from synthorg_tui.persistence.lock import DataDirLock
 from synthorg_tui.persistence.migrations import RESTORE_REMEDY, SCHEMA_VERSION
 
@@ -185,13 +187,13 @@ def restore_backup(
         raise DomainError(f"there is no backup {chosen}")
     with DataDirLock(data_dir):
         present = data_dir / DATABASE_FILE
-        fresh = present.with_name(present.name + ".restored")
+        fresh = present.with_name(present.name + RESTORED)
         log = chosen.with_name(chosen.name + ".wal")
         parts = [(chosen, fresh)]
         if log.is_file():  # of a store that was copied, or replaced, with its log
             parts.append((log, fresh.with_name(fresh.name + ".wal")))
         require_room(data_dir, 2 * sum(source.stat().st_size for source, _ in parts))
-        _remove(fresh)
+        remove_leftovers(data_dir)
         try:
             for source, target in parts:
                 copy_in_child(source, target, cancel=cancel)
@@ -238,6 +240,7 @@ def _start_new_epoch(path: Path, called: str) -> None:
         try:
             epoch = secrets.token_hex(8)
             connection.execute("UPDATE meta SET value = ? WHERE name = 'epoch'", [epoch])
+            make_private(path.with_name(path.name + ".wal"))
             connection.execute("CHECKPOINT")
         finally:
             connection.close()
@@ -245,7 +248,7 @@ def _start_new_epoch(path: Path, called: str) -> None:
 
 def _aside(present: Path) -> Path:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-    return present.with_name(f"{present.name}.replaced-{stamp}")
+    return present.with_name(f"{present.name}{REPLACED}{stamp}")
 
 
 def _set_aside(present: Path) -> None:

@@ -6,6 +6,7 @@ file into an error with a remedy. What the tables are is in ``migrations``; no q
 
 import asyncio
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -37,6 +38,9 @@ T = TypeVar("T")
 MEMORY_LIMIT = "128MB"
 _LOOK_EVERY = 0.1
 """Seconds after which a copy under way looks whether it is still wanted."""
+MIN_ROOM = 64 * 1024 * 1024
+"""Bytes that stay free on the disk when the file is written anew."""
+_PROGRESS_EVERY = 0.25
 READERS = 2
 """Reads at once: an agent's search doesn't wait until a list of the app is read."""
 _SUFFIXES = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
@@ -156,19 +160,27 @@ class Database:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._write_thread, damaged_blocks_in_child, self._path)
 
-    async def rewrite(self) -> None:
+    async def rewrite(self, progress: Callable[[float], None] | None = None) -> None:
         """Rewrite the database file, so that deleted data is no longer present in its free blocks.
 
         Takes about 20 seconds at 100,000 memories. Writes wait for all of it, reads only while the
-        new file replaces the old one.
+        new file replaces the old one. ``progress`` is told the share that is written, as far as it
+        can be seen from the size of the file. Raises ``DomainError`` when there is too little room
+        for another file of this size; nothing has changed then.
         """
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._write_thread, self._rewrite)
+        rewriting = loop.run_in_executor(self._write_thread, self._rewrite)
+        while not rewriting.done():
+            await asyncio.wait([rewriting], timeout=_PROGRESS_EVERY)
+            if progress is not None:
+                progress(_share(_fresh(self._path), self._path))
+        await rewriting
 
     def _rewrite(self) -> None:
         if self._writer is None:
             raise DomainError("the database is not open")
         fresh = _fresh(self._path)
+        _check_room(self._path)
         for suffix in _SUFFIXES:
             fresh.with_name(fresh.name + suffix).unlink(missing_ok=True)
         try:
@@ -288,6 +300,25 @@ def _require_new(path: Path) -> None:
         remedy="Put it back, or bring back a backup with `synthorg-tui restore`. To start with an "
         f"empty store, move what else is in {folder} away.",
     )
+
+
+def _check_room(path: Path) -> None:
+    """Raise ``DomainError`` unless there is room for a second file of this size."""
+    needed = path.stat().st_size + MIN_ROOM
+    free = shutil.disk_usage(path.parent).free
+    if free < needed:
+        raise DomainError(
+            f"writing {path.name} anew takes {needed >> 20} MB, and {free >> 20} MB are free",
+            remedy="Free some space.",
+        )
+
+
+def _share(fresh: Path, present: Path) -> float:
+    """How much of the file is written anew; all once the fresh one has taken its place."""
+    try:
+        return min(fresh.stat().st_size / max(present.stat().st_size, 1), 1.0)
+    except FileNotFoundError:
+        return 1.0
 
 
 def _create(path: Path) -> None:

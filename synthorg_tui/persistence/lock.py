@@ -19,6 +19,7 @@ from synthorg_tui.core.errors import StoreLockedError
 from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir
 from synthorg_tui.persistence import LOCK_FILE
 from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.leftovers import remove_leftovers
 
 
 class DataDirLock:
@@ -104,10 +105,11 @@ def _locked(data_dir: Path, owner: int | None) -> StoreLockedError:
 async def own_database(data_dir: Path) -> AsyncIterator[Database]:
     """Lock a data directory and yield its open database; close and unlock it afterwards.
 
-    Raises ``StoreLockedError`` when another process owns the directory and ``StoreCorruptError``
-    when the database can't be read.
+    What killed work left in the directory is removed first. Raises ``StoreLockedError`` when
+    another process owns the directory and ``StoreCorruptError`` when the database can't be read.
     """
     with DataDirLock(data_dir):
+        remove_leftovers(data_dir)
         database = Database.in_dir(data_dir)
         try:
             await database.open()

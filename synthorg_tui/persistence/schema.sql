@@ -87,6 +87,20 @@ CREATE TABLE IF NOT EXISTS file_marks (
     digest VARCHAR NOT NULL
 );
 
+-- What is left of a forgotten session: a SHA-256 of the salt and its id, so that it isn't imported
+-- again.
+CREATE TABLE IF NOT EXISTS forgotten_sessions (
+    mark VARCHAR PRIMARY KEY,
+    forgotten_at TIMESTAMP NOT NULL
+);
+
+-- Lines of transcripts that are blank on request; importing them again leaves them blank.
+CREATE TABLE IF NOT EXISTS erased_lines (
+    execution_id VARCHAR NOT NULL,
+    first_line BIGINT NOT NULL,
+    last_line BIGINT NOT NULL
+);
+
 -- Saved questions: "question" is JSON, "expected" the memories included when it was saved.
 CREATE TABLE IF NOT EXISTS scenarios (
     name VARCHAR PRIMARY KEY,

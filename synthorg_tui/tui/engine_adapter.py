@@ -286,11 +286,25 @@ class EngineAdapter:
 
     async def erasing(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
         """Describe what purging these memories deletes with them and what it leaves."""
-        return (await self._engine.erasure.review(memory_ids)).told
+        told = (await self._engine.erasure.review(memory_ids)).without_lines.told
+        copies = await self._engine.maintenance.copies(memory_ids)
+        kept = tuple(f"A backup keeps it: {copy.path.name}" for copy in copies if copy.is_backup)
+        set_aside = tuple(
+            f"A database that was set aside goes: {copy.path.name}"
+            for copy in copies
+            if not copy.is_backup
+        )
+        return (*told, *set_aside, *kept)
 
-    async def purge(self, memory_ids: Sequence[str]) -> int:
-        """Delete memories permanently and return how many were deleted."""
-        return (await self._engine.erasure.purge(memory_ids, actor=ACTOR)).memories
+    async def transcripts(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return the stored transcript lines that these memories were drawn from."""
+        return (await self._engine.erasure.review(memory_ids)).lines
+
+    async def purge(self, memory_ids: Sequence[str], *, lines: bool = False) -> int:
+        """Delete memories permanently, with ``lines`` also where they were drawn from."""
+        erased = await self._engine.erasure.purge(memory_ids, actor=ACTOR, lines=lines)
+        await self._engine.maintenance.delete_copies(backups=False)
+        return erased.memories
 
     async def excerpt(self, source: str, *, context: int) -> "Excerpt | None":
         """Return the transcript lines that a memory's ``source`` refers to, or ``None``."""

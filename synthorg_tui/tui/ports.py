@@ -129,8 +129,15 @@ class MemoryPort(MemoryReader, Protocol):
         """Describe, a line each, what purging these memories deletes too and what it leaves."""
         ...
 
-    async def purge(self, memory_ids: Sequence[str]) -> int:
-        """Delete memories permanently, which can't be undone, and return how many were deleted."""
+    async def transcripts(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return the stored transcript lines that these memories were drawn from, as references."""
+        ...
+
+    async def purge(self, memory_ids: Sequence[str], *, lines: bool = False) -> int:
+        """Delete memories permanently, which can't be undone, and return how many were deleted.
+
+        With ``lines`` the stored transcript lines that they were drawn from are blanked, too.
+        """
         ...
 
     async def excerpt(self, source: str, *, context: int) -> "Excerpt | None":

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,15 +13,20 @@ from synthorg_tui.agents import tools
 from synthorg_tui.agents.gateway import SESSIONS, AgentGateway
 from synthorg_tui.agents.guarded import ORIGIN_TAG, WriteAllowance
 from synthorg_tui.agents.models import AgentIdentity, AgentRefusedError, CallKind
+from synthorg_tui.agents.reports import Reports
 from synthorg_tui.agents.session import ACTIVITY, AgentSession
+from synthorg_tui.core.clock import SystemClock
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.redaction import marks_in
 from synthorg_tui.engine import Engine
 from synthorg_tui.executions.models import SourceRef
+from synthorg_tui.ingest.service import ImportReport, ImportService
 from synthorg_tui.memory.enums import Sensitivity
 from synthorg_tui.memory.errors import WriteRefusedError
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.retrieval.tags import parse_tags
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.settings.root import RootConfig
 
 PORT = "The staging database listens on port 6543."
@@ -275,6 +280,36 @@ class TestReports:
         assert sorted(json.loads(reply.content)["data"]["added"]) == sorted(stored)
         assert set(reply.memory_ids) == set(stored)
         assert not list((tmp_path / "reports").iterdir())
+
+    async def test_a_report_is_redacted_before_it_is_on_disk(self, tmp_path: Path) -> None:
+        """A process that is killed while it reads the report leaves the file."""
+        seen: list[tuple[str, int]] = []
+
+        class Peek(ImportService):
+            async def run(self, paths: Sequence[Path] | None = None, **kw: Any) -> ImportReport:
+                for path in paths or ():
+                    seen.append((path.read_text(), path.stat().st_mode & 0o777))
+                return await super().run(paths, **kw)
+
+        secret = "ghp_" + "Ab1" * 12
+        async with desk(tmp_path) as (engine, _):
+            memory = engine.memory
+            assert isinstance(memory, LocalMemoryBackend)
+            reports = Reports(
+                lambda: memory,
+                lambda store: Peek(
+                    backend=store, executions=engine.executions, clock=SystemClock()
+                ),
+                data_dir=tmp_path,
+                clock=SystemClock(),
+            )
+            told = self.REPORT | {"summary": f"The token is {secret}.", "error": f"no {secret}"}
+            reply = await reports.take(AgentIdentity("ada"), told)
+        assert not reply.is_error
+        ((text, mode),) = seen
+        assert secret not in text
+        assert sum(marks_in(text).values()) == 2
+        assert mode == 0o600
 
     async def test_reports_without_a_name_are_of_different_runs(self, tmp_path: Path) -> None:
         unnamed = {key: value for key, value in self.REPORT.items() if key != "session"}

@@ -1,5 +1,6 @@
 """Purging a memory that a skill stands for: nothing of its words stays in what is ours."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -230,12 +231,13 @@ async def test_a_memory_that_is_no_skill_is_just_purged(tmp_path: Path) -> None:
 
 async def test_what_was_erased_leaves_the_file_after_a_crash_too(tmp_path: Path) -> None:
     """A program that is killed can't write the file anew; the next one does."""
-    async with office(tmp_path) as desk:
+    home, killed = tmp_path / "home", tmp_path / "killed"
+    async with office(home) as desk:
         memory_id, _ = await adopted(desk)
-    async with office(tmp_path) as desk:
+    async with office(home) as desk:
         await purge(desk, memory_id)
-        desk.backend.core._has_purged = False  # as if it had been killed
-    assert holding(tmp_path)
-    async with office(tmp_path):
+        shutil.copytree(home, killed)  # what a kill at this moment leaves
+    assert holding(killed)
+    async with office(killed):
         pass
-    assert holding(tmp_path) == []
+    assert holding(killed) == []

@@ -118,6 +118,8 @@ class FakeDesk:
         self.excerpt_lines: tuple[tuple[int, str], ...] | None = None
         self.degraded = ""
         self.erased_with: tuple[str, ...] = ()
+        self.sources: tuple[str, ...] = ()
+        self.blanked = False
         self.error: DomainError | None = None
         self.search_gate: dict[str, asyncio.Event] = {}
         self.import_gate: asyncio.Event | None = None
@@ -208,7 +210,11 @@ class FakeDesk:
     async def erasing(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
         return self.erased_with
 
-    async def purge(self, memory_ids: Sequence[str]) -> int:
+    async def transcripts(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
+        return self.sources
+
+    async def purge(self, memory_ids: Sequence[str], *, lines: bool = False) -> int:
+        self.blanked = lines
         for memory_id in memory_ids:
             del self.gone[memory_id]
         return len(memory_ids)

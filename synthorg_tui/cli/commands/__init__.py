@@ -46,6 +46,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     ),
     "learn": CommandEntry("learn", "propose lessons from the imported sessions"),
     "memories": CommandEntry("memories", "list, show, add, change, delete and restore memories"),
+    "sessions": CommandEntry("sessions", "list imported sessions, and forget them for good"),
     "agents": CommandEntry(
         "agents", "list agents and their memories; pause them, and take back what they wrote"
     ),

@@ -19,17 +19,20 @@ from synthorg_tui.cli.arguments import (
 )
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.commands.memories_reading import MAX_NAMED, SHORT_ID, add_reading, find_one
+from synthorg_tui.cli.erasing import WORD, add_erasing, erase_files, print_erased, tell_copies
 from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.enums import Sensitivity
 from synthorg_tui.memory.errors import MemoryCapabilityError
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.curation.erasure import ErasureReview
     from synthorg_tui.memory.listing import ListedMemory
 
+REDACT: Final = "redact"
+FORGET: Final = "forget"
 _SENSITIVITIES: Final = tuple(sensitivity.value for sensitivity in Sensitivity)
 
 
@@ -119,8 +122,15 @@ def _add_removing(actions: Subparsers) -> None:
     ):
         parser = add_command(actions, name, run, summary, more=more)
         parser.add_argument("ids", nargs="+", metavar="ID")
-        if name != "restore":
+        if name == "delete":
             parser.add_argument("--yes", action="store_true", help="don't ask")
+        if name == "purge":
+            add_erasing(parser)
+            parser.add_argument(
+                "--transcript",
+                choices=(REDACT, FORGET),
+                help="redact the stored lines it was drawn from, or forget their session",
+            )
 
 
 async def run_add(context: "Context") -> int:
@@ -194,26 +204,60 @@ async def run_restore(context: "Context") -> int:
 
 async def run_purge(context: "Context") -> int:
     """Erase memories for ever, and all that derives from them, after a typed confirmation."""
+    args = context.args
     async with context.engine() as engine:
-        entries = [await find_one(engine.desk, start, deleted=True) for start in context.args.ids]
+        entries = [await find_one(engine.desk, start, deleted=True) for start in args.ids]
+        ids = _ids(entries)
+        review = await engine.erasure.review(ids)
+        sessions = list(dict.fromkeys(lines.partition("#")[0] for lines in review.lines))
         _name(context, entries)
-        if not context.args.yes:
-            for consequence in (await engine.erasure.review(_ids(entries))).told:
-                context.console.note(consequence)
+        if not args.yes:
+            await _tell_purge(context, engine, review, ids, sessions)
         count = counted(len(entries), "memory", "memories")
-        context.confirm(f"Erase {count} for good?", word="purge")
-        erased = await engine.erasure.purge(_ids(entries), actor=context.actor)
+        context.confirm(f"Erase {count} for good?", word=WORD)
+        erased = await engine.erasure.purge(
+            ids, actor=context.actor, lines=args.transcript == REDACT
+        )
+        forgotten: tuple[str, ...] = ()
+        if args.transcript == FORGET and sessions:
+            forgotten = (await engine.sessions.purge(sessions, actor=context.actor)).sessions
+        files = await erase_files(context, engine)
     if context.wants_json:
         left = [{"path": path, "reason": why} for path, why in erased.left]
-        removed = list(erased.removed)
-        context.console.json({"purged": erased.memories, "removed": removed, "left": left})
+        result = {"purged": erased.memories, "removed": list(erased.removed), "left": left}
+        context.console.json(result | {"forgotten": list(forgotten)} | files.as_json())
         return 0
-    context.console.line(f"Purged {counted(erased.memories, 'memory', 'memories')}.")
-    for removed_path in erased.removed:
-        context.console.line(f"Removed {short_path(removed_path)}")
-    for left_path, why in erased.left:
-        context.console.warning(f"{short_path(left_path)} stays: {why}")
+    print_erased(
+        context, f"Purged {counted(erased.memories, 'memory', 'memories')}.", erased, files
+    )
+    if forgotten:
+        context.console.line(f"Forgot {counted(len(forgotten), 'session', 'sessions')}.")
+    elif args.transcript is None:
+        for session in sessions:
+            context.console.note(
+                f"The transcript still has the text: synthorg-tui sessions purge {session}"
+            )
     return 0
+
+
+async def _tell_purge(
+    context: "Context",
+    engine: "AnyEngine",
+    review: "ErasureReview",
+    ids: list[str],
+    sessions: list[str],
+) -> None:
+    """Say what else a purge erases, and what is left of the text elsewhere."""
+    for consequence in review.told:
+        context.console.note(consequence)
+    if sessions and context.args.transcript is None:
+        context.console.note(
+            "--transcript redact blanks these lines, --transcript forget forgets the session"
+        )
+    elif sessions and context.args.transcript == FORGET:
+        for consequence in (await engine.sessions.review(sessions)).told:
+            context.console.note(consequence)
+    await tell_copies(context, engine, memory_ids=ids)
 
 
 def _ids(entries: "Sequence[ListedMemory]") -> list[str]:

@@ -18,9 +18,9 @@ from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index.edge_files import (
     FIRST_SHARD,
     EdgeState,
-    broken_copies,
     pack_in_child,
     read_state,
+    remove_broken,
     set_aside,
     sync_files,
     write_state,
@@ -153,13 +153,13 @@ class EdgeIndex:
         """Replace the index by an empty one, and delete an earlier broken one."""
         await self._run("clear the index", self._clear)
 
-    async def pack(self) -> bool:
-        """Pack a copy, when that is worth it; see ``VectorIndex.pack``."""
-        copied = await self._run("copy the index", self._copy)
+    async def pack(self, *, erase: bool = False) -> bool:
+        """Pack a copy, when that is worth it or with ``erase``; see ``VectorIndex.pack``."""
+        copied = await self._run("copy the index", lambda: self._copy(always=erase))
         if copied is None:
             return False
         try:
-            await pack_in_child(self._path / copied.shard)
+            await pack_in_child(self._path / copied.shard, anew=copied.dims if erase else None)
         except BaseException:
             shutil.rmtree(self._path / copied.shard, ignore_errors=True)
             raise
@@ -334,10 +334,10 @@ class EdgeIndex:
         records, following = self._opened().scroll(request)
         return [str(record.id) for record in records], following
 
-    def _copy(self) -> EdgeState | None:
+    def _copy(self, *, always: bool) -> EdgeState | None:
         """A copy of the shard, and its state once packed; ``None`` when it isn't worth it."""
         shard = self._opened()
-        if self._applied - self._state.packed < self._pack_changes:
+        if not always and self._applied - self._state.packed < self._pack_changes:
             return None
         self._packed = None
         self._remove_others()
@@ -363,6 +363,7 @@ class EdgeIndex:
         if self._shard is None:
             self._create()
         self._remove_others()
+        remove_broken(self._path)
         self._applied = self._state.revision
         self._changes = self._unflushed = 0
         return self._applied
@@ -387,8 +388,8 @@ class EdgeIndex:
     def _drop(self) -> None:
         """Remove the index; the sidecar goes first, so that a crash leaves no stale claim."""
         self._state_file.unlink(missing_ok=True)
-        for directory in (self._path, *broken_copies(self._path)):
-            shutil.rmtree(directory, ignore_errors=True)
+        shutil.rmtree(self._path, ignore_errors=True)
+        remove_broken(self._path)
 
     def _opened(self) -> "edge.EdgeShard":
         if self._shard is None:

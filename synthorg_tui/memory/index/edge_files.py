@@ -1,7 +1,8 @@
 """Files of a Qdrant Edge directory: which embedder it is for, and how far it is durable.
 
 Run as a program, ``python -m synthorg_tui.memory.index.edge_files SHARD``, it packs a shard: the
-engine's ``optimize`` stops every thread of its process for seconds.
+engine's ``optimize`` stops every thread of its process for seconds. With a vector length after it,
+the shard is first made anew of its points: the engine leaves vectors of deleted ones in its files.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from synthorg_tui.core.files import sync, write_atomically
+from synthorg_tui.core.files import PRIVATE_DIR, sync, write_atomically
 from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index.layout import FORMAT_VERSION
 
@@ -95,6 +96,12 @@ def set_aside(path: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
+def remove_broken(path: Path) -> None:
+    """Delete the damaged index directories that were set aside beside ``path``."""
+    for directory in broken_copies(path):
+        shutil.rmtree(directory, ignore_errors=True)
+
+
 def broken_copies(path: Path) -> list[Path]:
     """Return the damaged index directories that were set aside beside ``path``."""
     siblings = path.parent.glob(f"{path.name}.broken-*")
@@ -103,16 +110,18 @@ def broken_copies(path: Path) -> list[Path]:
 
 NICENESS: Final = 19
 _MAX_PASSES: Final = 5
+_PAGE: Final = 500
 
 
-async def pack_in_child(shard: Path) -> None:
+async def pack_in_child(shard: Path, *, anew: int | None = None) -> None:
     """Pack a shard that no process has open, in a child process.
 
+    With ``anew``, the length of its dense vectors, nothing of deleted points is left in its files.
     Raises ``VectorIndexError`` on failure. Cancelling kills the child, and the shard is then
     unusable.
     """
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", __name__, str(shard)),
+        *(sys.executable, "-m", __name__, str(shard), *([] if anew is None else [str(anew)])),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
@@ -144,6 +153,46 @@ def pack(shard: Path) -> None:
             sync(Path(folder, name))
 
 
+def make_anew(shard: Path, dims: int) -> None:
+    """Replace a shard by one that has its points and nothing else; the state file is not touched.
+
+    A crash leaves the shard as it was, or none.
+    """
+    import qdrant_edge as edge
+
+    from synthorg_tui.memory.index.edge_types import create_field_indexes, shard_config
+
+    fresh = shard.with_name(f"{shard.name}.fresh")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(mode=PRIVATE_DIR)
+    old = edge.EdgeShard.load(str(shard))
+    new = edge.EdgeShard.create(str(fresh), shard_config(dims))
+    create_field_indexes(new)
+    offset: object = None
+    while True:
+        page, offset = old.scroll(
+            edge.ScrollRequest(
+                offset=offset,  # type: ignore[arg-type]  # what the engine gave for the last page
+                limit=_PAGE,
+                with_payload=True,
+                with_vector=True,
+            )
+        )
+        points = [edge.Point(found.id, found.vector or {}, found.payload) for found in page]
+        if points:
+            new.update(edge.UpdateOperation.upsert_points(points))
+        if offset is None:
+            break
+    new.flush()
+    new.close()
+    old.close()
+    shutil.rmtree(shard)
+    fresh.rename(shard)
+
+
 if __name__ == "__main__":
-    os.nice(NICENESS)
+    if len(sys.argv) > 2:  # somebody may be waiting for it
+        make_anew(Path(sys.argv[1]), int(sys.argv[2]))
+    else:
+        os.nice(NICENESS)
     pack(Path(sys.argv[1]))

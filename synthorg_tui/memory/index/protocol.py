@@ -157,11 +157,12 @@ class VectorIndex(Protocol):
         """Delete all points; any revision may be applied next."""
         ...
 
-    async def pack(self) -> bool:
+    async def pack(self, *, erase: bool = False) -> bool:
         """Prepare a packed copy beside the index in use; return whether one is ready.
 
         Takes long, but little of this process's time; there is none when it would gain little,
-        or when the index rearranges itself.
+        or when the index rearranges itself. With ``erase`` the copy is made however little it
+        gains, and of the present points alone: no file of it has a vector that was deleted.
         """
         ...
 

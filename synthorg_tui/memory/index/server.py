@@ -180,7 +180,7 @@ class ServerIndex:
             await client.delete_collection(self._collection)
             self._applied = await self._open_collection()
 
-    async def pack(self) -> bool:
+    async def pack(self, *, erase: bool = False) -> bool:
         """Never: the server rearranges its collections by itself."""
         return False
 

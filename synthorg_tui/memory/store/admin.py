@@ -96,6 +96,16 @@ class StoreAdmin:
         found = (rows[key] for key in queries.known_ids(memory_ids) if key in rows)
         return tuple(listed(row) for row in found if deleted or row.deleted_at is None)
 
+    async def made_of(self, execution_ids: Sequence[NotBlankStr]) -> tuple[str, ...]:
+        """Return the ids of all memories that were drawn from these sessions, deleted ones too."""
+        with translate_errors(MemoryRetrievalError, "reading"):
+            return await self._core.read(lambda db: queries.drawn_from(db, execution_ids))
+
+    async def transcripts_of(self, memory_ids: Sequence[NotBlankStr]) -> tuple[str, ...]:
+        """Return the sources of these memories that are lines of a stored session, each once."""
+        with translate_errors(MemoryRetrievalError, "reading"):
+            return await self._core.read(lambda db: queries.stored_sources(db, memory_ids))
+
     async def facets(self) -> Facets:
         """Return the number of live memories by agent (most first) and by category."""
         facets = await self._reader.facets()

@@ -23,6 +23,7 @@ from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.residue import Remains, Residue, Share
 from synthorg_tui.memory.store.rows import StoredMemory, listed
 from synthorg_tui.memory.store.sync import Projection
 from synthorg_tui.persistence.database import Database
@@ -71,8 +72,13 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-COMPACTED_ON_CLOSE = 64 * 1024 * 1024
-"""Bytes of a database up to which it is written anew after a purge, in a second or two."""
+ERASED_ON_CLOSE = 1024**3
+"""Bytes of a database up to which closing writes it anew after a purge, in at most a minute.
+
+A larger one is left to the next owner that stays open.
+"""
+ERASED_AFTER = 5.0
+"""Seconds after a purge until files are written anew, so that several purges share one writing."""
 
 
 class Core:
@@ -111,7 +117,9 @@ class Core:
         self._catching_up: asyncio.Task[None] | None = None
         self._unembedded: int | None = None
         self._counting = asyncio.Lock()
-        self._has_purged = False
+        self._residue = Residue(database)
+        self._erasing: asyncio.Task[None] | None = None
+        self._one_erasure = asyncio.Lock()
         # A commit and its index update form one step, so that the index gets revisions in order.
         self._order = asyncio.Lock()
 
@@ -146,8 +154,11 @@ class Core:
                     fingerprint=self.embedder.fingerprint,
                     dims=self.embedder.dims,
                     revision=self._revision,
+                    has_purged=self.remains.index,
                 )
                 self._index_open = True
+                if self._projection.was_empty:  # it never had what was purged before
+                    await self._residue.note_index_erased(self._revision)
                 self._catching_up = asyncio.create_task(self._catch_up_beside())
         return self._projection
 
@@ -159,13 +170,13 @@ class Core:
             self._catching_up.cancel()
             await asyncio.gather(self._catching_up, return_exceptions=True)
             self._catching_up = None
+        await self._erase_before_closing()
         async with self._order, self._opening:
             self.is_open = False
             try:
                 if self._index_open:
                     self._index_open = False
                     await self._projection.close()
-                await self._leave_nothing_purged()
             finally:
                 await self._close_database()
 
@@ -229,11 +240,17 @@ class Core:
             await self.with_index(lambda projection: projection.catch_up(batches=1))
 
     async def pack(self) -> None:
-        """Pack the index for faster access if enough has changed; failures are only logged."""
+        """Pack the index for faster access if enough has changed; failures are only logged.
+
+        Erases what is left of purged memories instead, where an earlier process couldn't.
+        """
         try:
             projection = await self.indexed()
-            if await projection.packed():
-                await self.with_index(lambda projection: projection.switch())
+            if self.remains.is_empty:
+                if await projection.packed():
+                    await self.with_index(lambda projection: projection.switch())
+            else:
+                await self.erase()
         except DomainError as error:
             _log.warning("the index stays as it is: %s", error)
 
@@ -279,11 +296,14 @@ class Core:
 
             result, changes = await self.database.write(transaction)
             self._revision = changes.revision
-            self._has_purged = self._has_purged or changes.has_purged
+            if changes.has_purged:
+                self._residue.note_purge(changes.revision if changes.revision > started else None)
             if changes.unembedded or self._unembedded:
                 self._unembedded = None
             if changes.revision > started:
                 await self._project(changes)
+            if changes.has_purged:
+                self._erase_soon()
             return result
 
     async def _project(self, changes: "Changes") -> None:
@@ -299,24 +319,77 @@ class Core:
         self._revision = queries.last_revision(db)
         self.salt = queries.meta(db, "salt")
         self._epoch = queries.meta(db, "epoch")
-        self._has_purged = bool(queries.meta(db, queries.HAS_PURGED))
+        self._residue.load(db)
 
-    async def rewrite(self) -> None:
-        """Rewrite the database file, so that purged data is no longer present in it."""
-        await self.database.rewrite()
-        self._has_purged = False
-        await self.database.write(
-            lambda db: db.execute("DELETE FROM meta WHERE name = ?", [queries.HAS_PURGED])
-        )
+    @property
+    def remains(self) -> Remains:
+        """What of purged memories is still in the files of the store."""
+        return self._residue.remains
 
-    async def _leave_nothing_purged(self) -> None:
-        """Remove purged content from the file, where that is quick."""
-        if not self._has_purged or self.database.path.stat().st_size > COMPACTED_ON_CLOSE:
+    @property
+    def is_erasing(self) -> bool:
+        """Whether what remains is erased within seconds, without anybody's doing."""
+        return self._erasing is not None and not self._erasing.done()
+
+    async def start_index_over(self) -> None:
+        """Empty the index, which is then behind until everything has been replayed."""
+        await self.with_index(lambda projection: projection.start_over())
+        await self._residue.note_index_erased(self._revision)
+
+    async def erase(self, progress: Share | None = None) -> Remains:
+        """Write the files anew that hold what was purged; return what remains, with the reason.
+
+        Reads and searches go on; changes wait while the database is written. Failures are told by
+        the result alone.
+        """
+        self.check_open()
+        async with self._one_erasure:
+            await self._erase_index()
+            await self._erase_database(progress)
+        return self.remains
+
+    async def _erase_database(self, progress: Share | None = None) -> None:
+        async with self._order:
+            await self._residue.erase_database(progress)
+
+    async def _erase_index(self) -> None:
+        if not self.remains.index:
             return
         try:
-            await self.rewrite()
-        except (DomainError, duckdb_error(), OSError) as error:
-            _log.warning("purged content may still be in the file: %s", error)
+            projection = await self.indexed()
+        except (VectorIndexError, EmbeddingError) as error:
+            _log.warning("purged vectors stay until the index can be opened: %s", error)
+            return
+        if self._catching_up is not None:
+            await asyncio.gather(self._catching_up, return_exceptions=True)
+        if await self._residue.pack_index(projection):
+            try:
+                erased = await self.with_index(lambda projection: projection.switch())
+            except VectorIndexError as error:
+                _log.warning("purged vectors stay: %s", error)
+            else:
+                await self._residue.note_index_erased(erased)
+
+    def _erase_soon(self) -> None:
+        async def run() -> None:
+            while not (self.remains.is_empty or self.remains.reason):
+                await asyncio.sleep(ERASED_AFTER)
+                await self.erase()
+
+        if not self.is_erasing:
+            self._erasing = asyncio.create_task(run())
+
+    async def _erase_before_closing(self) -> None:
+        """Finish an erasure that has begun, and catch up on one that hasn't, where it is quick."""
+        async with self._one_erasure:
+            if self._erasing is not None:
+                self._erasing.cancel()
+                await asyncio.gather(self._erasing, return_exceptions=True)
+            if self.database.path.stat().st_size > ERASED_ON_CLOSE:
+                return
+            if self._index_open:
+                await self._erase_index()
+            await self._erase_database()
 
     async def _close_database(self) -> None:
         if self._opened_database:

@@ -21,6 +21,7 @@ from synthorg_tui.core.files import PRIVATE_DIR, PRIVATE_FILE
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.index.protocol import IndexFilter
 from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.copies import copies_holding, purged_ids
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.rows import STORED, StoredMemory
 from synthorg_tui.persistence import DATABASE_FILE, LOCK_FILE, OWN_FILES
@@ -80,6 +81,9 @@ class Doctor:
             await self._run("index", self._index),
             await self._run("vectors", self._vectors),
             await self._run("search", self._search),
+            await self._run("erased", self._erased),
+            await self._run("copies", self._copies),
+            await self._run("sessions", self._sessions),
             await self._run("lock", self._lock),
             await self._run("permissions", self._permissions),
             await self._run("disk space", self._space),
@@ -186,6 +190,23 @@ class Doctor:
         hits = await index.search(where, dense=None, sparse=sparse, limit=200)
         return len(hits.sparse) == 200 or any(hit.id == row.id for hit in hits.sparse)
 
+    async def _erased(self) -> tuple[bool, str]:
+        remains = self._core.remains
+        return remains.is_empty or self._core.is_erasing, remains.told
+
+    async def _copies(self) -> tuple[bool, str]:
+        """Not a fault: a person may want a copy although it holds what was purged since."""
+        purged = await self._core.read(purged_ids)
+        copies = await asyncio.to_thread(copies_holding, self._data_dir, purged)
+        if not copies:
+            return True, "no copy of the database holds what was purged"
+        names = ", ".join(str(copy.path.relative_to(self._data_dir)) for copy in copies)
+        return True, f"still holding what was purged: {names}"
+
+    async def _sessions(self) -> tuple[bool, str]:
+        count, size = await self._core.read(_sessions_size)
+        return True, f"{count} with {size / 1e6:.1f} MB of records and transcript lines"
+
     async def _lock(self) -> tuple[bool, str]:
         path = self._data_dir / LOCK_FILE
         if not path.exists():
@@ -220,6 +241,15 @@ def _owner(path: Path) -> int | None:
 def _is_own(path: Path) -> bool:
     is_ours = path.name in OWN_FILES or path.name.startswith(f"{DATABASE_FILE}.")
     return is_ours and stat.S_ISREG(path.lstat().st_mode)
+
+
+def _sessions_size(db: "DuckDBPyConnection") -> tuple[int, int]:
+    row = db.execute(
+        "SELECT (SELECT count(*) FROM executions), "
+        "coalesce((SELECT sum(octet_length(record)) FROM executions), 0) "
+        "+ coalesce((SELECT sum(octet_length(lines)) FROM execution_lines), 0)"
+    ).fetchone()
+    return (int(row[0]), int(row[1])) if row else (0, 0)
 
 
 def _wrong_revisions(db: "DuckDBPyConnection") -> tuple[int, int]:

@@ -7,7 +7,7 @@ among it, is in ``persistence.backups``.
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,14 @@ from synthorg_tui.core.errors import CancelledByUserError, DomainError
 from synthorg_tui.core.files import ensure_private_dir
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.memory.store.copies import (
+    StoreCopy,
+    copies_holding,
+    delete_copies,
+    purged_ids,
+)
 from synthorg_tui.memory.store.doctor import Doctor, DoctorReport
+from synthorg_tui.memory.store.residue import Remains
 from synthorg_tui.memory.store.writes import Changes
 from synthorg_tui.persistence import BACKUP_DIR
 from synthorg_tui.persistence.backups import (
@@ -66,7 +73,7 @@ class Maintenance:
             return report
         failed = {check.name for check in report.checks if not check.ok}
         if "file" in failed and "database" not in failed:
-            await self.compact()  # all tables are whole: what isn't is made from them
+            await self._core.database.rewrite()  # all tables are whole, and a new file holds them
         if "permissions" in failed:
             for path, mode in self._doctor.loose_paths():
                 path.chmod(mode)
@@ -76,6 +83,8 @@ class Maintenance:
             await self.reindex()
         elif "index" in failed:
             await self._repair_index()
+        if "erased" in failed:
+            await self.compact()
         return await self._doctor.examine(progress=progress, cancel=cancel)
 
     async def reindex(
@@ -91,7 +100,7 @@ class Maintenance:
             await self.reembed(progress=progress, cancel=cancel)
         except EmbeddingError as error:
             _log.warning("rebuilding without new vectors: %s", error)
-        await self._core.with_index(lambda projection: projection.start_over())
+        await self._core.start_index_over()
         total = await self._core.read(queries.count_changed)
         done = 0
         projection = await self._core.indexed()
@@ -125,12 +134,34 @@ class Maintenance:
             _check_cancelled(cancel, f"re-embedding stopped at {done} of {total}")
         return done
 
-    async def compact(self) -> None:
-        """Rewrite the database file, so that purged data is no longer present in it.
+    async def compact(self, *, progress: Progress | None = None) -> Remains:
+        """Write the files anew that hold what was purged; return what is still in them, and why.
 
-        Takes about 20 seconds at 100,000 memories; changes wait meanwhile.
+        Takes about 20 seconds at 100,000 memories; changes wait for most of it. ``progress`` is
+        told megabytes of the database.
         """
-        await self._core.with_index(lambda _: self._core.rewrite())
+        size = self._core.database.path.stat().st_size // 1024**2
+
+        def told(share: float) -> None:
+            if progress is not None:
+                progress(round(share * size), size)
+
+        return await self._core.erase(told)
+
+    async def copies(
+        self, memory_ids: Sequence[str] = (), session_ids: Sequence[str] = ()
+    ) -> tuple[StoreCopy, ...]:
+        """Return the copies of the database that hold what was purged, or these to be purged."""
+        purged = await self._core.read(lambda db: purged_ids(db, memory_ids, session_ids))
+        return await asyncio.to_thread(copies_holding, self._data_dir, purged)
+
+    async def delete_copies(self, *, backups: bool) -> tuple[StoreCopy, ...]:
+        """Delete the databases set aside that hold what was purged, with ``backups`` these, too.
+
+        Return those that are deleted, which can't be undone.
+        """
+        chosen = [copy for copy in await self.copies() if backups or not copy.is_backup]
+        return await asyncio.to_thread(delete_copies, chosen)
 
     async def backup(
         self,

@@ -306,6 +306,38 @@ def unembedded(db: "Connection", fingerprint: str, limit: int) -> list[tuple[str
     ).fetchall()
 
 
+def drawn_from(db: "Connection", execution_ids: Sequence[str]) -> tuple[str, ...]:
+    """Return the ids of memories whose source is one of these sessions.
+
+    A source is lines of a session, a session, or a session after what was made of it
+    (``failure:<session>``).
+    """
+    rows = db.execute(
+        "SELECT DISTINCT m.id::VARCHAR FROM memories m, unnest(?::VARCHAR[]) AS s(id) "
+        "WHERE m.source = s.id OR starts_with(m.source, s.id || '#') "
+        "OR suffix(m.source, ':' || s.id) ORDER BY 1",
+        [list(execution_ids)],
+    ).fetchall()
+    return tuple(row[0] for row in rows)
+
+
+def stored_sources(db: "Connection", memory_ids: Sequence[str]) -> tuple[str, ...]:
+    """Return the sources of memories, deleted ones too, that name lines of a stored session."""
+    rows = db.execute(
+        "SELECT DISTINCT m.source FROM memories m JOIN executions e "
+        "ON starts_with(m.source, e.id || '#') "
+        "WHERE m.id IN (SELECT unnest(?::UUID[])) ORDER BY 1",
+        [known_ids(memory_ids)],
+    ).fetchall()
+    return tuple(row[0] for row in rows)
+
+
+def last_purge(db: "Connection") -> int:
+    """Return the revision of the latest purge of a memory, 0 when there was none."""
+    row = db.execute("SELECT max(revision) FROM tombstones").fetchone()
+    return int(row[0] or 0) if row else 0
+
+
 def meta(db: "Connection", name: str) -> str:
     """Return the value of an entry of the ``meta`` table; empty when there is none."""
     row = db.execute("SELECT value FROM meta WHERE name = ?", [name]).fetchone()

@@ -43,17 +43,23 @@ class Projection:
         self._fingerprint = ""
         self._applied = 0
         self.is_behind = False
+        self.was_empty = False
+        """Whether the index was new when it was opened."""
 
-    async def open(self, *, epoch: str, fingerprint: str, dims: int, revision: int) -> None:
+    async def open(
+        self, *, epoch: str, fingerprint: str, dims: int, revision: int, has_purged: bool = False
+    ) -> None:
         """Open the index and replay missed changes; raises ``VectorIndexError``.
 
         When there are many, only some are replayed and the index is behind afterwards. ``epoch``
         identifies the database file, so that an index built from another one, such as before a
-        restored backup, is discarded. ``revision`` is the database's latest revision.
+        restored backup, is discarded. ``revision`` is the database's latest revision. With
+        ``has_purged`` an index that starts anew leaves no damaged one beside it.
         """
         self._fingerprint = fingerprint
         self._applied = await self.index.open(fingerprint=f"{epoch}/{fingerprint}", dims=dims)
-        if self._applied > revision:
+        self.was_empty = self._applied == 0 or self._applied > revision
+        if self._applied > revision or (self.was_empty and has_purged):
             await self.index.clear()
             self._applied = 0
         self.is_behind = self._applied < revision
@@ -132,11 +138,15 @@ class Projection:
         """Whether there is a packed edition of the index now; raises ``VectorIndexError``."""
         return await self.index.pack()
 
-    async def switch(self) -> None:
-        """Use the packed edition and replay what has changed since it was made."""
+    async def switch(self) -> int:
+        """Use the packed edition and replay what has changed since it was made.
+
+        Return the revision at which it was made.
+        """
         self.is_behind = True
-        self._applied = await self.index.switch()
+        made_at = self._applied = await self.index.switch()
         await self.catch_up()
+        return made_at
 
     async def repair(self, ids: Sequence[str]) -> None:
         """Make the index points of these memories match the database."""

@@ -106,6 +106,8 @@ class MemoryWriter:
             changes.add(list(zip(rows, vectors, strict=True)), actor=actor)
             restored = changes.restore(bundle.restore, actor=actor)
             purged = changes.purge(bundle.purge, actor=actor)
+            if bundle.erases:
+                changes.note_erased()
             outcome = BundleOutcome(
                 added=tuple(row.id for row in rows),
                 removed=tuple(map(listed, removed)),

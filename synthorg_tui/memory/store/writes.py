@@ -157,9 +157,13 @@ class Changes:
         self.db.execute(f"DELETE FROM vectors WHERE memory_id IN {listed}", [ids])
         self.db.execute(f"DELETE FROM memories WHERE id IN {listed}", [ids])
         self.touched.extend(ids)
+        self.note_erased()
+        return rows
+
+    def note_erased(self) -> None:
+        """Note that this transaction erases texts, which the file holds until it is rewritten."""
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, 'yes')", [HAS_PURGED])
         self.has_purged = True
-        return rows
 
     def embed(self, vectors: Sequence[tuple[tuple[str, str], Vectors]]) -> int:
         """Store vectors for (id, content) pairs and return how many were stored.

@@ -1,6 +1,6 @@
 """The screen of deleted and expired memories, which can be restored or purged."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -87,10 +87,13 @@ class DeletedScreen(Screen[bool]):
     async def _ask(self, row: ListedMemory) -> None:
         """Say first what else is erased: a skill that was made of it goes, too."""
         effects = await self._desk.erasing([row.id])
+        sources = await self._desk.transcripts([row.id])
 
         def answered(yes: bool | None) -> None:
-            if yes:
-                run_job(self, partial(self._purge, row.id), group="change", newest_only=False)
+            if yes and sources:
+                self._ask_lines(row, sources)
+            elif yes:
+                self._begin_purge(row, lines=False)
 
         self.app.push_screen(
             ConfirmDialog(
@@ -105,9 +108,27 @@ class DeletedScreen(Screen[bool]):
             answered,
         )
 
-    async def _purge(self, memory_id: str) -> None:
-        await self._desk.purge([memory_id])
-        toast(self, "Erased")
+    def _ask_lines(self, row: ListedMemory, sources: Sequence[str]) -> None:
+        """Offer to blank what the session's transcript says of it; the memory goes either way."""
+        sessions = dict.fromkeys(source.partition("#")[0] for source in sources)
+        self.app.push_screen(
+            ConfirmDialog(
+                "Blank the transcript's lines, too?",
+                [line((one_line(source), "text")) for source in sources],
+                yes="Blank",
+                note="The stored transcript of its session has the text. To forget the whole "
+                f"session: synthorg-tui sessions purge {' '.join(map(one_line, sessions))}",
+            ),
+            lambda yes: self._begin_purge(row, lines=bool(yes)),
+        )
+
+    def _begin_purge(self, row: ListedMemory, *, lines: bool) -> None:
+        work = partial(self._purge, row.id, lines=lines)
+        run_job(self, work, group="change", newest_only=False)
+
+    async def _purge(self, memory_id: str, *, lines: bool) -> None:
+        await self._desk.purge([memory_id], lines=lines)
+        toast(self, "Erased, with the transcript's lines" if lines else "Erased")
         self._reload()
 
     def action_close(self) -> None:

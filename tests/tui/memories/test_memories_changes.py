@@ -1,5 +1,6 @@
 """Memories that are deleted, marked, written and edited in the pane."""
 
+import pytest
 from textual.widgets import Button, Input, TextArea
 
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
@@ -76,6 +77,31 @@ async def test_erasing_is_asked_for_tells_what_goes_along_and_is_final() -> None
         await settle(pilot)
         assert not desk.gone
         assert "mem-00001" not in desk.live
+
+
+@pytest.mark.parametrize(("key", "blanked"), [("y", True), ("n", False)])
+async def test_erasing_offers_to_blank_the_lines_of_the_transcript(key: str, blanked: bool) -> None:
+    """The memory goes either way: that was confirmed before."""
+    desk = FakeDesk(rows(6))
+    desk.sources = ("claude-code:3f2a91c0#L11-L15",)
+    await desk.remove(["mem-00001"])
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("U")
+        await settle(pilot)
+        await pilot.press("X")
+        await settle(pilot)
+        await pilot.press("y")
+        await settle(pilot)
+        assert "Blank the transcript's lines, too?" in screen_text(app)
+        assert "claude-code:3f2a91c0#L11-L15" in screen_text(app)
+        assert "sessions purge" in screen_text(app)
+        assert desk.gone
+        await pilot.press(key)
+        await settle(pilot)
+        assert not desk.gone
+        assert desk.blanked is blanked
 
 
 async def test_marks_hidden_by_the_filter_are_left_alone() -> None:

@@ -1,0 +1,246 @@
+"""Forgets imported sessions: record, lines, and what was made of them, in one transaction.
+
+A memory or a lesson that another session shows as well stays, without this session's evidence. What
+memories leave in skills, proposals and files is for ``erasure``.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
+from synthorg_tui.approvals.queue import ApprovalQueue
+from synthorg_tui.approvals.rows import erase_in
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.text import counted
+from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.curation import journal, registry
+from synthorg_tui.curation.erasure import NOTHING, Erased, Erasure, ErasureReview
+from synthorg_tui.curation.inbox import lesson_of
+from synthorg_tui.curation.models import Evidence, Lesson
+from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus
+from synthorg_tui.executions.sessions import SessionList, StoredSession, forget_in
+from synthorg_tui.executions.store import ExecutionStore
+from synthorg_tui.persistence.call_log import erase_from_calls
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from duckdb import DuckDBPyConnection as Connection
+
+    from synthorg_tui.memory.store.admin import StoreAdmin
+
+
+@dataclass(frozen=True, slots=True)
+class SessionReview:
+    """The effect of forgetting sessions; ``sessions`` includes those of their subagents.
+
+    ``memories`` is the number of memories that are purged, ``lessons`` that of waiting proposals
+    that are erased. Skills in ``supported`` stay, since other sessions show what they say.
+    """
+
+    sessions: tuple[StoredSession, ...] = ()
+    memories: int = 0
+    lessons: int = 0
+    supported: tuple[str, ...] = ()
+    erasure: ErasureReview = field(default_factory=ErasureReview)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The review as sentences for a person, one line each."""
+        lines = sum(session.lines for session in self.sessions)
+        return (
+            f"{counted(lines, 'stored line', 'stored lines')} of "
+            f"{counted(len(self.sessions), 'session', 'sessions')} with their records",
+            *([counted(self.memories, "memory", "memories")] if self.memories else []),
+            *([counted(self.lessons, "proposal", "proposals")] if self.lessons else []),
+            *self.erasure.told,
+            *(f"Skill {name} stays: other sessions show it, too" for name in self.supported),
+            *(["The text of skills that stay may quote the session"] if self.supported else []),
+            *(f"The transcript's file isn't touched: {path}" for path in _paths(self.sessions)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenSessions:
+    """The result of forgetting: the ids of the sessions, and what a purge of memories erased."""
+
+    sessions: tuple[str, ...]
+    erased: Erased
+
+
+@dataclass(frozen=True, slots=True)
+class _ForgettingPlan:
+    """Everything that is erased with some sessions; ``fewer`` lose evidence and stay."""
+
+    sessions: tuple[StoredSession, ...]
+    memory_ids: tuple[str, ...] = ()
+    items: tuple[ApprovalItem, ...] = ()
+    fewer: tuple[tuple[ApprovalItem, Lesson], ...] = ()
+    skills: tuple[RegisteredSkill, ...] = ()
+    texts: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the sessions."""
+        return tuple(session.id for session in self.sessions)
+
+
+class SessionErasure:
+    """Lists imported sessions and forgets them, which can't be undone.
+
+    Args:
+        erasure: Purges memories with the skills and proposals made of them.
+        sessions: The imported sessions.
+        executions: Their records.
+        store: The memories.
+        registry: The approved skills.
+        queue: The proposals.
+    """
+
+    def __init__(
+        self,
+        *,
+        erasure: Erasure,
+        sessions: SessionList,
+        executions: ExecutionStore,
+        store: "StoreAdmin",
+        registry: SkillRegistry,
+        queue: ApprovalQueue,
+    ) -> None:
+        self._erasure = erasure
+        self._sessions = sessions
+        self._executions = executions
+        self._store = store
+        self._registry = registry
+        self._queue = queue
+
+    async def list(self) -> tuple[StoredSession, ...]:
+        """Return all imported sessions, the latest first."""
+        return await self._sessions.all()
+
+    async def memories_of(self, session_ids: Sequence[NotBlankStr]) -> tuple[str, ...]:
+        """Return the ids of the memories drawn from these sessions, deleted ones too."""
+        return await self._store.made_of(session_ids)
+
+    async def review(
+        self, session_ids: Sequence[NotBlankStr], *, keep_memories: bool = False
+    ) -> SessionReview:
+        """Return what forgetting these sessions would erase; changes nothing.
+
+        Raises ``DomainError`` when there is no such session.
+        """
+        plan = await self._plan(session_ids, keep_memories=keep_memories)
+        erasure = ErasureReview()
+        if plan.memory_ids:
+            erasure = (await self._erasure.review(plan.memory_ids)).without_lines
+        return SessionReview(
+            sessions=plan.sessions,
+            memories=len(plan.memory_ids),
+            lessons=sum(item.status is ApprovalStatus.PENDING for item in plan.items),
+            supported=tuple(s.name for s in plan.skills if s.status is SkillStatus.ACTIVE),
+            erasure=erasure,
+        )
+
+    async def purge(
+        self, session_ids: Sequence[NotBlankStr], *, actor: str, keep_memories: bool = False
+    ) -> ForgottenSessions:
+        """Forget sessions with those of their subagents, and purge the memories drawn from them.
+
+        With ``keep_memories`` these and the skills stay, without evidence. No later import brings a
+        forgotten session back. Raises ``DomainError`` when there is no such session, and the errors
+        of ``Erasure.purge``.
+        """
+        plan = await self._plan(session_ids, keep_memories=keep_memories)
+
+        def also(db: "Connection", number: int, at: "datetime") -> None:
+            _forget(db, plan, actor=actor, number=number, at=at)
+
+        erased = await self._erasure.purge_with(plan.memory_ids, actor=actor, also=also)
+        return ForgottenSessions(plan.ids, erased)
+
+    async def _plan(self, session_ids: Sequence[str], *, keep_memories: bool) -> _ForgettingPlan:
+        """Work out what is erased; reads only."""
+        sessions = await self._sessions.with_parts(session_ids)
+        ids = frozenset(session.id for session in sessions)
+        missing = sorted(set(session_ids) - ids)
+        if missing:
+            raise DomainError(f"there is no session {missing[0]}")
+        items, fewer = _lessons_of(await self._queue.list(snoozed=True), ids)
+        skills = [s for s in await self._registry.all() if _with_evidence_of(s, ids)]
+        alone = [] if keep_memories else [s for s in skills if not _left(s.evidence, ids)]
+        supported = [skill for skill in skills if skill not in alone]
+        made = set() if keep_memories else set(await self._store.made_of(sorted(ids)))
+        made |= {memory_id for skill in alone for memory_id in skill.memory_ids}
+        made -= {memory_id for skill in supported for memory_id in skill.memory_ids}
+        return _ForgettingPlan(
+            sessions=sessions,
+            memory_ids=tuple(sorted(made)),
+            items=tuple(items),
+            fewer=tuple(fewer),
+            skills=tuple(supported),
+            texts=await self._texts(ids),
+        )
+
+    async def _texts(self, ids: Collection[str]) -> tuple[str, ...]:
+        """What was said in the sessions, to be looked for in the record of agents' calls."""
+        texts: dict[str, None] = {}
+        for session_id in sorted(ids):
+            execution = await self._executions.get(session_id)
+            if execution is not None:
+                texts |= dict.fromkeys(turn.text for turn in execution.turns)
+                texts[execution.task] = None
+        return tuple(texts)
+
+
+def _forget(
+    db: "Connection", plan: _ForgettingPlan, *, actor: str, number: int, at: "datetime"
+) -> None:
+    """Carry the plan out, within the transaction that purges the memories."""
+    forget_in(db, plan.ids, at=at)
+    for item in plan.items:
+        erase_in(db, item.id, actor=actor, at=at)
+    for item, lesson in plan.fewer:
+        left = (item.description, lesson.model_dump_json())
+        erase_in(db, item.id, actor=actor, at=at, left=left)
+    for skill in plan.skills:
+        present = registry.find(db, skill.path)
+        if present is not None:
+            evidence = _left(present.evidence, frozenset(plan.ids))
+            registry.put(db, present.model_copy(update={"evidence": evidence}))
+    for operation in journal.every(db):
+        stored = operation.effects.model_dump_json()
+        if any(session_id in stored for session_id in plan.ids):
+            journal.trim_in(db, operation, effects=NOTHING, title=operation.title, by=number)
+    erase_from_calls(db, [], plan.texts)
+
+
+def _lessons_of(
+    items: Sequence[ApprovalItem], ids: frozenset[str]
+) -> tuple[list[ApprovalItem], list[tuple[ApprovalItem, Lesson]]]:
+    """The proposals that these sessions alone show, and the others without their evidence."""
+    alone, fewer = [], []
+    for item in items:
+        lesson = lesson_of(item)
+        if lesson is None or not any(each.execution in ids for each in lesson.evidence):
+            continue
+        left = _left(lesson.evidence, ids)
+        if left:
+            task_id = left[0].execution if lesson.task_id in ids else lesson.task_id
+            update = {"evidence": left, "task_id": task_id}
+            fewer.append((item, lesson.model_copy(update=update)))
+        else:
+            alone.append(item)
+    return alone, fewer
+
+
+def _with_evidence_of(skill: RegisteredSkill, ids: frozenset[str]) -> bool:
+    return any(each.execution in ids for each in skill.evidence)
+
+
+def _left(evidence: Sequence[Evidence], ids: frozenset[str]) -> tuple[Evidence, ...]:
+    return tuple(each for each in evidence if each.execution not in ids)
+
+
+def _paths(sessions: Sequence[StoredSession]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(session.path for session in sessions))

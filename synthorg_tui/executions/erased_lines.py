@@ -1,0 +1,89 @@
+"""Lines of a session that a person had erased: blank in the store, and blank after each import.
+
+A transcript goes on growing after a purge and is then read whole again, so the numbers of the lines
+are remembered; what stood in them is not.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from synthorg_tui.executions.models import Execution, SourceRef, ToolCall, Turn
+from synthorg_tui.executions.packed import PackedLines
+
+if TYPE_CHECKING:
+    import duckdb
+
+ERASED_TEXT: Final = "(erased)"
+"""Stands in a record for a text that was erased."""
+ERASED_LINE: Final = "{}"
+"""Stands for an erased line of a transcript."""
+
+Span: TypeAlias = tuple[int, int]
+"""First and last line, 1-based and inclusive."""
+
+
+def remember_in(db: "duckdb.DuckDBPyConnection", refs: Iterable[SourceRef]) -> None:
+    """Remember that these lines are erased."""
+    for ref in refs:
+        db.execute(
+            "INSERT INTO erased_lines VALUES (?, ?, ?)",
+            [ref.execution_id, ref.first_line, ref.last_line],
+        )
+
+
+def spans_in(db: "duckdb.DuckDBPyConnection", execution_id: str) -> list[Span]:
+    """Return the erased lines of a session."""
+    return db.execute(
+        "SELECT first_line, last_line FROM erased_lines WHERE execution_id = ?", [execution_id]
+    ).fetchall()
+
+
+def without_erased(
+    execution: Execution, lines: PackedLines, spans: Sequence[Span]
+) -> tuple[Execution, PackedLines]:
+    """Return a record and its lines with every text of the erased lines left out.
+
+    The task and the error go, too, when a turn or call of these lines has the same words.
+    """
+    if not spans:
+        return execution, lines
+    gone = [turn.text for turn in execution.turns if _touches(turn.first_line, turn, spans)]
+    gone += [call.output for call in execution.calls if _touches(call.call_line, call, spans)]
+    repeats = {
+        field: ERASED_TEXT
+        for field in ("task", "error")
+        if (text := getattr(execution, field)) and any(text[:80] in each for each in gone)
+    }
+    kept = execution.model_copy(
+        update={
+            **repeats,
+            "turns": tuple(_turn(turn, spans) for turn in execution.turns),
+            "calls": tuple(_call(call, spans) for call in execution.calls),
+        }
+    )
+    blank = PackedLines(
+        ERASED_LINE if _overlaps(number, number, spans) else line
+        for number, line in enumerate(lines, 1)
+    )
+    return kept, blank
+
+
+def _turn(turn: Turn, spans: Sequence[Span]) -> Turn:
+    if not _touches(turn.first_line, turn, spans):
+        return turn
+    return turn.model_copy(update={"text": ERASED_TEXT})
+
+
+def _call(call: ToolCall, spans: Sequence[Span]) -> ToolCall:
+    if not _touches(call.call_line, call, spans):
+        return call
+    texts = {"arguments": ERASED_TEXT, "output": ERASED_TEXT, "intent": ERASED_TEXT}
+    return call.model_copy(update=texts)
+
+
+def _touches(first: int, part: Turn | ToolCall, spans: Sequence[Span]) -> bool:
+    return _overlaps(first, part.last_line, spans)
+
+
+def _overlaps(first: int, last: int, spans: Sequence[Span]) -> bool:
+    return any(first <= end and start <= last for start, end in spans)

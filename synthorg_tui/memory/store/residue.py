@@ -1,0 +1,134 @@
+"""What files still hold of purged memories, and writing these files anew without it.
+
+A purge takes rows and points out of reach at once, but DuckDB and the vector index leave the bytes
+in free space of their files. That something is to be erased is derived from what the purge itself
+committed, so no crash loses it: ``meta`` says so of the database, and the tombstones, compared with
+the revision up to which the index was made anew, say so of the index.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.errors import duckdb_error
+from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.sync import Projection
+from synthorg_tui.persistence.database import Database
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+_log = logging.getLogger(__name__)
+
+_INDEX_ERASED: Final = "index_erased"
+"""Name of the revision up to which the index's files hold no purged vector."""
+
+Share: TypeAlias = Callable[[float], None]
+"""Told the share of the database that is written anew, from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What of purged memories is still to be erased from the files of a store.
+
+    ``reason`` says why the last attempt failed, empty when there was none or it succeeded.
+    """
+
+    database: bool = False
+    index: bool = False
+    reason: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the files hold nothing that was purged."""
+        return not (self.database or self.index)
+
+    @property
+    def told(self) -> str:
+        """The remains as a phrase for a person."""
+        places = {"text in the database file": self.database, "vectors in the index": self.index}
+        held = " and ".join(place for place, holds in places.items() if holds)
+        why = f": {self.reason}" if self.reason else ""
+        return f"still to be erased: {held}{why}" if held else "nothing is left of what was purged"
+
+
+class Residue:
+    """Knows what is still to be erased from a store's files, and erases it.
+
+    Whoever calls ``erase_database`` or ``note_index_erased`` keeps memories from being changed.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._in_database = False
+        self._purged = 0
+        self._index_erased = 0
+        self._reasons: dict[str, str] = {}
+
+    def load(self, db: "Connection") -> None:
+        """Read what an earlier process left to be erased."""
+        self._in_database = bool(queries.meta(db, queries.HAS_PURGED))
+        self._index_erased = int(queries.meta(db, _INDEX_ERASED) or 0)
+        self._purged = queries.last_purge(db)
+
+    def note_purge(self, revision: int | None) -> None:
+        """Take note of a committed purge, of memories at ``revision`` or of other texts alone."""
+        self._in_database = True
+        self._purged = max(self._purged, revision or 0)
+
+    @property
+    def remains(self) -> Remains:
+        """What is to be erased at present."""
+        reason = "; ".join(self._reasons.values())
+        return Remains(self._in_database, self._purged > self._index_erased, reason)
+
+    async def erase_database(self, progress: Share | None = None) -> None:
+        """Write the database file anew; a failure is logged and told by ``remains``."""
+        if not self._in_database:
+            return
+        try:
+            await self._database.rewrite(progress)
+            await self._database.write(
+                lambda db: db.execute("DELETE FROM meta WHERE name = ?", [queries.HAS_PURGED])
+            )
+        except (DomainError, duckdb_error(), OSError) as error:
+            self._failed("database", error)
+            return
+        self._in_database = False
+        self._reasons.pop("database", None)
+
+    async def pack_index(self, projection: Projection) -> bool:
+        """Prepare an index without purged points; whether there is one to switch to.
+
+        A failure is logged and told by ``remains``.
+        """
+        if not self.remains.index:
+            return False
+        try:
+            await projection.catch_up()
+            if projection.is_behind:
+                raise DomainError("the index is behind the database")
+            if await projection.index.pack(erase=True):
+                return True
+        except (DomainError, OSError) as error:
+            self._failed("index", error)
+            return False
+        await self.note_index_erased(projection.applied)  # a server rearranges its files itself
+        return False
+
+    async def note_index_erased(self, revision: int) -> None:
+        """Record that the index's files hold nothing that was purged up to ``revision``."""
+        self._reasons.pop("index", None)
+        if self._purged > self._index_erased:
+            values = [_INDEX_ERASED, str(revision)]
+            await self._database.write(
+                lambda db: db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
+            )
+            self._index_erased = revision
+
+    def _failed(self, part: str, error: Exception) -> None:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        self._reasons[part] = reason
+        _log.warning("purged content may still be in the %s: %s", part, reason)

@@ -41,6 +41,10 @@ class StoreCorruptError(DomainError):
     exit_code = 4
 
 
+class DiskFullError(DomainError):
+    """There is too little room on the disk; nothing was written."""
+
+
 class CancelledByUserError(DomainError):
     """A person cancelled a long job; the work completed so far is preserved."""
 

@@ -25,8 +25,9 @@ PANES = (
 class Panes:
     """The titles of the panes and the counts beside them, shared by the headers of all screens.
 
-    Counts are 0 until the store was read. ``work`` describes background work, or is empty. A header
-    registers with ``listen`` while it is mounted.
+    Counts are 0 until the store was read. ``work`` describes background work and ``alarm`` what
+    the person should act on; each may be empty. A header registers with ``listen`` while it is
+    mounted.
     """
 
     def __init__(self, titles: tuple[tuple[str, str], ...]) -> None:
@@ -34,6 +35,7 @@ class Panes:
         self._waiting = 0
         self._agents = (0, 0)
         self._work = ""
+        self._alarm = ""
         self._listeners: list[Callable[[], None]] = []
 
     @property
@@ -67,6 +69,17 @@ class Panes:
     def work(self, text: str) -> None:
         if text != self._work:
             self._work = text
+            self._tell()
+
+    @property
+    def alarm(self) -> str:
+        """What the person should act on, such as a disk that is nearly full, or an empty string."""
+        return self._alarm
+
+    @alarm.setter
+    def alarm(self, text: str) -> None:
+        if text != self._alarm:
+            self._alarm = text
             self._tell()
 
     def hear(self, event: "ActivityEvent") -> None:

@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from synthorg_tui.core.disk_space import INDEX_ROOM, fill_holes, is_in_memory, need_room
+from synthorg_tui.core.errors import DiskFullError
 from synthorg_tui.core.files import sync, write_atomically
 from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index.layout import FORMAT_VERSION
@@ -84,6 +86,26 @@ def sync_files(directory: Path) -> None:
     """Wait until the files in a directory, and the directory itself, are on disk."""
     for path in (*directory.iterdir(), directory):
         sync(path)
+
+
+def make_room(index: Path, *, copies: Path | None = None) -> None:
+    """Make sure that the engine can write to the index without meeting a full disk.
+
+    The engine writes through sparse memory maps, where no space left ends the process with a
+    signal. So this asks for ``INDEX_ROOM`` before each step that writes, and with ``copies`` for
+    as much more as a copy of that shard takes, twice over for packing it. Where reading a hole
+    takes room, too (``tmpfs``), the files get all their blocks. Raises ``VectorIndexError``; what
+    was to be written is replayed from the database later.
+    """
+    needed = INDEX_ROOM
+    if copies is not None:
+        needed += 2 * sum(file.stat().st_size for file in copies.rglob("*"))
+    try:
+        need_room(index, needed)
+        if index.exists() and is_in_memory(index):
+            fill_holes(index)
+    except DiskFullError as error:
+        raise VectorIndexError(error.message, remedy=error.remedy) from error
 
 
 def set_aside(path: Path) -> None:

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+from synthorg_tui.core.disk_space import WRITE_ROOM, need_room
 from synthorg_tui.core.errors import CancelledByUserError, DomainError, StoreCorruptError
 from synthorg_tui.core.files import ensure_private_dir
 from synthorg_tui.memory.errors import duckdb_error
@@ -128,6 +129,7 @@ class Maintenance:
         By default it is written to the data directory's backup folder. Memories purged later remain
         in the backup. Raises ``DomainError`` when ``target`` exists or can't be written.
         """
+        need_room(self._data_dir, WRITE_ROOM)
         if target is None:
             folder = ensure_private_dir(self._data_dir / BACKUP_DIR)
             target = _free_name(folder, self._core.clock.now())

@@ -100,6 +100,9 @@ class TopBar(LineBar):
         width, status = self.size.width, self._status
         if self._panes.work:
             status = line((" · ".join(filter(None, (self._panes.work, status.plain))), "muted"))
+        if self._panes.alarm:
+            alarm = line((self._panes.alarm, "warn"), (" · " if status.spans else "", "muted"))
+            status = alarm.extend(status)
         left = self._left("synthorg")
         if width and left.width + status.width + 1 >= width:
             left = self._left("")

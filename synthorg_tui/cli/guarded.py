@@ -37,8 +37,10 @@ def guarded(run: Callable[[], int], console: "Console") -> int:
     descriptor = sys.stderr.fileno()
     before = termios.tcgetattr(descriptor)
     sys.stdout.flush()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)  # until they can be passed on
     child = os.fork()
     if child == 0:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         return run()
 
     def pass_on(number: int, _: "FrameType | None") -> None:
@@ -48,6 +50,7 @@ def guarded(run: Callable[[], int], console: "Console") -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to both
     for number in _PASSED_ON:
         signal.signal(number, pass_on)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     code = os.waitstatus_to_exitcode(_wait(child))
     if code >= 0:
         return code

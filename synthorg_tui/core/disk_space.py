@@ -57,7 +57,7 @@ def low_space(path: Path) -> str:
     free = free_bytes(path)
     if free is None or free >= LOW_SPACE:
         return ""
-    return f"disk nearly full: {free // MIB:,} MB free"
+    return f"disk nearly full · {free // MIB:,} MB free"
 
 
 def is_in_memory(path: Path) -> bool:

@@ -392,6 +392,7 @@ class EdgeIndex:
                 shutil.rmtree(path, ignore_errors=True)
 
     def _clear(self) -> None:
+        make_room(self._path)
         self._release()
         self._drop()
         self._create()

@@ -133,7 +133,8 @@ class TopBar(LineBar):
 
 def _first_parts(status: Line, width: int) -> Line:
     """As many of the parts between dots as there is room for; of the first, what fits."""
-    while status.spans and status.width >= width and " · " in status.spans[-1][0]:
+    while status.width >= width and (len(status.spans) > 1 or " · " in status.plain):
         text, role = status.spans[-1]
-        status = Line([*status.spans[:-1], (text.rpartition(" · ")[0], role)])
+        rest = [(text.rpartition(" · ")[0], role)] if " · " in text else []
+        status = Line([*status.spans[:-1], *rest])
     return status if status.width < width else status.fit(max(width - 1, 0))

@@ -79,17 +79,22 @@ def _is_memory(device: int) -> bool:
     return False
 
 
-def fill_holes(folder: Path) -> None:
-    """Give every file below ``folder`` all the blocks that its size promises; raises ``OSError``.
+def fill_holes(folder: Path, *, up_to: int | None = None) -> None:
+    """Give every file below ``folder`` the blocks that its size promises; raises ``OSError``.
 
-    The files keep their content and size. Afterwards no access to them can run out of space.
+    With ``up_to``, only those of so many bytes at its start. The files keep their content and size.
+    Afterwards no access to these parts can run out of space. Does nothing on a system without such
+    a call.
     """
+    if not hasattr(os, "posix_fallocate"):
+        return
     for place, _, names in os.walk(folder):
         for name in names:
             descriptor = os.open(Path(place, name), os.O_RDWR | os.O_CLOEXEC)
             try:
                 status = os.fstat(descriptor)
-                if status.st_blocks * 512 < status.st_size:
-                    os.posix_fallocate(descriptor, 0, status.st_size)
+                wanted = status.st_size if up_to is None else min(up_to, status.st_size)
+                if status.st_blocks * 512 < wanted:
+                    os.posix_fallocate(descriptor, 0, wanted)
             finally:
                 os.close(descriptor)

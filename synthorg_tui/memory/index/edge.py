@@ -19,6 +19,7 @@ from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index.edge_files import (
     FIRST_SHARD,
     EdgeState,
+    allocate_for_closing,
     broken_copies,
     make_room,
     pack_in_child,
@@ -91,6 +92,7 @@ class EdgeIndex:
         self._shard: edge.EdgeShard | None = None
         self._state = EdgeState(fingerprint="", dims=0)
         self._packed: EdgeState | None = None
+        self._is_emptied = False
         self._applied = 0
         self._changes = 0
         self._unflushed = 0
@@ -203,6 +205,7 @@ class EdgeIndex:
             self._remove_others()
         if self._shard is None:
             self._create()
+        allocate_for_closing(self._shard_dir, self._state.revision)
         self._applied = self._state.revision
         self._changes = self._unflushed = 0
         self._checkpointed = time.monotonic()
@@ -240,6 +243,8 @@ class EdgeIndex:
         shard = edge.EdgeShard.create(str(self._shard_dir), shard_config(self._state.dims))
         create_field_indexes(shard)
         make_room(self._path)
+        allocate_for_closing(self._shard_dir, 0)
+        self._is_emptied = False
         self._shard = shard
         self._state = replace(self._state.at(0, 0), packed=0)
         write_state(self._state_file, self._state, durable=False)
@@ -290,6 +295,7 @@ class EdgeIndex:
         """
         shard = self._opened()
         make_room(self._path)
+        allocate_for_closing(self._shard_dir, self._applied)
         if self._unflushed >= FLUSH_CHANGES:
             shard.flush()
             self._unflushed = 0
@@ -394,9 +400,10 @@ class EdgeIndex:
     def _clear(self) -> None:
         make_room(self._path)
         self._release()
+        self._is_emptied = True
+        self._applied = self._changes = self._unflushed = 0
         self._drop()
         self._create()
-        self._applied = self._changes = self._unflushed = 0
 
     def _drop(self) -> None:
         """Remove the index; the sidecar goes first, so that a crash leaves no stale claim."""
@@ -405,6 +412,9 @@ class EdgeIndex:
             shutil.rmtree(directory, ignore_errors=True)
 
     def _opened(self) -> "edge.EdgeShard":
+        if self._shard is None and self._is_emptied:  # there was no room for the new one
+            self._drop()
+            self._create()
         if self._shard is None:
             raise VectorIndexError("the index is not open")
         return self._shard

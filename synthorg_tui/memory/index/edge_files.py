@@ -21,6 +21,10 @@ from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index.layout import FORMAT_VERSION
 
 FIRST_SHARD: Final = "shard"
+_HEAD_BYTES: Final = 32 * 1024
+"""What the bit maps of 260,000 points take."""
+_CHANGES_AHEAD: Final = 2_000
+"""Changes until the files are looked after again, doubled."""
 _SHARD_NAME: Final = re.compile(rf"{FIRST_SHARD}(-[1-9][0-9]{{0,8}})?")
 
 
@@ -106,6 +110,16 @@ def make_room(index: Path, *, copies: Path | None = None) -> None:
             fill_holes(index)
     except DiskFullError as error:
         raise VectorIndexError(error.message, remedy=error.remedy) from error
+
+
+def allocate_for_closing(shard: Path, revision: int) -> None:
+    """Give the files of a shard what the engine writes to them when it is flushed or closed.
+
+    It then updates tables of 16 bytes a point and bit maps, both from their start on, through
+    memory maps; without this, closing on a full disk ends the process with a signal. ``revision``
+    bounds the number of points there ever were. Raises ``OSError``.
+    """
+    fill_holes(shard, up_to=_HEAD_BYTES + 16 * (revision + _CHANGES_AHEAD))
 
 
 def set_aside(path: Path) -> None:

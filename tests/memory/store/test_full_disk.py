@@ -183,9 +183,8 @@ def on_small_disk(seed: int) -> subprocess.CompletedProcess[str]:
     """Use a store on a file system of 400 MB in memory, in a mount namespace of its own."""
     with tempfile.TemporaryDirectory() as folder:
         mount = f"mount -t tmpfs -o size=400m none {folder} && exec "
-        program = shlex.join(
-            [sys.executable, "-m", "tests.memory.store.filling", folder, str(seed)]
-        )
+        use = "from benchmarks.filling import run; run()"
+        program = shlex.join([sys.executable, "-c", use, folder, str(seed)])
         return subprocess.run(
             ["unshare", "-m", "sh", "-c", mount + program],
             capture_output=True,

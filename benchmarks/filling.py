@@ -1,6 +1,6 @@
 """A process that uses a store on a disk that it fills itself, and prints what became of each act.
 
-    python -m tests.memory.store.filling FOLDER SEED
+    python -c "from benchmarks.filling import run; run()" FOLDER SEED
 
 ``FOLDER`` is on a small file system of its own. The disk is full while memories are stored, found,
 edited, deleted, backed up and the index is built anew; then there is room again.
@@ -13,12 +13,13 @@ import sys
 from collections.abc import Awaitable
 from pathlib import Path
 
-from synthorg_tui.core.clock import SystemClock
+from benchmarks.fault_acts import AGENT, WordVectors, request
+from benchmarks.synthetic import opened
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.extensions import MemoryEdit
+from synthorg_tui.memory.models import MemoryQuery
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.maintenance import Maintenance
-from tests.memory.store.store_kit import AGENT, opened, query, request
 
 MAX_STORED = 40
 MAX_LEFT = 3_000_000
@@ -54,7 +55,7 @@ async def use(backend: LocalMemoryBackend, data: Path, ids: list[str]) -> dict[s
     edit = MemoryEdit(content="edited on a full disk")
     return {
         "store": await tried(backend.store(AGENT, request("stored on a full disk"))),
-        "search": await tried(backend.admin.find(query("note"))),
+        "search": await tried(backend.admin.find(MemoryQuery(text="note"))),
         "edit": await tried(backend.admin.edit(ids[0], edit, actor="test")),
         "remove": await tried(backend.admin.remove(ids[1:2], actor="test")),
         "backup": await tried(maintenance.backup()),
@@ -66,19 +67,20 @@ async def use(backend: LocalMemoryBackend, data: Path, ids: list[str]) -> dict[s
 
 async def main(folder: Path, seed: int) -> dict[str, object]:
     choose, data = random.Random(seed), folder / "data"
-    async with opened(data, clock=SystemClock()) as backend:
+    async with opened(data, WordVectors()) as backend:
         count = choose.randint(3, MAX_STORED)
         ids = [await backend.store(AGENT, request(f"note w{number}")) for number in range(count)]
         filler = fill(folder, choose.choice((0, choose.randrange(MAX_LEFT))))
         open_told = await use(backend, data, ids)
-    async with opened(data, clock=SystemClock()) as backend:
+    async with opened(data, WordVectors()) as backend:
         anew_told = await use(backend, data, ids)
         filler.unlink()
         room_told = await use(backend, data, ids)
         report = await Maintenance(backend, data_dir=data).doctor()
         lost = [i for i in ids if i != ids[1] and not await backend.get(AGENT, i)]
         found = [
-            bool((await backend.admin.find(query(f"w{number}"))).hits) for number in range(2, count)
+            bool((await backend.admin.find(MemoryQuery(text=f"w{number}"))).hits)
+            for number in range(2, count)
         ]
     faults = [check.name for check in report.checks if not check.ok and check.name != "disk space"]
     return {
@@ -91,5 +93,6 @@ async def main(folder: Path, seed: int) -> dict[str, object]:
     }
 
 
-if __name__ == "__main__":
+def run() -> None:
+    """Print what ``main`` returns, as JSON."""
     print(json.dumps(asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))))

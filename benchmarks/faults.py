@@ -120,8 +120,8 @@ def injected(workshop: Workshop, folder: Path, points: int, note: Any) -> Counte
     """Do every act at every chosen operation, killed and without space; count what went wrong."""
     template, choose, found = folder / "template", random.Random(SEED), Counter[str]()
     assert workshop.do("prepare", template)["code"] == 0
-    before = {act: workshop.outline(act, workshop.copy(template)) for act in ("store", "import")}
-    for number, act in enumerate(ACTS):
+    before = {act: workshop.outline(act, workshop.copy(template)) for act in ACTS[: min(points, 2)]}
+    for number, act in enumerate(ACTS[:points]):
         data = workshop.copy(template)
         counted = workshop.do(act, data, at=-1, kills=False)
         assert not counted["error"], counted

@@ -183,7 +183,7 @@ class MemoryDeskApp(App[None]):
 
     def _look_for_space(self) -> None:
         if self._data_dir is not None:
-            self._panes.alarm = low_space(self._data_dir)
+            self._panes.badge("disk", low_space(self._data_dir))
 
     def action_reopen(self) -> None:
         """Open the store, also after an earlier attempt failed."""

@@ -25,17 +25,17 @@ PANES = (
 class Panes:
     """The titles of the panes and the counts beside them, shared by the headers of all screens.
 
-    Counts are 0 until the store was read. ``work`` describes background work and ``alarm`` what
-    the person should act on; each may be empty. A header registers with ``listen`` while it is
+    Counts are 0 until the store was read. ``work`` describes background work, or is empty. Badges
+    are what the person should know all the time. A header registers with ``listen`` while it is
     mounted.
     """
 
     def __init__(self, titles: tuple[tuple[str, str], ...]) -> None:
         self.titles = titles
+        self._badges: dict[str, str] = {}
         self._waiting = 0
         self._agents = (0, 0)
         self._work = ""
-        self._alarm = ""
         self._listeners: list[Callable[[], None]] = []
 
     @property
@@ -72,14 +72,14 @@ class Panes:
             self._tell()
 
     @property
-    def alarm(self) -> str:
-        """What the person should act on, such as a disk that is nearly full, or an empty string."""
-        return self._alarm
+    def badges(self) -> tuple[str, ...]:
+        """The badges to show, in the order in which they were first set."""
+        return tuple(filter(None, self._badges.values()))
 
-    @alarm.setter
-    def alarm(self, text: str) -> None:
-        if text != self._alarm:
-            self._alarm = text
+    def badge(self, name: str, text: str) -> None:
+        """Set the badge of this name, a few words; an empty text takes it away."""
+        if text != self._badges.get(name, ""):
+            self._badges[name] = text
             self._tell()
 
     def hear(self, event: "ActivityEvent") -> None:

@@ -72,7 +72,10 @@ class KeyBar(LineBar):
 
 
 class TopBar(LineBar):
-    """The header: the product, the panes with number keys and counts, and a status at the right."""
+    """The header: the product, the panes with number keys and counts, and a status at the right.
+
+    A second line has the badges, if there are any.
+    """
 
     def __init__(self, panes: Panes, current: str, *, id: str = "top") -> None:
         super().__init__(id=id)
@@ -100,15 +103,17 @@ class TopBar(LineBar):
         width, status = self.size.width, self._status
         if self._panes.work:
             status = line((" · ".join(filter(None, (self._panes.work, status.plain))), "muted"))
-        if self._panes.alarm:
-            alarm = line((self._panes.alarm, "warn"), (" · " if status.spans else "", "muted"))
-            status = alarm.extend(status)
         left = self._left("synthorg")
         if width and left.width + status.width + 1 >= width:
             left = self._left("")
             status = _first_parts(status, width - left.width - 2)
         right = Line([*status.spans, (" ", "text")])
-        self.show(beside(left, right, width) if width else left)
+        lines = [beside(left, right, width) if width else left]
+        if self._panes.badges:
+            badges = line((f" {' · '.join(self._panes.badges)}", "warn"))
+            lines.append(badges.fit(width) if width else badges)
+        self.styles.height = len(lines)
+        self.show(*lines)
 
     def _left(self, product: str) -> Line:
         gap = " " if product else ""
@@ -133,8 +138,7 @@ class TopBar(LineBar):
 
 def _first_parts(status: Line, width: int) -> Line:
     """As many of the parts between dots as there is room for; of the first, what fits."""
-    while status.width >= width and (len(status.spans) > 1 or " · " in status.plain):
+    while status.spans and status.width >= width and " · " in status.spans[-1][0]:
         text, role = status.spans[-1]
-        rest = [(text.rpartition(" · ")[0], role)] if " · " in text else []
-        status = Line([*status.spans[:-1], *rest])
+        status = Line([*status.spans[:-1], (text.rpartition(" · ")[0], role)])
     return status if status.width < width else status.fit(max(width - 1, 0))

@@ -1,6 +1,7 @@
 """Every benchmark reports in one shape, as a table and as data that a script can compare."""
 
 import json
+import shutil
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -78,6 +79,20 @@ def test_every_benchmark_offers_data(
 @pytest.mark.parametrize("name", RUNNABLE)
 def test_the_readme_lists_every_benchmark(name: str) -> None:
     assert f"`python -m benchmarks.{name}" in (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or not shutil.which("gcc"), reason="the fault library needs gcc"
+)
+def test_a_store_outlives_a_fault_at_one_of_its_file_operations(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = json.loads(
+        run("faults", ["--points", "1", "--fillings", "0", "--json"], monkeypatch, capsys)
+    )
+    validate(data, SHAPE)
+    assert [row["name"] for row in data["rows"] if row["ok"] is False] == []
+    assert sum(row["value"] for row in data["rows"] if row["name"].endswith("runs")) == 2
 
 
 def test_the_index_prints_the_shape_alone(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from synthorg_tui.cli.errors import DeclinedError, UsageError
 from synthorg_tui.cli.output import Console
+from synthorg_tui.core.disk_space import low_space
 from synthorg_tui.core.types import LOGGER_NAME, SUSPECT
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Context:
         """
         from synthorg_tui.host.opening import engine_or_owner
 
+        self._warn_of_low_space()
         return engine_or_owner(self.settings(), data_dir=self.data_dir, role="command")
 
     def own_engine(self) -> "AbstractAsyncContextManager[Engine]":
@@ -74,7 +76,12 @@ class Context:
         """
         from synthorg_tui.engine import Engine
 
+        self._warn_of_low_space()
         return Engine.open(self.settings(), data_dir=self.args.data_dir)
+
+    def _warn_of_low_space(self) -> None:
+        if warning := low_space(self.data_dir):
+            self.console.warning(warning)
 
     def print_result(self, value: object, line: str) -> int:
         """Print ``value`` as JSON if wanted, else ``line``; return 0, the exit code of success."""

@@ -151,7 +151,12 @@ def _open_app(args: Namespace, console: "Console") -> int:
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         console.error("the app needs a terminal", "See synthorg-tui --help for commands.")
         return 2
-    # The app stands above the command line; it is named, not imported.
-    app = importlib.import_module("synthorg_tui.tui.app")
-    app.run(data_dir=args.data_dir, config_path=args.config)
-    return 0
+    from synthorg_tui.cli.guarded import guarded
+
+    def run() -> int:
+        # The app stands above the command line; it is named, not imported.
+        app = importlib.import_module("synthorg_tui.tui.app")
+        app.run(data_dir=args.data_dir, config_path=args.config)
+        return 0
+
+    return guarded(run, console)

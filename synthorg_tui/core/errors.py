@@ -45,6 +45,10 @@ class DamagedLogError(StoreCorruptError):
     """The log beside the database file is damaged; the file itself may well be whole."""
 
 
+class DiskFullError(DomainError):
+    """There is too little room on the disk; nothing was written."""
+
+
 class CancelledByUserError(DomainError):
     """A person cancelled a long job; the work completed so far is preserved."""
 

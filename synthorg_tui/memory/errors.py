@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.errors import DiskFullError, DomainError
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 
 
@@ -71,6 +71,8 @@ def translate_errors(kind: type[MemoryError], action: str) -> Iterator[None]:
     """
     try:
         yield
+    except DiskFullError as error:
+        raise kind(error.message, remedy=error.remedy) from error
     except (VectorIndexError, EmbeddingError) as error:
         raise _error(kind, action, error.message, error.remedy) from error
     except duckdb_error() as error:

@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from synthorg_tui.core.disk_space import WRITE_ROOM, need_room
 from synthorg_tui.core.errors import DomainError, StoreCorruptError
 from synthorg_tui.core.files import make_private
 from synthorg_tui.core.text import is_utf8
@@ -34,9 +35,6 @@ from synthorg_tui.persistence.integrity import (
 from synthorg_tui.persistence.leftovers import REPLACED, RESTORED, remove_leftovers
 from synthorg_tui.persistence.lock import DataDirLock
 from synthorg_tui.persistence.migrations import RESTORE_REMEDY, SCHEMA_VERSION
-
-ROOM_LEFT: Final = 64 * 1024 * 1024
-"""Bytes that a copy leaves free on the disk."""
 
 _STAMP: Final = "%Y%m%dT%H%M%S"
 _NAME: Final = re.compile(r"(\d{8}T\d{6})-(\d{3,}|daily)\.duckdb")
@@ -104,16 +102,6 @@ def backup_name(folder: Path, now: datetime, *, daily: bool = False) -> Path:
         return folder / f"{stamp}-daily.duckdb"
     taken = len(list(folder.glob(f"{stamp}*.duckdb")))
     return folder / f"{stamp}-{taken:03d}.duckdb"
-
-
-def require_room(folder: Path, size: int) -> None:
-    """Raise ``DomainError`` unless ``folder`` has room for ``size`` bytes, and some more."""
-    free, needed = shutil.disk_usage(folder).free, size + ROOM_LEFT
-    if free < needed:
-        raise DomainError(
-            f"the disk of {folder} has {free >> 20:,} MB free, and {needed >> 20:,} MB are needed",
-            remedy="Make room and try again; nothing was changed.",
-        )
 
 
 def verify_copy(
@@ -192,7 +180,7 @@ def restore_backup(
         parts = [(chosen, fresh)]
         if log.is_file():  # of a store that was copied, or replaced, with its log
             parts.append((log, fresh.with_name(fresh.name + ".wal")))
-        require_room(data_dir, 2 * sum(source.stat().st_size for source, _ in parts))
+        need_room(fresh, 2 * sum(source.stat().st_size for source, _ in parts) + WRITE_ROOM)
         remove_leftovers(data_dir)
         try:
             for source, target in parts:

@@ -5,8 +5,9 @@ file into an error with a remedy. What the tables are is in ``migrations``; no q
 """
 
 import asyncio
+import errno
+import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -17,9 +18,11 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
+from synthorg_tui.core.disk_space import WRITE_ROOM, need_room
 from synthorg_tui.core.errors import (
     CancelledByUserError,
     DamagedLogError,
+    DiskFullError,
     DomainError,
     StoreCorruptError,
     StoreLockedError,
@@ -38,8 +41,6 @@ T = TypeVar("T")
 MEMORY_LIMIT = "128MB"
 _LOOK_EVERY = 0.1
 """Seconds after which a copy under way looks whether it is still wanted."""
-MIN_ROOM = 64 * 1024 * 1024
-"""Bytes that stay free on the disk when the file is written anew."""
 _PROGRESS_EVERY = 0.25
 READERS = 2
 """Reads at once: an agent's search doesn't wait until a list of the app is read."""
@@ -53,6 +54,9 @@ _CORRUPT_SIGNS = (
 )
 _LOG_SIGN = "replaying wal"
 _CORRUPT_KINDS = ("FatalException", "InternalException", "SerializationException")
+_FULL_SIGNS = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))
+_GIVEN_UP = "database has been invalidated"
+"""What DuckDB says to every call after an error that it couldn't recover from."""
 
 
 def connect_file(path: Path, *, read_only: bool = False) -> "duckdb.DuckDBPyConnection":
@@ -90,13 +94,16 @@ class Database:
     """The DuckDB file of a store, with one writer thread and several reader threads.
 
     ``write`` runs one function at a time in a transaction; ``read`` sees a snapshot and never waits
-    for a write. Both raise ``StoreCorruptError`` when the file turns out to be damaged, and pass on
-    every other DuckDB error after rolling back.
+    for a write. Both raise ``StoreCorruptError`` when the file turns out to be damaged,
+    ``DiskFullError`` when there is no room, and pass on every other DuckDB error after rolling
+    back. After an error that DuckDB can't recover from, such as a checkpoint on a full disk, the
+    next call closes the file and opens it again; the others wait meanwhile.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._writer: duckdb.DuckDBPyConnection | None = None
+        self._given_up = False
         # Those that nobody reads with at the moment; ``None`` stands for each while it is closed.
         self._readers: SimpleQueue[duckdb.DuckDBPyConnection | None] = SimpleQueue()
         for _ in range(READERS):
@@ -116,7 +123,7 @@ class Database:
     @property
     def is_open(self) -> bool:
         """Whether the database is open for reading and writing."""
-        return self._writer is not None
+        return self._writer is not None or self._given_up
 
     async def open(self) -> None:
         """Open the file, creating it if missing; do nothing when it is open already.
@@ -124,12 +131,12 @@ class Database:
         Raises ``StoreCorruptError`` for a damaged file, ``StoreLockedError`` when another program
         has it open, and ``DomainError`` when a newer version of this program wrote it.
         """
-        if self._writer is None:
+        if not self.is_open:
             await asyncio.get_running_loop().run_in_executor(self._write_thread, self._open)
 
     async def close(self) -> None:
         """Finish pending reads and writes, then close the file; do nothing when it is closed."""
-        if self._writer is not None:
+        if self.is_open:
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(self._read_threads, lambda: None)
             await loop.run_in_executor(self._write_thread, self._close)
@@ -177,18 +184,18 @@ class Database:
         await rewriting
 
     def _rewrite(self) -> None:
-        if self._writer is None:
-            raise DomainError("the database is not open")
+        writer = self._standing()
         fresh = _fresh(self._path)
-        _check_room(self._path)
         for suffix in _SUFFIXES:
             fresh.with_name(fresh.name + suffix).unlink(missing_ok=True)
+        need_room(self._path, self._path.stat().st_size + WRITE_ROOM)
         try:
-            _copy_live(self._writer, fresh)
+            with self._explained():
+                _copy_live(writer, fresh)
             with self._nobody_reading():
                 self._close_writer()
                 fresh.replace(self._path)
-                self._open_writer()
+                self._open_again()
         finally:
             fresh.unlink(missing_ok=True)
 
@@ -212,6 +219,7 @@ class Database:
     def _close(self) -> None:
         with self._nobody_reading():
             self._close_writer()
+            self._given_up = False
 
     def _open_writer(self) -> None:
         ensure_private_dir(self._path.parent)
@@ -239,43 +247,85 @@ class Database:
             self._writer.close()
         self._writer = None
 
+    def _standing(self) -> "duckdb.DuckDBPyConnection":
+        """The writer, opened again if DuckDB has given the file up; on the writer thread only.
+
+        Until the file can be opened, each call tries again, and raises what stands against it.
+        """
+        if self._given_up:
+            with self._nobody_reading():
+                self._close_writer()
+                self._open_again()
+        if self._writer is None:
+            raise DomainError("the database is not open")
+        return self._writer
+
+    def _open_again(self) -> None:
+        self._given_up = True  # until it is open: where that fails, the next call tries again
+        self._open_writer()
+        self._given_up = False
+
     def _transact(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
-        return self._run(self._writer, work, commit_wal=True)
+        writer = self._standing()
+        need_room(self._path, WRITE_ROOM)
+        result = self._run(writer, work)
+        make_private(self._wal)
+        return result
 
     def _snapshot(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
+        """Read, once more if DuckDB gave the file up meanwhile."""
+        try:
+            return self._look(work)
+        except (DiskFullError, StoreCorruptError):
+            if not self._given_up:
+                raise
+        return self._look(work)
+
+    def _look(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
+        if self._given_up:
+            self._write_thread.submit(self._standing).result()
         reader = self._readers.get()
         try:
-            return self._run(reader, work, commit_wal=False)
+            if reader is None:
+                raise DomainError("the database is not open")
+            return self._run(reader, work)
         finally:
             self._readers.put(reader)
 
     def _run(
         self,
-        connection: "duckdb.DuckDBPyConnection | None",
+        connection: "duckdb.DuckDBPyConnection",
         work: "Callable[[duckdb.DuckDBPyConnection], T]",
-        *,
-        commit_wal: bool,
     ) -> T:
-        if connection is None:
-            raise DomainError("the database is not open")
-        connection.execute("BEGIN")
+        with self._explained():
+            connection.execute("BEGIN")
+            try:
+                result = work(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                _roll_back(connection)
+                raise
+        return result
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Raises errors as a person should read them, and notes that DuckDB has given up."""
         try:
-            result = work(connection)
-            connection.execute("COMMIT")
+            yield
         except BaseException as error:
-            _roll_back(connection)
+            if type(error).__name__ == "FatalException" or _GIVEN_UP in str(error):
+                self._given_up = True
             explained = _explain(error, self._path)
             if explained is error:
                 raise
             raise explained from error
-        if commit_wal:
-            make_private(self._wal)
-        return result
 
     def _copy(self, target: Path, cancel: threading.Event | None) -> None:
-        if self._writer is None:
-            raise DomainError("the database is not open")
-        self._writer.execute("CHECKPOINT")
+        writer = self._standing()
+        log = self._wal.stat().st_size if self._wal.exists() else 0
+        need_room(self._path, log + WRITE_ROOM)
+        with self._explained():
+            writer.execute("CHECKPOINT")
         # In a child: closing a second descriptor of the file here would drop DuckDB's lock on it.
         copy_in_child(self._path, target, cancel=cancel)
 
@@ -300,17 +350,6 @@ def _require_new(path: Path) -> None:
         remedy="Put it back, or bring back a backup with `synthorg-tui restore`. To start with an "
         f"empty store, move what else is in {folder} away.",
     )
-
-
-def _check_room(path: Path) -> None:
-    """Raise ``DomainError`` unless there is room for a second file of this size."""
-    needed = path.stat().st_size + MIN_ROOM
-    free = shutil.disk_usage(path.parent).free
-    if free < needed:
-        raise DomainError(
-            f"writing {path.name} anew takes {needed >> 20} MB, and {free >> 20} MB are free",
-            remedy="Free some space.",
-        )
 
 
 def _share(fresh: Path, present: Path) -> float:
@@ -369,6 +408,8 @@ def _explain(error: BaseException, path: Path) -> BaseException:
     if not isinstance(error, duckdb.Error):
         return error
     text = str(error)
+    if any(sign in text for sign in _FULL_SIGNS):
+        return DiskFullError("The disk is full.", remedy="Free some space.")
     if "lock on file" in text.lower():
         owner = re.search(r"PID (\d+)", text)
         return StoreLockedError(
@@ -402,9 +443,11 @@ def copy_in_child(source: Path, target: Path, *, cancel: threading.Event | None 
     """Copy a file in a child process and wait for it.
 
     Closing the source in this process would release the file locks that this process holds on it.
-    Raises ``DomainError`` when the target exists or can't be written, and ``CancelledByUserError``
-    once ``cancel`` is set, with a part of the target left.
+    Raises ``DiskFullError`` when there is no room for it, ``DomainError`` when the target exists or
+    can't be written, and ``CancelledByUserError`` once ``cancel`` is set, with a part of the target
+    left.
     """
+    need_room(target, source.stat().st_size + WRITE_ROOM)
     command = [sys.executable, "-I", "-S", "-c", _COPY, str(source), str(target)]
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True

@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -82,7 +82,8 @@ def _write_owner(descriptor: int) -> None:
         "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:2]]),
     }
     os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, json.dumps(owner).encode(), 0)
+    with suppress(OSError):  # on a full disk the lock holds, it only doesn't say whose it is
+        os.pwrite(descriptor, json.dumps(owner).encode(), 0)
 
 
 def _owner_pid(descriptor: int) -> int | None:

@@ -1,6 +1,7 @@
 """The terminal application with its panes and actions; it is painted before the engine opens."""
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -12,6 +13,7 @@ from textual import events
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
+from synthorg_tui.core.disk_space import low_space
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.process_setup import started, starting
 from synthorg_tui.core.text import safe_text
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 TERMINAL_CHECK_EVERY = 2.0
 """Seconds between two checks whether the app still has a terminal."""
+SPACE_CHECK_EVERY = 5.0
+"""Seconds between two checks whether the disk is nearly full."""
 COUNT_AFTER = 0.3
 """Seconds until pending approvals are counted, so that the screen is updated first."""
 
@@ -61,12 +65,14 @@ class MemoryDeskApp(App[None]):
         super().__init__()
         self._host = host
         self._now = now
+        self._data_dir = data_dir
         self._state_path = data_dir / FILE_NAME if data_dir is not None else None
         self.state = load_state(self._state_path)
         self._desk: MemoryPort | None = None
         self._later: list[Pane] = []
         self._panes = Panes(tuple((key, title) for _, title, key in PANES))
         self._monotonic = monotonic
+        self._waited_for_by = os.getppid()
         self._counting: Timer | None = None
         self._open_error: DomainError | None = None
         for theme in THEMES:
@@ -167,12 +173,17 @@ class MemoryDeskApp(App[None]):
         )
         self.switch_mode(PANES[0][0])
         self.call_after_refresh(self.action_reopen)
+        self.set_interval(SPACE_CHECK_EVERY, self._look_for_space)
         if not self.is_headless:
             self.set_interval(TERMINAL_CHECK_EVERY, self._leave_when_alone)
 
     def _leave_when_alone(self) -> None:
-        if is_gone():
+        if is_gone() or os.getppid() != self._waited_for_by:  # nobody would give the terminal back
             self.exit()
+
+    def _look_for_space(self) -> None:
+        if self._data_dir is not None:
+            self._panes.badge("disk", low_space(self._data_dir))
 
     def action_reopen(self) -> None:
         """Open the store, also after an earlier attempt failed."""
@@ -198,6 +209,7 @@ class MemoryDeskApp(App[None]):
             self._desk = desk
             self._memories.attach(desk)
             desk.activity.listen(self._heard)
+            self._look_for_space()
             for pane in self._later:
                 self._connect_pane(pane)
             self.on_recount()

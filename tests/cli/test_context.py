@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from argparse import Namespace
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,8 @@ from synthorg_tui.cli import context as cli_context
 from synthorg_tui.cli.context import Context, cancelled_by_signal
 from synthorg_tui.cli.errors import DeclinedError, UsageError
 from synthorg_tui.cli.output import Console
+from tests.cli.cli_kit import move_home, runner
+from tests.disk_kit import disk_of
 from tests.patience import PATIENCE
 
 
@@ -72,3 +75,32 @@ async def test_the_second_signal_interrupts() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         await job()
+
+
+def test_a_disk_that_is_nearly_full_is_told_beside_the_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    move_home(monkeypatch, tmp_path)
+    disk = disk_of(monkeypatch, free_mib=150)
+    run = runner(tmp_path / "desk", capsys)
+    told = run("memories", "list", "--json")
+    assert (told.code, told.json["memories"]) == (0, [])
+    assert told.err == "warning: disk nearly full · 150 MB free\n"
+    disk.free = None
+    assert run("memories", "list", "--json").err == ""
+
+
+def test_a_command_without_room_ends_with_words_and_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    move_home(monkeypatch, tmp_path)
+    run = runner(tmp_path / "desk", capsys)
+    run("memories", "list")
+    disk = disk_of(monkeypatch, free_mib=3)
+    for command in (["memories", "add", "--agent", "ada", "x"], ["backup"], ["reindex"]):
+        told = run(*command)
+        assert told.code == 1
+        assert "The disk is nearly full: 3 MB are free" in told.err
+        assert "Free some space" in told.err
+    disk.free = None
+    assert run("memories", "list", "--json").json["memories"] == []

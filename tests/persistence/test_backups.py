@@ -8,18 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from synthorg_tui.core.errors import DamagedLogError, DomainError, StoreCorruptError
+from synthorg_tui.core.errors import DamagedLogError, DiskFullError, DomainError, StoreCorruptError
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE, INDEX_DIR
-from synthorg_tui.persistence import backups as of_backups
 from synthorg_tui.persistence.backups import (
     backups_in,
     newest_backup,
-    require_room,
     restore_backup,
     set_log_aside,
 )
 from synthorg_tui.persistence.database import Database, connect_file
 from synthorg_tui.persistence.migrations import SCHEMA_VERSION
+from tests.disk_kit import disk_of
 from tests.odd_files import put_odd_kinds, put_odd_names
 from tests.persistence.damage_kit import BLOCK, FIRST_BLOCK, fill_every_table, flip
 
@@ -91,14 +90,6 @@ def test_odd_names_and_kinds_of_files_hide_no_backup(tmp_path: Path) -> None:
     assert not any(backup.is_daily for backup in found)
 
 
-def test_room_is_asked_for_to_the_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usage = shutil.disk_usage(tmp_path)._replace(free=1000 + of_backups.ROOM_LEFT)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
-    require_room(tmp_path, 1000)
-    with pytest.raises(DomainError, match="MB free"):
-        require_room(tmp_path, 1001)
-
-
 # -- restoring what can't be vouched for
 
 
@@ -153,9 +144,8 @@ async def test_without_room_nothing_is_copied(
     path = await made(tmp_path / "store")
     backup = tmp_path / "backup.duckdb"
     shutil.copy(path, backup)
-    usage = shutil.disk_usage(tmp_path)._replace(free=1)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
-    await refused(tmp_path / "store", backup, DomainError, "MB free")
+    disk_of(monkeypatch, free_mib=1)
+    await refused(tmp_path / "store", backup, DiskFullError, "MB are free")
 
 
 async def test_a_store_that_was_copied_with_its_log_is_restored_with_it(tmp_path: Path) -> None:

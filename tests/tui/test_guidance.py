@@ -1,5 +1,7 @@
 """What tells a person how things stand: footers, toasts, and what stands where rows would be."""
 
+from pathlib import Path
+
 import pytest
 from textual.widgets import Input
 
@@ -9,6 +11,7 @@ from synthorg_tui.tui.base.lines import line
 from synthorg_tui.tui.digest.screen import DigestScreen
 from synthorg_tui.tui.memories.importing import ImportScreen
 from synthorg_tui.tui.widgets.bars import TopBar
+from tests.disk_kit import disk_of
 from tests.tui.tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text, until
 
@@ -167,6 +170,19 @@ class TestTopBar:
             await until(pilot, lambda: first_line(app).endswith(shown))
             host.indexes(None)
             await until(pilot, lambda: first_line(app) == header)
+
+    @pytest.mark.parametrize("width", [80, 120])
+    async def test_a_disk_that_is_nearly_full_is_told_below_the_header_until_there_is_room(
+        self, width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        disk = disk_of(monkeypatch, free_mib=150)
+        app = MemoryDeskApp(FakeHost(FakeDesk(rows(40))), data_dir=tmp_path, now=lambda: NOW)
+        async with app.run_test(size=(width, 24)) as pilot:
+            await settle(pilot)
+            assert screen_text(app).splitlines()[1].strip() == "disk nearly full · 150 MB free"
+            disk.free = None
+            app.action_reopen()
+            await until(pilot, lambda: "nearly full" not in screen_text(app))
 
 
 def first_line(app: MemoryDeskApp) -> str:

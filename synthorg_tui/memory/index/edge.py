@@ -5,6 +5,7 @@ Every call into the engine is made here, on one thread. What of a directory is d
 """
 
 import asyncio
+import logging
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -18,6 +19,8 @@ from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index.edge_files import (
     FIRST_SHARD,
     EdgeState,
+    allocate_for_closing,
+    make_room,
     pack_in_child,
     read_state,
     remove_broken,
@@ -47,6 +50,8 @@ if TYPE_CHECKING:
     import qdrant_edge as edge
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 CHECKPOINT_CHANGES = 1_000
 CHECKPOINT_SECONDS = 10.0
@@ -87,6 +92,7 @@ class EdgeIndex:
         self._shard: edge.EdgeShard | None = None
         self._state = EdgeState(fingerprint="", dims=0)
         self._packed: EdgeState | None = None
+        self._is_emptied = False
         self._applied = 0
         self._changes = 0
         self._unflushed = 0
@@ -189,6 +195,7 @@ class EdgeIndex:
             self._executor = None
 
     def _open(self, fingerprint: str, dims: int) -> int:
+        make_room(self._path)
         state = read_state(self._state_file)
         self._state = EdgeState(
             fingerprint, dims, shard=state.shard if state else self._any_shard()
@@ -198,6 +205,7 @@ class EdgeIndex:
             self._remove_others()
         if self._shard is None:
             self._create()
+        allocate_for_closing(self._shard_dir, self._state.revision)
         self._applied = self._state.revision
         self._changes = self._unflushed = 0
         self._checkpointed = time.monotonic()
@@ -230,9 +238,13 @@ class EdgeIndex:
     def _create(self) -> None:
         import qdrant_edge as edge
 
+        make_room(self._path)
         self._shard_dir.mkdir(parents=True, exist_ok=True)
         shard = edge.EdgeShard.create(str(self._shard_dir), shard_config(self._state.dims))
         create_field_indexes(shard)
+        make_room(self._path)
+        allocate_for_closing(self._shard_dir, 0)
+        self._is_emptied = False
         self._shard = shard
         self._state = replace(self._state.at(0, 0), packed=0)
         write_state(self._state_file, self._state, durable=False)
@@ -243,6 +255,8 @@ class EdgeIndex:
         try:
             if self._changes or self._applied != self._state.revision:
                 self._checkpoint()
+        except (VectorIndexError, OSError) as error:
+            _log.warning("the latest changes of the index will be replayed: %s", error)
         finally:
             self._release()
 
@@ -255,6 +269,7 @@ class EdgeIndex:
         import qdrant_edge as edge
 
         shard = self._opened()
+        make_room(self._path)
         if self._state.points is not None:
             self._state = self._state.at(self._state.revision, None)
             write_state(self._state_file, self._state, durable=False)
@@ -262,6 +277,7 @@ class EdgeIndex:
         self._unflushed += len(upserts) + len(deletes)
         for first in range(0, len(upserts), _BATCH):
             batch = [edge_point(point) for point in upserts[first : first + _BATCH]]
+            make_room(self._path)
             shard.update(edge.UpdateOperation.upsert_points(batch))
         if deletes:
             shard.update(edge.UpdateOperation.delete_points(list(deletes)))
@@ -278,6 +294,8 @@ class EdgeIndex:
         neither, so it is only called to keep the replay of the log at the next opening short.
         """
         shard = self._opened()
+        make_room(self._path)
+        allocate_for_closing(self._shard_dir, self._applied)
         if self._unflushed >= FLUSH_CHANGES:
             shard.flush()
             self._unflushed = 0
@@ -341,6 +359,7 @@ class EdgeIndex:
             return None
         self._packed = None
         self._remove_others()
+        make_room(self._path, copies=self._shard_dir)
         shard.flush()
         self._unflushed = 0
         copied = replace(
@@ -380,10 +399,12 @@ class EdgeIndex:
                 shutil.rmtree(path, ignore_errors=True)
 
     def _clear(self) -> None:
+        make_room(self._path)
         self._release()
+        self._is_emptied = True
+        self._applied = self._changes = self._unflushed = 0
         self._drop()
         self._create()
-        self._applied = self._changes = self._unflushed = 0
 
     def _drop(self) -> None:
         """Remove the index; the sidecar goes first, so that a crash leaves no stale claim."""
@@ -392,6 +413,9 @@ class EdgeIndex:
         remove_broken(self._path)
 
     def _opened(self) -> "edge.EdgeShard":
+        if self._shard is None and self._is_emptied:  # there was no room for the new one
+            self._drop()
+            self._create()
         if self._shard is None:
             raise VectorIndexError("the index is not open")
         return self._shard

@@ -15,11 +15,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from synthorg_tui.core.disk_space import INDEX_ROOM, fill_holes, is_in_memory, need_room
+from synthorg_tui.core.errors import DiskFullError
 from synthorg_tui.core.files import PRIVATE_DIR, sync, write_atomically
 from synthorg_tui.memory.errors import VectorIndexError
 from synthorg_tui.memory.index.layout import FORMAT_VERSION
 
 FIRST_SHARD: Final = "shard"
+_HEAD_BYTES: Final = 32 * 1024
+"""What the bit maps of 260,000 points take."""
+_CHANGES_AHEAD: Final = 2_000
+"""Changes until the files are looked after again, doubled."""
 _SHARD_NAME: Final = re.compile(rf"{FIRST_SHARD}(-[1-9][0-9]{{0,8}})?")
 
 
@@ -85,6 +91,36 @@ def sync_files(directory: Path) -> None:
     """Wait until the files in a directory, and the directory itself, are on disk."""
     for path in (*directory.iterdir(), directory):
         sync(path)
+
+
+def make_room(index: Path, *, copies: Path | None = None) -> None:
+    """Make sure that the engine can write to the index without meeting a full disk.
+
+    The engine writes through sparse memory maps, where no space left ends the process with a
+    signal. So this asks for ``INDEX_ROOM`` before each step that writes, and with ``copies`` for
+    as much more as a copy of that shard takes, twice over for packing it. Where reading a hole
+    takes room, too (``tmpfs``), the files get all their blocks. Raises ``VectorIndexError``; what
+    was to be written is replayed from the database later.
+    """
+    needed = INDEX_ROOM
+    if copies is not None:
+        needed += 2 * sum(file.stat().st_size for file in copies.rglob("*"))
+    try:
+        need_room(index, needed)
+        if index.exists() and is_in_memory(index):
+            fill_holes(index)
+    except DiskFullError as error:
+        raise VectorIndexError(error.message, remedy=error.remedy) from error
+
+
+def allocate_for_closing(shard: Path, revision: int) -> None:
+    """Give the files of a shard what the engine writes to them when it is flushed or closed.
+
+    It then updates tables of 16 bytes a point and bit maps, both from their start on, through
+    memory maps; without this, closing on a full disk ends the process with a signal. ``revision``
+    bounds the number of points there ever were. Raises ``OSError``.
+    """
+    fill_holes(shard, up_to=_HEAD_BYTES + 16 * (revision + _CHANGES_AHEAD))
 
 
 def set_aside(path: Path) -> None:

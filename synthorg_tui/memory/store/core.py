@@ -7,6 +7,7 @@ its revision as one step. What is read or written is in ``queries`` and ``writes
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
@@ -294,7 +295,11 @@ class Core:
                 changes.finish()
                 return result, changes
 
-            result, changes = await self.database.write(transaction)
+            try:
+                result, changes = await self.database.write(transaction)
+            except BaseException:
+                await self._look_what_became_of_it(started)
+                raise
             self._revision = changes.revision
             if changes.has_purged:
                 self._residue.note_purge(changes.revision if changes.revision > started else None)
@@ -305,6 +310,18 @@ class Core:
             if changes.has_purged:
                 self._erase_soon()
             return result
+
+    async def _look_what_became_of_it(self, started: int) -> None:
+        """Find out whether a write that failed is stored all the same.
+
+        It is when the disk was full for the checkpoint after it, and the next revision is then
+        another one.
+        """
+        with suppress(DomainError, duckdb_error()):
+            self._revision = await self.read(queries.last_revision)
+        if self._revision != started:
+            self._unembedded = None
+            self._projection.is_behind = True
 
     async def _project(self, changes: "Changes") -> None:
         """Bring the index up to a committed change; where that fails it catches up later."""

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from synthorg_tui.core.disk_space import LOW_SPACE
 from synthorg_tui.core.errors import CancelledByUserError, DomainError
 from synthorg_tui.core.files import PRIVATE_DIR, PRIVATE_FILE
 from synthorg_tui.memory.errors import duckdb_error
@@ -32,7 +33,6 @@ from synthorg_tui.persistence.values import aware
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-MIN_FREE_BYTES = 200 * 1024 * 1024
 _SAMPLE = 20
 
 
@@ -224,7 +224,7 @@ class Doctor:
 
     async def _space(self) -> tuple[bool, str]:
         free = shutil.disk_usage(self._data_dir).free
-        needed = max(MIN_FREE_BYTES, self._core.database.path.stat().st_size)
+        needed = max(LOW_SPACE, self._core.database.path.stat().st_size)
         return free >= needed, f"{free // 1024**2} MB free, {needed // 1024**2} MB needed"
 
 
@@ -234,7 +234,9 @@ def _owner(path: Path) -> int | None:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            return int(json.loads(file.read())["pid"])
+            owner = file.read()
+            # On a full disk it isn't written; who examines an open store is its owner.
+            return int(json.loads(owner)["pid"]) if owner else os.getpid()
         return None
 
 

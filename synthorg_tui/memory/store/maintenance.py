@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+from synthorg_tui.core.disk_space import WRITE_ROOM, need_room
 from synthorg_tui.core.errors import CancelledByUserError, DomainError
 from synthorg_tui.core.files import ensure_private_dir
 from synthorg_tui.memory.store import queries
@@ -31,7 +32,6 @@ from synthorg_tui.persistence.backups import (
     Backup,
     backup_name,
     backups_in,
-    require_room,
     verify_copy,
 )
 from synthorg_tui.persistence.integrity import ReadProgress
@@ -176,6 +176,7 @@ class Maintenance:
         in the backup. Raises ``StoreCorruptError`` when the store, and so the copy, isn't whole,
         and ``DomainError`` when ``target`` exists or can't be written; then there is no copy.
         """
+        need_room(self._data_dir, WRITE_ROOM)
         if target is None:
             folder = ensure_private_dir(self._data_dir / BACKUP_DIR)
             target = backup_name(folder, self._core.clock.now())
@@ -240,7 +241,7 @@ def _require_place(target: Path, size: int) -> None:
         raise DomainError(
             f"there is no folder {target.parent}", remedy="Make it, or choose another one."
         )
-    require_room(target.parent, size)
+    need_room(target, size + WRITE_ROOM)
 
 
 async def _to_its_end(work: Coroutine[None, None, object], cancel: threading.Event) -> None:

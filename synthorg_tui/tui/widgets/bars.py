@@ -72,7 +72,10 @@ class KeyBar(LineBar):
 
 
 class TopBar(LineBar):
-    """The header: the product, the panes with number keys and counts, and a status at the right."""
+    """The header: the product, the panes with number keys and counts, and a status at the right.
+
+    A second line has the badges, if there are any.
+    """
 
     def __init__(self, panes: Panes, current: str, *, id: str = "top") -> None:
         super().__init__(id=id)
@@ -105,7 +108,12 @@ class TopBar(LineBar):
             left = self._left("")
             status = _first_parts(status, width - left.width - 2)
         right = Line([*status.spans, (" ", "text")])
-        self.show(beside(left, right, width) if width else left)
+        lines = [beside(left, right, width) if width else left]
+        if self._panes.badges:
+            badges = line((f" {' · '.join(self._panes.badges)}", "warn"))
+            lines.append(badges.fit(width) if width else badges)
+        self.styles.height = len(lines)
+        self.show(*lines)
 
     def _left(self, product: str) -> Line:
         gap = " " if product else ""

@@ -331,3 +331,40 @@ async def test_kill_9_loses_nothing_acknowledged_and_claims_nothing_missing(path
         assert [hit.id for hit in hits.sparse] == [uid(acknowledged)]
         await index.close()
         assert set_aside(path) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="the system can't do it")
+async def test_what_closing_writes_has_its_blocks_from_the_opening_on(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    await build(path)
+    index = EdgeIndex(path)
+    await index.open(fingerprint="mini", dims=4)
+    files = [file.stat() for file in (path / "shard").rglob("*") if file.is_file()]
+    assert all(file.st_blocks * 512 >= min(file.st_size, 32 * 1024) for file in files)
+    await index.close()
+
+
+async def test_an_index_that_could_not_be_built_anew_is_once_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = EdgeIndex(tmp_path / "index")
+    await index.open(fingerprint="mini", dims=4)
+    await index.apply([point(1)], [], revision=1)
+    real, asked = os.statvfs, []
+
+    def full_after_the_first(path: Path) -> os.statvfs_result:
+        asked.append(path)
+        found = list(real(path))
+        return os.statvfs_result([*found[:4], found[4] if len(asked) == 1 else 0, *found[5:]])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "statvfs", full_after_the_first)
+        with pytest.raises(VectorIndexError, match="nearly full"):
+            await index.clear()
+        with pytest.raises(VectorIndexError, match="nearly full"):
+            await index.count()
+    assert await index.count() == 0
+    await index.apply([point(2)], [], revision=2)
+    assert await index.count() == 1
+    await index.close()
+    assert await reopened(tmp_path / "index") == (2, 1)

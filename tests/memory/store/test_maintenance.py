@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import shutil
 import threading
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -13,6 +12,7 @@ import pytest
 
 from synthorg_tui.core.errors import (
     CancelledByUserError,
+    DiskFullError,
     DomainError,
     StoreCorruptError,
     StoreLockedError,
@@ -24,6 +24,7 @@ from synthorg_tui.persistence.backups import restore_backup
 from synthorg_tui.persistence.integrity import damaged_blocks
 from synthorg_tui.persistence.lock import DataDirLock
 from tests.conftest import FixedClock
+from tests.disk_kit import disk_of
 from tests.memory.store.store_kit import AGENT, FlakyIndex, draft, opened, query, request
 from tests.persistence.damage_kit import BLOCK, FIRST_BLOCK, fill_every_table, flip, table_blocks
 
@@ -422,9 +423,8 @@ async def test_a_daily_backup_that_can_not_be_vouched_for_costs_no_older_one(
         made = await maintenance.back_up_daily(keep=1)
         clock.current += DAY
         await backend.store(AGENT, request("beta"))
-        usage = shutil.disk_usage(tmp_path)._replace(free=1)
-        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
-        with pytest.raises(DomainError, match="MB free"):
+        disk_of(monkeypatch, free_mib=1)
+        with pytest.raises(DiskFullError, match="MB are free"):
             await maintenance.back_up_daily(keep=1)
     assert [*(tmp_path / "backups").iterdir()] == [made]
 

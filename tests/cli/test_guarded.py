@@ -1,0 +1,60 @@
+"""Whatever ends the app, the terminal is given back."""
+
+import signal
+
+import pytest
+
+from tests.pty_kit import at_terminal
+
+APP = """
+import os, signal, sys, termios, tty
+from synthorg_tui.cli.guarded import guarded
+from synthorg_tui.cli.output import Console
+
+def run():
+    tty.setraw(2)
+    os.write(2, b"\\x1b[?1049h\\x1b[?1003h\\x1b[?25l")
+    {act}
+    return 3
+
+before = termios.tcgetattr(2)
+parent = os.getpid()
+code = guarded(run, Console(sys.stdout, sys.stderr))
+if os.getpid() == parent:
+    print("SAME" if termios.tcgetattr(2) == before else "OTHER")
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGBUS", "SIGSEGV", "SIGKILL", "SIGTERM"])
+def test_after_a_signal_the_terminal_is_as_it_was_and_it_is_said_in_words(name: str) -> None:
+    number = signal.Signals[name]
+    ran = at_terminal(["-c", APP.format(act=f"os.kill(os.getpid(), {int(number)})")])
+    assert ran.code == 128 + number
+    for sequence in ("\x1b[?1049l", "\x1b[?1003l", "\x1b[?1000l", "\x1b[?25h", "\x1b[?2004l"):
+        assert sequence in ran.screen.partition("\x1b[?1003h")[2]
+    assert f"the app was ended by {name}" in ran.screen
+    assert "SAME" in ran.screen
+
+
+def test_a_signal_to_the_process_that_waits_reaches_the_app() -> None:
+    act = "os.kill(os.getppid(), signal.SIGTERM); signal.pause()"
+    ran = at_terminal(["-c", APP.format(act=act)])
+    assert ran.code == 128 + signal.SIGTERM
+    assert "SAME" in ran.screen
+
+
+def test_an_app_that_ends_by_itself_passes_on_its_code_and_nothing_is_written() -> None:
+    ran = at_terminal(["-c", APP.format(act="pass")])
+    assert ran.code == 3
+    assert "\x1b[?1049l" not in ran.screen
+    assert "ended by" not in ran.screen
+
+
+def test_an_app_that_is_stopped_and_continued_goes_on() -> None:
+    wake = "if os.fork() == 0: time.sleep(.3); os.kill(PARENT, signal.SIGCONT); os._exit(0)"
+    act = (
+        f"import time; PARENT = os.getppid()\n    {wake}\n    os.kill(os.getpid(), signal.SIGSTOP)"
+    )
+    ran = at_terminal(["-c", APP.format(act=act)])
+    assert ran.code == 3

@@ -59,7 +59,7 @@ async def use(backend: LocalMemoryBackend, data: Path, ids: list[str]) -> dict[s
         "edit": await tried(backend.admin.edit(ids[0], edit, actor="test")),
         "remove": await tried(backend.admin.remove(ids[1:2], actor="test")),
         "backup": await tried(maintenance.backup()),
-        "compact": await tried(maintenance.compact()),
+        "compact": await tried(backend.core.database.rewrite()),
         "reindex": await tried(maintenance.reindex()),
         "read": await tried(backend.get(AGENT, ids[2])),
     }

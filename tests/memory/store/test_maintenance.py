@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from synthorg_tui.core.errors import (
@@ -21,6 +22,7 @@ from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.persistence.backups import restore_backup
+from synthorg_tui.persistence.database import connect_file
 from synthorg_tui.persistence.integrity import damaged_blocks
 from synthorg_tui.persistence.lock import DataDirLock
 from tests.conftest import FixedClock
@@ -278,6 +280,17 @@ async def test_a_damaged_backup_changes_nothing(tmp_path: Path) -> None:
 # -- damage
 
 
+def reads_settings(path: Path) -> bool:
+    """Whether the index that opening a store needs is whole."""
+    connection = connect_file(path, read_only=True)
+    try:
+        return connection.execute("SELECT 1 FROM meta WHERE name = 'salt'").fetchone() is not None
+    except duckdb.Error:
+        return False
+    finally:
+        connection.close()
+
+
 async def damaged_store(data_dir: Path, *, where: str) -> None:
     """A store with a flipped bit in a block of a table, or of no table."""
     async with opened(data_dir) as backend:
@@ -288,7 +301,7 @@ async def damaged_store(data_dir: Path, *, where: str) -> None:
         used = set(table_blocks(path, every=True).values())
         for block in set(range((len(content) - FIRST_BLOCK) // BLOCK)) - used:
             flip(path, content, FIRST_BLOCK + block * BLOCK + 100)
-            if damaged_blocks(path):
+            if damaged_blocks(path) and reads_settings(path):
                 return
         raise AssertionError("no block is an index's")
     flip(path, content, FIRST_BLOCK + table_blocks(path)[where] * BLOCK + 100)

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from synthorg_tui.core.errors import DiskFullError
 from synthorg_tui.memory.extensions import MemoryEdit
 from synthorg_tui.memory.store import core as store_core
 from synthorg_tui.memory.store.backend import LocalMemoryBackend

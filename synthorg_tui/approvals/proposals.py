@@ -27,18 +27,18 @@ def is_agents(requested_by: str) -> bool:
     return requested_by.startswith(_AGENT)
 
 
-def crowding(items: Iterable[ApprovalItem]) -> tuple[str, ...]:
-    """Return a sentence for each agent of which no more is taken, as it has too many waiting."""
+def crowding(items: Iterable[ApprovalItem]) -> str:
+    """Return one sentence on the agents of which no more is taken; empty when there is none."""
     waiting = Counter(
         item.requested_by
         for item in items
         if item.status is ApprovalStatus.PENDING and is_agents(item.requested_by)
     )
-    return tuple(
-        f"{requester} has {count} proposals waiting: more of it is refused until you decide"
-        for requester, count in sorted(waiting.items())
-        if count >= MAX_PENDING
-    )
+    full = sorted(requester for requester, count in waiting.items() if count >= MAX_PENDING)
+    if not full:
+        return ""
+    more = f" and of {len(full) - 1} more" if len(full) > 1 else ""
+    return f"{MAX_PENDING} proposals of {full[0]}{more} wait: more is refused until you decide"
 
 
 class ProposalBox(Protocol):

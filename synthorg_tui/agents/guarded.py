@@ -2,6 +2,12 @@
 
 This is the only way from a tool to the store for a text that an agent writes. What agents read
 and delete is checked in the memory strategies and in ``agents.toolbox`` instead.
+
+Two tags say different things. ``ORIGIN_TAG`` is a fact, which only the program states. That a
+memory is non-inferable is a judgement, and the agent claims it for each memory, since only who
+writes knows where the content was found. The claim needs no check: what an agent writes is private,
+so a false one only brings the memory into that agent's own digests. In a report the code that reads
+it judges instead.
 """
 
 import asyncio

@@ -177,7 +177,8 @@ class Execution(FrozenModel):
     @property
     def is_reported(self) -> bool:
         """True when the agent told of this run itself: nothing of it was recorded."""
-        return self.reported or _REPORT_FILE.search(self.source_path) is not None
+        from_file = self.reader == "generic" and _REPORT_FILE.search(self.source_path) is not None
+        return self.reported or from_file
 
     @property
     def failures(self) -> tuple[ToolCall, ...]:

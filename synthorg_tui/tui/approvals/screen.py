@@ -119,11 +119,11 @@ class ApprovalsScreen(Pane):
 
     def compose(self) -> ComposeResult:
         yield TopBar(self.panes, APPROVALS)
+        yield LineBar(id="crowding")
         with Horizontal(id="approvals-body"):
             with Vertical(id="waiting"):
                 yield from self.filter_entry(_HINT)
                 yield LineBar(id="chips")
-                yield LineBar(id="crowding")
                 yield InboxList(self.inbox, now=self.now, id="inbox")
             item = LineView(id="item")
             item.border_title = "Item"

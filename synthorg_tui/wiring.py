@@ -289,7 +289,7 @@ def build_tools(
         store = partial(PendingWriteStore, pending, base.memory)
     return ToolServices(
         injection=injection,
-        reports=Reports(store, imports, data_dir=base.data_dir, clock=base.clock),
+        reports=Reports(store, imports, queue=queue, data_dir=base.data_dir, clock=base.clock),
         skills=ApprovedSkills(registry),
         pending=pending,
     )

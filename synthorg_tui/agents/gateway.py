@@ -18,14 +18,13 @@ from synthorg_tui.agents.models import (
     UndoneCall,
 )
 from synthorg_tui.agents.session import WROTE, AgentSession, Services
-from synthorg_tui.memory.shared import SHARED_OWNER
+from synthorg_tui.core.text import agent_id_problem
 
 if TYPE_CHECKING:
     from synthorg_tui.memory.extensions import MemoryAdmin
 
 SESSIONS: Final = "sessions"
 """Topic of the event that a session was opened or closed."""
-MAX_NAME: Final = 128
 
 HangUp = Callable[[], Awaitable[None]]
 """Ends the connection of a session."""
@@ -180,10 +179,11 @@ class AgentGateway:
     async def _change(
         self, agent_id: str, *, paused: bool | None = None, read_only: bool | None = None
     ) -> None:
-        _require_name(agent_id)
         if self._rights is None:  # or what was taken before would be overwritten
             await self.open()
         assert self._rights is not None
+        if agent_id not in self._rights:  # those restricted when more ids were allowed stay
+            _require_name(agent_id)
         before = self.rights(agent_id)
         rights = AgentRights(
             paused=before.paused if paused is None else paused,
@@ -199,7 +199,5 @@ def _is_of(session: AgentSession, agent_id: str) -> bool:
 
 
 def _require_name(agent_id: str) -> None:
-    if not agent_id.strip() or len(agent_id) > MAX_NAME:
-        raise AgentRefusedError(f"an agent's id has 1 to {MAX_NAME} characters")
-    if agent_id == SHARED_OWNER:
-        raise AgentRefusedError(f"{SHARED_OWNER} is no agent")
+    if problem := agent_id_problem(agent_id):
+        raise AgentRefusedError(problem)

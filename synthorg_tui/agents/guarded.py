@@ -2,6 +2,12 @@
 
 This is the only way from a tool to the store for a text that an agent writes. What agents read
 and delete is checked in the memory strategies and in ``agents.toolbox`` instead.
+
+Two tags say different things. ``ORIGIN_TAG`` is a fact, which only the program states. That a
+memory is non-inferable is a judgement, and the agent claims it for each memory, since only who
+writes knows where the content was found. The claim needs no check: what an agent writes is private,
+so a false one only brings the memory into that agent's own digests. In a report the code that reads
+it judges instead.
 """
 
 import asyncio
@@ -24,7 +30,8 @@ _SAME_AMONG: Final = 5
 class WriteAllowance:
     """Limits an agent to ``per_minute`` writes a minute, and as many at once after a pause.
 
-    It is a token bucket. ``take`` comes before each write.
+    It is a token bucket. ``take`` comes before each write; who writes several at once reserves
+    them, and charges what was more or less in the end.
     """
 
     def __init__(self, per_minute: int, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -34,16 +41,25 @@ class WriteAllowance:
 
     def take(self) -> None:
         """Use one write of the allowance; raises ``WriteRefusedError`` when none is left."""
-        now = self._monotonic()
-        self._left = min(self._per_minute, self._left + (now - self._at) * self._per_minute / 60)
-        self._at = now
-        if self._left < 1:
+        if not self.reserve(1):
             seconds = (1 - self._left) * 60 / self._per_minute
             raise WriteRefusedError(
                 f"too many writes: {self._per_minute} a minute are allowed",
                 remedy=f"Try again in {seconds:.0f} s.",
             )
-        self._left -= 1
+
+    def reserve(self, wanted: int) -> int:
+        """Use as many of the ``wanted`` writes as are left, and return how many."""
+        now = self._monotonic()
+        self._left = min(self._per_minute, self._left + (now - self._at) * self._per_minute / 60)
+        self._at = now
+        granted = max(0, min(wanted, int(self._left)))
+        self._left -= granted
+        return granted
+
+    def charge(self, writes: int) -> None:
+        """Count writes that were made already, or give back reserved ones (less than 0)."""
+        self._left -= writes
 
 
 AskPerson = Callable[[str, MemoryStoreRequest], Awaitable[str]]

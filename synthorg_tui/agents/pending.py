@@ -13,9 +13,10 @@ from synthorg_tui.approvals.models import (
     ApprovalConflictError,
     ApprovalItem,
     ApprovalStatus,
+    QueueFullError,
     RiskLevel,
 )
-from synthorg_tui.approvals.proposals import ProposalBox
+from synthorg_tui.approvals.proposals import ProposalBox, asked_by
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.redaction import RedactionTally, redact_text
@@ -53,8 +54,8 @@ class PendingWrites:
     async def write(self, agent_id: str, draft: MemoryDraft) -> str:
         """Propose to store a memory; return the id of the new or already waiting proposal.
 
-        Raises ``WriteRefusedError`` when a person rejected the same memory before, and
-        ``MemoryStoreError`` when the agent's level allows it no memories.
+        Raises ``WriteRefusedError`` when a person rejected the same memory before or too many of
+        the agent's proposals wait, and ``MemoryStoreError`` when its level allows it no memories.
         """
         if self._level(agent_id) is MemoryLevel.NONE:
             raise MemoryStoreError(f"agent {agent_id} has memory level none: nothing is stored")
@@ -72,7 +73,7 @@ class PendingWrites:
             action_type=WRITE_ACTION,
             title=one_line(request.content, _MAX_TITLE) or "(nothing that can be shown)",
             description=f"{agent_id} wants this kept as a {request.category} memory of its own.",
-            requested_by=f"agent {agent_id}",
+            requested_by=asked_by(agent_id),
             risk_level=RiskLevel.LOW,
             created_at=now,
             metadata={"kind": "write", "agent": agent_id, "project": draft.project or ""},
@@ -83,7 +84,8 @@ class PendingWrites:
     async def delete(self, entry: MemoryEntry, reason: str) -> str:
         """Propose to delete a memory; return the id of the new or already waiting proposal.
 
-        Raises ``WriteRefusedError`` when a person rejected the same deletion before.
+        Raises ``WriteRefusedError`` when a person rejected the same deletion before, or too many
+        of the agent's proposals wait.
         """
         clean = redact_text(reason, RedactionTally())
         shown = one_line(clean, _MAX_REASON) or "no reason that can be shown"
@@ -95,7 +97,7 @@ class PendingWrites:
             action_type=DELETE_ACTION,
             title=one_line(f"Delete: {entry.content}", _MAX_TITLE),
             description=f"{entry.agent_id} wants this memory of its own deleted: {shown}",
-            requested_by=f"agent {entry.agent_id}",
+            requested_by=asked_by(entry.agent_id),
             risk_level=RiskLevel.MEDIUM,
             created_at=self._clock.now(),
             metadata={"kind": "delete", "agent": entry.agent_id},
@@ -110,14 +112,20 @@ class PendingWrites:
             item_id = f"{item.id}-{digest[:12]}"
             known = await self._queue.get(item_id)
             if known is None:
-                with suppress(ApprovalConflictError):  # asked at the same moment elsewhere
-                    await self._queue.add(item.model_copy(update={"id": item_id}))
+                await self._add(item.model_copy(update={"id": item_id}))
                 return item_id
             if known.status is ApprovalStatus.PENDING:
                 return item_id
             if known.status is ApprovalStatus.REJECTED:
                 raise WriteRefusedError("a person rejected this before; it isn't asked for again")
         raise AssertionError("there is always a next number")
+
+    async def _add(self, item: ApprovalItem) -> None:
+        try:
+            with suppress(ApprovalConflictError):  # asked at the same moment elsewhere
+                await self._queue.add(item)
+        except QueueFullError as error:
+            raise WriteRefusedError(error.message, remedy=error.remedy) from error
 
 
 @dataclass(frozen=True, slots=True)

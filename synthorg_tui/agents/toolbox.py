@@ -140,8 +140,7 @@ class Toolbox:
     async def answer(self, name: str, arguments: dict[str, Any]) -> CallReply:
         """Call a tool and return its reply; raises ``AgentRefusedError`` for an unknown name."""
         if name == tools.REPORT_OUTCOME:
-            self._allowance.take()
-            return await self._services.reports.take(self._identity, arguments)
+            return await self._services.reports.take(self._identity, arguments, self._allowance)
         if name == tools.LIST_SKILLS:
             cards = await self.skill_cards()
             listed = [{"name": card.name, "description": card.description} for card in cards]

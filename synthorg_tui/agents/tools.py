@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from synthorg_tui.agents.models import CallReply
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
-from synthorg_tui.memory.strategies.schemas import MemoryTool
+from synthorg_tui.memory.strategies.schemas import WORTH_WRITING, MemoryTool
 from synthorg_tui.providers.models import ToolDefinition
 
 
@@ -139,7 +139,8 @@ def definitions() -> tuple[ToolDefinition, ...]:
             name=REPORT_OUTCOME,
             description=(
                 "Report how a run ended, with the calls that failed and those that put it right. "
-                "It is kept as a record and may become a lesson that a person reviews."
+                "It is kept as a record and may become a lesson that a person reviews. "
+                f"{WORTH_WRITING}"
             ),
             parameters=_report_schema(),
         ),

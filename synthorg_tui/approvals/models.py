@@ -159,6 +159,10 @@ class ApprovalConflictError(ApprovalError):
     """The item's state doesn't allow the operation, or an item with its id exists already."""
 
 
+class QueueFullError(ApprovalError):
+    """An agent has as many proposals waiting as it may; the message is meant for the agent."""
+
+
 class StaleReviewError(ApprovalError):
     """The item has changed since the person was shown it; it has to be read again."""
 

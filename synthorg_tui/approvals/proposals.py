@@ -6,10 +6,39 @@ text that they read can make them approve something. So nothing that approves, r
 names a person may be added here.
 """
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final, Protocol
 
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
+
+MAX_PENDING: Final = 100
+"""Proposals of one agent that may wait at a time: a person still reads so many."""
+_AGENT: Final = "agent "
+
+
+def asked_by(agent_id: str) -> str:
+    """Return how an agent is named as the one that requested an item."""
+    return f"{_AGENT}{agent_id}"
+
+
+def is_agents(requested_by: str) -> bool:
+    """Tell whether an agent requested an item, rather than a part of the program."""
+    return requested_by.startswith(_AGENT)
+
+
+def crowding(items: Iterable[ApprovalItem]) -> str:
+    """Return one sentence on the agents of which no more is taken; empty when there is none."""
+    waiting = Counter(
+        item.requested_by
+        for item in items
+        if item.status is ApprovalStatus.PENDING and is_agents(item.requested_by)
+    )
+    full = sorted(requester for requester, count in waiting.items() if count >= MAX_PENDING)
+    if not full:
+        return ""
+    more = f" and of {len(full) - 1} more" if len(full) > 1 else ""
+    return f"{MAX_PENDING} proposals of {full[0]}{more} wait: more is refused until you decide"
 
 
 class ProposalBox(Protocol):
@@ -21,9 +50,14 @@ class ProposalBox(Protocol):
     async def add(self, item: ApprovalItem) -> None:
         """Add a pending item.
 
-        Raises ``ApprovalConflictError`` when there is or was an item with its id, and
-        ``DecisionRefusedError`` when it isn't pending.
+        Raises ``ApprovalConflictError`` when there is or was an item with its id,
+        ``DecisionRefusedError`` when it isn't pending, and ``QueueFullError`` when an agent asks
+        that has ``MAX_PENDING`` waiting already.
         """
+        ...
+
+    async def require_room(self, requested_by: str) -> None:
+        """Raise ``QueueFullError`` when nothing more of this requester would be added."""
         ...
 
     async def get(self, item_id: str) -> ApprovalItem | None:

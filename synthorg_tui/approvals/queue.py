@@ -19,10 +19,12 @@ from synthorg_tui.approvals.models import (
     ApprovalItem,
     ApprovalStatus,
     DecisionRefusedError,
+    QueueFullError,
     RiskLevel,
     StaleReviewError,
 )
 from synthorg_tui.approvals.person import Person, Policy
+from synthorg_tui.approvals.proposals import MAX_PENDING, is_agents
 from synthorg_tui.approvals.rows import payload_hash as payload_hash
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.failsafe import raise_fatal
@@ -73,8 +75,9 @@ class ApprovalQueue:
     async def add(self, item: ApprovalItem) -> None:
         """Add a pending item.
 
-        Raises ``ApprovalConflictError`` when there is or was an item with its id, and
-        ``DecisionRefusedError`` when it isn't pending.
+        Raises ``ApprovalConflictError`` when there is or was an item with its id,
+        ``DecisionRefusedError`` when it isn't pending, and ``QueueFullError`` when an agent asks
+        that has ``MAX_PENDING`` waiting already.
         """
         if item.status is not ApprovalStatus.PENDING:
             raise DecisionRefusedError(f"a new proposal can't be {item.status} already")
@@ -85,10 +88,15 @@ class ApprovalQueue:
         def work(db: "Connection") -> None:
             if rows.find(db, item.id) is not None:
                 raise ApprovalConflictError(f"there is a proposal {item.id} already")
+            _require_room(db, item.requested_by)
             rows.insert(db, item)
             self._record(db, item, ApprovalEventKind.ADDED, item.requested_by)
 
-        await self._database.write(work)
+        await self._write(work)
+
+    async def require_room(self, requested_by: str) -> None:
+        """Raise ``QueueFullError`` when nothing more of this requester would be added."""
+        await self._read(lambda db: _require_room(db, requested_by))
 
     async def get(self, item_id: str) -> ApprovalItem | None:
         """Return the item with this id, or ``None``."""
@@ -393,6 +401,14 @@ class ApprovalQueue:
 
 def _changed(item: ApprovalItem, **changes: object) -> ApprovalItem:
     return ApprovalItem.model_validate({**dict(item), **changes})
+
+
+def _require_room(db: "Connection", requested_by: str) -> None:
+    if is_agents(requested_by) and rows.count_pending(db, requested_by) >= MAX_PENDING:
+        raise QueueFullError(
+            f"{MAX_PENDING} of your proposals wait for a person: no more are taken",
+            remedy="Go on without; it can be tried again once the person has decided.",
+        )
 
 
 def _decision(

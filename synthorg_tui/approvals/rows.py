@@ -132,6 +132,15 @@ def count_by_status(db: "Connection", now: datetime) -> dict[tuple[ApprovalStatu
     return {(ApprovalStatus(status), bool(snoozed)): int(n) for status, snoozed, n in rows}
 
 
+def count_pending(db: "Connection", requested_by: str) -> int:
+    """Return the number of pending items of one requester, snoozed ones included."""
+    row = db.execute(
+        "SELECT count(*) FROM approvals WHERE status = 'pending' AND requested_by = ?",
+        [requested_by],
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
 def _values(item: ApprovalItem) -> list[object]:
     return [_stored(getattr(item, name)) for name in _COLUMNS]
 

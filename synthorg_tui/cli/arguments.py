@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.paths import expand_home
-from synthorg_tui.core.text import is_utf8, safe_text
+from synthorg_tui.core.text import agent_id_problem, is_utf8, safe_text
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
@@ -28,7 +28,6 @@ Run: TypeAlias = "Callable[[Context], Awaitable[int]]"
 """A command: prints its result and returns the exit code."""
 
 CATEGORIES: Final = tuple(category.value for category in MemoryCategory)
-MAX_AGENT_ID: Final = 128
 _RELATIVE: Final = re.compile(r"(\d{1,5})([hdw])")
 _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 
@@ -200,9 +199,8 @@ def fraction(text: str) -> float:
 
 def agent_id(text: str) -> str:
     """Parse an argument as the id of an agent."""
-    if not text.strip() or len(text) > MAX_AGENT_ID or not text.isprintable():
-        message = f"an agent's id has 1 to {MAX_AGENT_ID} printable characters"
-        raise argparse.ArgumentTypeError(message)
+    if problem := agent_id_problem(text):
+        raise argparse.ArgumentTypeError(problem)
     return text
 
 

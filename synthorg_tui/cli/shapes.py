@@ -163,6 +163,7 @@ def proposal(entry: "InboxEntry") -> Json:
                 "lines": evidence.lines,
                 "error": evidence.error,
                 "resolved_by": evidence.resolved_by,
+                "reported": evidence.reported,
             }
             for evidence in entry.evidence
         ],

@@ -141,6 +141,25 @@ def compiled(expression: str) -> re.Pattern[str]:
     return re.compile(expression)
 
 
+MAX_AGENT_ID = 128
+"""Longest id of an agent, in characters."""
+
+
+def agent_id_problem(text: str) -> str:
+    """Return why a text can't be an agent's id, or an empty text when it can.
+
+    The one rule for ids, wherever one is given. An id is taken as it is or refused, never made to
+    fit: it decides whose memories are read, so it must look like itself and like no other. ``|``
+    separates an agent from the rest in the keys of lessons.
+    """
+    if not 0 < len(text) <= MAX_AGENT_ID or text != text.strip():
+        return f"an agent's id has 1 to {MAX_AGENT_ID} characters, none of them a space at an end"
+    looks_like_itself = text == safe_text(text) == unicodedata.normalize("NFKC", text)
+    if not looks_like_itself or not text.isprintable() or "|" in text:
+        return "an agent's id has no |, no hidden characters and none that look like others"
+    return "ids that begin with __ are reserved" if text.startswith("__") else ""
+
+
 CHARS_PER_TOKEN = 4
 
 

@@ -10,8 +10,9 @@ import re
 from pydantic import ValidationError
 
 from synthorg_tui.approvals.models import ApprovalItem, RiskLevel
+from synthorg_tui.approvals.proposals import asked_by
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.curation.models import LESSON_ACTION, Lesson
+from synthorg_tui.curation.models import LESSON_ACTION, Author, Lesson
 from synthorg_tui.executions.output_lines import one_line
 
 ACTION = LESSON_ACTION
@@ -43,7 +44,7 @@ def item_of(lesson: Lesson, clock: Clock) -> ApprovalItem:
         action_type=ACTION,
         title=title_of(lesson),
         description=lesson.proposal.condition,
-        requested_by=ACTOR,
+        requested_by=asked_by(lesson.agent_id) if lesson.source is Author.REPORTED else ACTOR,
         risk_level=risk_of(lesson),
         created_at=clock.now(),
         task_id=lesson.task_id,

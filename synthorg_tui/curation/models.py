@@ -118,12 +118,23 @@ class SuccessAnalysisPayload(FrozenModel):
 
 
 class Author(StrEnum):
-    """The author of a field: code (from recorded evidence), a model, a person, or an agent."""
+    """The author of a field.
+
+    Code wrote it from recorded evidence (``EVIDENCE``), or from what an agent reported of itself
+    (``REPORTED``); or a model, a person, or an agent did.
+    """
 
     EVIDENCE = "evidence"
+    REPORTED = "reported"
     MODEL = "model"
     PERSON = "person"
     AGENT = "agent"
+
+    @property
+    def words(self) -> str:
+        """The author as a person is told: ``by evidence``, and of a report that it is one."""
+        is_reported = self is Author.REPORTED
+        return "reported by the agent itself, not recorded" if is_reported else f"by {self.value}"
 
 
 WORDED_FIELDS = ("discovery", "condition", "action", "rationale", "execution_steps")
@@ -131,8 +142,9 @@ WORDED_FIELDS = ("discovery", "condition", "action", "rationale", "execution_ste
 
 
 class Evidence(FrozenModel):
-    """One recorded occurrence of what a lesson is about; all texts are redacted.
+    """One occurrence of what a lesson is about; all texts are redacted.
 
+    It was recorded, unless it is ``reported``: then only the agent itself says that it happened.
     ``lines`` is a transcript reference (``<execution>#L12-L30``) from the failing call to the one
     that worked. ``failed`` is the failing call and ``error`` its output, ``resolved_by`` the call
     that worked, as it was written; ``between`` are the calls made between the two.
@@ -147,6 +159,17 @@ class Evidence(FrozenModel):
     between: tuple[str, ...] = ()
     at: AwareDatetime | None = None
     project: str | None = None
+    reported: bool = False
+
+    @property
+    def note(self) -> str:
+        """What a person has to know of it besides; empty when it was recorded."""
+        return Author.REPORTED.words if self.reported else ""
+
+
+def recorded_runs(evidence: Iterable[Evidence]) -> int:
+    """Return the number of different runs in ``evidence`` that were recorded, not reported."""
+    return len({seen.execution for seen in evidence if not seen.reported})
 
 
 class LessonKind(StrEnum):
@@ -177,8 +200,14 @@ class Lesson(FrozenModel):
 
     @property
     def recurrence(self) -> int:
-        """The number of different runs in its evidence."""
-        return len({occurrence.execution for occurrence in self.evidence})
+        """The number of different runs in its evidence; what was only reported doesn't count."""
+        return recorded_runs(self.evidence)
+
+    @property
+    def source(self) -> Author:
+        """The author of what code wrote: ``REPORTED`` when nothing in its evidence was recorded."""
+        is_reported = bool(self.evidence) and not self.recurrence
+        return Author.REPORTED if is_reported else Author.EVIDENCE
 
 
 class FileChangeKind(StrEnum):

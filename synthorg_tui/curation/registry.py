@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Protocol
 from pydantic import AwareDatetime, TypeAdapter
 
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
-from synthorg_tui.curation.models import Count, Evidence, LessonKind, ProceduralMemoryProposal
+from synthorg_tui.curation.models import (
+    Count,
+    Evidence,
+    LessonKind,
+    ProceduralMemoryProposal,
+    recorded_runs,
+)
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.values import naive_utc
 
@@ -61,8 +67,8 @@ class RegisteredSkill(FrozenModel):
 
     @property
     def recurrence(self) -> int:
-        """The number of different runs in its evidence."""
-        return len({occurrence.execution for occurrence in self.evidence})
+        """The number of different runs in its evidence; what was only reported doesn't count."""
+        return recorded_runs(self.evidence)
 
     def without_memories(
         self, memory_ids: Iterable[str], *, at: datetime | None = None

@@ -70,7 +70,7 @@ class InboxEntry:
     """One approval item in the form that lists show.
 
     ``subject`` is its payload, ``None`` when that can't be read. ``confidence`` is ``None`` for a
-    subject that has none; ``recurrence`` is the number of runs in which the lesson was seen.
+    subject that has none; ``recurrence`` is the number of recorded runs that taught the lesson.
     """
 
     item: ApprovalItem
@@ -249,7 +249,7 @@ def texts_of(entry: InboxEntry) -> dict[str, str]:
 def fields_of(lesson: Lesson) -> dict[str, FieldText]:
     """Return the worded fields of a lesson with their authors, by field name."""
     return {
-        name: FieldText(text_of(lesson.proposal, name), lesson.authors.get(name, Author.EVIDENCE))
+        name: FieldText(text_of(lesson.proposal, name), lesson.authors.get(name, lesson.source))
         for name in WORDED_FIELDS
     }
 

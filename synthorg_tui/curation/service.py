@@ -26,7 +26,13 @@ from synthorg_tui.approvals.rows import payload_hash
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.decisions import Cause, DecisionRunner
 from synthorg_tui.curation.edits import ProposalEdit
-from synthorg_tui.curation.models import LESSON_ACTION, Evidence, Lesson, ProceduralMemoryScope
+from synthorg_tui.curation.models import (
+    LESSON_ACTION,
+    Author,
+    Evidence,
+    Lesson,
+    ProceduralMemoryScope,
+)
 from synthorg_tui.curation.plan import CurationPlan, same_memories
 from synthorg_tui.curation.preview import ApprovalPreview, Preview
 from synthorg_tui.curation.registry import SkillRegistry, SkillVersion
@@ -216,8 +222,9 @@ class ReviewService:
     async def adopt_by_policy(self) -> tuple[Decision, ...]:
         """Approve harmless lessons without a person, if the settings allow it.
 
-        Such a lesson is for its own agent, replaces and contradicts nothing, is of low or medium
-        risk and has no suspicious content; everything else keeps waiting. Returns the decisions.
+        Such a lesson was recorded, is for its own agent, replaces and contradicts nothing, is of
+        low or medium risk and has no suspicious content; everything else keeps waiting. Returns
+        the decisions.
         """
         if self._require_approval:
             return ()
@@ -319,6 +326,7 @@ def _is_harmless(review: Review) -> bool:
     return (
         isinstance(lesson, Lesson)
         and not review.problem
+        and lesson.source is not Author.REPORTED
         and lesson.proposal.scope is ProceduralMemoryScope.AGENT
         and not review.flags
         and review.item.risk_level in (RiskLevel.LOW, RiskLevel.MEDIUM)

@@ -26,6 +26,9 @@ SHELL_TOOLS = frozenset(
     }
 )
 _WRITING_VERBS = frozenset({"edit", "write"})
+MAX_REPORTED_RECOVERIES = 20
+"""Recoveries that count of a run that its agent reported itself."""
+_REPORT_FILE = re.compile(r"/reports/[0-9a-f]{32}\.jsonl")
 _REFERENCE = re.compile(r"(?P<execution>\S+)#L(?P<first>\d+)(?:-L?(?P<last>\d+))?")
 
 
@@ -145,7 +148,8 @@ class Execution(FrozenModel):
 
     ``task`` is the first real request. ``error`` is what ended a failed run, when its record says
     so. ``source_path`` is the file it was read from, ``line_count`` the number of complete lines
-    that file had then. Texts are redacted and shortened.
+    that file had then. ``reported`` runs are those that the agent told of itself; ``is_reported``
+    also knows them where they were stored without that mark. Texts are redacted and shortened.
     """
 
     id: NotBlankStr
@@ -168,6 +172,13 @@ class Execution(FrozenModel):
     tokens: ExecutionTokens = ExecutionTokens.model_construct()
     source_path: str = ""
     line_count: int = 0
+    reported: bool = False
+
+    @property
+    def is_reported(self) -> bool:
+        """True when the agent told of this run itself: nothing of it was recorded."""
+        from_file = self.reader == "generic" and _REPORT_FILE.search(self.source_path) is not None
+        return self.reported or from_file
 
     @property
     def failures(self) -> tuple[ToolCall, ...]:

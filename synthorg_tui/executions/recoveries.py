@@ -12,6 +12,8 @@ from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import Step, command_steps, related
 from synthorg_tui.executions.models import Recovery, ToolCall
 
+RECOVERY_TAG = "recovery"
+"""Tag of memories and lessons that are drawn from a recovery."""
 MAX_LATER = 500
 """How many calls later a success may still be the answer to a failure."""
 MAX_STORED = 60

@@ -322,6 +322,9 @@ class _ImportJob:
         if known is not None and known.line_count > execution.line_count:
             self._skip(mark.path, "a longer copy of this session is imported")
             return
+        if known is not None and execution.is_reported and not known.is_reported:
+            self._skip(mark.path, "a session of this name was recorded: report it as another")
+            return
         if known is not None and known.agent_id != execution.agent_id:
             if execution.parent_id is None:
                 self._skip(mark.path, "another agent has a session of this name")

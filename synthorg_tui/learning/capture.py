@@ -9,11 +9,12 @@ computed from one execution; comparing runs is for the service.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.curation.models import FailureAnalysisPayload, Lesson, SuccessAnalysisPayload
-from synthorg_tui.executions.models import Execution, ToolCall
+from synthorg_tui.executions.models import MAX_REPORTED_RECOVERIES, Execution, ToolCall
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.learning.drafting import mistake_lesson
 from synthorg_tui.learning.error_lines import ErrorKind
@@ -88,10 +89,11 @@ class FailureCaptureStrategy:
     name: str = "failure"
 
     def capture(self, execution: Execution) -> tuple[Captured, ...]:
-        """Return a lesson for each mistake of the run."""
+        """Return a lesson for each mistake of the run; for the first ones of a reported run."""
+        most = MAX_REPORTED_RECOVERIES if execution.is_reported else None
         return tuple(
             Captured(mistake_lesson(execution, mistake), failure_payload(execution, mistake))
-            for mistake in find_mistakes(execution)
+            for mistake in islice(find_mistakes(execution), most)
         )
 
     def stands_out(self, captured: Captured, qualities: Sequence[float]) -> bool:

@@ -4,6 +4,8 @@ Also how certain a lesson is, which is arithmetic over its evidence and never a 
 A lesson's key tells it from others for good: another key proposes again what was decided.
 """
 
+from collections.abc import Sequence
+
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.curation.models import (
     WORDED_FIELDS,
@@ -15,6 +17,7 @@ from synthorg_tui.curation.models import (
 )
 from synthorg_tui.executions.commands import Step
 from synthorg_tui.executions.models import Execution, ToolCall
+from synthorg_tui.executions.recoveries import RECOVERY_TAG
 from synthorg_tui.learning.error_lines import signature
 from synthorg_tui.learning.mistakes import Mistake, named
 from synthorg_tui.learning.phrases import Phrases, clean, doing, explained, joined, name_of
@@ -24,13 +27,19 @@ _MAX_ERROR = 400
 _MAX_BETWEEN = 8
 MAX_CERTAINTY = 0.95
 """No lesson is more certain than this, however often it was seen."""
+REPORTED_CERTAINTY = 0.5
+"""A lesson that was only reported is at most so certain, however often: as much as the plainest
+recorded recovery. An agent can report what never happened as often as it likes, and under as many
+names, so the number of reports says nothing."""
+_MAX_REPORTED = 5
+"""Reports listed as evidence of a lesson; more would only make it longer."""
 _DOUBT_LEFT = 0.7
 """The share of the doubt that one more run leaves."""
 
 
 def mistake_lesson(execution: Execution, mistake: Mistake) -> Lesson:
     """Return the lesson of a mistake that was put right, with this run as its only evidence."""
-    proposal = _Draft(execution, mistake).proposal()
+    proposal = as_certain_as_may_be(execution, _Draft(execution, mistake).proposal())
     line = signature(mistake.error.line, Phrases(execution, mistake).own_names)
     return Lesson(
         key=f"failure|{execution.agent_id}|{name_of(mistake.step)}|{line}",
@@ -39,16 +48,31 @@ def mistake_lesson(execution: Execution, mistake: Mistake) -> Lesson:
         task_id=execution.id,
         proposal=proposal,
         grounded=proposal,
-        authors=dict.fromkeys(WORDED_FIELDS, Author.EVIDENCE),
+        authors=dict.fromkeys(WORDED_FIELDS, author_of(execution)),
         evidence=(_evidence(execution, mistake),),
+    )
+
+
+def author_of(execution: Execution) -> Author:
+    """Return the author of what code writes from a run."""
+    return Author.REPORTED if execution.is_reported else Author.EVIDENCE
+
+
+def as_certain_as_may_be(
+    execution: Execution, proposal: ProceduralMemoryProposal
+) -> ProceduralMemoryProposal:
+    """Return the lesson of a run; of a reported one at most as certain as reports can make it."""
+    certainty = min(proposal.confidence, REPORTED_CERTAINTY)
+    return (
+        proposal.model_copy(update={"confidence": certainty}) if execution.is_reported else proposal
     )
 
 
 def certainty_of_lesson(once: float, runs: int) -> float:
     """Return how certain a lesson is, in [0, 1], after it was seen in ``runs`` runs.
 
-    ``once`` is its certainty after the first run. Each further run removes three tenths of the
-    remaining doubt; the result is at most ``MAX_CERTAINTY``.
+    ``once`` is its certainty after the first run, and only recorded runs count. Each further one
+    removes three tenths of the remaining doubt; the result is at most ``MAX_CERTAINTY``.
     """
     doubt = (1.0 - once) * _DOUBT_LEFT ** (max(runs, 1) - 1)
     return round(min(1.0 - doubt, MAX_CERTAINTY), 3)
@@ -193,7 +217,7 @@ class _Draft:
     def _tags(self) -> tuple[str, ...]:
         program = self._intent.partition(" ")[0].lower()
         needs_first = bool(self._mistake.setup or self._mistake.needed)
-        return ("recovery", program, "prerequisite" if needs_first else "usage")
+        return (RECOVERY_TAG, program, "prerequisite" if needs_first else "usage")
 
 
 def _capital(text: str) -> str:
@@ -212,6 +236,7 @@ def _evidence(execution: Execution, mistake: Mistake) -> Evidence:
         between=_between(execution, mistake),
         at=mistake.failed.at or execution.started_at,
         project=execution.project,
+        reported=execution.is_reported,
     )
 
 
@@ -235,18 +260,46 @@ def _safe(text: str, limit: int) -> str:
 def merged(known: Lesson, more: Lesson) -> Lesson:
     """Return ``known`` with the evidence that ``more`` adds.
 
-    Its wording stays, its certainty rises. Without new evidence that is ``known`` itself.
+    Its wording stays, its certainty rises with each recorded run. Reports add no certainty, and
+    words that stand on reports alone give way to those of the first recorded run. Without new
+    evidence that is ``known`` itself.
     """
-    places = {(evidence.execution, evidence.lines) for evidence in known.evidence}
-    new = tuple(e for e in more.evidence if (e.execution, e.lines) not in places)
-    if not new:
+    evidence = _with_more(known.evidence, more.evidence)
+    if evidence == known.evidence:
         return known
-    together = known.model_copy(update={"evidence": (*known.evidence, *new)})
-    once = 1.0 - (1.0 - known.grounded.confidence) / _DOUBT_LEFT ** (known.recurrence - 1)
+    base = more if more.recurrence and not known.recurrence else known
+    together = base.model_copy(update={"evidence": evidence})
+    runs = max(base.recurrence, 1)
+    once = 1.0 - (1.0 - base.grounded.confidence) / _DOUBT_LEFT ** (runs - 1)
     confidence = certainty_of_lesson(once, together.recurrence)
+    if together.source is Author.REPORTED:
+        confidence = min(confidence, REPORTED_CERTAINTY)
+        together = together.model_copy(update={"authors": _reported_only(together)})
     return together.model_copy(
         update={
-            "proposal": known.proposal.model_copy(update={"confidence": confidence}),
-            "grounded": known.grounded.model_copy(update={"confidence": confidence}),
+            "proposal": base.proposal.model_copy(update={"confidence": confidence}),
+            "grounded": base.grounded.model_copy(update={"confidence": confidence}),
         }
     )
+
+
+def _with_more(known: Sequence[Evidence], more: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """The evidence of both; what was stored before reports were told apart gets its mark."""
+    marks = {(seen.execution, seen.lines): seen.reported for seen in more}
+    evidence = [
+        seen.model_copy(update={"reported": marks.pop((seen.execution, seen.lines), seen.reported)})
+        for seen in known
+    ]
+    reports = sum(seen.reported for seen in evidence)
+    for seen in more:
+        if (seen.execution, seen.lines) in marks and (not seen.reported or reports < _MAX_REPORTED):
+            evidence.append(seen)
+            reports += seen.reported
+    return tuple(evidence)
+
+
+def _reported_only(lesson: Lesson) -> dict[str, Author]:
+    return {
+        name: Author.REPORTED if author is Author.EVIDENCE else author
+        for name, author in lesson.authors.items()
+    }

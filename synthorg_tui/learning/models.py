@@ -51,7 +51,8 @@ class LearnVerdict(StrEnum):
 
     ``PROPOSED`` is new, ``SEEN_AGAIN`` gained evidence while it waits for a decision, ``KNOWN``
     brought nothing new. ``ADOPTED`` was approved before and its skill gained the evidence,
-    ``REJECTED`` was rejected before, and ``UNCERTAIN`` isn't certain enough to be proposed.
+    ``REJECTED`` was rejected before, ``UNCERTAIN`` isn't certain enough to be proposed, and
+    ``CROWDED`` was reported by an agent that has too much waiting already.
     """
 
     PROPOSED = "proposed"
@@ -60,6 +61,7 @@ class LearnVerdict(StrEnum):
     ADOPTED = "adopted"
     REJECTED = "rejected"
     UNCERTAIN = "uncertain"
+    CROWDED = "crowded"
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,9 @@ class EvolutionService:
         for place, execution_id in enumerate(ids, 1):
             execution = await self._executions.get(execution_id)
             at = (execution.ended_at or execution.started_at) if execution else None
-            if execution is not None and at is not None and at >= start:
+            # Reports count for no other agent: one program may report under many names.
+            counts = execution is not None and not execution.is_reported
+            if execution is not None and counts and at is not None and at >= start:
                 occurrences += await asyncio.to_thread(self._taught_by, execution, at)
             if progress is not None:
                 progress(LearnProgress("reading", place, len(ids)))

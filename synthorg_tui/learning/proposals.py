@@ -4,7 +4,13 @@ The same lesson is the same item for good, whatever became of it. Nothing here a
 and nothing may: learning runs by itself, and only a person decides.
 """
 
-from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalItem, ApprovalStatus
+from synthorg_tui.approvals.models import (
+    ApprovalConflictError,
+    ApprovalItem,
+    ApprovalStatus,
+    DecisionRefusedError,
+    QueueFullError,
+)
 from synthorg_tui.approvals.proposals import ProposalBox
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.curation.inbox import (
@@ -54,6 +60,8 @@ class LessonProposals:
                 return _learned(lesson, LearnVerdict.UNCERTAIN)
             try:
                 await self._queue.add(item_of(lesson, self._clock))
+            except QueueFullError:
+                return _learned(lesson, LearnVerdict.CROWDED)
             except ApprovalConflictError:  # somebody else was quicker
                 item = await self._queue.get(identity)
             else:
@@ -70,7 +78,10 @@ class LessonProposals:
         if known is None:
             return _learned(lesson, LearnVerdict.KNOWN)
         together = merged(known, lesson)
-        if together is known or not await self._update(item, together):
+        if together is known:
+            return _learned(known, LearnVerdict.KNOWN)
+        renew = self._replace if together.source is not known.source else self._update
+        if not await renew(item, together):
             return _learned(known, LearnVerdict.KNOWN)
         return _learned(together, LearnVerdict.SEEN_AGAIN)
 
@@ -83,6 +94,17 @@ class LessonProposals:
             metadata=metadata_of(lesson),
             title=title_of(lesson),
         )
+
+    async def _replace(self, item: ApprovalItem, lesson: Lesson) -> bool:
+        """Give an undecided item other words, with the risk and the requester that go with them."""
+        fresh = item_of(lesson, self._clock)
+        kept = {name: getattr(item, name) for name in ("created_at", "expires_at", "snoozed_until")}
+        if item.status is ApprovalStatus.EXPIRED:
+            kept["expires_at"] = None
+        try:
+            return await self._queue.save(fresh.model_copy(update=kept)) is not None
+        except DecisionRefusedError:
+            return False
 
     async def unworded(self, key: str) -> Lesson | None:
         """Return the pending lesson with this key; ``None`` once a model was asked to word it."""

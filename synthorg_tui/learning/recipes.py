@@ -13,7 +13,6 @@ from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.curation.models import (
     WORDED_FIELDS,
-    Author,
     Evidence,
     Lesson,
     LessonKind,
@@ -22,6 +21,7 @@ from synthorg_tui.curation.models import (
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.output_lines import one_line
+from synthorg_tui.learning.drafting import as_certain_as_may_be, author_of
 from synthorg_tui.learning.phrases import joined
 
 _CHECK = re.compile(
@@ -98,6 +98,7 @@ def recipe_lesson(execution: Execution, recipe: Recipe) -> Lesson:
         confidence=recipe.quality / 10.0,
         tags=("success-derived", "checks"),
     )
+    proposal = as_certain_as_may_be(execution, proposal)
     intents = " ".join(step.intent for step in (*recipe.checks, *recipe.delivery))
     return Lesson(
         key=f"success|{execution.agent_id}|{execution.project or ''}|{intents}",
@@ -106,7 +107,7 @@ def recipe_lesson(execution: Execution, recipe: Recipe) -> Lesson:
         task_id=execution.id,
         proposal=proposal,
         grounded=proposal,
-        authors=dict.fromkeys(WORDED_FIELDS, Author.EVIDENCE),
+        authors=dict.fromkeys(WORDED_FIELDS, author_of(execution)),
         evidence=(_evidence(execution, recipe, checks),),
     )
 
@@ -126,6 +127,7 @@ def _evidence(execution: Execution, recipe: Recipe, checks: Sequence[str]) -> Ev
         between=tuple(check.strip("`") for check in checks),
         at=recipe.last.at or execution.ended_at,
         project=execution.project,
+        reported=execution.is_reported,
     )
 
 

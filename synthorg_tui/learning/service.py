@@ -98,8 +98,7 @@ class LearnService:
 
     def capture(self, execution: Execution) -> tuple[Captured, ...]:
         """Return the lessons of one run, and record its quality for comparison with other runs."""
-        recipe = find_recipe(execution)
-        self._qualities[execution.id] = recipe.quality if recipe else None
+        self._qualities[execution.id] = _quality(execution)
         return self._strategy.capture(execution)
 
     async def _learn(
@@ -152,8 +151,7 @@ class LearnService:
             if execution_id in self._qualities:
                 continue
             if execution := await self._executions.get(execution_id):
-                recipe = await asyncio.to_thread(find_recipe, execution)
-                self._qualities[execution_id] = recipe.quality if recipe else None
+                self._qualities[execution_id] = await asyncio.to_thread(_quality, execution)
 
     def _other_qualities(self, capture: Captured) -> list[float]:
         own = {evidence.execution for evidence in capture.lesson.evidence}
@@ -250,7 +248,11 @@ def _together(captured: Iterable[Captured]) -> list[Captured]:
     """Each lesson once with all its evidence: as the most certain run taught it, else the first."""
     ordered = sorted(
         captured,
-        key=lambda capture: (-capture.lesson.proposal.confidence, _first_seen(capture.lesson)),
+        key=lambda capture: (
+            capture.lesson.source is Author.REPORTED,
+            -capture.lesson.proposal.confidence,
+            _first_seen(capture.lesson),
+        ),
     )
     lessons: dict[str, Captured] = {}
     for capture in ordered:
@@ -259,6 +261,12 @@ def _together(captured: Iterable[Captured]) -> list[Captured]:
         if known is not capture:
             lessons[key] = replace(known, lesson=merged(known.lesson, capture.lesson))
     return list(lessons.values())
+
+
+def _quality(execution: Execution) -> float | None:
+    """How good a run was as a measure for others; a reported one, which may be made up, is none."""
+    recipe = None if execution.is_reported else find_recipe(execution)
+    return recipe.quality if recipe else None
 
 
 def _first_seen(lesson: Lesson) -> datetime:

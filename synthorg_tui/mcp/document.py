@@ -9,6 +9,9 @@ from synthorg_tui.agents.guarded import ORIGIN_TAG
 from synthorg_tui.agents.models import AgentAccessConfig
 from synthorg_tui.agents.reports import MAX_REPORT
 from synthorg_tui.agents.tools import ErrorCode
+from synthorg_tui.approvals.proposals import MAX_PENDING
+from synthorg_tui.core.text import MAX_AGENT_ID
+from synthorg_tui.executions.models import MAX_REPORTED_RECOVERIES
 from synthorg_tui.mcp import DEFAULT_PORT, uris
 from synthorg_tui.mcp.http import HOST, PATH
 from synthorg_tui.mcp.server import CODES, PROMPT, digest_prompt, resource_templates
@@ -99,10 +102,17 @@ _LIMITS: Final = f"""\
 | a message | {MAX_MESSAGE // _MIB} MiB; a longer one is passed over and answered with an error without an id |
 | a question | {MAX_QUERY} characters |
 | a report | {MAX_REPORT // _MIB} MiB |
-| memories written | {_ACCESS.writes_per_minute} a minute and agent (`agent_access.writes_per_minute`) |
+| memories written | {_ACCESS.writes_per_minute} a minute and agent (`agent_access.writes_per_minute`); \
+each memory and each lesson that a report leads to is one |
+| recoveries of a report | {MAX_REPORTED_RECOVERIES}; `left_out` of the reply names the others |
+| proposals that wait for a person | {MAX_PENDING} an agent; then what would add one is refused, reports too |
+
+An agent's id has 1 to {MAX_AGENT_ID} visible characters, no `|`, no space at an end, and doesn't begin with `__`. It is taken as it
+is: `Ada` and `ada` are two agents.
 
 What an agent writes is redacted, kept once, marked `{ORIGIN_TAG}` and private. So is each memory drawn from a report: its task
-is what the agent says it was asked, and nothing in it is taken for the words of a person. What it is given is fenced: text in
+is what the agent says it was asked, and nothing in it is taken for the words of a person. What is learnt from it is shown as
+"reported by the agent itself, not recorded", makes no lesson more certain, and waits for a person whatever the settings say. What an agent is given is fenced: text in
 `<{replies.TAG_TOOL_RESULT}>`, `<memory-entry>` or `<skill>` is data, and can't close its fence.
 """
 

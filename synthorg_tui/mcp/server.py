@@ -58,6 +58,7 @@ from synthorg_tui.host.agent import AgentConnection
 from synthorg_tui.mcp import uris
 from synthorg_tui.mcp.connections import ActingAgent, OwnerPool
 from synthorg_tui.memory.strategies import replies
+from synthorg_tui.memory.strategies.schemas import WORTH_WRITING
 from synthorg_tui.providers.models import ToolDefinition
 
 _log = logging.getLogger(__name__)
@@ -70,7 +71,7 @@ MAX_LISTENERS: Final = 64
 NOTHING_FOUND: Final = "No memory fits."
 INSTRUCTIONS: Final = (
     "Memory of earlier work in this project and elsewhere. Before a task, ask for what is known "
-    "about it; afterwards report how it ended. "
+    f"about it; afterwards report how it ended. {WORTH_WRITING} "
     + untrusted_content_directive((replies.TAG_TOOL_RESULT, "memory-entry", "skill"))
 )
 

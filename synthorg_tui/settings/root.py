@@ -13,11 +13,11 @@ from synthorg_tui.agents.models import AgentAccessConfig
 from synthorg_tui.approvals import ApprovalsConfig
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel, SeniorityLevel
 from synthorg_tui.core.paths import expand_home
+from synthorg_tui.core.text import agent_id_problem
 from synthorg_tui.core.types import FrozenModel, NotBlankStr, reject
 from synthorg_tui.memory.config import CompanyMemoryConfig
 from synthorg_tui.memory.consolidation.models import RetentionRule, require_unique_categories
 from synthorg_tui.memory.org.config import OrgMemoryConfig
-from synthorg_tui.memory.shared import SHARED_OWNER
 from synthorg_tui.providers.completion.config import AutoModelConfig, CompletionConfig
 from synthorg_tui.providers.embedding.config import EmbeddingConfig, MiniLMConfig
 from synthorg_tui.skills import SkillsConfig
@@ -40,9 +40,9 @@ class AgentConfig(FrozenModel):
 
     @field_validator("id")
     @classmethod
-    def _reject_reserved_id(cls, agent_id: str) -> str:
-        if agent_id == SHARED_OWNER:
-            reject("id", agent_id, f"{SHARED_OWNER!r} is reserved for shared memories")
+    def _reject_impossible_id(cls, agent_id: str) -> str:
+        if problem := agent_id_problem(agent_id):
+            reject("id", agent_id, problem)
         return agent_id
 
     @field_validator("retention_overrides")

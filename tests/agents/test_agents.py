@@ -27,6 +27,7 @@ from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
+from synthorg_tui.memory.strategies.schemas import WORTH_WRITING
 from synthorg_tui.settings.root import RootConfig
 
 PORT = "The staging database listens on port 6543."
@@ -178,6 +179,26 @@ class TestWrites:
         assert entry.source == "agent:claude-code 2.1"
         assert parse_tags(entry.tags).sensitivity is Sensitivity.PRIVATE
 
+    async def test_what_an_agent_claims_as_non_inferable_passes_the_filter_for_it(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        claimed = "The staging database listens on port 6543 since the move."
+        async with desk(tmp_path, settings(strategy="self_editing")) as (_, gateway):
+            session = gateway.connect(AgentIdentity("ada"))
+            arguments = {"content": claimed, "category": "semantic", "non_inferable": True}
+            reply = await session.call("archival_memory_write", arguments)
+            assert not [r for r in caplog.records if "without the tag" in r.getMessage()]
+            await write(session, "The staging database is named in the compose file.")
+        memory = {"level": "persistent", "retrieval": {"non_inferable_only": True}}
+        async with desk(tmp_path, RootConfig.model_validate({"memory": memory})) as (_, gateway):
+            served = await gateway.connect(AgentIdentity("ada")).digest("staging database", 500)
+        assert served.included == reply.memory_ids
+        assert claimed in served.text
+
+    def test_agents_are_told_what_is_worth_reporting(self) -> None:
+        report, *_ = tools.definitions()
+        assert WORTH_WRITING in report.description
+
     async def test_the_same_written_twice_is_kept_once_under_one_id(self, tmp_path: Path) -> None:
         async with desk(tmp_path, settings(strategy="self_editing")) as (engine, gateway):
             session = gateway.connect(AgentIdentity("ada"))
@@ -300,11 +321,12 @@ class TestReports:
                 lambda store: Peek(
                     backend=store, executions=engine.executions, clock=SystemClock()
                 ),
+                queue=engine.approvals,
                 data_dir=tmp_path,
                 clock=SystemClock(),
             )
             told = self.REPORT | {"summary": f"The token is {secret}.", "error": f"no {secret}"}
-            reply = await reports.take(AgentIdentity("ada"), told)
+            reply = await reports.take(AgentIdentity("ada"), told, WriteAllowance(60))
         assert not reply.is_error
         ((text, mode),) = seen
         assert secret not in text
@@ -349,7 +371,7 @@ class TestReports:
         turns = [turn.role for each in executions if each for turn in each.turns]
         assert "user" not in turns
 
-    @pytest.mark.parametrize("agent", ["Ada!", "Ada", "ada.x", "a d\na#/", "\u65e5\u672c"])
+    @pytest.mark.parametrize("agent", ["Ada!", "Ada", "ada.x", "a d#/", "\u65e5\u672c"])
     async def test_a_report_stays_with_the_agent_that_makes_it(
         self, tmp_path: Path, agent: str
     ) -> None:
@@ -419,11 +441,32 @@ class TestRights:
         assert not names & tools.WRITING
         assert "only read" in reply.content
 
-    @pytest.mark.parametrize("agent", ["", "  ", "x" * 200, "__synthorg_shared__"])
+    @pytest.mark.parametrize(
+        "agent", ["", "  ", "x" * 200, "__synthorg_shared__", "a\u200bda", "ada|x"]
+    )
     async def test_an_identity_that_can_not_be_is_refused(self, tmp_path: Path, agent: str) -> None:
         async with desk(tmp_path) as (_, gateway):
             with pytest.raises(AgentRefusedError):
                 gateway.connect(AgentIdentity(agent))
+
+    async def test_a_pause_is_not_got_around_by_another_spelling(self, tmp_path: Path) -> None:
+        async with desk(tmp_path) as (engine, gateway):
+            await gateway.set_paused("ada", True)
+            for spelled in ("Ada", "ADA", "Ada!", "ada."):
+                session = gateway.connect(AgentIdentity(spelled))
+                reply = await session.call(tools.REPORT_OUTCOME, TestReports.REPORT)
+                assert not reply.is_error, reply.content
+            owners = {each.agent_id for each in (await engine.desk.browse(BrowseFilter())).entries}
+            for hidden in ("ada ", "a\u200bda", "\uff41da"):
+                with pytest.raises(AgentRefusedError):
+                    gateway.connect(AgentIdentity(hidden))
+        assert owners == {"Ada", "ADA", "Ada!", "ada."}
+
+    async def test_nobody_is_restricted_by_a_typo(self, tmp_path: Path) -> None:
+        async with desk(tmp_path) as (_, gateway):
+            with pytest.raises(AgentRefusedError):
+                await gateway.restrict("ada ", paused=True)
+            assert gateway.restricted == ()
 
 
 class TestRecord:

@@ -14,6 +14,7 @@ from typing import TypeVar
 import pytest
 
 from synthorg_tui.approvals.models import ApprovalEventKind, ApprovalItem, ApprovalStatus
+from synthorg_tui.approvals.proposals import MAX_PENDING, asked_by
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.cli import main
 from synthorg_tui.core.clock import SystemClock
@@ -150,6 +151,35 @@ def desk(
 
 
 class TestReading:
+    def test_what_only_its_agent_reported_is_shown_as_such(self, desk: Desk) -> None:
+        recorded = lesson()
+        told = recorded.model_copy(
+            update={
+                "evidence": (recorded.evidence[0].model_copy(update={"reported": True}),),
+                "authors": dict.fromkeys(WORDED_FIELDS, Author.REPORTED),
+            }
+        )
+        desk.add(item().model_copy(update={"payload": told.model_dump_json()}))
+        note = "reported by the agent itself, not recorded"
+        shown = desk("show", ID).out
+        assert shown.count(note) == len(WORDED_FIELDS) + 1
+        assert "no run that was recorded" in shown
+        (listed,) = json.loads(desk("list", "--json").out)
+        assert listed["evidence"][0]["reported"] is True
+        assert listed["fields"]["action"]["author"] == "reported"
+        assert listed["recurrence"] == 0
+
+    @pytest.mark.parametrize(("waiting", "lines"), [(MAX_PENDING - 1, 0), (MAX_PENDING, 1)])
+    def test_an_agent_that_asks_for_too_much_is_one_line(
+        self, desk: Desk, waiting: int, lines: int
+    ) -> None:
+        requested = {"requested_by": asked_by("ada")}
+        desk.add(*(item(f"x-{n}").model_copy(update=requested) for n in range(waiting)))
+        listed, as_json = desk("list"), desk("list", "--json")
+        for told in (listed.screen, as_json.screen):
+            assert told.count("proposals of agent ada wait") == lines
+        assert len(json.loads(as_json.out)) == waiting
+
     def test_the_list_has_the_documented_fields(self, desk: Desk) -> None:
         desk.add(item())
         [listed], [example] = json.loads(desk("list", "--json").out), documented("proposals list")
@@ -160,6 +190,7 @@ class TestReading:
                 "lines": "claude-code:a1#L3-L9",
                 "error": ERROR,
                 "resolved_by": FIX,
+                "reported": False,
             }
         ]
         assert listed["fields"]["action"] == {"text": f"Run {FIX}", "author": "model"}

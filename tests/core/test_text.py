@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthorg_tui.core.text import counted, has_hidden, jaccard, safe_text, truncate
+from synthorg_tui.core.text import (
+    MAX_AGENT_ID,
+    agent_id_problem,
+    counted,
+    has_hidden,
+    jaccard,
+    safe_text,
+    truncate,
+)
 
 VISIBLE_FORMAT = set(
     "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
@@ -122,3 +130,40 @@ def test_a_count_has_its_noun(count: int, words: str) -> None:
 def test_sets_are_as_alike_as_what_they_share(first: str, second: str, share: float) -> None:
     assert jaccard(set(first), set(second)) == share
     assert jaccard(frozenset(second), frozenset(first)) == share
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        "a",
+        "Ada",
+        "Ada!",
+        "ada.x",
+        "a d#/",
+        "claude-code/explorer",
+        "\u65e5\u672c",
+        "x" * MAX_AGENT_ID,
+    ],
+)
+def test_what_looks_like_itself_may_be_an_agents_id(agent: str) -> None:
+    assert agent_id_problem(agent) == ""
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        *("", " ", "ada ", " ada", "x" * (MAX_AGENT_ID + 1)),
+        *("a\nb", "a\x1b[2J", "\ud800", "a\u200bda", "\u202eada", "\u3164"),
+        *("\uff41da", "a\u0301da", "\u2170"),  # they look like a, \u00e1 and i
+        *("ada|git push", "__synthorg_shared__", "__ada"),
+    ],
+)
+def test_what_looks_like_another_or_separates_is_refused_in_words(agent: str) -> None:
+    assert agent_id_problem(agent)
+
+
+@given(ANY_TEXT)
+def test_an_id_that_is_taken_is_shown_as_it_is(text: str) -> None:
+    if not agent_id_problem(text):
+        assert safe_text(text) == text == text.strip()
+        assert "|" not in text

@@ -367,11 +367,13 @@ async def test_with_approval_off_harmless_lessons_of_an_agent_are_adopted(tmp_pa
         wide = await desk.propose(lesson("y", discovery="Y.", scope=ProceduralMemoryScope.ORG))
         risky = item_of(lesson("z", discovery="Z.", condition="z", action="z"))
         await desk.queue.add(risky.model_copy(update={"risk_level": RiskLevel.HIGH}))
+        told = evidence("generic:one").model_copy(update={"reported": True})
+        reported = await desk.propose(lesson("r", discovery="R.", condition="r", seen=(told,)))
         decisions = await desk.desk.adopt_by_policy()
         waiting = {entry.item.id for entry in await desk.desk.inbox()}
         events = await desk.queue.events(plain)
     assert [each.item_id for each in decisions] == [plain]
-    assert waiting == {flagged, wide, risky.id}
+    assert waiting == {flagged, wide, risky.id, reported}
     assert events[-1].actor == "policy (memory.procedural.require_approval)"
 
 

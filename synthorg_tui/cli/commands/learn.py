@@ -20,6 +20,7 @@ _VERDICTS = {
     "adopted": "adopted already",
     "rejected": "rejected before",
     "uncertain": "too uncertain",
+    "crowded": "left out, since too much of this agent waits",
 }
 
 
@@ -100,5 +101,5 @@ def _show(console: Console, report: "LearnReport") -> None:
 
 def _seen(lesson: "Learned") -> str:
     words = f", worded by the model: {', '.join(lesson.worded)}" if lesson.worded else ""
-    times = counted(lesson.recurrence, "session")
-    return f" · seen in {times} · confidence {lesson.confidence:.2f}{words}"
+    times = f"seen in {counted(lesson.recurrence, 'session')}" if lesson.recurrence else "reported"
+    return f" · {times} · confidence {lesson.confidence:.2f}{words}"

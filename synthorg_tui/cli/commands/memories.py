@@ -13,6 +13,7 @@ from synthorg_tui.cli.arguments import (
     Subparsers,
     add_command,
     add_group,
+    agent_id,
     fraction,
     path,
     words,
@@ -68,7 +69,9 @@ def _add_adding(actions: Subparsers) -> None:
         ),
     )
     parser.add_argument("content", metavar="TEXT", help="the text, or - to read it from stdin")
-    parser.add_argument("--agent", required=True, metavar="ID", help="whose memory it is")
+    parser.add_argument(
+        "--agent", required=True, type=agent_id, metavar="ID", help="whose memory it is"
+    )
     parser.add_argument(
         "--project", type=path, metavar="DIR", help="only for this project (default: for all)"
     )
@@ -137,12 +140,9 @@ async def run_add(context: "Context") -> int:
     """Store a memory as one of an agent's."""
     from synthorg_tui.memory.extensions import BatchStore, add_by_hand
     from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
-    from synthorg_tui.memory.shared import SHARED_OWNER
 
     args = context.args
     content = _content(args.content)
-    if args.agent.strip() in ("", SHARED_OWNER):
-        raise UsageError(f"no agent may be called {args.agent!r}")
     request = MemoryStoreRequest(
         category=MemoryCategory(args.category),
         content=content,

@@ -108,16 +108,23 @@ def _until(text: str) -> "datetime | None":
 async def run_list(context: "Context") -> int:
     """List proposals, newest first."""
     from synthorg_tui.approvals.models import ApprovalStatus
+    from synthorg_tui.approvals.proposals import crowding
 
     args = context.args
     status = None if args.status == "all" else ApprovalStatus(args.status)
     async with context.engine() as engine:
         entries = await engine.reviews.inbox(include_snoozed=args.snoozed, status=status)
         snoozed = (await engine.approvals.counts()).snoozed
+        waiting = await engine.reviews.inbox(include_snoozed=True)
+    crowded = crowding(entry.item for entry in waiting)
     if context.wants_json:
         context.console.json([shapes.proposal(entry) for entry in entries])
+        if crowded:
+            context.console.note(crowded)
         return 0
     view.show_list(context.console, entries)
+    if crowded:
+        context.console.warning(crowded)
     if snoozed and not args.snoozed:
         context.console.note(f"{snoozed} snoozed; --snoozed lists them, too")
     return 0

@@ -60,7 +60,7 @@ def show_review(
         _evidence(console, evidence, excerpts[number] if number < len(excerpts) else None)
     for name, field in entry.fields.items():
         console.line()
-        console.parts([(name.replace("_", " "), "bold"), (f"by {field.author.value}", "dim")])
+        console.parts([(name.replace("_", " "), "bold"), (field.author.words, "dim")])
         console.block(field.text, indent=2)
     _warnings(console, review)
     _effects(console, review)
@@ -105,7 +105,8 @@ def _head(console: Console, review: "Review") -> None:
     if item.description:
         console.block(item.description)
     console.line()
-    seen = counted(entry.recurrence, "run") if entry.recurrence else ""
+    only_reported = "no run that was recorded" if entry.evidence else ""
+    seen = counted(entry.recurrence, "run") if entry.recurrence else only_reported
     facts = (
         ("id", item.id),
         ("status", item.status.value),
@@ -140,7 +141,7 @@ def _written(entry: "InboxEntry") -> Iterator[tuple[str, str]]:
 
 def _evidence(console: Console, evidence: "Evidence", excerpt: "Excerpt | None") -> None:
     _section(console, "evidence")
-    console.line(evidence.lines, "dim")
+    console.parts([(evidence.lines, "dim"), (evidence.note, "yellow")])
     for label, text, style in (
         ("failed", evidence.failed, "red"),
         ("said", evidence.error, ""),

@@ -353,7 +353,7 @@ def _show(console: Console, skill: "SkillDetail") -> None:
     facts = [("file", short_path(row.path)), ("given", _given(row))]
     facts += [("gives way to", short_path(row.shadowed_by)), ("waiting", row.waiting)]
     facts += [("memories", ", ".join(skill.memory_ids))]
-    facts += [("taught by", evidence.lines) for evidence in skill.evidence]
+    facts += [("taught by", f"{seen.lines}  {seen.note}".rstrip()) for seen in skill.evidence]
     facts += [
         ("text", f"{local_time(text.at)} {text.event.value.replace('_', ' ')} by {text.actor}")
         for text in skill.versions
@@ -419,8 +419,8 @@ def _full(skill: "SkillDetail") -> Json:
         **_row(skill.row),
         "memory_ids": list(skill.memory_ids),
         "taught_by": [
-            {"execution": evidence.execution, "lines": evidence.lines}
-            for evidence in skill.evidence
+            {"execution": seen.execution, "lines": seen.lines, "reported": seen.reported}
+            for seen in skill.evidence
         ],
         "versions": [
             {

@@ -17,7 +17,7 @@ from datetime import datetime
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome, MemoryCategory
 from synthorg_tui.executions.models import Execution, ToolCall, Turn, slug
 from synthorg_tui.executions.output_lines import headline, one_line
-from synthorg_tui.executions.recoveries import really_ok, resolved_failures
+from synthorg_tui.executions.recoveries import RECOVERY_TAG, really_ok, resolved_failures
 from synthorg_tui.ingest.extract import phrases
 from synthorg_tui.ingest.extract.statements import feedback, statements
 from synthorg_tui.ingest.speech import is_memory_tool
@@ -293,7 +293,7 @@ def _recovery(span: Span, failed: Sequence[ToolCall]) -> MemoryDraft:
             f"Then worked: {phrases.what(fix, execution, 300)}",
             phrases.place_sentence(execution),
         ],
-        tags=("recovery", "hook" if blocked else "", _program(first), *_tools((first,))),
+        tags=(RECOVERY_TAG, "hook" if blocked else "", _program(first), *_tools((first,))),
         confidence=0.9 if len(between) <= 20 else 0.75,
     )
 

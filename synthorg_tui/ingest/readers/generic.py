@@ -9,7 +9,13 @@ from typing import ClassVar, Final, TypeVar
 from urllib.parse import quote
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
-from synthorg_tui.executions.models import Execution, ExecutionTokens, is_shell, slug
+from synthorg_tui.executions.models import (
+    MAX_REPORTED_RECOVERIES,
+    Execution,
+    ExecutionTokens,
+    is_shell,
+    slug,
+)
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
@@ -105,8 +111,15 @@ class GenericReader:
         if not (builder.turns or builder.calls):
             return None
         built = builder.build(lines)
-        name = _unmistakable(agent) if self._reporter else agent
-        return built.model_copy(update={"id": f"generic:{name}.{session}", "line_count": 1})
+        if not self._reporter:
+            return built.model_copy(update={"id": f"generic:{agent}.{session}", "line_count": 1})
+        update = {
+            "id": f"generic:{_unmistakable(agent)}.{session}",
+            "line_count": 1,
+            "reported": True,
+            "recoveries": built.recoveries[:MAX_REPORTED_RECOVERIES],
+        }
+        return built.model_copy(update=update)
 
 
 def _unmistakable(agent: str) -> str:

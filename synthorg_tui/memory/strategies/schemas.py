@@ -18,6 +18,12 @@ from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.strategies.replies import CAUTION
 from synthorg_tui.providers.models import ToolDefinition
 
+WORTH_WRITING: Final = (
+    "Write what nobody could find out from the project and its tools: decisions and their reasons, "
+    "what the person wants, what failed and what put it right, what surprised you. Leave out what "
+    "code, documents, history or a command say by themselves."
+)
+"""What agents are told of what belongs into memory, wherever they can write."""
 MAX_CONTENT_CHARS: Final = 50_000
 MAX_ID_CHARS: Final = 256
 MAX_SEARCH_LIMIT: Final = 1000
@@ -48,6 +54,13 @@ ArchivalCategory = Annotated[
     WithJsonSchema({"type": "string", "enum": [category.value for category in _ARCHIVAL]}),
 ]
 Content = Annotated[NotBlankStr, Field(max_length=MAX_CONTENT_CHARS)]
+NonInferable = Annotated[
+    bool,
+    Field(
+        description="true when neither the project nor a command tells it; where only such "
+        "memories are given, the others stay out of digests"
+    ),
+]
 
 
 class CoreRead(FrozenModel):
@@ -58,6 +71,7 @@ class CoreWrite(FrozenModel):
     """A fact for the core memory."""
 
     content: Content
+    non_inferable: NonInferable = False
 
 
 class ArchivalSearch(FrozenModel):
@@ -73,6 +87,7 @@ class ArchivalWrite(FrozenModel):
 
     content: Content
     category: ArchivalCategory
+    non_inferable: NonInferable = False
 
 
 class RecallRead(FrozenModel):
@@ -85,21 +100,29 @@ class RecallWrite(FrozenModel):
     """An episode to record."""
 
     content: Content
+    non_inferable: NonInferable = False
 
 
 _TOOLS: Final[dict[MemoryTool, tuple[type[FrozenModel], str]]] = {
     MemoryTool.CORE_READ: (CoreRead, f"Read your core memories. {CAUTION}"),
     MemoryTool.CORE_WRITE: (
         CoreWrite,
-        "Keep a fact in your core memory, which is in your prompt from the next task on. Be brief.",
+        "Keep a fact in your core memory, which is in your prompt from the next task on. Be brief. "
+        f"{WORTH_WRITING}",
     ),
     MemoryTool.ARCHIVAL_SEARCH: (
         ArchivalSearch,
         f"Find what you archived that matches a question. {CAUTION}",
     ),
-    MemoryTool.ARCHIVAL_WRITE: (ArchivalWrite, "Archive knowledge that may be needed later."),
+    MemoryTool.ARCHIVAL_WRITE: (
+        ArchivalWrite,
+        f"Archive knowledge that may be needed later. {WORTH_WRITING}",
+    ),
     MemoryTool.RECALL_READ: (RecallRead, f"Read one memory by its id. {CAUTION}"),
-    MemoryTool.RECALL_WRITE: (RecallWrite, "Record something that happened, as an episode."),
+    MemoryTool.RECALL_WRITE: (
+        RecallWrite,
+        f"Record something that happened, as an episode. {WORTH_WRITING}",
+    ),
 }
 _KEYWORDS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}, "required": []}
 """Keywords of every schema, in this order; ``additionalProperties`` is the model's own."""

@@ -12,6 +12,7 @@ from synthorg_tui.core.failsafe import safely, surviving
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.enums import GIVEN_BY_DEFAULT, Sensitivity
 from synthorg_tui.memory.errors import WriteRefusedError
+from synthorg_tui.memory.filter import NON_INFERABLE_TAG
 from synthorg_tui.memory.formatter import (
     PackedMemory,
     Packing,
@@ -176,7 +177,7 @@ class SelfEditingMemoryStrategy:
             case schemas.ArchivalSearch():
                 return await self._search_archive(call, agent_id)
             case schemas.ArchivalWrite():
-                outcome = await self._store(agent_id, call.content, call.category)
+                outcome = await self._store(agent_id, call, call.category)
                 more = f", category={call.category}"
                 return replies.stored("Archival memory stored", outcome, more=more)
             case schemas.RecallRead():
@@ -184,7 +185,7 @@ class SelfEditingMemoryStrategy:
                 line = replies.plain_line(entry) if entry else ""
                 return replies.quoted((line,)) if line else replies.not_found(call.memory_id)
             case schemas.RecallWrite():
-                outcome = await self._store(agent_id, call.content, MemoryCategory.EPISODIC)
+                outcome = await self._store(agent_id, call, MemoryCategory.EPISODIC)
                 return replies.stored("Episodic memory recorded", outcome)
             case _:
                 core = await self._core(agent_id)
@@ -203,7 +204,7 @@ class SelfEditingMemoryStrategy:
             request = MemoryStoreRequest(
                 category=MemoryCategory.SEMANTIC,
                 content=call.content,
-                metadata=MemoryMetadata(tags=(self._config.core_memory_tag,)),
+                metadata=MemoryMetadata(tags=(self._config.core_memory_tag, *_claimed(call))),
             )
             outcome = await self._write(agent_id, request)
         return replies.stored("Core memory stored", outcome)
@@ -219,11 +220,15 @@ class SelfEditingMemoryStrategy:
         archived = await self._filter.search(self._backend, agent_id, query)
         return replies.quoted(map(replies.id_line, archived.permitted))
 
-    async def _store(self, agent_id: str, content: str, category: MemoryCategory) -> str | Pending:
+    async def _store(
+        self,
+        agent_id: str,
+        call: schemas.ArchivalWrite | schemas.RecallWrite,
+        category: MemoryCategory,
+    ) -> str | Pending:
         tags = (AUTO_TAG,) if self._config.write_auto_tag else ()
-        request = MemoryStoreRequest(
-            category=category, content=content, metadata=MemoryMetadata(tags=tags)
-        )
+        metadata = MemoryMetadata(tags=(*tags, *_claimed(call)))
+        request = MemoryStoreRequest(category=category, content=call.content, metadata=metadata)
         return await self._write(agent_id, request)
 
     async def _core(self, agent_id: str) -> FilteredMemories:
@@ -233,6 +238,13 @@ class SelfEditingMemoryStrategy:
             limit=self._config.core_max_entries,
         )
         return await self._filter.search(self._backend, agent_id, query)
+
+
+def _claimed(
+    call: schemas.CoreWrite | schemas.ArchivalWrite | schemas.RecallWrite,
+) -> tuple[str, ...]:
+    """The tag of a memory whose writer says that nothing else tells it."""
+    return (NON_INFERABLE_TAG,) if call.non_inferable else ()
 
 
 def _as_core(entry: MemoryEntry) -> ScoredMemory:

@@ -73,26 +73,37 @@ def agent_lines(activity: Activity, width: int, now: datetime) -> list[tuple[obj
     return [(agent, agent_line(agent, width, now)) for agent in activity.agents]
 
 
-def call_line(call: CallRecord, width: int, now: datetime) -> Line:
-    """Render a call in one line: kind, agent, tool, subject, tokens, duration and age."""
+def call_line(call: CallRecord, width: int, now: datetime, *, times: int = 1) -> Line:
+    """Render a call in one line: kind, agent, tool, subject, tokens, duration and age.
+
+    ``times`` is how many calls the line stands for.
+    """
     glyph, word, role = call_mark(call)
     agent = one_line(call.agent_id)[:_NAME].ljust(_NAME)
     left = line((f"{glyph} {word.ljust(8)}", role), (agent, "strong"))
     left.add(f" {one_line(call.name)} ", "muted").add(_about(call), "text")
-    right = line((f"{call.tokens:,}t ".rjust(7), "faint"), (_took(call).rjust(7), "faint"))
+    right = line((_repeated(times), "bad"), (f"{call.tokens:,}t ".rjust(7), "faint"))
+    right.add(_took(call).rjust(7), "faint")
     return beside(left, right.add(ago(call.at, now).rjust(5), "faint"), width)
 
 
-def call_lines(call: CallRecord, width: int, now: datetime) -> list[Line]:
-    """Render a call in two lines: its subject and age, then agent, outcome, tokens and duration."""
+def call_lines(call: CallRecord, width: int, now: datetime, *, times: int = 1) -> list[Line]:
+    """Render a call in two lines: its subject and age, then agent, outcome, tokens and duration.
+
+    ``times`` is how many calls the lines stand for.
+    """
     glyph, word, role = call_mark(call)
     first = line((f"{glyph} ", role), (f"{one_line(call.name)} ", "strong"))
     first.add(_about(call), "text")
     second = line((f"  {word.ljust(8)}", role), (one_line(call.agent_id), "muted"))
     second.add(f" · {outcome}" if (outcome := came_of(call)) else "", "faint")
     right = line((f"{call.tokens:,}t {_took(call)}", "faint"))
-    age = line((ago(call.at, now).rjust(5), "faint"))
+    age = line((_repeated(times), "bad"), (ago(call.at, now).rjust(5), "faint"))
     return [beside(first, age, width), beside(second, right, width)]
+
+
+def _repeated(times: int) -> str:
+    return f" {times:,}×" if times > 1 else ""
 
 
 def _about(call: CallRecord) -> str:

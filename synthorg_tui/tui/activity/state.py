@@ -29,13 +29,15 @@ class Activity:
     """The agents and calls of the pane; a call that happens while it is open is put first.
 
     ``answers`` and ``memories`` cache the explanation and the memories of single calls, by the
-    number of the call.
+    number of the call. Refused calls that one agent made one after the other are one row, the
+    newest, unless a filter is set; ``repeats`` holds how many others it stands for.
     """
 
     def __init__(self) -> None:
         self.agents: tuple[ListedAgent, ...] = ()
         self.loaded: tuple[CallRecord, ...] | None = None
         self.rows: tuple[CallRecord, ...] = ()
+        self.repeats: dict[int, int] = {}
         self.filter_text = ""
         self.latest = Latest()
         self.answers: dict[int, Explanation | None] = {}
@@ -92,7 +94,8 @@ class Activity:
     def arrange(self) -> None:
         """Update the listed calls after calls were added or the filter changed."""
         wanted = self.filter
-        self.rows = tuple(call for call in self.held if passes(call, wanted))
+        rows = tuple(call for call in self.held if passes(call, wanted))
+        self.rows, self.repeats = (rows, {}) if self.filter_text.strip() else folded(rows)
 
     def lacks(self, call: CallRecord) -> bool:
         """Return whether the call's explanation or its memories are still to be read."""
@@ -116,11 +119,27 @@ class Activity:
     @property
     def caption(self) -> str:
         """The numbers of listed calls and of calls in memory, as the title of the list."""
-        listed, held = len(self.rows), len(self.held)
+        listed, held = len(self.rows) + sum(self.repeats.values()), len(self.held)
         if not held:
             return ""
         most = "newest " if held >= LIMIT else ""
         return f"{most}{held:,}" if listed == held else f"{listed:,} of {most}{held:,}"
+
+
+def folded(calls: Sequence[CallRecord]) -> tuple[tuple[CallRecord, ...], dict[int, int]]:
+    """Return the calls with each agent's refused ones in a row as the newest of them.
+
+    The second is how many others a call stands for, by its number.
+    """
+    rows: list[CallRecord] = []
+    repeats: dict[int, int] = {}
+    for call in calls:
+        last = rows[-1] if rows else None
+        if last and call.is_error and last.is_error and call.agent_id == last.agent_id:
+            repeats[last.number] = repeats.get(last.number, 0) + 1
+        else:
+            rows.append(call)
+    return tuple(rows), repeats
 
 
 def is_deletion(call: CallRecord) -> bool:

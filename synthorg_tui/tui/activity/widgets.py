@@ -78,9 +78,10 @@ class CallList(LineList):
     def row_lines(self, index: int, width: int) -> list[Line]:
         """Return the lines of a call."""
         call = self._rows[index]
+        times = self._activity.repeats.get(call.number, 0) + 1
         if self.row_height == 1:
-            return [call_line(call, width - 1, self._now())]
-        return call_lines(call, width - 1, self._now())
+            return [call_line(call, width - 1, self._now(), times=times)]
+        return call_lines(call, width - 1, self._now(), times=times)
 
     def _at(self, index: int) -> "CallRecord | None":
         return self._rows[index] if 0 <= index < len(self._rows) else None

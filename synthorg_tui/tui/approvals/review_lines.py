@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 AUTHORS = {
     "evidence": ("◆", "evidence", "good"),
+    "reported": ("◌", "reported", "warn"),
     "model": ("◇", "model", "warn"),
     "person": ("✎", "you", "accent"),
 }
@@ -85,7 +86,8 @@ def head_lines(entry: InboxEntry) -> list[Line]:
     sure = line(("confidence ", "muted")).extend(bar(entry.confidence, 10))
     sure.add(f" {entry.confidence:.2f}", "text")
     sure.add(f"  seen in {counted(entry.recurrence, 'run')}" if entry.recurrence else "", "accent")
-    return [head, sure]
+    only_reported = bool(entry.evidence) and not entry.recurrence
+    return [head, sure.add("  only reported" if only_reported else "", "warn")]
 
 
 def flag_lines(review: Review) -> list[Line]:
@@ -114,6 +116,7 @@ def evidence_lines(evidence: Sequence[Evidence], now: datetime, chosen: int = -1
         project = one_line(seen.project or "").rstrip("/").rpartition("/")[2]
         head.add(f"  {project}" if project else "", "muted")
         lines.append(head.add(f"  {short_source(seen.lines)}", "accent"))
+        lines += [line((f"   {seen.note}", "warn"))] if seen.note else []
         lines.extend(_evidence_text("✗", "bad", seen.failed))
         lines.extend(_evidence_text(" ", "muted", seen.error))
         lines.extend(_evidence_text("·", "faint", step)[0] for step in seen.between if step.strip())

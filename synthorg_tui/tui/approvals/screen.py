@@ -30,7 +30,7 @@ from synthorg_tui.tui.approvals.lines import (
 from synthorg_tui.tui.approvals.review_lines import head_lines, whole_lines
 from synthorg_tui.tui.approvals.state import Inbox
 from synthorg_tui.tui.base.formatting import counted
-from synthorg_tui.tui.base.lines import Line, error_lines, line
+from synthorg_tui.tui.base.lines import Line, error_lines, line, one_line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.panes import APPROVALS, Panes, Recount
@@ -119,6 +119,7 @@ class ApprovalsScreen(Pane):
 
     def compose(self) -> ComposeResult:
         yield TopBar(self.panes, APPROVALS)
+        yield LineBar(id="crowding")
         with Horizontal(id="approvals-body"):
             with Vertical(id="waiting"):
                 yield from self.filter_entry(_HINT)
@@ -188,6 +189,9 @@ class ApprovalsScreen(Pane):
         rows.border_title = "Inbox" if inbox.view == "waiting" else inbox.view.capitalize()
         rows.border_subtitle = inbox.caption
         rows.show(roomy=not self.narrow)
+        crowding = self.query_one("#crowding", LineBar)
+        crowding.display = bool(inbox.crowding)
+        crowding.show(line(("! ", "bad"), (one_line(inbox.crowding), "warn")))
         self.draw_filter(inbox.filter)
         self.query_one(TopBar).tell(line((self._status(), "muted")))
         self._draw_item()

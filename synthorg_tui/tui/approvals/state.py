@@ -154,6 +154,7 @@ class Inbox:
     """The items of a view, which of them the filter lists, and which are marked and reviewed.
 
     Items hidden by the filter stay marked and reviewed, but actions don't affect them.
+    ``crowding`` says of which agents no more is taken, empty when that is none.
     """
 
     def __init__(self, now: Callable[[], datetime]) -> None:
@@ -163,6 +164,7 @@ class Inbox:
         self.group = GROUPS[0]
         self.filter_text = ""
         self.loaded: tuple[InboxEntry, ...] | None = None
+        self.crowding = ""
         self.rows: tuple[InboxEntry, ...] = ()
         self.marked: frozenset[str] = frozenset()
         self.reviewed: dict[str, str] = {}
@@ -189,9 +191,13 @@ class Inbox:
 
         ``flags`` holds the number of suspicious passages in each item's texts, by item id.
         """
+        from synthorg_tui.approvals.proposals import crowding
+
         if not self.latest.answer(generation):
             return False
+        entries = tuple(entries)
         self.loaded = tuple(entry for entry in entries if self._in_view(entry))
+        self.crowding = crowding(entry.item for entry in entries)
         self._flags = flags
         ids = {entry.item.id for entry in self.loaded}
         if self.view == VIEWS[0]:

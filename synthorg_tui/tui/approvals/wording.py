@@ -94,11 +94,11 @@ def author_of(name: str, wording: Wording, entry: InboxEntry) -> str:
         return "person"
     proposed, grounded = Wording.of(lesson.proposal), Wording.of(lesson.grounded)
     if text == proposed.text(name):
-        return lesson.authors.get(name, "evidence")
+        return lesson.authors.get(name, lesson.source)
     if text == grounded.text(name):
-        return "evidence"
+        return lesson.source
     if name == STEPS and set(wording.steps) <= set(proposed.steps):
-        return lesson.authors.get(name, "evidence")
+        return lesson.authors.get(name, lesson.source)
     return "person"
 
 
@@ -112,7 +112,7 @@ def approvable(
     """
     from pydantic import ValidationError
 
-    from synthorg_tui.curation.models import Author, ProceduralMemoryProposal
+    from synthorg_tui.curation.models import ProceduralMemoryProposal
 
     fields = {name: wording.text(name) for name in FIELDS}
     changed = {**lesson.proposal.model_dump(), **fields, STEPS: wording.steps}
@@ -124,7 +124,7 @@ def approvable(
         raise DomainError(f"This wording doesn't do: {name}: {problem['msg']}.") from error
     grounded = Wording.of(lesson.grounded)
     authors = {
-        name: Author.EVIDENCE
+        name: lesson.source
         for name in (*FIELDS, STEPS)
         if wording.text(name) == grounded.text(name)
     }

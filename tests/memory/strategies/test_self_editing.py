@@ -1,16 +1,18 @@
 """Memory that the agent reads and writes itself, with six tools."""
 
 import asyncio
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from pydantic import ValidationError
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.backends.inmemory import InMemoryBackend
+from synthorg_tui.memory.filter import NON_INFERABLE_TAG
 from synthorg_tui.memory.injection import MemoryInjectionStrategy
 from synthorg_tui.memory.models import MemoryEntry
 from synthorg_tui.memory.retrieval_config import SelfEditingMemoryConfig
+from synthorg_tui.memory.strategies.schemas import WORTH_WRITING
 from synthorg_tui.memory.strategies.self_editing import SelfEditingMemoryStrategy
 from synthorg_tui.providers.enums import MessageRole
 from tests.hostile import HOSTILE
@@ -196,6 +198,35 @@ class TestCore:
         )
         replies = await asyncio.gather(*writes)
         assert sum(reply.startswith("Core memory stored") for reply in replies) == 3
+
+
+class TestClaim:
+    WRITES: ClassVar[dict[str, dict[str, Any]]] = {
+        "core_memory_write": {"content": "x"},
+        "archival_memory_write": {"content": "x", "category": "semantic"},
+        "recall_memory_write": {"content": "x"},
+    }
+
+    @pytest.mark.parametrize("tool", WRITES)
+    @pytest.mark.parametrize("claimed", [True, False, None])
+    async def test_a_memory_is_non_inferable_when_its_writer_says_so(
+        self, tool: str, claimed: bool | None
+    ) -> None:
+        backend = FakeBackend()
+        more = {} if claimed is None else {"non_inferable": claimed}
+        assert not (await call(tool, backend, self.WRITES[tool] | more)).startswith("Error")
+        ((_, request),) = backend.stored
+        assert (NON_INFERABLE_TAG in request.metadata.tags) is bool(claimed)
+
+    def test_every_writing_tool_tells_what_is_worth_writing_and_how_to_claim_it(self) -> None:
+        tools = {tool.name: tool for tool in build().get_tool_definitions()}
+        for name in self.WRITES:
+            assert WORTH_WRITING in tools[name].description
+            claim = tools[name].parameters["properties"]["non_inferable"]
+            assert claim["type"] == "boolean"
+            assert "digests" in claim["description"]
+            assert "non_inferable" not in tools[name].parameters["required"]
+        assert WORTH_WRITING not in tools["core_memory_read"].description
 
 
 class TestArchive:

@@ -20,7 +20,15 @@ from synthorg_tui.tui.activity.lines import (
     read_only_line,
 )
 from synthorg_tui.tui.activity.models import ListedAgent, NamedMemory
-from synthorg_tui.tui.activity.state import LIMIT, Activity, can_undo, passes, skill_of, subject
+from synthorg_tui.tui.activity.state import (
+    LIMIT,
+    Activity,
+    can_undo,
+    folded,
+    passes,
+    skill_of,
+    subject,
+)
 from synthorg_tui.tui.base.lines import plain
 from tests.tui.activity.activity_fakes import AGENTS, call_of, calls
 from tests.tui.approvals.approvals_fakes import NOW
@@ -201,3 +209,33 @@ def test_lines_of_any_call_fit_the_width(text: str, width: int, number: int) -> 
     )
     assert passes(call, log_of([call]).filter)
     assert call_detail(call, (kept(text, is_live=True),), NOW)
+
+
+def refused(number: int, agent_id: str = "ada") -> CallRecord:
+    return call_of(number)._replace(agent_id=agent_id, is_error=True, wrote=False)
+
+
+def test_an_agents_refused_calls_in_a_row_are_one_line() -> None:
+    activity = log_of([call_of(6)] + [refused(n) for n in (5, 4, 3)] + [call_of(2), refused(1)])
+    assert [call.number for call in activity.rows] == [6, 5, 2, 1]
+    assert activity.repeats == {5: 2}
+    assert activity.caption == "6"
+    (wide,) = [call_line(activity.rows[1], 120, NOW, times=3)]
+    narrow = call_lines(activity.rows[1], 60, NOW, times=3)
+    assert " 3×" in wide.plain
+    assert " 3×" in narrow[0].plain
+    assert "×" not in call_line(activity.rows[3], 120, NOW).plain
+
+
+def test_with_a_filter_each_refused_call_is_listed() -> None:
+    activity = log_of([refused(n) for n in (3, 2, 1)])
+    activity.filter_text = "is:error"
+    activity.arrange()
+    assert [call.number for call in activity.rows] == [3, 2, 1]
+    assert activity.repeats == {}
+
+
+def test_refused_calls_of_different_agents_stay_apart() -> None:
+    rows, repeats = folded([refused(3), refused(2, "bob"), refused(1)])
+    assert len(rows) == 3
+    assert repeats == {}

@@ -1,7 +1,11 @@
 """The Approvals pane, driven by keys over a queue in memory."""
 
+from dataclasses import replace
+
+import pytest
 from textual.pilot import Pilot
 
+from synthorg_tui.approvals.proposals import MAX_PENDING, asked_by
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.approvals.dialogs import SnoozeDialog
@@ -161,6 +165,26 @@ class TestInbox:
             await pilot.press("r")
             await settle(pilot)
             assert len(pane(app).inbox.rows) == 3
+
+    @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+    async def test_an_agent_that_asks_for_too_much_is_one_line_above_the_list(
+        self, size: tuple[int, int]
+    ) -> None:
+        desk = desk_with(MAX_PENDING)
+        for entry in desk.approvals.rows.values():
+            desk.approvals.rows[entry.item.id] = replace(
+                entry, item=entry.item.model_copy(update={"requested_by": asked_by("ada")})
+            )
+        app = fake_app(desk)
+        async with app.run_test(size=size) as pilot:
+            await open_pane(pilot)
+            assert screen_text(app).count("100 proposals of agent ada wait") == 1
+            assert "until you decide" in " ".join(screen_text(app).split())
+            first = next(iter(desk.approvals.rows))
+            del desk.approvals.rows[first]
+            await pilot.press("r")
+            await settle(pilot)
+            assert "agent ada wait" not in screen_text(app)
 
     async def test_a_long_queue_is_listed_with_honest_totals(self) -> None:
         app = fake_app(desk_with(2000))

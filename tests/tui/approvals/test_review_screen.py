@@ -1,13 +1,14 @@
 """A review: keys inert at first, the decision bound to what is shown, rewording before approval."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.curation.models import ProceduralMemoryProposal
+from synthorg_tui.curation.models import WORDED_FIELDS, Author, Lesson, ProceduralMemoryProposal
 from synthorg_tui.curation.review import Review
 from synthorg_tui.tui.actions import of
 from synthorg_tui.tui.app import MemoryDeskApp
@@ -42,6 +43,26 @@ async def open_review(pilot: Pilot[None], down: int = 0) -> ReviewScreen:
     screen = pilot.app.screen
     assert isinstance(screen, ReviewScreen)
     return screen
+
+
+async def test_what_only_its_agent_reported_is_said_beside_the_evidence_and_the_texts() -> None:
+    desk = desk_with()
+    entry = desk.approvals.rows[LESSON]
+    lesson = entry.subject
+    assert isinstance(lesson, Lesson)
+    told = tuple(seen.model_copy(update={"reported": True}) for seen in lesson.evidence)
+    subject = lesson.model_copy(
+        update={"evidence": told, "authors": dict.fromkeys(WORDED_FIELDS, Author.REPORTED)}
+    )
+    desk.approvals.rows[LESSON] = replace(entry, subject=subject, evidence=told, recurrence=0)
+    app = fake_app(desk)
+    async with app.run_test(size=(80, 60)) as pilot:
+        await open_review(pilot)
+        shown = screen_text(app)
+    assert shown.count("reported by the agent itself, not recorded") == len(told)
+    assert "only reported" in shown
+    assert "◌ reported" in shown
+    assert "◆ evidence" not in shown
 
 
 async def test_evidence_comes_first_then_what_would_be_kept_and_its_authors() -> None:

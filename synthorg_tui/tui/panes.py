@@ -25,12 +25,14 @@ PANES = (
 class Panes:
     """The titles of the panes and the counts beside them, shared by the headers of all screens.
 
-    Counts are 0 until the store was read. ``work`` describes background work, or is empty. A header
-    registers with ``listen`` while it is mounted.
+    Counts are 0 until the store was read. ``work`` describes background work, or is empty.
+    ``run_by`` names the coding agent that runs the app, empty for a person. A header registers with
+    ``listen`` while it is mounted.
     """
 
-    def __init__(self, titles: tuple[tuple[str, str], ...]) -> None:
+    def __init__(self, titles: tuple[tuple[str, str], ...], run_by: str = "") -> None:
         self.titles = titles
+        self.run_by = run_by
         self._waiting = 0
         self._agents = (0, 0)
         self._work = ""

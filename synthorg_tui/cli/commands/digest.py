@@ -9,6 +9,7 @@ from synthorg_tui.cli.commands.memories_reading import find_one
 from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.cli.output import Console, cut
 from synthorg_tui.cli.shapes import Json, rounded
+from synthorg_tui.core.redaction import replaced_in
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.enums import InjectionStrategy
 
@@ -175,16 +176,27 @@ async def run_list(context: "Context") -> int:
 
 
 async def run_save(context: "Context") -> int:
-    """Save a question as a scenario, with the memories that its digest includes now."""
+    """Save a question as a scenario, with the memories that its digest includes now.
+
+    Like deleting one, refused where an agent runs it: scenarios are a person's own tests.
+    """
+    from synthorg_tui.approvals.person import require_no_agent
+
+    require_no_agent()
     async with context.engine() as engine:
         question = await _question(context, engine)
         saved = await engine.scenarios.save(context.args.name, question)
+    if told := replaced_in(question.query, saved.question.query):
+        context.console.note(told)
     expected = counted(len(saved.expected), "memory", "memories")
     return context.print_result(_scenario(saved), f"Saved {saved.name}: {expected} expected.")
 
 
 async def run_delete(context: "Context") -> int:
     """Delete a saved scenario."""
+    from synthorg_tui.approvals.person import require_no_agent
+
+    require_no_agent()
     async with context.engine() as engine:
         deleted = await engine.scenarios.delete(context.args.name)
     if not deleted:

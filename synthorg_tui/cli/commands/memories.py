@@ -18,6 +18,7 @@ from synthorg_tui.cli.arguments import (
     words,
 )
 from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.commands import memories_as_agent as as_agent
 from synthorg_tui.cli.commands.memories_reading import MAX_NAMED, SHORT_ID, add_reading, find_one
 from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
@@ -124,7 +125,10 @@ def _add_removing(actions: Subparsers) -> None:
 
 
 async def run_add(context: "Context") -> int:
-    """Store a memory as one of an agent's."""
+    """Store a memory as one of an agent's.
+
+    Run by an agent, this and the other changes are the agent's, on its own memory.
+    """
     from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
     from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
     from synthorg_tui.memory.shared import SHARED_OWNER
@@ -139,6 +143,8 @@ async def run_add(context: "Context") -> int:
         metadata=MemoryMetadata(tags=args.tags),
     )
     project = str(args.project.resolve()) if args.project else None
+    if (agent := context.agent) is not None:
+        return await as_agent.add(context, agent, request, project)
     level = MemoryLevel.PROJECT if project else MemoryLevel.PERSISTENT
     draft = MemoryDraft(
         request=request, level=level, project=project, source_kind=SourceKind.OPERATOR
@@ -147,8 +153,10 @@ async def run_add(context: "Context") -> int:
         if not isinstance(engine.memory, BatchStore):
             raise MemoryCapabilityError(f"the {engine.memory.backend_name} backend keeps no notes")
         outcome = await engine.memory.store_many(args.agent, [draft], actor=context.actor)
-    if not outcome.added:
-        raise MemoryStoreError("the memory was not stored: " + outcome.skipped[0][1])
+        if not outcome.added:
+            raise MemoryStoreError("the memory was not stored: " + outcome.skipped[0][1])
+        (stored,) = await engine.desk.entries(outcome.added)
+    as_agent.tell_redacted(context, content, stored.content)
     return context.print_result({"id": outcome.added[0]}, f"Added {outcome.added[0]}")
 
 
@@ -173,13 +181,24 @@ async def run_edit(context: "Context") -> int:
             sensitivity=Sensitivity(args.sensitivity) if args.sensitivity else None,
             fact_key=args.fact_key,
         )
-        edited = await engine.desk.edit(entry.id, change, actor=context.actor)
+        if (agent := context.agent) is None:
+            edited = await engine.desk.edit(entry.id, change, actor=context.actor)
+    if agent is not None:
+        edited = await as_agent.edit(context, agent, entry, change)
+    as_agent.tell_redacted(context, content, edited.content)
+    if not context.wants_json:
+        context.console.line(f"Changed {edited.id}")
+        return 0
+    async with context.engine() as engine:
         source = await shapes.SourceResolver(engine.executions).resolve(edited.source)
-    return context.print_result(shapes.memory(edited, source), f"Changed {edited.id}")
+    context.console.json(shapes.memory(edited, source))
+    return 0
 
 
 async def run_delete(context: "Context") -> int:
     """Delete memories after a confirmation; ``restore`` brings them back."""
+    if (agent := context.agent) is not None:
+        return await as_agent.delete(context, agent)
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start) for start in context.args.ids]
         _name(context, entries)
@@ -190,6 +209,8 @@ async def run_delete(context: "Context") -> int:
 
 async def run_restore(context: "Context") -> int:
     """Restore deleted memories."""
+    if (agent := context.agent) is not None:
+        return await as_agent.restore(context, agent)
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start, deleted=True) for start in context.args.ids]
         count = await engine.desk.restore(_ids(entries), actor=context.actor)
@@ -198,6 +219,9 @@ async def run_restore(context: "Context") -> int:
 
 async def run_purge(context: "Context") -> int:
     """Erase memories for ever, and all that derives from them, after a typed confirmation."""
+    from synthorg_tui.approvals.person import require_no_agent
+
+    require_no_agent()
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start, deleted=True) for start in context.args.ids]
         _name(context, entries)

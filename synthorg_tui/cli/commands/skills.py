@@ -10,6 +10,7 @@ from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.cli.output import Console, cut, local_time
 from synthorg_tui.cli.shapes import Json
+from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.paths import expand_home, short_path
 from synthorg_tui.core.text import counted
 
@@ -286,7 +287,11 @@ def _show(console: Console, skill: "SkillDetail") -> None:
     facts += [("memories", ", ".join(skill.memory_ids))]
     facts += [("taught by", evidence.lines) for evidence in skill.evidence]
     facts += [
-        ("text", f"{local_time(text.at)} {text.event.value.replace('_', ' ')} by {text.actor}")
+        (
+            "text",
+            f"{local_time(text.at)} {text.event.value.replace('_', ' ')}"
+            f" by {actor_words(text.actor)}",
+        )
         for text in skill.versions
     ]
     room = max(console.width - 14, 40)

@@ -139,8 +139,10 @@ async def run_backup(context: "Context") -> int:
 
 
 async def run_restore(context: "Context") -> int:
-    """Replace the database by a backup."""
+    """Replace the database by a backup; refused where an agent runs it."""
+    from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.memory.store.maintenance import restore_backup
 
+    require_no_agent()
     restored = restore_backup(context.data_dir, context.args.backup)
     return context.print_result({"path": str(restored)}, f"Restored {restored}")

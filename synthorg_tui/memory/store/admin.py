@@ -6,6 +6,7 @@ It sees every agent, session and project, so nothing here may be handed to an ag
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.errors import (
     MemoryNotFoundError,
@@ -40,14 +41,23 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+def _anything(db: "DuckDBPyConnection", memory_id: str) -> None:
+    """The rule where every memory may be edited."""
+
+
 class StoreAdmin:
     """``MemoryAdmin`` on the local store, purging, and changes together with other records.
 
     Methods that change memories raise ``MemoryStoreError``, all others ``MemoryRetrievalError``.
+    ``may_edit`` is called in the transaction of an edit with the id of the memory, and raises to
+    refuse it.
     """
 
-    def __init__(self, core: Core) -> None:
+    def __init__(
+        self, core: Core, *, may_edit: "Callable[[DuckDBPyConnection, str], None]" = _anything
+    ) -> None:
         self._core = core
+        self._may_edit = may_edit
         self._reader = StoreReader(core, core.clock)
         self._search = Search(core)
         self._writer = MemoryWriter(core)
@@ -107,9 +117,10 @@ class StoreAdmin:
     async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> ListedMemory:
         """Change a live memory and return it; a later import won't overwrite the edit.
 
-        Raises ``MemoryNotFoundError`` when no live memory has the id.
+        Secrets are redacted. Raises ``MemoryNotFoundError`` when no live memory has the id.
         """
         vector = None
+        change = _redacted(change)
         with translate_errors(MemoryStoreError, "editing"):
             if change.content is not None:
                 (vector,) = await self._core.embed([change.content])
@@ -121,6 +132,7 @@ class StoreAdmin:
                 after = _edited(before, change, self._core.salt)
                 if after == before:
                     return before
+                self._may_edit(changes.db, before.id)
                 moment = max(changes.now, before.created_at)
                 after = after._replace(edited=True, updated_at=moment)
                 return changes.edit(before, after, vector, actor=actor)
@@ -165,6 +177,15 @@ class StoreAdmin:
             require_agent_id(memory.agent_id, MemoryStoreError)
         with translate_errors(MemoryStoreError, "storing"):
             return await self._writer.change_together(bundle, within, actor=actor)
+
+
+def _redacted(change: MemoryEdit) -> MemoryEdit:
+    content, tags = change.content, change.tags
+    if content is not None:
+        content = redact_text(content, RedactionTally())
+    if tags is not None:
+        tags = tuple(redact_text(tag, RedactionTally()) for tag in tags)
+    return change.model_copy(update={"content": content, "tags": tags})
 
 
 def _edited(before: StoredMemory, change: MemoryEdit, salt: str) -> StoredMemory:

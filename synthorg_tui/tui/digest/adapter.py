@@ -6,6 +6,8 @@ The app imports this module before its first paint, so the engine is imported in
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from synthorg_tui.tui.approvals.adapter import person
+
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome, Value
@@ -56,10 +58,12 @@ class EngineDigests:
 
     async def save_scenario(self, name: str, question: "Question") -> "Scenario":
         """Save a question with what it includes now; one of the same name is replaced."""
+        person()
         return await self._engine.scenarios.save(name, question)
 
     async def delete_scenario(self, name: str) -> bool:
         """Delete a scenario; ``False`` when there is none."""
+        person()
         return await self._engine.scenarios.delete(name)
 
     async def run_scenarios(self, names: Sequence[str] = ()) -> "tuple[ScenarioOutcome, ...]":

@@ -72,7 +72,10 @@ class KeyBar(LineBar):
 
 
 class TopBar(LineBar):
-    """The header: the product, the panes with number keys and counts, and a status at the right."""
+    """The header: the product, the panes with number keys and counts, and a status at the right.
+
+    A second line says that a coding agent runs the app, if one does.
+    """
 
     def __init__(self, panes: Panes, current: str, *, id: str = "top") -> None:
         super().__init__(id=id)
@@ -83,6 +86,8 @@ class TopBar(LineBar):
 
     def on_mount(self) -> None:
         self._panes.listen(self._soon.ask)
+        if self._panes.run_by:
+            self.styles.height = 2
         self._draw()
 
     def on_unmount(self) -> None:
@@ -105,7 +110,11 @@ class TopBar(LineBar):
             left = self._left("")
             status = _first_parts(status, width - left.width - 2)
         right = Line([*status.spans, (" ", "text")])
-        self.show(beside(left, right, width) if width else left)
+        lines = [beside(left, right, width) if width else left]
+        if self._panes.run_by:
+            warning = f" run by {self._panes.run_by}: nothing can be approved or changed here"
+            lines.append(line((warning, "warn")))
+        self.show(*lines)
 
     def _left(self, product: str) -> Line:
         gap = " " if product else ""

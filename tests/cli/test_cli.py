@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from synthorg_tui.approvals.person import user_name
 from synthorg_tui.cli import main
 from synthorg_tui.persistence.lock import DataDirLock
 from tests import REPO
@@ -205,7 +206,9 @@ class TestMemories:
         history = cli("memories", "history", memory_id, "--json").json
         assert set(history["history"][0]) == set(documented("memories history")["history"][0])
         assert [change["kind"] for change in history["history"]] == ["edited", "added"]
-        assert {change["actor"] for change in history["history"]} == {"person"}
+        assert {change["actor"] for change in history["history"]} == {
+            f"{user_name()} (command line)"
+        }
 
     def test_a_memory_becomes_a_sensitive_fact(self, cli: Cli) -> None:
         memory_id = add(cli, "Badgers", "--tags", "dig")

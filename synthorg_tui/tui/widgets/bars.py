@@ -87,7 +87,7 @@ class TopBar(LineBar):
     def on_mount(self) -> None:
         self._panes.listen(self._soon.ask)
         if self._panes.run_by:
-            self.styles.height = 2
+            self.screen.add_class("-by-agent")
         self._draw()
 
     def on_unmount(self) -> None:

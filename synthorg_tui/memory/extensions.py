@@ -156,6 +156,10 @@ class MemoryAdmin(Protocol):
         """Undo the soft deletion of memories and return how many were restored."""
         ...
 
+    async def authors(self, memory_ids: Sequence[NotBlankStr]) -> dict[str, str]:
+        """Return who last wrote each memory's text, as the history records it; see ``Actor``."""
+        ...
+
     async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:
         """Return all recorded changes to a memory, newest first."""
         ...

@@ -18,6 +18,7 @@ from synthorg_tui.memory.extensions import BrowseFilter, ListedMemory, MemoryEdi
 from synthorg_tui.memory.models import MemoryDraft, MemoryStoreRequest
 from synthorg_tui.settings.root import RootConfig
 from tests.cli.cli_kit import Cli, Result, move_home, runner
+from tests.curation.review_kit import item_of, lesson
 
 Run = Callable[..., Awaitable[Result]]
 TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
@@ -191,3 +192,23 @@ async def test_no_agent_connects_under_a_name_that_reads_as_somebody_else(
     async with desk(cli, tmp_path) as (engine, _):
         with pytest.raises(AgentRefusedError, match="names somebody else"):
             engine.gateway.connect(AgentIdentity(agent_id))
+
+
+@pytest.mark.parametrize("decision", [("approve",), ("reject", "--reason", "no"), ("snooze",)])
+async def test_a_decision_is_refused_and_its_trail_names_the_agent(
+    cli: Cli, tmp_path: Path, decision: tuple[str, ...]
+) -> None:
+    item = item_of(lesson())
+    async with Engine.open(data_dir=tmp_path) as engine:
+        await engine.approvals.add(item)
+    verb, *more = decision
+    refused = await asyncio.to_thread(
+        cli, "proposals", verb, item.id, *more, *(["7d"] if verb == "snooze" else [])
+    )
+    async with Engine.open(data_dir=tmp_path) as engine:
+        *_, last = await engine.approvals.events(item.id)
+        (pending,) = await engine.approvals.list(status=ApprovalStatus.PENDING)
+    assert refused.code == 1
+    assert pending.id == item.id
+    assert (last.kind, last.actor) == ("refused", "claude-code (environment)")
+    assert "only a person decides" in last.reason

@@ -124,13 +124,14 @@ class Engine:
             await wiring.finish_decisions(base, lambda: engine.approvals)
             yield engine
 
-    @property
+    @cached_property
     def desk(self) -> "MemoryAdmin":
         """The operations of a person on the memories of all agents: list, find, edit, delete.
 
-        Needs the local backend, else raises ``MemoryCapabilityError``.
+        The memories of an approved skill aren't edited: they change by review. Needs the local
+        backend, else raises ``MemoryCapabilityError``.
         """
-        return self._base.local().admin
+        return wiring.guarded_desk(self._base)
 
     @cached_property
     def model(self) -> "CompletionProvider | None":

@@ -47,7 +47,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.learning.evidence import LessonEvidence
     from synthorg_tui.memory.config import ProceduralMemoryConfig
-    from synthorg_tui.memory.extensions import BatchStore
+    from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
     from synthorg_tui.memory.store.admin import StoreAdmin
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.persistence.usage import UsageStore
@@ -278,6 +278,7 @@ def build_tools(
     Where the settings want approval, memories that agents write go to the queue instead of the
     store.
     """
+    from synthorg_tui.agents.own_memories import OwnStores
     from synthorg_tui.agents.pending import PendingWrites, PendingWriteStore
     from synthorg_tui.agents.reports import Reports
     from synthorg_tui.agents.toolbox import ApprovedSkills, ToolServices
@@ -291,8 +292,20 @@ def build_tools(
         injection=injection,
         reports=Reports(store, imports, queue=queue, data_dir=base.data_dir, clock=base.clock),
         skills=ApprovedSkills(registry),
+        own=OwnStores(lambda: guarded_desk(base), store, base.settings.level, pending),
         pending=pending,
     )
+
+
+def guarded_desk(base: Foundation) -> "MemoryAdmin":
+    """Return the access to all agents' memories, which edits no memory of an approved skill.
+
+    Raises ``MemoryCapabilityError`` with another than the local backend.
+    """
+    from synthorg_tui.curation.registry import require_no_skill
+    from synthorg_tui.memory.store.admin import StoreAdmin
+
+    return StoreAdmin(base.local().core, may_edit=require_no_skill)
 
 
 @dataclass(frozen=True, slots=True)

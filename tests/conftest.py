@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from synthorg_tui.core.actors import AGENT_MARKS
 from tests import REPO
 
 # How long an example takes says how busy the machine is, and the same tree passes or fails the
@@ -32,7 +33,12 @@ ROOM = 4 * 2**30
 
 
 def pytest_configure() -> None:
-    """Keep the tests' files in memory where there is room: a new index waits long for a disk."""
+    """Keep the tests' files in memory where there is room: a new index waits long for a disk.
+
+    The tests are a person's, also where a coding agent runs them.
+    """
+    for mark in AGENT_MARKS:
+        os.environ.pop(mark, None)
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from synthorg_tui.cli.terminal import AGENT_MARKS
+from synthorg_tui.core.actors import AGENT_MARKS
 
 Answer = str | Callable[[], str]
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.agents.guarded import WriteAllowance
 from synthorg_tui.agents.models import (
+    DELETED,
+    EDITED,
     AgentIdentity,
     AgentRefusedError,
     AgentRights,
@@ -18,6 +20,7 @@ from synthorg_tui.agents.models import (
     UndoneCall,
 )
 from synthorg_tui.agents.session import WROTE, AgentSession, Services
+from synthorg_tui.core.actors import Actor, ActorKind
 from synthorg_tui.core.text import agent_id_problem
 
 if TYPE_CHECKING:
@@ -148,10 +151,14 @@ class AgentGateway:
         record = await self._services.audit.call(number)
         if record is None:
             raise NothingToUndoError(f"There is no call {number} on record.")
+        if record.name == EDITED:
+            raise NothingToUndoError(
+                "An edit can't be taken back; the history has the text before."
+            )
         live, deleted = await self._own_memories(record) if record.wrote else ((), ())
         if not (live or deleted):
             raise NothingToUndoError("There is nothing of this call left to take back.")
-        takes_back = bool(live) and record.name != DELETE_ENTRY
+        takes_back = bool(live) and record.name not in (DELETE_ENTRY, DELETED)
         if takes_back:
             await self._memories().remove(live, actor=actor)
         elif deleted:
@@ -201,3 +208,5 @@ def _is_of(session: AgentSession, agent_id: str) -> bool:
 def _require_name(agent_id: str) -> None:
     if problem := agent_id_problem(agent_id):
         raise AgentRefusedError(problem)
+    if Actor.parse(agent_id) != Actor(ActorKind.AGENT, agent_id):
+        raise AgentRefusedError(f"{agent_id!r} names somebody else, not an agent")

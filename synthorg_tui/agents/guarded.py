@@ -95,7 +95,7 @@ class GuardedWrites:
         the same memory before, and the errors of the store.
         """
         self._allowance.take()
-        careful = self._careful(request)
+        careful = of_agent(request, self._client)
         async with self._writing:  # or two writes of the same at once would both be stored
             known = await known_memory(self._backend, agent_id, careful)
             if known:
@@ -104,17 +104,19 @@ class GuardedWrites:
                 return Pending(await self._ask(agent_id, careful))
             return await self._backend.store(agent_id, careful)
 
-    def _careful(self, request: MemoryStoreRequest) -> MemoryStoreRequest:
-        tags = (*request.metadata.tags, ORIGIN_TAG)
-        source = f"agent:{self._client}" if self._client else "agent"
-        return request.model_copy(
-            update={
-                "content": redact_text(request.content, RedactionTally()),
-                "metadata": MemoryMetadata(
-                    source=source, confidence=request.metadata.confidence, tags=tags
-                ),
-            }
-        )
+
+def of_agent(request: MemoryStoreRequest, client: str) -> MemoryStoreRequest:
+    """Return what an agent wants stored: secrets redacted, ``ORIGIN_TAG`` and source set."""
+    return request.model_copy(
+        update={
+            "content": redact_text(request.content, RedactionTally()),
+            "metadata": MemoryMetadata(
+                source=f"agent:{client}" if client else "agent",
+                confidence=request.metadata.confidence,
+                tags=(*request.metadata.tags, ORIGIN_TAG),
+            ),
+        }
+    )
 
 
 async def known_memory(

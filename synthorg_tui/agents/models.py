@@ -7,7 +7,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -62,6 +62,11 @@ class SkillCard:
     description: str
     scope: str = ""
     sha256: str = ""
+
+
+EDITED: Final = "memories edit"
+DELETED: Final = "memories delete"
+"""Names under which an agent's commands are recorded that undoing a call has to know."""
 
 
 class CallKind(StrEnum):

@@ -25,6 +25,7 @@ from synthorg_tui.curation.review import DELETE_ACTION, WRITE_ACTION, WritePaylo
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.memory.errors import MemoryStoreError, WriteRefusedError
 from synthorg_tui.memory.extensions import BatchOutcome, MemoryDraft
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryEntry
 from synthorg_tui.memory.protocol import MemoryBackend
 
@@ -81,7 +82,7 @@ class PendingWrites:
         )
         return await self._ask(item, wording)
 
-    async def delete(self, entry: MemoryEntry, reason: str) -> str:
+    async def delete(self, entry: MemoryEntry | ListedMemory, reason: str) -> str:
         """Propose to delete a memory; return the id of the new or already waiting proposal.
 
         Raises ``WriteRefusedError`` when a person rejected the same deletion before, or too many

@@ -35,6 +35,7 @@ from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.memory.index.protocol import Visibility
+from synthorg_tui.memory.models import MemoryDraft, MemoryEdit
 from synthorg_tui.memory.strategies import replies
 from synthorg_tui.memory.strategies.service import (
     MAX_QUERY,
@@ -178,6 +179,44 @@ class AgentSession:
             text = await self._toolbox.skill_text(name)
         await self._record(CallKind.SKILL, "read_skill", asked, CallReply(text), started)
         return text
+
+    async def add_memory(self, draft: MemoryDraft) -> CallReply:
+        """Store or propose a memory, for a command that the agent runs; see ``OwnMemories``.
+
+        This and the next three raise ``AgentRefusedError`` while the agent may not write.
+        """
+        asked = {"content": draft.request.content, "project": draft.project}
+        return await self._changing("add", asked, lambda: self._toolbox.own.add(draft))
+
+    async def edit_memory(self, memory_id: str, change: MemoryEdit) -> CallReply:
+        """Change a memory that the agent wrote."""
+        asked = {"memory_id": memory_id, **change.model_dump(exclude_none=True)}
+        return await self._changing(
+            "edit", asked, lambda: self._toolbox.own.edit(memory_id, change)
+        )
+
+    async def delete_memories(self, memory_ids: list[str]) -> CallReply:
+        """Delete, or propose to delete, memories that the agent wrote."""
+        asked = {"memory_ids": memory_ids}
+        return await self._changing("delete", asked, lambda: self._toolbox.own.delete(memory_ids))
+
+    async def restore_memories(self, memory_ids: list[str]) -> CallReply:
+        """Bring back memories that the agent wrote and deleted."""
+        asked = {"memory_ids": memory_ids}
+        return await self._changing("restore", asked, lambda: self._toolbox.own.restore(memory_ids))
+
+    async def _changing(
+        self, verb: str, asked: Mapping[str, Any], change: Callable[[], Awaitable[CallReply]]
+    ) -> CallReply:
+        """Make a change by a command, if the agent may write; record it, or its refusal."""
+        started, name = time.perf_counter(), f"memories {verb}"
+        async with self._recording_refusal(CallKind.TOOL, name, asked, started):
+            self._require(writing=True)
+            reply = await change()
+        wrote = not reply.waiting
+        await self._record(CallKind.TOOL, name, asked, reply, started, wrote=wrote)
+        self._services.events.emit(WROTE, f"agents.{name}")
+        return reply
 
     @cached_property
     def _toolbox(self) -> "Toolbox":

@@ -19,6 +19,7 @@ from synthorg_tui.agents.models import (
     SkillCard,
     SkillNotFoundError,
 )
+from synthorg_tui.agents.own_memories import OwnMemories, OwnStores
 from synthorg_tui.agents.reports import Reports
 from synthorg_tui.agents.tools import ErrorCode
 from synthorg_tui.core.text import safe_text
@@ -97,11 +98,13 @@ class ToolServices:
     """The services that tools call.
 
     With ``pending`` agents' writes become proposals and are stored only when a person approves.
+    ``own`` is what commands that an agent runs change.
     """
 
     injection: InjectionService
     reports: Reports
     skills: ApprovedSkills
+    own: OwnStores
     pending: "PendingWrites | None" = None
 
 
@@ -152,6 +155,11 @@ class Toolbox:
         if name not in self._memory_tools:
             raise AgentRefusedError(f"there is no tool {name[:64]!r}")
         return await self._ask_memory(name, arguments)
+
+    @cached_property
+    def own(self) -> OwnMemories:
+        """The memories that the agent wrote itself, for the commands that it runs."""
+        return OwnMemories(self._identity, self._services.own, self._allowance)
 
     async def _ask_memory(self, name: str, arguments: dict[str, Any]) -> CallReply:
         """A reply of the memory strategy; stored text in a fence."""

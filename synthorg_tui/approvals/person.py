@@ -2,10 +2,18 @@
 
 Every function that decides wants one of these. Only the screens and the terminal make a person, and
 no part of the program that agents reach may import this module (a contract of the import linter).
+How an author is recorded and shown is in ``core.actors``.
 """
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
+
+from synthorg_tui.approvals.models import DecisionRefusedError
+from synthorg_tui.core.actors import Actor, ActorKind, agent_in
+
+DECIDE_YOURSELF: Final = "Open the app yourself, or run the command at a terminal of your own."
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +27,7 @@ class Person:
     name: str = "person"
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.via})"
+        return str(Actor(ActorKind(self.via), self.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,4 +40,32 @@ class Policy:
     setting: str
 
     def __str__(self) -> str:
-        return f"policy ({self.setting})"
+        return str(Actor(ActorKind.POLICY, self.setting))
+
+
+def require_no_agent(environ: Mapping[str, str] = os.environ) -> None:
+    """Raise ``DecisionRefusedError`` if the environment is that of a known coding agent.
+
+    To be called before an action that only a person may take, on a screen or by a command.
+    """
+    agent = agent_in(environ)
+    if agent is not None:
+        raise DecisionRefusedError(
+            f"{agent.shown_by} runs this; only a person decides", remedy=DECIDE_YOURSELF
+        )
+
+
+def actor_of_command(environ: Mapping[str, str] = os.environ) -> Actor:
+    """Return who acts by a command: the agent that runs it, else the user, confirmed by nobody."""
+    agent = agent_in(environ)
+    return Actor(ActorKind.COMMAND, user_name()) if agent is None else agent.actor
+
+
+def user_name() -> str:
+    """Return the login name of the user whose process this is, else its number."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())

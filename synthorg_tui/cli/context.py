@@ -11,8 +11,8 @@ import signal
 import sys
 import threading
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -22,9 +22,14 @@ from synthorg_tui.core.disk_space import low_space
 from synthorg_tui.core.types import LOGGER_NAME, SUSPECT
 
 if TYPE_CHECKING:
+    from synthorg_tui.core.actors import CodingAgent
     from synthorg_tui.engine import Engine
+    from synthorg_tui.host.agent import AgentConnection
     from synthorg_tui.host.client import RemoteEngine
     from synthorg_tui.settings.root import RootConfig
+
+_PATIENCE: Final = 30.0
+"""Seconds to wait for an owner that has to be started, on a busy machine."""
 
 AnyEngine: TypeAlias = "Engine | RemoteEngine"
 """An engine in this process, or that of the process which owns the data directory."""
@@ -33,13 +38,45 @@ AnyEngine: TypeAlias = "Engine | RemoteEngine"
 class Context:
     """One run of a command, with its arguments and console; passed to the command's function."""
 
-    actor: Final = "person"
-    """Whom the history names for what a command changes."""
-
     def __init__(self, args: Namespace, console: Console) -> None:
         self.args = args
         self.console = console
         self._settings: RootConfig | None = None
+
+    @property
+    def actor(self) -> str:
+        """Whom the history names for what the command changes."""
+        from synthorg_tui.approvals.person import actor_of_command
+
+        return str(actor_of_command())
+
+    @property
+    def agent(self) -> "CodingAgent | None":
+        """The coding agent that runs the command; ``None`` for a person."""
+        from synthorg_tui.core.actors import agent_in
+
+        return agent_in(os.environ)
+
+    @asynccontextmanager
+    async def acting_as(self, agent: "CodingAgent") -> "AsyncIterator[AgentConnection]":
+        """Yield the calls of the agent that runs the command, for an ``async with``.
+
+        They are made in the process that owns the store, which is started if there is none: it
+        counts the agent's writes.
+        """
+        from synthorg_tui.agents.models import AgentIdentity
+        from synthorg_tui.host.agent import AgentConnection
+
+        identity = AgentIdentity(agent.id, str(Path.cwd()), client=agent.name)
+        data_dir = self.data_dir.absolute()
+        connection = AgentConnection(
+            data_dir, identity, config_path=self.args.config, patience=_PATIENCE
+        )
+        try:
+            await connection.open()
+            yield connection
+        finally:
+            await connection.close()
 
     @property
     def wants_json(self) -> bool:

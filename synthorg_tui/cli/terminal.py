@@ -14,45 +14,11 @@ from typing import Final
 
 from synthorg_tui.approvals import ApprovalsConfig
 from synthorg_tui.approvals.models import DecisionRefusedError
-from synthorg_tui.approvals.person import Person
+from synthorg_tui.approvals.person import DECIDE_YOURSELF, Person, require_no_agent, user_name
 from synthorg_tui.core.text import safe_text
-
-AGENT_MARKS: Final[Mapping[str, str]] = {
-    "CLAUDECODE": "Claude Code",
-    "CLAUDE_CODE": "Claude Code",
-    "CLAUDE_CODE_ENTRYPOINT": "Claude Code",
-    "CODEX_SANDBOX": "Codex",
-    "CODEX_SANDBOX_NETWORK_DISABLED": "Codex",
-    "CODEX_CI": "Codex",
-    "CODEX_THREAD_ID": "Codex",
-    "CURSOR_AGENT": "Cursor",
-    "CURSOR_TRACE_ID": "Cursor",
-    "GEMINI_CLI": "Gemini CLI",
-    "QWEN_CODE": "Qwen Code",
-    "OPENCODE": "OpenCode",
-    "OPENCODE_CLIENT": "OpenCode",
-    "COPILOT_AGENT": "GitHub Copilot",
-    "COPILOT_CLI": "GitHub Copilot",
-    "AMP_CURRENT_THREAD_ID": "Amp",
-    "ANTIGRAVITY_AGENT": "Antigravity",
-    "AUGMENT_AGENT": "Augment",
-    "CLINE_ACTIVE": "Cline",
-    "CRUSH": "Crush",
-    "GOOSE_TERMINAL": "Goose",
-    "JUNIE_SHIM_PATH": "Junie",
-    "OPENCLAW_SHELL": "OpenClaw",
-    "PI_CODING_AGENT": "Pi",
-    "REPL_ID": "Replit",
-    "TRAE_AI_SHELL_ID": "Trae",
-    "AI_AGENT": "an agent",
-    "AGENT": "an agent",
-}
-"""Variables that coding agents set for the commands they run, not those that people configure
-them with."""
 
 _DEVICE: Final = "/dev/tty"
 _ANSWER_BYTES: Final = 1024
-_REMEDY: Final = "Decide in the app, or run the command yourself at a terminal of your own."
 
 
 class Terminal:
@@ -63,7 +29,7 @@ class Terminal:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self.person = Person("terminal", _user())
+        self.person = Person("terminal", user_name())
 
     def ask(self, question: str) -> str:
         """Print the question and return the answer, without spaces around it.
@@ -96,26 +62,16 @@ def controlling_terminal(*, environ: Mapping[str, str] = os.environ) -> Iterator
         descriptor = os.open(_DEVICE, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
         raise DecisionRefusedError(
-            "there is no terminal to ask a person at", remedy=_REMEDY
+            "there is no terminal to ask a person at", remedy=DECIDE_YOURSELF
         ) from None
     try:
         if os.tcgetpgrp(descriptor) != os.getpgrp():
             raise DecisionRefusedError(
-                "it runs in the background, where nobody can answer", remedy=_REMEDY
+                "it runs in the background, where nobody can answer", remedy=DECIDE_YOURSELF
             )
         yield Terminal(descriptor)
     finally:
         os.close(descriptor)
-
-
-def require_no_agent(environ: Mapping[str, str] = os.environ) -> None:
-    """Raise ``DecisionRefusedError`` if the environment is that of a known coding agent.
-
-    To be called before an action that only a person may take.
-    """
-    agent = agent_in(environ)
-    if agent is not None:
-        raise DecisionRefusedError(f"{agent} runs this; only a person decides", remedy=_REMEDY)
 
 
 def require_open_to_decisions(approvals: ApprovalsConfig) -> None:
@@ -125,23 +81,3 @@ def require_open_to_decisions(approvals: ApprovalsConfig) -> None:
             "approvals.allow_cli is off: nothing is decided on the command line",
             remedy="Decide in the app.",
         )
-
-
-def agent_in(environ: Mapping[str, str]) -> str | None:
-    """Return the coding agent whose environment this is, with the variable that shows it.
-
-    ``None`` when no known agent's variable is set.
-    """
-    for mark, agent in AGENT_MARKS.items():
-        if environ.get(mark):
-            return f"{agent} ({mark} is set)"
-    return None
-
-
-def _user() -> str:
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())

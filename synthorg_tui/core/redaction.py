@@ -44,6 +44,18 @@ def marks_in(text: str) -> dict[str, int]:
     return dict(Counter(compiled(_MARKS).findall(text)))
 
 
+def replaced_in(given: str, stored: str) -> str:
+    """Say how many secrets of ``given`` are markers in ``stored``; empty when none are."""
+    kinds = Counter(marks_in(stored))
+    kinds.subtract(marks_in(given))
+    new = {kind: number for kind, number in kinds.items() if number > 0}
+    total = sum(new.values())
+    if not total:
+        return ""
+    marks = ", ".join(f"{_MARK}{kind}]" for kind in sorted(new))
+    return f"{total} secret{'s were' if total > 1 else ' was'} replaced by {marks}"
+
+
 class _Rule(NamedTuple):
     """A secret of known shape: ``group`` is replaced, one of ``anchors`` is always in it."""
 

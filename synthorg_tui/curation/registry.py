@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pydantic import AwareDatetime, TypeAdapter
 
+from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.curation.models import (
     Count,
@@ -22,6 +23,7 @@ from synthorg_tui.curation.models import (
     ProceduralMemoryProposal,
     recorded_runs,
 )
+from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.values import naive_utc
 
@@ -112,7 +114,7 @@ class SkillVersion(FrozenModel):
     @property
     def title(self) -> str:
         """The version's number, event and actor as words for a person."""
-        return f"v{self.version} {_EVENT_WORDS[self.event]} by {self.actor}"
+        return f"v{self.version} {_EVENT_WORDS[self.event]} by {actor_words(self.actor)}"
 
 
 _EVENT_WORDS = {
@@ -188,6 +190,19 @@ class SkillRegistry:
     async def change(self, work: "Callable[[Connection], None]") -> None:
         """Run ``work``, which may call the writing functions of this module, in a transaction."""
         await self._database.write(work)
+
+
+def require_no_skill(db: "Connection", memory_id: str) -> None:
+    """Raise ``MemoryStoreError`` for a memory of a skill in use: it changes by review only."""
+    active = select(db, "WHERE status = 'active' AND contains(memory_ids, ?)", [memory_id])
+    skill = next((skill for skill in active if memory_id in skill.memory_ids), None)
+    if skill is None:
+        return
+    way = f"edit {skill.path} and approve the change" if skill.sha256 else "have a new one approved"
+    raise MemoryStoreError(
+        f"this is the memory of the approved skill {skill.name}: it changes by review only",
+        remedy=f"To change it, {way}; or retire the skill in the app.",
+    )
 
 
 def find(db: "Connection", path: str) -> RegisteredSkill | None:

@@ -12,6 +12,7 @@ from synthorg_tui.host.wire import EventSink
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import AgentIdentity, CallReply, ServedDigest, SkillCard
+    from synthorg_tui.memory.models import MemoryDraft, MemoryEdit
     from synthorg_tui.providers.models import ToolDefinition
 
 
@@ -47,6 +48,10 @@ class AgentConnection:
         """The process id of the owner that answers; ``None`` while there is no connection."""
         return self._connection.owner.pid if self._connection is not None else None
 
+    async def open(self) -> None:
+        """Connect now rather than with the first call; raises ``NoOwnerError``."""
+        await self._connected()
+
     async def tools(self) -> "tuple[ToolDefinition, ...]":
         """See ``AgentSession.tools``; every call can also raise ``NoOwnerError``."""
         return await self._call("tools")  # type: ignore[no-any-return]
@@ -66,6 +71,22 @@ class AgentConnection:
     async def read_skill(self, name: str) -> str:
         """See ``AgentSession.read_skill``."""
         return await self._call("read_skill", name)  # type: ignore[no-any-return]
+
+    async def add_memory(self, draft: "MemoryDraft") -> "CallReply":
+        """See ``AgentSession.add_memory``."""
+        return await self._call("add_memory", draft)  # type: ignore[no-any-return]
+
+    async def edit_memory(self, memory_id: str, change: "MemoryEdit") -> "CallReply":
+        """See ``AgentSession.edit_memory``."""
+        return await self._call("edit_memory", memory_id, change)  # type: ignore[no-any-return]
+
+    async def delete_memories(self, memory_ids: list[str]) -> "CallReply":
+        """See ``AgentSession.delete_memories``."""
+        return await self._call("delete_memories", memory_ids)  # type: ignore[no-any-return]
+
+    async def restore_memories(self, memory_ids: list[str]) -> "CallReply":
+        """See ``AgentSession.restore_memories``."""
+        return await self._call("restore_memories", memory_ids)  # type: ignore[no-any-return]
 
     async def close(self) -> None:
         """Close the connection; the next call would open a new one."""

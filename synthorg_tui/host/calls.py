@@ -123,7 +123,7 @@ CALLS: Final = RemoteApi(
         "engine": ApiGroup("synthorg_tui.engine:Engine", ("agents",)),
         "desk": ApiGroup(
             f"{_MEMORY}.extensions:MemoryAdmin",
-            ("find", "browse", "lookup", "entries", "facets", "places", "history"),
+            ("find", "browse", "lookup", "entries", "facets", "places", "history", "authors"),
             ("edit", "remove", "restore"),
         ),
         "erasure": ApiGroup("synthorg_tui.curation.erasure:Erasure", ("review",), ("purge",)),
@@ -177,6 +177,7 @@ AGENT_CALLS: Final = RemoteApi(
         "agent": ApiGroup(
             "synthorg_tui.agents.session:AgentSession",
             ("tools", "call", "digest", "skills", "read_skill"),
+            ("add_memory", "edit_memory", "delete_memories", "restore_memories"),
         )
     }
 )

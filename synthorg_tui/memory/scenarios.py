@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from pydantic import Field, ValidationError
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
 from synthorg_tui.memory.digest.config import MemoryV1Config
 from synthorg_tui.memory.enums import Sensitivity
@@ -258,10 +259,13 @@ class ScenarioService:
     async def save(self, name: str, question: Question) -> Scenario:
         """Run the question and save it with the memories included, replacing one of the same name.
 
-        Raises ``DomainError`` when the name is blank.
+        Secrets in name and question are redacted. Raises ``DomainError`` when the name is blank.
         """
         if not name.strip():
             raise DomainError("A scenario needs a name.")
+        tally = RedactionTally()
+        name = redact_text(name, tally)
+        question = question.model_copy(update={"query": redact_text(question.query, tally)})
         candidates = await self._candidates(question)
         expected = tuple(candidate.entry.id for candidate in candidates if candidate.verdict.is_in)
         scenario = Scenario(name.strip(), question, expected)

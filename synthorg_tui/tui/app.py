@@ -13,6 +13,7 @@ from textual import events
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
+from synthorg_tui.core.actors import agent_in
 from synthorg_tui.core.disk_space import low_space
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.process_setup import started, starting
@@ -70,7 +71,9 @@ class MemoryDeskApp(App[None]):
         self.state = load_state(self._state_path)
         self._desk: MemoryPort | None = None
         self._later: list[Pane] = []
-        self._panes = Panes(tuple((key, title) for _, title, key in PANES))
+        agent = agent_in(os.environ)
+        titles = tuple((key, title) for _, title, key in PANES)
+        self._panes = Panes(titles, run_by=agent.name if agent is not None else "")
         self._monotonic = monotonic
         self._waited_for_by = os.getppid()
         self._counting: Timer | None = None

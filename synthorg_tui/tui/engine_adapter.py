@@ -26,6 +26,7 @@ from synthorg_tui.memory.listing import (
     MemoryRevision,
     SortOrder,
 )
+from synthorg_tui.tui.approvals.adapter import person
 from synthorg_tui.tui.digest.adapter import EngineDigests
 from synthorg_tui.tui.ports import Change, Draft
 
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from synthorg_tui.tui.approvals.adapter import EngineApprovals
     from synthorg_tui.tui.skills.adapter import EngineSkills
 
-ACTOR = "person"
-"""Who the history names for changes made on a screen."""
 WARM_UP_AFTER = 0.5
 """Seconds from opening until the rest is prepared, so that the list is on the screen first."""
 PROGRESS_EVERY = 0.5
@@ -207,7 +206,7 @@ class EngineAdapter:
         """The interface of the Activity pane, created when it is first used."""
         from synthorg_tui.tui.activity.adapter import EngineActivity
 
-        return EngineActivity(self._engine, actor=ACTOR)
+        return EngineActivity(self._engine)
 
     async def close(self) -> None:
         """Stop the background work of the adapter."""
@@ -258,7 +257,9 @@ class EngineAdapter:
             content=draft.content,
             metadata=MemoryMetadata(tags=draft.tags),
         )
-        return await add_by_hand(store, draft.agent_id, request, project=draft.project, actor=ACTOR)
+        return await add_by_hand(
+            store, draft.agent_id, request, project=draft.project, actor=str(person())
+        )
 
     async def edit(self, memory_id: str, change: Change) -> ListedMemory:
         """Change a memory and return it as it is afterwards."""
@@ -274,15 +275,15 @@ class EngineAdapter:
             sensitivity=traits.sensitivity if traits else None,
             fact_key=(traits.fact_key or "") if traits else None,
         )
-        return await self._engine.desk.edit(memory_id, edit, actor=ACTOR)
+        return await self._engine.desk.edit(memory_id, edit, actor=str(person()))
 
     async def remove(self, memory_ids: Sequence[str]) -> int:
         """Soft-delete memories and return how many were deleted."""
-        return await self._engine.desk.remove(memory_ids, actor=ACTOR)
+        return await self._engine.desk.remove(memory_ids, actor=str(person()))
 
     async def restore(self, memory_ids: Sequence[str]) -> int:
         """Restore soft-deleted memories and return how many were restored."""
-        return await self._engine.desk.restore(memory_ids, actor=ACTOR)
+        return await self._engine.desk.restore(memory_ids, actor=str(person()))
 
     async def erasing(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
         """Describe what purging these memories deletes with them and what it leaves."""
@@ -302,7 +303,7 @@ class EngineAdapter:
 
     async def purge(self, memory_ids: Sequence[str], *, lines: bool = False) -> int:
         """Delete memories permanently, with ``lines`` also where they were drawn from."""
-        erased = await self._engine.erasure.purge(memory_ids, actor=ACTOR, lines=lines)
+        erased = await self._engine.erasure.purge(memory_ids, actor=str(person()), lines=lines)
         await self._engine.maintenance.delete_copies(backups=False)
         return erased.memories
 

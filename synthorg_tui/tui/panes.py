@@ -25,14 +25,16 @@ PANES = (
 class Panes:
     """The titles of the panes and the counts beside them, shared by the headers of all screens.
 
-    Counts are 0 until the store was read. ``work`` describes background work, or is empty. Badges
+    Counts are 0 until the store was read. ``work`` describes background work, or is empty.
+    ``run_by`` names the coding agent that runs the app, empty for a person; it is a badge. Badges
     are what the person should know all the time. A header registers with ``listen`` while it is
     mounted.
     """
 
-    def __init__(self, titles: tuple[tuple[str, str], ...]) -> None:
+    def __init__(self, titles: tuple[tuple[str, str], ...], run_by: str = "") -> None:
         self.titles = titles
-        self._badges: dict[str, str] = {}
+        warning = f"run by {run_by}: nothing can be approved or changed here" if run_by else ""
+        self._badges = {"run_by": warning}
         self._waiting = 0
         self._agents = (0, 0)
         self._work = ""

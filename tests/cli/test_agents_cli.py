@@ -10,7 +10,7 @@ import pytest
 
 from synthorg_tui.agents.models import AgentIdentity, AgentRights, CallReply
 from synthorg_tui.agents.session import AgentSession
-from synthorg_tui.cli.terminal import AGENT_MARKS
+from synthorg_tui.core.actors import AGENT_MARKS
 from synthorg_tui.engine import Engine
 from synthorg_tui.host.calls import AGENT_CALLS, CALLS
 from synthorg_tui.host.client import connect, remote_engine

@@ -2,7 +2,7 @@
 
 import pytest
 
-from synthorg_tui.cli.terminal import AGENT_MARKS, agent_in
+from synthorg_tui.core.actors import AGENT_MARKS, CodingAgent, agent_in
 from tests.pty_kit import at_terminal, without_marks, without_terminal
 
 ASK = """
@@ -63,5 +63,6 @@ def test_an_agents_environment_is_refused_even_at_a_terminal() -> None:
 
 @pytest.mark.parametrize("mark", AGENT_MARKS)
 def test_every_mark_counts_unless_it_is_empty(mark: str) -> None:
-    assert agent_in({mark: "1"}) == f"{AGENT_MARKS[mark]} ({mark} is set)"
+    agent_id, name = AGENT_MARKS[mark]
+    assert agent_in({mark: "1"}) == CodingAgent(agent_id, name, mark)
     assert agent_in({mark: "", "CODEX_HOME": "/home/me/.codex", "GEMINI_API_KEY": "x"}) is None

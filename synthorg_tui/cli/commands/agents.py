@@ -243,7 +243,8 @@ def _holding_store(context: "Context") -> "AbstractAsyncContextManager[Engine]":
 
 def _require_person(context: "Context") -> None:
     """Refuse inside an agent's environment, and where the command line decides nothing."""
-    from synthorg_tui.cli.terminal import require_no_agent, require_open_to_decisions
+    from synthorg_tui.approvals.person import require_no_agent
+    from synthorg_tui.cli.terminal import require_open_to_decisions
 
     require_open_to_decisions(context.settings().approvals)
     require_no_agent()

@@ -173,9 +173,14 @@ async def _rejected(context: "Context") -> set[str]:
 
 
 async def run_disconnect(context: "Context") -> int:
-    """Remove the entries and links that ``connect`` added to a client's configuration."""
+    """Remove the entries and links that ``connect`` added to a client's configuration.
+
+    Refused where an agent runs it.
+    """
+    from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.connect.clients import CLIENTS, ConfigScope
 
+    require_no_agent()
     args, client = context.args, CLIENTS[context.args.client]
     scope = ConfigScope(args.scope) if args.scope else None
     installer = _installer(context)

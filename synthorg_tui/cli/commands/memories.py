@@ -5,6 +5,7 @@ The subcommands that only read are in ``memories_reading``.
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli import shapes
@@ -19,6 +20,7 @@ from synthorg_tui.cli.arguments import (
     words,
 )
 from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.commands import memories_as_agent as as_agent
 from synthorg_tui.cli.commands.memories_reading import MAX_NAMED, SHORT_ID, add_reading, find_one
 from synthorg_tui.cli.erasing import WORD, add_erasing, erase_files, print_erased, tell_copies
 from synthorg_tui.cli.errors import UsageError
@@ -137,7 +139,10 @@ def _add_removing(actions: Subparsers) -> None:
 
 
 async def run_add(context: "Context") -> int:
-    """Store a memory as one of an agent's."""
+    """Store a memory as one of an agent's.
+
+    Run by an agent, this and the other changes are the agent's, on its own memory.
+    """
     from synthorg_tui.memory.extensions import BatchStore, add_by_hand
     from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 
@@ -149,12 +154,16 @@ async def run_add(context: "Context") -> int:
         metadata=MemoryMetadata(tags=args.tags),
     )
     project = str(args.project.resolve()) if args.project else None
+    if (agent := context.agent) is not None:
+        return await as_agent.add(context, agent, request, project)
     async with context.engine() as engine:
         if not isinstance(engine.memory, BatchStore):
             raise MemoryCapabilityError(f"the {engine.memory.backend_name} backend keeps no notes")
         added = await add_by_hand(
             engine.memory, args.agent, request, project=project, actor=context.actor
         )
+        (stored,) = await engine.desk.entries([added])
+    as_agent.tell_redacted(context, content, stored.content)
     return context.print_result({"id": added}, f"Added {added}")
 
 
@@ -167,7 +176,9 @@ async def run_edit(context: "Context") -> int:
     args = context.args
     fields = ("content", "category", "tags", "confidence", "sensitivity", "fact_key")
     content = _content(args.content) if args.content is not None else None
-    async with context.engine() as engine:
+    agent = context.agent
+    hands = context.acting_as(agent) if agent else nullcontext()
+    async with hands as acting, context.engine() as engine:
         entry = await find_one(engine.desk, args.id)
         if all(getattr(args, field) is None for field in fields):
             content = await asyncio.to_thread(_edit_in_editor, entry.content)
@@ -179,13 +190,20 @@ async def run_edit(context: "Context") -> int:
             sensitivity=Sensitivity(args.sensitivity) if args.sensitivity else None,
             fact_key=args.fact_key,
         )
-        edited = await engine.desk.edit(entry.id, change, actor=context.actor)
+        if acting is None:
+            edited = await engine.desk.edit(entry.id, change, actor=context.actor)
+        else:
+            await acting.edit_memory(entry.id, change)
+            (edited,) = await engine.desk.entries([entry.id])
         source = await shapes.SourceResolver(engine.executions).resolve(edited.source)
+    as_agent.tell_redacted(context, content, edited.content)
     return context.print_result(shapes.memory(edited, source), f"Changed {edited.id}")
 
 
 async def run_delete(context: "Context") -> int:
     """Delete memories after a confirmation; ``restore`` brings them back."""
+    if (agent := context.agent) is not None:
+        return await as_agent.delete(context, agent)
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start) for start in context.args.ids]
         _name(context, entries)
@@ -196,6 +214,8 @@ async def run_delete(context: "Context") -> int:
 
 async def run_restore(context: "Context") -> int:
     """Restore deleted memories."""
+    if (agent := context.agent) is not None:
+        return await as_agent.restore(context, agent)
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start, deleted=True) for start in context.args.ids]
         count = await engine.desk.restore(_ids(entries), actor=context.actor)
@@ -204,6 +224,9 @@ async def run_restore(context: "Context") -> int:
 
 async def run_purge(context: "Context") -> int:
     """Erase memories for ever, and all that derives from them, after a typed confirmation."""
+    from synthorg_tui.approvals.person import require_no_agent
+
+    require_no_agent()
     args = context.args
     async with context.engine() as engine:
         entries = [await find_one(engine.desk, start, deleted=True) for start in args.ids]

@@ -6,6 +6,7 @@ from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_memory_filters, whole
 from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.cli.output import local_time
+from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.errors import MemoryNotFoundError
@@ -180,7 +181,11 @@ async def run_history(context: "Context") -> int:
         return 0
     for change in changes:
         context.console.parts(
-            [(local_time(change.at), "dim"), (change.kind.value, "bold"), (f"by {change.actor}",)]
+            [
+                (local_time(change.at), "dim"),
+                (change.kind.value, "bold"),
+                (f"by {actor_words(change.actor)}",),
+            ]
         )
         for field in dict.fromkeys((*change.before, *change.after)):
             before, after = change.before.get(field), change.after.get(field)

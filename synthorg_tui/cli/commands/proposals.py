@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _STATUSES: Final = ("pending", "approved", "rejected", "expired", "all")
 _NOW: Final = "now"
-_ACTOR: Final = "command line"
 _TITLE_WIDTH: Final = 60
 _MAX_NAMED: Final = 10
 
@@ -153,7 +152,7 @@ async def run_approve(context: "Context") -> int:
 
     async with _deciding(context) as engine:
         review = await _pending(engine, context.args.id)
-        async with _person(engine, review) as terminal:
+        async with _person(context, engine, review) as terminal:
             if review.problem:
                 raise DecisionRefusedError(review.problem)
             _require_hash(terminal, review, "Approve")
@@ -171,7 +170,7 @@ async def run_reject(context: "Context") -> int:
         raise UsageError("the reason is empty")
     async with _deciding(context) as engine:
         review = await _pending(engine, context.args.id)
-        async with _person(engine, review) as terminal:
+        async with _person(context, engine, review) as terminal:
             _require_hash(terminal, review, "Reject")
             with view.shown_again(context.console):
                 decision = await engine.reviews.reject(
@@ -185,7 +184,7 @@ async def run_snooze(context: "Context") -> int:
     until = context.args.until
     async with _deciding(context) as engine:
         review = await _pending(engine, context.args.id)
-        async with _person(engine, review) as terminal:
+        async with _person(context, engine, review) as terminal:
             what = f"Snooze until {local_time(until)}" if until else "Wake"
             answer = terminal.ask(f"{what} {_title(review)}? [y/N]")
             if answer.lower() not in ("y", "yes"):
@@ -203,7 +202,7 @@ async def run_snooze(context: "Context") -> int:
 
 async def run_undo(context: "Context") -> int:
     """Undo the most recent decision."""
-    async with _deciding(context) as engine, _person(engine, None) as terminal:
+    async with _deciding(context) as engine, _person(context, engine, None) as terminal:
         titles = await engine.reviews.undoable()
         what = f"{len(titles)} approvals" if len(titles) > 1 else "the last decision"
         if titles and terminal.ask(f"Take {what} back? Type undo:") != "undo":
@@ -222,7 +221,9 @@ def _deciding(context: "Context") -> "AbstractAsyncContextManager[Engine]":
 
 
 @asynccontextmanager
-async def _person(engine: "Engine", review: "Review | None") -> "AsyncIterator[Terminal]":
+async def _person(
+    context: "Context", engine: "Engine", review: "Review | None"
+) -> "AsyncIterator[Terminal]":
     """The person at the terminal; what is refused to them stands in the proposal's trail."""
     from synthorg_tui.approvals.models import ApprovalError
     from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
@@ -233,7 +234,8 @@ async def _person(engine: "Engine", review: "Review | None") -> "AsyncIterator[T
             yield terminal
     except ApprovalError as error:
         if review is not None:
-            await engine.approvals.refused(review.item.id, actor=_ACTOR, reason=error.message)
+            item_id, reason = review.item.id, error.message
+            await engine.approvals.refused(item_id, actor=context.actor, reason=reason)
         raise
 
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.output import Console, local_time
 from synthorg_tui.cli.shapes import memory_of, short_hash
+from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.approvals.models import ApprovalEvent
+    from synthorg_tui.approvals.models import ApprovalEvent, ApprovalItem
     from synthorg_tui.curation.models import Evidence
     from synthorg_tui.curation.review import Decision, InboxEntry, Review
     from synthorg_tui.executions.store import Excerpt
@@ -67,7 +68,7 @@ def show_review(
     if trail:
         _section(console, "what happened to it")
         for event in trail:
-            action = f"{event.kind.value} by {event.actor}"
+            action = f"{event.kind.value} by {actor_words(event.actor)}"
             console.parts([(local_time(event.at), "dim"), (action,), (event.reason, "dim")])
     if review.item.status.value == "pending":
         console.line()
@@ -114,17 +115,20 @@ def _head(console: Console, review: "Review") -> None:
         ("scope", entry.scope),
         ("seen in", seen),
         ("confidence", "" if entry.confidence is None else f"{entry.confidence:.2f}"),
-        ("from", item.requested_by),
+        ("from", actor_words(item.requested_by)),
         *_written(entry),
         ("snoozed", f"until {local_time(item.snoozed_until)}" if item.snoozed_until else ""),
         ("expires", local_time(item.expires_at)),
-        (
-            "decided",
-            f"{local_time(item.decided_at)} by {item.decided_by}" if item.decided_by else "",
-        ),
+        ("decided", _decided(item)),
         ("reason", item.decision_reason or ""),
     )
     console.facts(facts)
+
+
+def _decided(item: "ApprovalItem") -> str:
+    if not item.decided_by:
+        return ""
+    return f"{local_time(item.decided_at)} by {actor_words(item.decided_by)}"
 
 
 def _written(entry: "InboxEntry") -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.errors import DeclinedError, UsageError
 from synthorg_tui.cli.output import Console, cut, local_time
 from synthorg_tui.cli.shapes import Json
+from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import expand_home, short_path
@@ -353,9 +354,14 @@ def _show(console: Console, skill: "SkillDetail") -> None:
     facts = [("file", short_path(row.path)), ("given", _given(row))]
     facts += [("gives way to", short_path(row.shadowed_by)), ("waiting", row.waiting)]
     facts += [("memories", ", ".join(skill.memory_ids))]
+    facts += [("changed", "a memory of it was edited without review")] if row.reworded else []
     facts += [("taught by", f"{seen.lines}  {seen.note}".rstrip()) for seen in skill.evidence]
     facts += [
-        ("text", f"{local_time(text.at)} {text.event.value.replace('_', ' ')} by {text.actor}")
+        (
+            "text",
+            f"{local_time(text.at)} {text.event.value.replace('_', ' ')}"
+            f" by {actor_words(text.actor)}",
+        )
         for text in skill.versions
     ]
     room = max(console.width - 14, 40)
@@ -410,6 +416,7 @@ def _row(row: "SkillOverviewRow") -> Json:
         "applied_at": row.applied_at.isoformat() if row.applied_at else None,
         "shadowed_by": row.shadowed_by or None,
         "waiting": row.waiting or None,
+        "reworded": row.reworded,
         "findings": [_finding(finding) for finding in row.findings],
     }
 

@@ -198,14 +198,16 @@ async def run_backup(context: "Context") -> int:
 
 
 async def run_restore(context: "Context") -> int:
-    """Replace the database by a backup, or list the backups."""
+    """Replace the database by a backup, or list the backups; an agent may only list them."""
     import asyncio
 
+    from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.cli.context import cancelled_by_signal
     from synthorg_tui.persistence.backups import newest_backup, restore_backup
 
     if context.args.list:
         return _list_backups(context)
+    require_no_agent()
     chosen = context.args.backup
     if chosen is None:
         newest = newest_backup(context.data_dir)

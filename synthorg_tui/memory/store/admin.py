@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.enums import MemoryLevel
+from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.errors import (
     MemoryNotFoundError,
@@ -43,14 +44,23 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+def _anything(db: "DuckDBPyConnection", memory_id: str) -> None:
+    """The rule where every memory may be edited."""
+
+
 class StoreAdmin:
     """``MemoryAdmin`` on the local store, purging, and changes together with other records.
 
     Methods that change memories raise ``MemoryStoreError``, all others ``MemoryRetrievalError``.
+    ``may_edit`` is called in the transaction of an edit with the id of the memory, and raises to
+    refuse it.
     """
 
-    def __init__(self, core: Core) -> None:
+    def __init__(
+        self, core: Core, *, may_edit: "Callable[[DuckDBPyConnection, str], None]" = _anything
+    ) -> None:
         self._core = core
+        self._may_edit = may_edit
         self._reader = StoreReader(core, core.clock)
         self._search = Search(core)
         self._writer = MemoryWriter(core)
@@ -132,12 +142,18 @@ class StoreAdmin:
         """
         return await self._reader.history(memory_id)
 
+    async def authors(self, memory_ids: Sequence[NotBlankStr]) -> dict[str, str]:
+        """Return who last wrote each memory's text, as recorded; unknown ids are omitted."""
+        with translate_errors(MemoryRetrievalError, "reading the history"):
+            return await self._core.read(lambda db: queries.authors_of(db, memory_ids))
+
     async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> ListedMemory:
         """Change a live memory and return it; a later import won't overwrite the edit.
 
-        Raises ``MemoryNotFoundError`` when no live memory has the id.
+        Secrets are redacted. Raises ``MemoryNotFoundError`` when no live memory has the id.
         """
         vector = None
+        change = _redacted(change)
         with translate_errors(MemoryStoreError, "editing"):
             if change.content is not None:
                 (vector,) = await self._core.embed([change.content])
@@ -149,6 +165,7 @@ class StoreAdmin:
                 after = _edited(before, change, self._core.salt)
                 if after == before:
                     return before
+                self._may_edit(changes.db, before.id)
                 moment = max(changes.now, before.created_at)
                 after = after._replace(edited=True, updated_at=moment)
                 return changes.edit(before, after, vector, actor=actor)
@@ -193,6 +210,15 @@ class StoreAdmin:
             require_agent_id(memory.agent_id, MemoryStoreError)
         with translate_errors(MemoryStoreError, "storing"):
             return await self._writer.change_together(bundle, within, actor=actor)
+
+
+def _redacted(change: MemoryEdit) -> MemoryEdit:
+    content, tags = change.content, change.tags
+    if content is not None:
+        content = redact_text(content, RedactionTally())
+    if tags is not None:
+        tags = tuple(redact_text(tag, RedactionTally()) for tag in tags)
+    return change.model_copy(update={"content": content, "tags": tags})
 
 
 def _edited(before: StoredMemory, change: MemoryEdit, salt: str) -> StoredMemory:

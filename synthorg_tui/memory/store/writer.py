@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.enums import MemoryLevel
+from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, NewMemory
@@ -75,7 +76,7 @@ class MemoryWriter:
         row = self._row(agent_id, draft, now, shared=shared)
         if row.expires_at is not None and row.expires_at < row.created_at:
             raise MemoryStoreError(f"the memory has expired already ({request.expires_at})")
-        (vector,) = await self._core.embed([request.content])
+        (vector,) = await self._core.embed([row.content])
 
         def work(changes: Changes) -> None:
             if not shared and _room(changes, agent_id, self._core) < 1:
@@ -164,7 +165,7 @@ class MemoryWriter:
     def _row(
         self, agent_id: str, draft: MemoryDraft, now: datetime, *, shared: bool
     ) -> StoredMemory:
-        request = draft.request
+        request = _redacted(draft.request)
         created = draft.created_at or now
         retention = self._core.policy.retention(agent_id, request.category)
         expires = request.expires_at or (created + retention if retention else None)
@@ -303,6 +304,17 @@ def _refusal(row: StoredMemory, before: StoredMemory | None, known: _Known) -> s
 
 def _updated(before: StoredMemory, row: StoredMemory) -> StoredMemory:
     return row._replace(id=before.id, created_at=min(before.created_at, row.created_at))
+
+
+def _redacted(request: MemoryStoreRequest) -> MemoryStoreRequest:
+    """The request without secrets, whoever wrote it; most have none."""
+    tally = RedactionTally()
+    content = redact_text(request.content, tally)
+    tags = tuple(redact_text(tag, tally) for tag in request.metadata.tags)
+    if not tally.total:
+        return request
+    metadata = request.metadata.model_copy(update={"tags": tags})
+    return request.model_copy(update={"content": content, "metadata": metadata})
 
 
 def _room(changes: Changes, agent_id: str, core: Core) -> int:

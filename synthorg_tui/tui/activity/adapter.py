@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.activity.models import ActivityEvent, ListedAgent, NamedMemory
+from synthorg_tui.tui.approvals.adapter import person
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import CallRecord
@@ -27,12 +28,12 @@ _TOPICS: Final[dict[str, Literal["call", "agents", "changed"]]] = {
 class EngineActivity:
     """What connected agents do; they can connect once ``open`` was called.
 
-    Failures are ``DomainError``. ``actor`` is who the history names for what is undone.
+    Failures are ``DomainError``; so is an undo, and giving
+    rights back, where a coding agent runs the app.
     """
 
-    def __init__(self, engine: "Engine", *, actor: str) -> None:
+    def __init__(self, engine: "Engine") -> None:
         self._engine = engine
-        self._actor = actor
         self._owner: Owner | None = None
         self._listeners: list[Callable[[ActivityEvent], None]] = []
         engine.events.subscribe(self._notify)
@@ -82,18 +83,22 @@ class EngineActivity:
         """Take back what a call wrote, or bring it back when that was done; says which."""
         from synthorg_tui.tui.base.formatting import memories
 
-        undone = await self._engine.gateway.undo_call(call.number, actor=self._actor)
+        undone = await self._engine.gateway.undo_call(call.number, actor=str(person()))
         count = memories(len(undone.memory_ids))
         return f"Brought back {count}" if undone.restored else f"Took back {count} · u brings back"
 
     async def set_paused(self, agent_id: str, paused: bool) -> None:
         """Refuse all calls of the agent, or allow them again."""
         self._require_open()
+        if not paused:
+            person()
         await self._engine.gateway.set_paused(agent_id, paused)
 
     async def set_read_only(self, agent_id: str, read_only: bool) -> None:
         """Refuse the agent's writes, or allow them again."""
         self._require_open()
+        if not read_only:
+            person()
         await self._engine.gateway.set_read_only(agent_id, read_only)
 
     async def disconnect(self, numbers: Sequence[int]) -> None:

@@ -23,9 +23,13 @@ _QUEUE_TOPICS: Final = frozenset({"changed", "approval.expired"})
 
 
 def person() -> "Person":
-    """Return the identity of the person at the screen."""
-    from synthorg_tui.approvals.person import Person
+    """Return the identity of the person at the screen, in whose name changes are made.
 
+    Raises ``DecisionRefusedError`` where a coding agent runs the app: then there is none.
+    """
+    from synthorg_tui.approvals.person import Person, require_no_agent
+
+    require_no_agent()
     return Person("tui")
 
 
@@ -87,27 +91,42 @@ class EngineApprovals:
         return await self._engine.reviews.approve(
             item_id,
             shown=shown,
-            person=person(),
+            person=await self._person(item_id),
             edit=None if edit is None else lambda _entry: edit,
         )
 
     async def approve_many(self, reviewed: Sequence[tuple[str, str]]) -> "BulkOutcome":
         """Approve these items, each only while it is still what was shown under its id."""
-        return await self._engine.reviews.approve_many(reviewed, person())
+        return await self._engine.reviews.approve_many(
+            reviewed, await self._person(*(item_id for item_id, _ in reviewed))
+        )
 
     async def reject(self, item_id: str, shown: str, reason: str) -> "Decision":
         """Reject what was shown; raises ``ReviewChangedError`` like ``approve``."""
         return await self._engine.reviews.reject(
-            item_id, shown=shown, reason=reason, person=person()
+            item_id, shown=shown, reason=reason, person=await self._person(item_id)
         )
 
     async def snooze(self, item_id: str, until: datetime | None) -> None:
         """Put an item out of the way until then; ``None`` wakes it."""
-        await self._engine.reviews.snooze(item_id, until, person())
+        await self._engine.reviews.snooze(item_id, until, await self._person(item_id))
 
     async def undo(self) -> "Decision | None":
         """Take back the last decision; ``None`` when there is none."""
         return await self._engine.reviews.undo(person())
+
+    async def _person(self, *item_ids: str) -> "Person":
+        """The person at the screen; what is refused to an agent stands in the items' trails."""
+        from synthorg_tui.approvals.models import DecisionRefusedError
+        from synthorg_tui.approvals.person import actor_of_command
+
+        try:
+            return person()
+        except DecisionRefusedError as error:
+            actor = str(actor_of_command())
+            for item_id in item_ids:
+                await self._engine.approvals.refused(item_id, actor=actor, reason=error.message)
+            raise
 
     def listen(self, changed: Callable[[], None]) -> None:
         """Call ``changed`` when an agent or a command may have changed the queue."""

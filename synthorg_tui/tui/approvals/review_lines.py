@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.redaction import marks_in
 from synthorg_tui.memory.retrieval.tags import parse_tags
@@ -228,7 +229,7 @@ def near_lines(review: Review) -> list[Line]:
 def about_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -> list[Line]:
     """Render the item's origin, when it expires, and the events of its trail."""
     item, write = review.item, write_of(review.entry)
-    lines = [fact("asked by", one_line(item.requested_by))]
+    lines = [fact("asked by", one_line(actor_words(item.requested_by)))]
     if write is not None and write.draft.created_at is not None:
         lines.append(fact("written", moment(write.draft.created_at, now)))
     lines.append(fact("since", moment(item.created_at, now)))
@@ -237,7 +238,7 @@ def about_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -
     if item.snoozed_until is not None and item.snoozed_until > now:
         lines.append(fact("snoozed", moment(item.snoozed_until, now).partition(" · ")[0], "warn"))
     if item.decided_by:
-        lines.append(fact(item.status, one_line(f"by {item.decided_by}"), "strong"))
+        lines.append(fact(item.status, one_line(f"by {actor_words(item.decided_by)}"), "strong"))
     if item.decision_reason:
         lines.append(fact("because", one_line(item.decision_reason)))
     if review.agents:
@@ -245,7 +246,7 @@ def about_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -
     lines.append(fact("id", item.id, "faint"))
     lines.append(fact("shown", review.shown[:12], "faint"))
     for event in trail:
-        row = fact(event.kind, one_line(event.actor), "muted").add(
+        row = fact(event.kind, one_line(actor_words(event.actor)), "muted").add(
             f"  {ago(event.at, now)}", "faint"
         )
         lines.append(row.add(f"  {one_line(event.reason)}" if event.reason else "", "text"))

@@ -6,6 +6,8 @@ The app imports this module before its first paint, so the engine is imported in
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from synthorg_tui.tui.approvals.adapter import person
+
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.memory.listing import AgentPlaces
@@ -54,9 +56,17 @@ class EngineDigests:
         return {name: _plain(getattr(memory.retrieval, name)) for name in names} | others
 
     async def digest(self, question: "Question") -> "Injection":
-        """What the agent would be given, and why; it isn't counted as applied."""
+        """What the agent would be given, why, and by whom; it isn't counted as applied."""
+        from dataclasses import replace
+
+        from synthorg_tui.memory.retrieval.explanation import with_authors
+
         memory = self._engine.settings.memory
-        return await self._engine.injection.prepare(question.request(memory.retrieval, memory.v1))
+        request = question.request(memory.retrieval, memory.v1)
+        injection = await self._engine.injection.prepare(request)
+        ids = [candidate.entry.id for candidate in injection.explanation.candidates]
+        authors = await self._engine.desk.authors(ids)
+        return replace(injection, explanation=with_authors(injection.explanation, authors))
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of a text, by the configured model."""
@@ -68,10 +78,12 @@ class EngineDigests:
 
     async def save_scenario(self, name: str, question: "Question") -> "Scenario":
         """Save a question with what it includes now; one of the same name is replaced."""
+        person()
         return await self._engine.scenarios.save(name, question)
 
     async def delete_scenario(self, name: str) -> bool:
         """Delete a scenario; ``False`` when there is none."""
+        person()
         return await self._engine.scenarios.delete(name)
 
     async def run_scenarios(self, names: Sequence[str] = ()) -> "tuple[ScenarioOutcome, ...]":

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.redaction import RedactionTally, redact_text, replaced_in
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.base.formatting import memories
 from synthorg_tui.tui.ports import Change, Draft, MemoryPort
@@ -39,7 +40,8 @@ class UndoableChanges:
             return "Took back the new memory"
 
         self._undo.append(take_back)
-        return "Added · u takes it back"
+        stored = redact_text(draft.content, RedactionTally())  # as the store does
+        return _told("Added · u takes it back", draft.content, stored)
 
     async def edit(self, desk: MemoryPort, row: ListedMemory, change: Change) -> str:
         """Change a memory and return a message; an empty string if nothing was to change."""
@@ -55,9 +57,9 @@ class UndoableChanges:
             await desk.edit(row.id, back)
             return "Took the edit back"
 
-        await desk.edit(row.id, change)
+        after = await desk.edit(row.id, change)
         self._undo.append(take_back)
-        return "Saved · u takes it back"
+        return _told("Saved · u takes it back", change.content or "", after.content)
 
     def text_of(self, row: ListedMemory) -> str:
         """Return the content to edit: the stored one, or the edited one if storing it failed."""
@@ -88,6 +90,11 @@ class UndoableChanges:
         count = await desk.remove(memory_ids)
         self._undo.append(restore)
         return f"Deleted {memories(count)} · u brings back"
+
+
+def _told(done: str, given: str, stored: str) -> str:
+    """The message, with how many secrets were replaced in what was given."""
+    return " · ".join(filter(None, (done, replaced_in(given, stored) if given else "")))
 
 
 def write_file(name: str, rows: Sequence[ListedMemory]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from synthorg_tui.core.actors import actor_words
 from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
 from synthorg_tui.tui.base.formatting import ago, moment
 from synthorg_tui.tui.base.lines import Line, bar, line, one_line, text_lines
@@ -96,7 +97,10 @@ def _history(history: Sequence[MemoryRevision] | None, now: datetime) -> list[Li
     lines: list[Line] = []
     for revision in history:
         mark = _KIND_MARKS.get(revision.kind, "·")
-        head = line((f"{mark} {revision.kind}", "strong"), (f" by {revision.actor}", "muted"))
+        head = line(
+            (f"{mark} {revision.kind}", "strong"),
+            (f" by {one_line(actor_words(revision.actor))}", "muted"),
+        )
         lines.append(head.add(f"  {ago(revision.at, now)}", "faint"))
         if revision.kind == "edited":
             lines.extend(change_lines(revision))

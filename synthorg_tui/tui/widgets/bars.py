@@ -112,7 +112,7 @@ class TopBar(LineBar):
         if self._panes.badges:
             badges = line((f" {' · '.join(self._panes.badges)}", "warn"))
             lines.append(badges.fit(width) if width else badges)
-        self.styles.height = len(lines)
+        self.screen.set_class(bool(self._panes.badges), "badged")
         self.show(*lines)
 
     def _left(self, product: str) -> Line:

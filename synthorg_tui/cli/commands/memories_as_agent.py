@@ -1,0 +1,92 @@
+"""``memories`` inside a coding agent's environment: what a command changes, the agent changes.
+
+It acts under the agent's own id and policy, on the memories that the agent wrote itself. What only
+a person may do is refused by ``require_no_agent``. Reading is the same for everybody and stays in
+``memories_reading``.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from synthorg_tui.cli.commands.memories_reading import find_one
+from synthorg_tui.core.redaction import replaced_in
+from synthorg_tui.core.text import counted
+
+if TYPE_CHECKING:
+    from synthorg_tui.agents.models import CallReply
+    from synthorg_tui.cli.context import Context
+    from synthorg_tui.core.actors import CodingAgent
+    from synthorg_tui.memory.models import MemoryStoreRequest
+
+
+async def add(
+    context: "Context", agent: "CodingAgent", request: "MemoryStoreRequest", project: str | None
+) -> int:
+    """Add a memory to the agent's own, or propose it."""
+    from synthorg_tui.approvals.models import DecisionRefusedError
+    from synthorg_tui.memory.models import MemoryDraft
+
+    if context.args.agent != agent.id:
+        raise DecisionRefusedError(
+            f"{agent.shown_by} runs this: it adds to the memory of {agent.id}, "
+            f"not of {context.args.agent}",
+            remedy=f"Use --agent {agent.id}, or ask the person to add it.",
+        )
+    async with context.acting_as(agent) as acting:
+        reply = await acting.add_memory(MemoryDraft(request=request, project=project))
+        if reply.waiting:
+            return _waits(context, reply)
+        (memory_id,) = reply.memory_ids
+        async with context.engine() as engine:
+            (stored,) = await engine.desk.entries([memory_id])
+    tell_redacted(context, request.content, stored.content)
+    return context.print_result({"id": memory_id}, f"Added {memory_id}")
+
+
+async def delete(context: "Context", agent: "CodingAgent") -> int:
+    """Delete memories that the agent wrote, or propose it."""
+    async with context.acting_as(agent) as acting:
+        reply = await acting.delete_memories(await _named(context, deleted=False))
+    if reply.waiting:
+        return _waits(context, reply)
+    return _done(context, "deleted", reply)
+
+
+async def restore(context: "Context", agent: "CodingAgent") -> int:
+    """Bring back memories that the agent wrote and itself deleted."""
+    async with context.acting_as(agent) as acting:
+        reply = await acting.restore_memories(await _named(context, deleted=True))
+    return _done(context, "restored", reply)
+
+
+def tell_redacted(context: "Context", given: str | None, stored: str) -> None:
+    """Print how many secrets were replaced in what was given, if there were any."""
+    told = replaced_in(given, stored) if given else ""
+    if told:
+        context.console.note(told)
+
+
+async def _named(context: "Context", *, deleted: bool) -> list[str]:
+    """The full ids of the memories that the arguments name, each once."""
+    async with context.engine() as engine:
+        found = [await find_one(engine.desk, start, deleted=deleted) for start in context.args.ids]
+    return _unique([entry.id for entry in found])
+
+
+def _unique(ids: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(ids))
+
+
+def _waits(context: "Context", reply: "CallReply") -> int:
+    """Say that nothing was changed yet: a person decides on what was proposed."""
+    count = counted(len(reply.waiting), "proposal")
+    ids = ", ".join(reply.waiting)
+    return context.print_result(
+        {"waiting": list(reply.waiting)}, f"Waits for the person's approval: {count}, {ids}"
+    )
+
+
+def _done(context: "Context", done: str, reply: "CallReply") -> int:
+    count = len(reply.memory_ids)
+    memories = counted(count, "memory", "memories")
+    return context.print_result({done: count}, f"{done.capitalize()} {memories}.")

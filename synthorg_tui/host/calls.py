@@ -168,6 +168,7 @@ AGENT_CALLS: Final = RemoteApi(
         "agent": ApiGroup(
             "synthorg_tui.agents.session:AgentSession",
             ("tools", "call", "digest", "skills", "read_skill"),
+            ("end_session",),
         )
     }
 )

@@ -144,12 +144,14 @@ class ClientSessions:
                 and session.project == identity.project
             )
         ]
-        return max(of_program, key=lambda session: session.seen_at, default=None)
+        # Of those last seen in the same moment, the one that was noted last.
+        return max(reversed(of_program), key=lambda session: session.seen_at, default=None)
 
     async def _note(self, session: KnownSession) -> None:
         """Remember a session, on disk at once if it is new or ended, else now and then."""
         known, key = await self._loaded(), (session.agent_id, session.session_id)
-        before, known[key] = known.get(key), session
+        before = known.pop(key, None)
+        known[key] = session
         written = self._written.get(key)
         same = before is not None and replace(before, seen_at=session.seen_at) == session
         if not same or written is None or session.seen_at - written > _WRITE_AFTER:

@@ -243,6 +243,10 @@ class TestLines:
         assert shown.width <= max(width, 60)
         assert f"{given_answer.tokens_used:,} of {budget:,} tokens" in shown.plain
 
+    def test_the_bar_says_how_much_of_it_is_frame(self) -> None:
+        framed = replace(answer(1000), tokens_used=984, frame_tokens=57)
+        assert "984 of 1,000, 57 of them frame" in budget_line(framed, 120).plain
+
     def test_the_bar_has_a_cut_line_and_shows_what_did_not_fit_beyond_it(self) -> None:
         shown = budget_line(answer(60), 100).plain
         before, _, beyond = shown.partition("┃")

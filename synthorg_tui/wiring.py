@@ -246,6 +246,7 @@ def build_gateway(
 ) -> "AgentGateway":
     """Build the service that agents connect to; ``tools`` is called with the first tool call."""
     from synthorg_tui.agents.audit import AuditTrail
+    from synthorg_tui.agents.client_sessions import ClientSessions
     from synthorg_tui.agents.gateway import AgentGateway
     from synthorg_tui.agents.session import Services
 
@@ -256,6 +257,9 @@ def build_gateway(
             prepare=injection.serve,
             tools=tools,
             audit=AuditTrail(base.database, keep=config.audit_calls),
+            sessions=ClientSessions(
+                base.database, clock=base.clock, memories=lambda: base.local().admin
+            ),
             events=base.events,
             clock=base.clock,
         ),

@@ -8,6 +8,7 @@ further, to read their calls and to undo them. An agent reaches none of it.
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
+from synthorg_tui.agents.client_sessions import ancestors
 from synthorg_tui.agents.guarded import WriteAllowance
 from synthorg_tui.agents.models import (
     DELETED,
@@ -53,18 +54,22 @@ class AgentGateway:
         self._allowances: dict[str, WriteAllowance] = {}
 
     async def open(self) -> None:
-        """Load the rights that a person took from agents in earlier runs."""
+        """Load the rights that a person took from agents, and end the sessions that are over."""
         self._rights = await self._services.audit.rights()
+        await self._services.sessions.sweep()
 
     @property
     def sessions(self) -> tuple[AgentSession, ...]:
         """The open sessions, oldest first."""
         return tuple(self._sessions)
 
-    def connect(self, identity: AgentIdentity, hang_up: HangUp = _no_connection) -> AgentSession:
+    def connect(
+        self, identity: AgentIdentity, hang_up: HangUp = _no_connection, *, pid: int = 0
+    ) -> AgentSession:
         """Open and return a session for a client that acts as the agent ``identity``.
 
-        ``hang_up`` is awaited when a person ends the connection. Raises ``AgentRefusedError`` for
+        ``hang_up`` is awaited when a person ends the connection; ``pid`` is the client's process,
+        by which the session that it works in is found. Raises ``AgentRefusedError`` for
         an agent id that is not allowed, such as the reserved owner of shared memories.
         """
         _require_name(identity.agent_id)
@@ -72,7 +77,8 @@ class AgentGateway:
         allowance = self._allowances.setdefault(
             identity.agent_id, WriteAllowance(self._services.config.writes_per_minute)
         )
-        session = AgentSession(identity, self._services, allowance)
+        processes = ancestors(pid) if pid > 1 else ()
+        session = AgentSession(identity, self._services, allowance, processes)
         self._sessions[session] = hang_up
         self._services.events.emit(SESSIONS)
         return session

@@ -19,7 +19,9 @@ from synthorg_tui.core.types import FrozenModel
 class AgentIdentity:
     """The agent that a client acts as, and the client itself.
 
-    ``project`` is the canonical path of the project's folder, ``client`` the program's name. With
+    ``project`` is the canonical path of the project's folder, ``client`` the program's name.
+    ``session_id`` is the session of the agent's program; a client that isn't told it makes one up
+    for itself, ``own_session``, for when it can't be found out. With
     ``read_only`` the client is refused writes, even if the agent may write.
     """
 
@@ -28,6 +30,7 @@ class AgentIdentity:
     session_id: str | None = None
     client: str = ""
     read_only: bool = False
+    own_session: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic_core import to_json
 
 from synthorg_tui.agents.audit import AuditTrail
+from synthorg_tui.agents.client_sessions import ClientSessions
 from synthorg_tui.agents.guarded import WriteAllowance
 from synthorg_tui.agents.models import (
     AgentAccessConfig,
@@ -46,6 +46,7 @@ from synthorg_tui.memory.strategies.service import (
 from synthorg_tui.providers.models import ToolDefinition
 
 if TYPE_CHECKING:
+    from synthorg_tui.agents.own_memories import OwnMemories
     from synthorg_tui.agents.toolbox import Toolbox, ToolServices
 
 _log = logging.getLogger(__name__)
@@ -68,6 +69,7 @@ class Services(NamedTuple):
     prepare: Callable[[InjectionRequest], Awaitable[Injection]]
     tools: "Callable[[], ToolServices]"
     audit: AuditTrail
+    sessions: ClientSessions
     events: Events
     clock: Clock
     rights: Callable[[str], AgentRights] = lambda _: AgentRights()
@@ -80,11 +82,16 @@ class AgentSession:
     """
 
     def __init__(
-        self, identity: AgentIdentity, services: Services, allowance: WriteAllowance
+        self,
+        identity: AgentIdentity,
+        services: Services,
+        allowance: WriteAllowance,
+        processes: tuple[str, ...] = (),
     ) -> None:
         self.identity = identity
         self._services = services
-        self._visibility = Visibility(identity.session_id, identity.project)
+        self._processes = processes
+        self._tools: Toolbox | None = None
         self._allowance = allowance
         self.connected_at = services.clock.now()
 
@@ -92,7 +99,7 @@ class AgentSession:
         """Return the tools that the agent may call now; a read-only agent gets no writing ones."""
         from synthorg_tui.agents.tools import WRITING
 
-        offered = self._toolbox.definitions()
+        offered = (await self._toolbox()).definitions()
         if self._may_write():
             return offered
         return tuple(tool for tool in offered if tool.name not in WRITING)
@@ -104,7 +111,7 @@ class AgentSession:
         started = time.perf_counter()
         try:
             self._require(writing=name in WRITING)
-            reply = await self._toolbox.answer(name, arguments)
+            reply = await (await self._toolbox()).answer(name, arguments)
         except DomainError as error:
             reply = _refusal(error)
         except Exception as error:  # an agent's run must survive whatever it asked for
@@ -136,8 +143,8 @@ class AgentSession:
             self.identity.agent_id,
             query,
             budget,
-            project=self._visibility.project,
-            session_id=self._visibility.session_id,
+            project=self.identity.project,
+            session_id=await self._session_id(),
         )
         injection = await self._services.prepare(request)
         explanation = injection.explanation
@@ -165,7 +172,7 @@ class AgentSession:
         Raises ``AgentRefusedError`` while the agent is paused.
         """
         self._require(writing=False)
-        return await self._toolbox.skill_cards()
+        return await (await self._toolbox()).skill_cards()
 
     async def read_skill(self, name: str) -> str:
         """Return a skill's text, in tags that mark it as data rather than instructions.
@@ -176,7 +183,7 @@ class AgentSession:
         asked = {"name": name}
         async with self._recording_refusal(CallKind.SKILL, "read_skill", asked, started):
             self._require(writing=False)
-            text = await self._toolbox.skill_text(name)
+            text = await (await self._toolbox()).skill_text(name)
         await self._record(CallKind.SKILL, "read_skill", asked, CallReply(text), started)
         return text
 
@@ -186,43 +193,60 @@ class AgentSession:
         This and the next three raise ``AgentRefusedError`` while the agent may not write.
         """
         asked = {"content": draft.request.content, "project": draft.project}
-        return await self._changing("add", asked, lambda: self._toolbox.own.add(draft))
+        return await self._changing("add", asked, lambda own: own.add(draft))
 
     async def edit_memory(self, memory_id: str, change: MemoryEdit) -> CallReply:
         """Change a memory that the agent wrote."""
         asked = {"memory_id": memory_id, **change.model_dump(exclude_none=True)}
-        return await self._changing(
-            "edit", asked, lambda: self._toolbox.own.edit(memory_id, change)
-        )
+        return await self._changing("edit", asked, lambda own: own.edit(memory_id, change))
 
     async def delete_memories(self, memory_ids: list[str]) -> CallReply:
         """Delete, or propose to delete, memories that the agent wrote."""
         asked = {"memory_ids": memory_ids}
-        return await self._changing("delete", asked, lambda: self._toolbox.own.delete(memory_ids))
+        return await self._changing("delete", asked, lambda own: own.delete(memory_ids))
 
     async def restore_memories(self, memory_ids: list[str]) -> CallReply:
         """Bring back memories that the agent wrote and deleted."""
         asked = {"memory_ids": memory_ids}
-        return await self._changing("restore", asked, lambda: self._toolbox.own.restore(memory_ids))
+        return await self._changing("restore", asked, lambda own: own.restore(memory_ids))
 
     async def _changing(
-        self, verb: str, asked: Mapping[str, Any], change: Callable[[], Awaitable[CallReply]]
+        self,
+        verb: str,
+        asked: Mapping[str, Any],
+        change: "Callable[[OwnMemories], Awaitable[CallReply]]",
     ) -> CallReply:
         """Make a change by a command, if the agent may write; record it, or its refusal."""
         started, name = time.perf_counter(), f"memories {verb}"
         async with self._recording_refusal(CallKind.TOOL, name, asked, started):
             self._require(writing=True)
-            reply = await change()
+            reply = await change((await self._toolbox()).own)
         wrote = not reply.waiting
         await self._record(CallKind.TOOL, name, asked, reply, started, wrote=wrote)
         self._services.events.emit(WROTE, f"agents.{name}")
         return reply
 
-    @cached_property
-    def _toolbox(self) -> "Toolbox":
+    async def end_session(self) -> int:
+        """Delete what is limited to the session that the client named; return the number.
+
+        Called when the agent's program tells that the session ended. A client that named no
+        session ends none.
+        """
+        if self.identity.session_id is None:
+            return 0
+        return await self._services.sessions.end(self.identity.agent_id, self.identity.session_id)
+
+    async def _session_id(self) -> str | None:
+        return await self._services.sessions.current(self.identity, self._processes)
+
+    async def _toolbox(self) -> "Toolbox":
+        """The tools as they are in the present session, which may be another than before."""
         from synthorg_tui.agents.toolbox import Toolbox
 
-        return Toolbox(self.identity, self._services.tools(), self._allowance, self._visibility)
+        view = Visibility(await self._session_id(), self.identity.project)
+        if self._tools is None or self._tools.visibility != view:
+            self._tools = Toolbox(self.identity, self._services.tools(), self._allowance, view)
+        return self._tools
 
     def _may_write(self) -> bool:
         rights = self._services.rights(self.identity.agent_id)

@@ -123,7 +123,7 @@ class Toolbox:
     ) -> None:
         self._identity = identity
         self._services = services
-        self._visibility = visibility
+        self.visibility = visibility
         self._allowance = allowance
         self._memory = services.injection.scoped(visibility)
 
@@ -209,7 +209,7 @@ class Toolbox:
         assert self._services.pending is not None
         draft = MemoryDraft(
             request=request,
-            session_id=self._identity.session_id,
+            session_id=self.visibility.session_id,
             project=self._identity.project,
             source_kind=SourceKind.TOOL,
         )
@@ -219,7 +219,7 @@ class Toolbox:
     def _strategy(self) -> ToolBasedInjectionStrategy | SelfEditingMemoryStrategy:
         ask = self._propose if self._services.pending is not None else None
         writes = GuardedWrites(self._memory, self._allowance, self._identity.client, ask=ask)
-        return self._services.injection.tools(self._visibility, writes.write)
+        return self._services.injection.tools(self.visibility, writes.write)
 
     @cached_property
     def _memory_tools(self) -> frozenset[str]:

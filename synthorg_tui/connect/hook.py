@@ -187,6 +187,8 @@ def _query(call: HookCall) -> str:
 
 def _import(call: HookCall) -> str:
     """Have what is new of the session imported, by a process that nobody waits for."""
+    if call.event == "SessionEnd":
+        _end_session(call)
     transcript = call.text("transcript_path")
     if not transcript:
         raise CallFailedError("the event names no transcript")
@@ -200,6 +202,24 @@ def _import(call: HookCall) -> str:
     return ""
 
 
+def _end_session(call: HookCall) -> None:
+    """Tell a running owner that the session ended; without one, its memories end by time."""
+    from synthorg_tui.host.errors import NoOwnerError
+
+    if not call.text("session_id"):
+        return
+    try:
+        connection = HookConnection(call.data_dir, deadline=call.deadline, hello=_hello(call))
+    except (NoOwnerError, OSError):
+        return
+    try:
+        connection.call("agent.end_session", {})
+    except (CallFailedError, OSError) as error:  # the import is started all the same
+        _log(call.data_dir, call.event, f"{type(error).__name__}: {error}")
+    finally:
+        connection.close()
+
+
 _HANDLERS: dict[str, Callable[[HookCall], str]] = {
     **dict.fromkeys(DIGEST_EVENTS, _digest),
     **dict.fromkeys(IMPORT_EVENTS, _import),
@@ -211,13 +231,7 @@ def _connection(call: HookCall) -> HookConnection:
     """A connection to the owner; one is started when there is none."""
     from synthorg_tui.host.errors import NoOwnerError
 
-    agent = {
-        "agent_id": call.agent_id,
-        "project": os.path.realpath(call.text("cwd")) if call.text("cwd") else None,
-        "session_id": call.text("session_id") or None,
-        "client": "claude-code hook",
-    }
-    hello = {"role": "hook", "pid": os.getpid(), "agent": agent}
+    hello = _hello(call)
     started: subprocess.Popen[bytes] | None = None
     while True:
         try:
@@ -233,6 +247,16 @@ def _connection(call: HookCall) -> HookConnection:
         elif started.poll() in _EXIT_REASONS and started.returncode != 3:
             raise CallFailedError(_EXIT_REASONS[started.returncode])
         time.sleep(_POLL_SECONDS)
+
+
+def _hello(call: HookCall) -> dict[str, object]:
+    agent = {
+        "agent_id": call.agent_id,
+        "project": os.path.realpath(call.text("cwd")) if call.text("cwd") else None,
+        "session_id": call.text("session_id") or None,
+        "client": "claude-code hook",
+    }
+    return {"role": "hook", "pid": os.getpid(), "agent": agent}
 
 
 def _require_store(call: HookCall) -> None:

@@ -8,7 +8,7 @@ space, marks and invisible characters are none.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -49,9 +49,6 @@ _CLIENT_TAGS: Final = (
 _CLOSES: Final = r"/[^/<>]{0,80}/?>"
 _IS_TOKEN: Final = r"\|[^|<>]{0,64}\||</?sys>|[be]os>"
 _IS_BRACKET_TOKEN: Final = r"/?(?:inst|system-prompt|available-tools|tool-(?:calls|results))\]"
-_MAX_SKELETON: Final = 96
-"""Characters of a skeleton that are looked at; the longest tag or token is shorter."""
-
 _ONE_SHAPE: Final = str.maketrans(
     {alike: letter for letter, others in LOOK_ALIKES.items() for alike in others}
     | dict.fromkeys("\u2039\u2329\u27e8\u3008\u276e\u276c\u02c2\u1438", "<")
@@ -60,6 +57,7 @@ _ONE_SHAPE: Final = str.maketrans(
     | dict.fromkeys("\u2223\u2758\u2502", "|")
     | dict.fromkeys("_\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2581", "-")
 )
+_ASCII_SHAPES: Final = dict.fromkeys((*range(0x21), 0x7F)) | {ord("_"): "-"}
 _FILLERS: Final = "\u115f\u1160\u2800"
 """Letters and symbols that look like nothing."""
 
@@ -85,43 +83,33 @@ def defused(text: str, tag: str = "memory-entry") -> str:
     case, look-alike letters, with white space, marks or invisible characters in between. Paths,
     as in ``< /dev/null``, stay. A text that was changed isn't changed again.
     """
+    openers = compiled(f"[{re.escape(_OPENERS)}]")
+    if not openers.search(text):
+        return text
     parts: list[str] = []
     done = 0
-    for opener in compiled(f"[{re.escape(_OPENERS)}]").finditer(text):
-        after = _skeleton(text, opener.end())
-        ends = _bracket_token() if _shape(opener[0]) == "[" else _ending(tag)
-        if ends.match(after):
+    # What opens in the text opens in its skeleton, one by one.
+    seen = _ending(tag).finditer(_skeleton(text))
+    for opener, shape in zip(openers.finditer(text), seen, strict=True):
+        if shape[1]:
             parts += [text[done : opener.end()], "\\"]
             done = opener.end()
-    return "".join((*parts, text[done:])) if parts else text
+    return "".join((*parts, text[done:]))
 
 
 @lru_cache(maxsize=32)
 def _ending(tag: str) -> re.Pattern[str]:
+    """What finds every opener in a skeleton, in group 1 those of what must be neutralised."""
     name = f"(?:[a-z0-9-]{{0,16}}:)?(?:{_CLIENT_TAGS})"
-    return re.compile(f"{_CLOSES}|/?{name}|/{re.escape(tag)}|{_IS_TOKEN}")
+    tags = f"{_CLOSES}|/?{name}|/{re.escape(tag)}|{_IS_TOKEN}"
+    return re.compile(f"(<(?={tags})|\\[(?={_IS_BRACKET_TOKEN}))|[<\\[]")
 
 
-def _bracket_token() -> re.Pattern[str]:
-    return compiled(_IS_BRACKET_TOKEN)
-
-
-def _skeleton(text: str, start: int) -> str:
-    """What a reader sees of the text from ``start`` on, as far as one tag may reach."""
-    return "".join(_shapes(text, start))
-
-
-def _shapes(text: str, start: int) -> Iterator[str]:
-    """The shapes up to the next opener, so that all of a text is looked at about once."""
-    seen = 0
-    for position in range(start, len(text)):
-        shape = _shape(text[position])
-        if not shape:
-            continue
-        yield shape
-        seen += len(shape)
-        if seen >= _MAX_SKELETON or (seen > 1 and shape[0] in "<["):
-            return
+def _skeleton(text: str) -> str:
+    """What a reader sees of a text."""
+    if text.isascii():
+        return text.lower().translate(_ASCII_SHAPES)
+    return "".join(map(_shape, text))
 
 
 @lru_cache(maxsize=4096)

@@ -177,7 +177,13 @@ AGENT_CALLS: Final = RemoteApi(
         "agent": ApiGroup(
             "synthorg_tui.agents.session:AgentSession",
             ("tools", "call", "digest", "skills", "read_skill"),
-            ("add_memory", "edit_memory", "delete_memories", "restore_memories"),
+            (
+                "add_memory",
+                "edit_memory",
+                "delete_memories",
+                "restore_memories",
+                "end_session",
+            ),
         )
     }
 )

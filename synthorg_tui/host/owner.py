@@ -177,14 +177,13 @@ class Owner:
                 f"the owner (process {os.getpid()}) is version {__version__}, this is {theirs}",
                 remedy="Close it, so that both are the same.",
             )
-        agent = params.get("agent")
+        pid, agent = params.get("pid"), params.get("agent")
+        client.pid = pid if isinstance(pid, int) else 0
         if agent is not None and client.session is None:
             client.session = self._engine.gateway.connect(
-                _identity(agent), hang_up=client.peer.close
+                _identity(agent), hang_up=client.peer.close, pid=client.pid
             )
-        pid = params.get("pid")
         client.role = str(params.get("role", ""))[:40]
-        client.pid = pid if isinstance(pid, int) else 0
         client.greeted.set()
         return {"version": __version__, "pid": os.getpid(), "kind": self._kind}
 

@@ -100,7 +100,7 @@ class OwnerPool:
         identity = AgentIdentity(
             agent_id=self._acting.agent_id,
             project=self._acting.project,
-            session_id=self._session_id,
+            own_session=self._session_id,
             client=label,
             read_only=self._acting.read_only,
         )

@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS meta (
 
 -- One row a live or soft-deleted memory. "revision" is the last change of it; the vector index
 -- is brought up to date from rows newer than what it has applied. "fact_key" and "sensitivity" say
--- what the tags say (memory/traits.py), for queries.
+-- what the tags say (memory/retrieval/tags.py), for queries.
 CREATE TABLE IF NOT EXISTS memories (
     id UUID PRIMARY KEY,
     revision BIGINT NOT NULL,
@@ -235,6 +235,18 @@ CREATE TABLE IF NOT EXISTS agent_calls (
     memory_ids VARCHAR[] NOT NULL,
     wrote BOOLEAN NOT NULL,
     texts BLOB NOT NULL
+);
+
+-- Sessions of agents' clients. "processes" are those that the client's program descends from, the
+-- nearest first: they tell which other connections are of the same session.
+CREATE TABLE IF NOT EXISTS agent_sessions (
+    agent_id VARCHAR NOT NULL,
+    session_id VARCHAR NOT NULL,
+    project VARCHAR,
+    processes VARCHAR[] NOT NULL,
+    seen_at TIMESTAMP NOT NULL,
+    ended_at TIMESTAMP,
+    PRIMARY KEY (agent_id, session_id)
 );
 
 -- What a person took from an agent.

@@ -242,7 +242,7 @@ class TestPrograms:
             assert session.identity.agent_id == "ada"
             assert session.identity.project == "/srv/tidepool"
             assert session.identity.client.startswith("mcp ")
-            assert session.identity.session_id
+            assert session.identity.own_session
 
     def test_too_many_programs_share_a_connection(self, tmp_path: Path) -> None:
         made = OwnerPool(acting(tmp_path), on_skills=lambda: None, on_tools=lambda: None)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from synthorg_tui.core.text import counted
 from synthorg_tui.memory.listing import ListedMemory
 
 if TYPE_CHECKING:
@@ -115,7 +116,8 @@ def too_small(token_budget: int, needed: int) -> str:
     """
     if not 0 < token_budget < needed:
         return ""
-    return f"a budget of {token_budget} tokens is too small: at least {needed} are needed"
+    budget = counted(token_budget, "token")
+    return f"a budget of {budget} is too small: at least {needed:,} are needed"
 
 
 def with_authors(explanation: Explanation, authors: Mapping[str, str]) -> Explanation:

@@ -16,7 +16,11 @@ from synthorg_tui.memory.errors import (
     MemoryStoreError,
     translate_errors,
 )
-from synthorg_tui.memory.extensions import BundleOutcome, MemoryBundle, MemoryEdit
+from synthorg_tui.memory.extensions import (
+    BundleOutcome,
+    MemoryBundle,
+    MemoryEdit,
+)
 from synthorg_tui.memory.listing import (
     AgentPlaces,
     BrowseFilter,

@@ -6,7 +6,7 @@ built with ``WhereClause``, which keeps every value out of the SQL text.
 
 import uuid
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from synthorg_tui.core.enums import MemoryLevel
@@ -252,6 +252,17 @@ def latest_values(db: "Connection", column: str, where: WhereClause) -> list[str
         where.values,
     ).fetchall()
     return [str(row[0]) for row in rows]
+
+
+def of_sessions(db: "Connection") -> list[tuple[str, str, str, datetime]]:
+    """Return id, agent, session and last change of each live memory limited to a session."""
+    rows = db.execute(
+        "SELECT m.id::VARCHAR, m.agent_id, m.session_id, max(h.changed_at) FROM memories m "
+        f"JOIN history h ON h.memory_id = m.id WHERE {LIVE} AND m.level = ? "
+        "AND NOT m.shared AND m.session_id IS NOT NULL GROUP BY ALL",
+        [MemoryLevel.SESSION.value],
+    ).fetchall()
+    return [(key, agent, session, at.replace(tzinfo=UTC)) for key, agent, session, at in rows]
 
 
 def last_revision(db: "Connection") -> int:

@@ -1,11 +1,14 @@
 """What the Digest pane shows, without a screen."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.core.text import estimate_tokens
+from synthorg_tui.memory.index.protocol import Visibility
+from synthorg_tui.memory.listing import AgentPlaces
 from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation, Verdict
 from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome
 from synthorg_tui.tui.base.lines import plain
@@ -19,8 +22,15 @@ from synthorg_tui.tui.digest.lines import (
     ruled_text,
     why_lines,
 )
-from synthorg_tui.tui.digest.notices import banner_lines
-from synthorg_tui.tui.digest.options import OPTIONS, Options, option_lines, options_summary
+from synthorg_tui.tui.digest.notices import banner_lines, question_line
+from synthorg_tui.tui.digest.options import (
+    OPTIONS,
+    PROJECT,
+    SESSION,
+    Options,
+    option_lines,
+    options_summary,
+)
 from synthorg_tui.tui.digest.scenario_lines import runs_caption, scenario_detail
 from synthorg_tui.tui.digest.state import Digest, read_budget
 from tests.tui.digest.digest_fakes import CONFIGURED, FakeDigests, injection, question
@@ -112,6 +122,63 @@ class TestQuestion:
         assert made.question == asked
 
 
+HERE = AgentPlaces(("/srv/here", "/srv/there"), ("s1",))
+
+
+class TestPlaces:
+    def test_the_agent_works_in_its_usual_project_and_no_session_at_first(self) -> None:
+        made = digest()
+        made.options.place(HERE, "/srv/there")
+        asked = made.question
+        assert asked is not None
+        assert asked.visibility == Visibility(None, "/srv/there")
+        assert asked.overrides == {}
+        assert question_line(made).plain.startswith(" a as codex in there  b ")
+
+    def test_project_and_session_are_options(self) -> None:
+        made = digest()
+        made.options.place(HERE, "/srv/here")
+        made.options.turn(PROJECT, 1)
+        made.options.turn(SESSION, 1)
+        assert made.options.visibility == Visibility("s1", "/srv/there")
+        assert "in •there, session •s1" in question_line(made).plain
+        made.options.turn(PROJECT, 1)
+        assert made.options.visibility == Visibility("s1", None)
+        made.options.turn(PROJECT, 1)
+        assert made.options.visibility is None
+        assert "in •all projects" in question_line(made).plain
+        made.reset()
+        assert made.options.visibility == Visibility(None, "/srv/here")
+
+    def test_an_agent_without_projects_is_seen_as_it_is(self) -> None:
+        made = digest()
+        made.options.place(AgentPlaces(), None)
+        assert made.options.visibility == Visibility(None, None)
+        assert PROJECT not in [option.name for option in made.options.shown]
+        assert " in " not in question_line(made).plain
+
+    def test_a_scenario_is_asked_from_where_it_was_saved(self) -> None:
+        for where in (Visibility("s9", "/srv/gone"), Visibility(None, None), None):
+            made = digest()
+            made.options.place(HERE, "/srv/here")
+            asked = question("git push").model_copy(update={"visibility": where})
+            made.load(Scenario("push", asked, ()))
+            assert made.question == asked
+
+    def test_the_budget_is_what_agents_get_until_the_person_chooses_one(self) -> None:
+        made = digest()
+        made.suggest_budget(1500)
+        assert made.budget == 1500
+        made.step_budget(1)
+        made.suggest_budget(1500)
+        assert made.budget == 2000
+
+    def test_a_folder_inside_a_project_is_of_it_and_else_the_latest_counts(self) -> None:
+        assert HERE.usual(Path("/srv/there/deep/inside")) == "/srv/there"
+        assert HERE.usual(Path("/srv")) == "/srv/here"
+        assert AgentPlaces().usual(Path("/srv/here")) is None
+
+
 class TestOptions:
     def test_turned_back_an_option_no_longer_counts_as_changed(self) -> None:
         options = digest().options
@@ -175,6 +242,10 @@ class TestLines:
         shown = budget_line(given_answer, width)
         assert shown.width <= max(width, 60)
         assert f"{given_answer.tokens_used:,} of {budget:,} tokens" in shown.plain
+
+    def test_the_bar_says_how_much_of_it_is_frame(self) -> None:
+        framed = replace(answer(1000), tokens_used=984, frame_tokens=57)
+        assert "984 of 1,000, 57 of them frame" in budget_line(framed, 120).plain
 
     def test_the_bar_has_a_cut_line_and_shows_what_did_not_fit_beyond_it(self) -> None:
         shown = budget_line(answer(60), 100).plain

@@ -26,13 +26,15 @@ class Panes:
     """The titles of the panes and the counts beside them, shared by the headers of all screens.
 
     Counts are 0 until the store was read. ``work`` describes background work, or is empty.
-    ``run_by`` names the coding agent that runs the app, empty for a person. A header registers with
-    ``listen`` while it is mounted.
+    ``run_by`` names the coding agent that runs the app, empty for a person; it is a badge. Badges
+    are what the person should know all the time. A header registers with ``listen`` while it is
+    mounted.
     """
 
     def __init__(self, titles: tuple[tuple[str, str], ...], run_by: str = "") -> None:
         self.titles = titles
-        self.run_by = run_by
+        warning = f"run by {run_by}: nothing can be approved or changed here" if run_by else ""
+        self._badges = {"run_by": warning}
         self._waiting = 0
         self._agents = (0, 0)
         self._work = ""
@@ -69,6 +71,17 @@ class Panes:
     def work(self, text: str) -> None:
         if text != self._work:
             self._work = text
+            self._tell()
+
+    @property
+    def badges(self) -> tuple[str, ...]:
+        """The badges to show, in the order in which they were first set."""
+        return tuple(filter(None, self._badges.values()))
+
+    def badge(self, name: str, text: str) -> None:
+        """Set the badge of this name, a few words; an empty text takes it away."""
+        if text != self._badges.get(name, ""):
+            self._badges[name] = text
             self._tell()
 
     def hear(self, event: "ActivityEvent") -> None:

@@ -74,7 +74,7 @@ class KeyBar(LineBar):
 class TopBar(LineBar):
     """The header: the product, the panes with number keys and counts, and a status at the right.
 
-    A second line says that a coding agent runs the app, if one does.
+    A second line has the badges, if there are any.
     """
 
     def __init__(self, panes: Panes, current: str, *, id: str = "top") -> None:
@@ -86,8 +86,6 @@ class TopBar(LineBar):
 
     def on_mount(self) -> None:
         self._panes.listen(self._soon.ask)
-        if self._panes.run_by:
-            self.styles.height = 2
         self._draw()
 
     def on_unmount(self) -> None:
@@ -111,9 +109,10 @@ class TopBar(LineBar):
             status = _first_parts(status, width - left.width - 2)
         right = Line([*status.spans, (" ", "text")])
         lines = [beside(left, right, width) if width else left]
-        if self._panes.run_by:
-            warning = f" run by {self._panes.run_by}: nothing can be approved or changed here"
-            lines.append(line((warning, "warn")))
+        if self._panes.badges:
+            badges = line((f" {' · '.join(self._panes.badges)}", "warn"))
+            lines.append(badges.fit(width) if width else badges)
+        self.screen.set_class(bool(self._panes.badges), "badged")
         self.show(*lines)
 
     def _left(self, product: str) -> Line:

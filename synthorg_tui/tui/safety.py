@@ -5,6 +5,7 @@ anybody could have read it. In a coding agent's environment nothing is asked, an
 told.
 """
 
+import json
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -100,7 +101,10 @@ class LoosenedDialog(ConfirmDialog):
 
     def __init__(self, asked: "Sequence[Loosened]", where: str) -> None:
         changes = [
-            line((one_line(found.path), "strong"), (f"  {found.holds} → {found.wanted}", "warn"))
+            line(
+                (one_line(found.path), "strong"),
+                (f"  {json.dumps(found.holds)} → {json.dumps(found.wanted)}", "warn"),
+            )
             for found in asked
         ]
         super().__init__(

@@ -49,7 +49,7 @@ class TestQuestion:
             dialog = await self.ask(pilot)
             await settle(pilot)
             text = screen_text(pilot.app)
-            assert "approvals.allow_cli  False → True" in text
+            assert "approvals.allow_cli  false → true" in text
             assert "company.yaml" in text
             assert dialog.focused is not None
             assert dialog.focused.id == "no"

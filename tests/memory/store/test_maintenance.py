@@ -48,6 +48,7 @@ async def test_a_healthy_store_passes_every_check(maintenance: Maintenance, tmp_
         "index",
         "vectors",
         "search",
+        "approvals",
         "lock",
         "permissions",
         "disk space",

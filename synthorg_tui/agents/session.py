@@ -34,9 +34,8 @@ from synthorg_tui.core.events import Events
 from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import estimate_tokens
-from synthorg_tui.memory.extensions import MemoryEdit
 from synthorg_tui.memory.index.protocol import Visibility
-from synthorg_tui.memory.models import MemoryDraft
+from synthorg_tui.memory.models import MemoryDraft, MemoryEdit
 from synthorg_tui.memory.strategies import replies
 from synthorg_tui.memory.strategies.service import Injection, InjectionRequest
 from synthorg_tui.providers.models import ToolDefinition

@@ -14,7 +14,7 @@ from argparse import Namespace
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from synthorg_tui.cli.errors import DeclinedError, UsageError
 from synthorg_tui.cli.output import Console
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from synthorg_tui.host.agent import AgentConnection
     from synthorg_tui.host.client import RemoteEngine
     from synthorg_tui.settings.root import RootConfig
+
+_PATIENCE: Final = 30.0
+"""Seconds to wait for an owner that has to be started, on a busy machine."""
 
 AnyEngine: TypeAlias = "Engine | RemoteEngine"
 """An engine in this process, or that of the process which owns the data directory."""
@@ -65,7 +68,9 @@ class Context:
 
         identity = AgentIdentity(agent.id, str(Path.cwd()), client=agent.name)
         data_dir = self.data_dir.absolute()
-        connection = AgentConnection(data_dir, identity, config_path=self.args.config)
+        connection = AgentConnection(
+            data_dir, identity, config_path=self.args.config, patience=_PATIENCE
+        )
         try:
             await connection.open()
             yield connection

@@ -96,6 +96,12 @@ def record_in(db: "Connection", fingerprint: str) -> None:
     db.execute("INSERT OR IGNORE INTO found_skills VALUES (?)", [fingerprint])
 
 
+def _approved_texts(record: RegisteredSkill) -> frozenset[str]:
+    """What the memories of a skill may say: a secret in it may have been redacted since."""
+    text = stored_text(record.proposal)
+    return frozenset((text, redact_text(text, RedactionTally())))
+
+
 def _fingerprint_of(file: SkillFile) -> str:
     return fingerprint_of(str(file.path), file.sha256)
 
@@ -209,6 +215,18 @@ class FileChanges:
             await self._add(change)
             return _item_id(change) if await self._is_pending(change) else ""
 
+    async def reworded(self, records: Iterable[RegisteredSkill]) -> frozenset[str]:
+        """Return the paths of the skills in use of which a memory isn't the approved text."""
+        active = [record for record in records if record.status is SkillStatus.ACTIVE]
+        ids = [memory_id for record in active for memory_id in record.memory_ids]
+        stored = {entry.id: entry.content for entry in await self._store.entries(ids)}
+        return frozenset(
+            record.path
+            for record in active
+            if not {stored[key] for key in record.memory_ids if key in stored}
+            <= _approved_texts(record)
+        )
+
     async def _record_new_roots(
         self, survey: Survey, records: Mapping[str, RegisteredSkill]
     ) -> int:
@@ -296,8 +314,7 @@ class FileChanges:
         versions = await self._registry.versions(record.path)
         if versions and versions[0].event is VersionEvent.NOT_WRITTEN:
             return True
-        entries = await self._store.entries(record.memory_ids[:1])
-        return any(entry.content != stored_text(record.proposal) for entry in entries)
+        return record.path in await self.reworded([record])
 
     async def _add(self, change: FileChangePayload) -> bool:
         """Whether the change waits for a decision now and didn't before."""

@@ -7,7 +7,7 @@ It reads disk, registry and queue together, so that both show the same states. I
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from synthorg_tui.approvals.models import ApprovalStatus
@@ -29,7 +29,8 @@ class SkillOverviewRow:
 
     ``scope`` is ``None`` when its root is no longer read. ``shadowed_by`` is the path of the
     one that wins, ``waiting`` the id of the item that would make the file's text active.
-    ``applied`` counts how often an agent was given it.
+    ``applied`` counts how often an agent was given it. ``reworded`` is true if a memory of it
+    isn't the approved text, which makes its state ``CHANGED``.
     """
 
     path: str
@@ -44,11 +45,13 @@ class SkillOverviewRow:
     version: int = 0
     applied: int = 0
     applied_at: datetime | None = None
+    reworded: bool = False
 
     @property
     def comes_up_on_request(self) -> bool:
         """Whether ``offer`` alone puts it up for review, and it isn't up yet."""
         is_newer = self.state is SkillState.CHANGED and self.scope is RootScope.SHIPPED
+        is_newer = is_newer and not self.reworded
         return not self.waiting and (
             is_newer or self.state in (SkillState.FOUND, SkillState.SHIPPED)
         )
@@ -111,13 +114,14 @@ class SkillOverview:
         await self._update_roots()
         survey = await asyncio.to_thread(self._library.survey)
         records = {record.path: record for record in await self._registry.all()}
+        reworded = await self._changes.reworded(records.values())
         waiting = await self._waiting()
         seen = await self._changes.seen()
         rows = [
             _row(file, records.pop(str(file.path), None), waiting, seen) for file in survey.files
         ]
         rows += [_row_without_file(record, waiting) for record in records.values()]
-        return SkillOverviewState(survey.roots, tuple(rows))
+        return SkillOverviewState(survey.roots, tuple(_marked(row, reworded) for row in rows))
 
     async def skill(self, path: str) -> SkillDetail:
         """One skill in full; raises ``NoSkillAtPathError``."""
@@ -196,6 +200,15 @@ def _row(
         applied=record.application_count if record else 0,
         applied_at=record.last_applied_at if record else None,
     )
+
+
+def _marked(row: SkillOverviewRow, reworded: frozenset[str]) -> SkillOverviewRow:
+    """The row of a skill, changed if one of its memories was."""
+    if row.path not in reworded:
+        return row
+    is_otherwise_fine = row.state in (SkillState.VALID, SkillState.WARNINGS)
+    state = SkillState.CHANGED if is_otherwise_fine else row.state
+    return replace(row, state=state, reworded=True)
 
 
 def _row_without_file(record: RegisteredSkill, waiting: Mapping[str, str]) -> SkillOverviewRow:

@@ -12,8 +12,7 @@ from synthorg_tui.host.wire import EventSink
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import AgentIdentity, CallReply, ServedDigest, SkillCard
-    from synthorg_tui.memory.extensions import MemoryEdit
-    from synthorg_tui.memory.models import MemoryDraft
+    from synthorg_tui.memory.models import MemoryDraft, MemoryEdit
     from synthorg_tui.providers.models import ToolDefinition
 
 

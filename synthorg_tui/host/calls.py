@@ -123,7 +123,7 @@ CALLS: Final = RemoteApi(
         "engine": ApiGroup("synthorg_tui.engine:Engine", ("agents",)),
         "desk": ApiGroup(
             f"{_MEMORY}.extensions:MemoryAdmin",
-            ("find", "browse", "lookup", "entries", "facets", "history"),
+            ("find", "browse", "lookup", "entries", "facets", "history", "authors"),
             ("edit", "remove", "restore"),
         ),
         "erasure": ApiGroup("synthorg_tui.curation.erasure:Erasure", ("review",), ("purge",)),

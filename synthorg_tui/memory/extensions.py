@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
-from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.core.types import FrozenModel, NotBlankStr
-from synthorg_tui.memory.enums import Sensitivity
+from synthorg_tui.core.types import NotBlankStr
 from synthorg_tui.memory.listing import BrowseFilter as BrowseFilter
 from synthorg_tui.memory.listing import ChangeKind as ChangeKind
 from synthorg_tui.memory.listing import Facets as Facets
@@ -21,7 +19,8 @@ from synthorg_tui.memory.listing import MemoryRevision as MemoryRevision
 from synthorg_tui.memory.listing import SortOrder as SortOrder
 from synthorg_tui.memory.models import BatchOutcome as BatchOutcome
 from synthorg_tui.memory.models import MemoryDraft as MemoryDraft
-from synthorg_tui.memory.models import MemoryQuery, Tags
+from synthorg_tui.memory.models import MemoryEdit as MemoryEdit
+from synthorg_tui.memory.models import MemoryQuery
 from synthorg_tui.memory.retrieval.hits import CandidateSource as CandidateSource
 from synthorg_tui.memory.retrieval.hits import ScopedViews as ScopedViews
 from synthorg_tui.memory.retrieval.hits import SearchHit as SearchHit
@@ -71,21 +70,6 @@ class BundleOutcome:
     removed: tuple[ListedMemory, ...]
     restored: tuple[ListedMemory, ...]
     purged: tuple[str, ...] = ()
-
-
-class MemoryEdit(FrozenModel):
-    """Changes to the fields of a memory; fields that are ``None`` stay unchanged.
-
-    New ``tags`` preserve the memory's fact key and sensitivity unless they set others. An empty
-    ``fact_key`` removes the key; only semantic, social and working memories can have one.
-    """
-
-    content: NotBlankStr | None = None
-    category: MemoryCategory | None = None
-    tags: Tags | None = None
-    confidence: float | None = None
-    sensitivity: Sensitivity | None = None
-    fact_key: str | None = None
 
 
 @runtime_checkable
@@ -170,6 +154,10 @@ class MemoryAdmin(Protocol):
 
     async def restore(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
         """Undo the soft deletion of memories and return how many were restored."""
+        ...
+
+    async def authors(self, memory_ids: Sequence[NotBlankStr]) -> dict[str, str]:
+        """Return who last wrote each memory's text, as the history records it; see ``Actor``."""
         ...
 
     async def history(self, memory_id: NotBlankStr) -> tuple[MemoryRevision, ...]:

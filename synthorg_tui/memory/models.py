@@ -12,7 +12,7 @@ from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.types import FrozenModel, NotBlankStr
-from synthorg_tui.memory.enums import SourceKind
+from synthorg_tui.memory.enums import Sensitivity, SourceKind
 from synthorg_tui.memory.listing import ListedMemory
 
 DEFAULT_NAMESPACE = "default"
@@ -128,6 +128,21 @@ class MemoryDraft(FrozenModel):
     session_id: NotBlankStr | None = None
     project: NotBlankStr | None = None
     source_kind: SourceKind = SourceKind.IMPORT
+
+
+class MemoryEdit(FrozenModel):
+    """Changes to the fields of a memory; fields that are ``None`` stay unchanged.
+
+    New ``tags`` preserve the memory's fact key and sensitivity unless they set others. An empty
+    ``fact_key`` removes the key; only semantic, social and working memories can have one.
+    """
+
+    content: NotBlankStr | None = None
+    category: MemoryCategory | None = None
+    tags: Tags | None = None
+    confidence: float | None = None
+    sensitivity: Sensitivity | None = None
+    fact_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

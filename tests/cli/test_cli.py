@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from synthorg_tui.approvals.person import user_name
 from synthorg_tui.cli import main
 from synthorg_tui.persistence.lock import DataDirLock
 from tests import REPO
@@ -205,7 +206,24 @@ class TestMemories:
         history = cli("memories", "history", memory_id, "--json").json
         assert set(history["history"][0]) == set(documented("memories history")["history"][0])
         assert [change["kind"] for change in history["history"]] == ["edited", "added"]
-        assert {change["actor"] for change in history["history"]} == {"person"}
+        assert {change["actor"] for change in history["history"]} == {
+            f"{user_name()} (command line)"
+        }
+
+    def test_a_secret_is_replaced_and_that_is_told(self, cli: Cli) -> None:
+        token = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+        told = "1 secret was replaced by [REDACTED:github-token]"
+        added = cli("memories", "add", "--agent", "tester", f"Wolves {token}", "--json")
+        assert told in added.err
+        edited = cli("memories", "edit", added.json["id"], "--content", f"Bears {token}", "--json")
+        assert told in edited.err
+        assert edited.json["content"] == "Bears [REDACTED:github-token]"
+        asked = ("scenarios", "save", f"s {token}", "use", token, "--agent", "tester")
+        saved = cli(*asked, "--token-budget", "9", "--json")
+        assert told in saved.err
+        name = "s [REDACTED:github-token]"
+        assert (saved.json["name"], saved.json["query"]) == (name, "use [REDACTED:github-token]")
+        assert cli("scenarios", "delete", name).code == 0
 
     def test_a_memory_becomes_a_sensitive_fact(self, cli: Cli) -> None:
         memory_id = add(cli, "Badgers", "--tags", "dig")

@@ -90,6 +90,8 @@ class TestDigest:
         for candidate in made["candidates"]:
             assert candidate["id"][:8] in explained
         assert f"{made['tokens_used']} of 300 tokens" in explained
+        assert {candidate["author"] for candidate in made["candidates"]} == {"import"}
+        assert " · an import · " in explained
 
     def test_what_nothing_is_about_prints_nothing_and_says_so_on_stderr(self, cli: Cli) -> None:
         result = cli("digest", "zebra quantum marmalade", *ASK)

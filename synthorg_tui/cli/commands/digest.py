@@ -9,6 +9,7 @@ from synthorg_tui.cli.commands.memories_reading import find_one
 from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.cli.output import Console, cut
 from synthorg_tui.cli.shapes import Json, rounded
+from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.redaction import replaced_in
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.enums import InjectionStrategy
@@ -136,6 +137,10 @@ def _setting(text: str) -> tuple[str, object]:
 
 async def run_digest(context: "Context") -> int:
     """Print the digest exactly as an agent would get it; with ``--explain`` also the reasons."""
+    from dataclasses import replace
+
+    from synthorg_tui.memory.retrieval.explanation import with_authors
+
     async with context.engine() as engine:
         question = await _question(context, engine)
         memory = engine.settings.memory
@@ -143,7 +148,10 @@ async def run_digest(context: "Context") -> int:
         give = engine.injection.prepare if context.args.preview else engine.injection.serve
         injection = await give(request)
         known = {agent.id for agent in await engine.agents()}
-    explanation = injection.explanation
+        ids = [candidate.entry.id for candidate in injection.explanation.candidates]
+        authors = await engine.desk.authors(ids)
+    explanation = with_authors(injection.explanation, authors)
+    injection = replace(injection, explanation=explanation)
     if explanation.degraded:
         context.console.warning(explanation.degraded)
     if not injection.text:
@@ -256,7 +264,17 @@ def _explain(console: Console, explanation: "Explanation") -> None:
         f"{used:,} of {budget:,} tokens · {included} in, {left_out} out · {explanation.strategy}",
         "bold",
     )
-    header = ("", "VERDICT", "SCORE", "DENSE", "SPARSE", "RECENT", "TOKENS", "ID", "WHY · MEMORY")
+    header = (
+        "",
+        "VERDICT",
+        "SCORE",
+        "DENSE",
+        "SPARSE",
+        "RECENT",
+        "TOKENS",
+        "ID",
+        "WHY · BY · MEMORY",
+    )
     console.table(header, [_row(candidate) for candidate in explanation.candidates])
     took = "  ".join(f"{stage.name} {stage.milliseconds:.1f} ms" for stage in explanation.stages)
     if took:
@@ -273,7 +291,7 @@ def _row(candidate: "Candidate") -> tuple[str, ...]:
         f"{candidate.recency:.2f}",
         str(candidate.tokens),
         candidate.entry.id[:8],
-        f"{candidate.reason} · {candidate.entry.content}",
+        f"{candidate.reason} · {actor_words(candidate.author)} · {candidate.entry.content}",
     )
 
 
@@ -323,6 +341,7 @@ def _candidate(candidate: "Candidate") -> Json:
         "similarity": rounded(candidate.similarity),
         "similar_to": candidate.similar_to,
         "tokens": candidate.tokens,
+        "author": candidate.author,
     }
 
 

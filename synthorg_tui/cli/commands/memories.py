@@ -5,6 +5,7 @@ The subcommands that only read are in ``memories_reading``.
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli import shapes
@@ -169,7 +170,9 @@ async def run_edit(context: "Context") -> int:
     args = context.args
     fields = ("content", "category", "tags", "confidence", "sensitivity", "fact_key")
     content = _content(args.content) if args.content is not None else None
-    async with context.engine() as engine:
+    agent = context.agent
+    hands = context.acting_as(agent) if agent else nullcontext()
+    async with hands as acting, context.engine() as engine:
         entry = await find_one(engine.desk, args.id)
         if all(getattr(args, field) is None for field in fields):
             content = await asyncio.to_thread(_edit_in_editor, entry.content)
@@ -181,18 +184,14 @@ async def run_edit(context: "Context") -> int:
             sensitivity=Sensitivity(args.sensitivity) if args.sensitivity else None,
             fact_key=args.fact_key,
         )
-        if (agent := context.agent) is None:
+        if acting is None:
             edited = await engine.desk.edit(entry.id, change, actor=context.actor)
-    if agent is not None:
-        edited = await as_agent.edit(context, agent, entry, change)
-    as_agent.tell_redacted(context, content, edited.content)
-    if not context.wants_json:
-        context.console.line(f"Changed {edited.id}")
-        return 0
-    async with context.engine() as engine:
+        else:
+            await acting.edit_memory(entry.id, change)
+            (edited,) = await engine.desk.entries([entry.id])
         source = await shapes.SourceResolver(engine.executions).resolve(edited.source)
-    context.console.json(shapes.memory(edited, source))
-    return 0
+    as_agent.tell_redacted(context, content, edited.content)
+    return context.print_result(shapes.memory(edited, source), f"Changed {edited.id}")
 
 
 async def run_delete(context: "Context") -> int:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from synthorg_tui.agents.models import CallReply
     from synthorg_tui.cli.context import Context
     from synthorg_tui.core.actors import CodingAgent
-    from synthorg_tui.memory.extensions import MemoryEdit
-    from synthorg_tui.memory.listing import ListedMemory
     from synthorg_tui.memory.models import MemoryStoreRequest
 
 
@@ -43,17 +41,6 @@ async def add(
             (stored,) = await engine.desk.entries([memory_id])
     tell_redacted(context, request.content, stored.content)
     return context.print_result({"id": memory_id}, f"Added {memory_id}")
-
-
-async def edit(
-    context: "Context", agent: "CodingAgent", entry: "ListedMemory", change: "MemoryEdit"
-) -> "ListedMemory":
-    """Change a memory that the agent wrote, and return it as stored."""
-    async with context.acting_as(agent) as acting:
-        await acting.edit_memory(entry.id, change)
-        async with context.engine() as engine:
-            (edited,) = await engine.desk.entries([entry.id])
-    return edited
 
 
 async def delete(context: "Context", agent: "CodingAgent") -> int:

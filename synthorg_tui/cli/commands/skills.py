@@ -285,6 +285,7 @@ def _show(console: Console, skill: "SkillDetail") -> None:
     facts = [("file", short_path(row.path)), ("given", _given(row))]
     facts += [("gives way to", short_path(row.shadowed_by)), ("waiting", row.waiting)]
     facts += [("memories", ", ".join(skill.memory_ids))]
+    facts += [("changed", "a memory of it was edited without review")] if row.reworded else []
     facts += [("taught by", evidence.lines) for evidence in skill.evidence]
     facts += [
         (
@@ -346,6 +347,7 @@ def _row(row: "SkillOverviewRow") -> Json:
         "applied_at": row.applied_at.isoformat() if row.applied_at else None,
         "shadowed_by": row.shadowed_by or None,
         "waiting": row.waiting or None,
+        "reworded": row.reworded,
         "findings": [_finding(finding) for finding in row.findings],
     }
 

@@ -5,9 +5,9 @@ nothing here may import pydantic or a store.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,7 +47,8 @@ class Candidate:
     didn't return the memory. ``relevance``, ``recency``, ``boost`` and ``combined`` are in [0, 1].
     ``rank`` is the position by ``combined`` before diversification, from 1. ``similarity`` is the
     greatest similarity to a memory chosen earlier, whose id is ``similar_to``. ``tokens`` includes
-    the fence. ``reason`` is a sentence for a person.
+    the fence. ``reason`` is a sentence for a person. ``author`` is who wrote the memory, as
+    recorded; empty until ``with_authors`` sets it.
     """
 
     entry: ListedMemory
@@ -64,6 +65,7 @@ class Candidate:
     similarity: float = 0.0
     similar_to: str | None = None
     tokens: int = 0
+    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,15 @@ class Explanation:
     def left_out(self) -> tuple[Candidate, ...]:
         """Candidates that the agent is not given."""
         return tuple(candidate for candidate in self.candidates if not candidate.verdict.is_in)
+
+
+def with_authors(explanation: Explanation, authors: Mapping[str, str]) -> Explanation:
+    """Return the explanation with the author of each candidate, by the memory's id."""
+    named = (
+        replace(candidate, author=authors.get(candidate.entry.id, ""))
+        for candidate in explanation.candidates
+    )
+    return replace(explanation, candidates=tuple(named))
 
 
 def text_of(messages: "tuple[ChatMessage, ...]") -> str:

@@ -114,6 +114,11 @@ class StoreAdmin:
         """
         return await self._reader.history(memory_id)
 
+    async def authors(self, memory_ids: Sequence[NotBlankStr]) -> dict[str, str]:
+        """Return who last wrote each memory's text, as recorded; unknown ids are omitted."""
+        with translate_errors(MemoryRetrievalError, "reading the history"):
+            return await self._core.read(lambda db: queries.authors_of(db, memory_ids))
+
     async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> ListedMemory:
         """Change a live memory and return it; a later import won't overwrite the edit.
 

@@ -336,6 +336,16 @@ def history_of(db: "Connection", memory_id: str) -> list[HistoryRow]:
     ).fetchall()
 
 
+def authors_of(db: "Connection", ids: Sequence[str]) -> dict[str, str]:
+    """Return who last wrote the content of each memory, as the history records it."""
+    rows = db.execute(
+        "SELECT memory_id::VARCHAR, arg_max(actor, revision) FROM history "
+        "WHERE memory_id IN (SELECT unnest(?::UUID[])) AND contains(fields_after, ?) GROUP BY 1",
+        [known_ids(ids), '"content":'],
+    ).fetchall()
+    return dict(rows)
+
+
 def count_changed(db: "Connection") -> int:
     """Return how many memories a full rebuild of the index has to process."""
     return _number(db, "SELECT (SELECT count(*) FROM memories) + (SELECT count(*) FROM tombstones)")

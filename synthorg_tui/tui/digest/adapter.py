@@ -44,9 +44,17 @@ class EngineDigests:
         return {name: _plain(getattr(memory.retrieval, name)) for name in names} | others
 
     async def digest(self, question: "Question") -> "Injection":
-        """What the agent would be given, and why; it isn't counted as applied."""
+        """What the agent would be given, why, and by whom; it isn't counted as applied."""
+        from dataclasses import replace
+
+        from synthorg_tui.memory.retrieval.explanation import with_authors
+
         memory = self._engine.settings.memory
-        return await self._engine.injection.prepare(question.request(memory.retrieval, memory.v1))
+        request = question.request(memory.retrieval, memory.v1)
+        injection = await self._engine.injection.prepare(request)
+        ids = [candidate.entry.id for candidate in injection.explanation.candidates]
+        authors = await self._engine.desk.authors(ids)
+        return replace(injection, explanation=with_authors(injection.explanation, authors))
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of a text, by the configured model."""

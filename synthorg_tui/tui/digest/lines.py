@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from synthorg_tui.core.actors import actor_words
 from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.base.lines import Line, bar, beside, line, one_line, text_lines
@@ -132,6 +133,8 @@ def why_lines(candidate: Candidate, candidates: Sequence[Candidate], *, full: bo
         shown = one_line(other.entry.content[:_PREVIEW]) if other else candidate.similar_to
         lines.append(like.add(shown, "text"))
     lines.append(_label("agent").add(one_line(candidate.entry.agent_id), "text"))
+    if candidate.author:
+        lines.append(_label("written by").add(one_line(actor_words(candidate.author)), "text"))
     lines.append(_label("id").add(candidate.entry.id, "faint"))
     return lines
 

@@ -51,6 +51,7 @@ _ON_REQUEST = {
 }
 """Why a skill isn't up for review, and what to do about it."""
 
+_REWORDED = "edited without review: edit the file and approve it, or retire the skill"
 _MAX_LINES = 2000
 
 
@@ -79,11 +80,18 @@ def root_line(group: SkillGroup, width: int) -> Line:
 
 def skill_line(row: SkillOverviewRow, width: int) -> Line:
     """A skill on one line: state, name, what it is for, how often it was applied."""
-    glyph, word, role = STATES[row.state]
+    glyph, word, role = _state(row)
     left = line((f"{glyph} ", role), (one_line(row.name), "faint" if role == "faint" else "text"))
     right = line((f"{row.applied:,}× " if row.applied else "", "muted"))
     right.add("" if row.state is SkillState.VALID else word, role)
     return beside(left, right, width)
+
+
+def _state(row: SkillOverviewRow) -> tuple[str, str, str]:
+    """The glyph, word and role of a skill's state."""
+    if row.state is SkillState.CHANGED and row.reworded:
+        return ("≠", "memory changed", "bad")
+    return STATES[row.state]
 
 
 def source_lines(skill: SkillDetail) -> tuple[list[Line], list[int]]:
@@ -124,7 +132,7 @@ def _finding_lines(finding: Finding, digits: int) -> list[Line]:
 
 def known_lines(skill: SkillDetail, now: datetime) -> list[Line]:
     """State, use, what taught it, and every version."""
-    glyph, word, role = STATES[skill.row.state]
+    glyph, word, role = _state(skill.row)
     head = line((f"{glyph} {word}", role), ("  ", "text"), (one_line(skill.row.name), "strong"))
     head.hang = 2
     lines = [head, *_facts(skill, now)]
@@ -156,6 +164,8 @@ def _facts(skill: SkillDetail, now: datetime) -> list[Line]:
     used = f"{row.applied:,}×" if row.applied else "never yet"
     last = f", last {moment(row.applied_at, now)}" if row.applied_at else ""
     lines.append(fact("applied", used + last))
+    if row.reworded:
+        lines.append(fact("memory", _REWORDED, "bad"))
     if skill.memory_ids:
         lines.append(fact("memory", one_line(" ".join(skill.memory_ids)), "faint"))
     return lines

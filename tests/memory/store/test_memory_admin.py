@@ -17,6 +17,7 @@ from synthorg_tui.memory.extensions import (
     ChangeKind,
     MemoryEdit,
 )
+from synthorg_tui.memory.models import MemoryDraft
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, contents, draft, opened, query, request
@@ -205,3 +206,30 @@ async def test_excluded_words_are_left_out_before_the_limit(
     assert not any("Beta" in content for content in contents(found.hits))
     none_left = await backend.admin.find(query("alpha", limit=limit), without=("beta", "gamma"))
     assert none_left.hits == ()
+
+
+async def test_a_secret_is_redacted_whoever_stores_or_edits(backend: LocalMemoryBackend) -> None:
+    token, mark = "ghp_0123456789abcdefghijABCDEFGHIJ012345", "[REDACTED:github-token]"
+    stored = await backend.store(AGENT, request(f"stored {token}"))
+    draft = MemoryDraft(request=request(f"added {token}"))
+    (added,) = (await backend.store_many(AGENT, [draft], actor="me")).added
+    edited = await backend.admin.edit(added, MemoryEdit(tags=(f"a {token}",)), actor="me")
+    assert edited.tags == (f"a {mark}",)
+    edited = await backend.admin.edit(added, MemoryEdit(content=f"edited {token}"), actor="me")
+    (entry,) = await backend.admin.entries([stored])
+    assert (entry.content, edited.content) == (f"stored {mark}", f"edited {mark}")
+    history = await backend.admin.history(added)
+    assert token not in str(history)
+
+
+async def test_who_wrote_the_text_last_is_its_author(backend: LocalMemoryBackend) -> None:
+    first = await backend.store(AGENT, request("alpha"))
+    second = await backend.store(AGENT, request("beta"))
+    await backend.admin.edit(first, MemoryEdit(content="omega"), actor="eva (terminal)")
+    await backend.admin.edit(second, MemoryEdit(tags=('"content":',)), actor="me")
+    await backend.admin.edit(second, MemoryEdit(confidence=0.5), actor="learn")
+    unknown = "00000000-0000-0000-0000-000000000000"
+    assert await backend.admin.authors([first, second, unknown, "nonsense"]) == {
+        first: "eva (terminal)",
+        second: AGENT,
+    }

@@ -179,7 +179,7 @@ def approval_rows(count: int) -> list[InboxEntry]:
             action_type="test",
             title=title + ("" if at < len(_TITLES) else f" (case {at})"),
             description=title,
-            requested_by="LessonCapture",
+            requested_by="capture",
             risk_level=RiskLevel.HIGH if kind is SubjectKind.CONFLICT else risk,
             created_at=NOW - timedelta(hours=2 + at * 7),
             expires_at=NOW + timedelta(days=80),

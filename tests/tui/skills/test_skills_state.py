@@ -181,6 +181,6 @@ def test_a_version_is_named_by_its_number_how_it_came_to_be_and_who_did_it() -> 
         for number, event in enumerate(VersionEvent, start=1)
     )
     shown = plain(known_lines(replace(skill("run-the-tests"), versions=versions), NOW))
-    assert "v1 written by person (tui)" in shown
-    assert "v2 accepted from disk by person (tui)" in shown
-    assert "v5 in force, not on disk by person (tui)" in shown
+    assert "v1 written by a person at the app" in shown
+    assert "v2 accepted from disk by a person at the app" in shown
+    assert "v5 in force, not on disk by a person at the app" in shown

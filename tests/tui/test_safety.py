@@ -1,15 +1,20 @@
 """What the app says at its opening: loosened settings, approval off, what happened meanwhile."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
-from synthorg_tui.approvals.models import ApprovalEventKind
+from synthorg_tui.approvals.models import ApprovalEventKind, DecisionRefusedError
 from synthorg_tui.approvals.trail import TrailEntry
+from synthorg_tui.engine import Engine
+from synthorg_tui.settings import environment
+from synthorg_tui.settings.loader import load_settings
 from synthorg_tui.settings.safety import Loosened
 from synthorg_tui.tui import safety
-from synthorg_tui.tui.safety import LoosenedDialog, News, TrailScreen
+from synthorg_tui.tui.safety import EngineSafety, LoosenedDialog, News, TrailScreen
+from tests.approvals.approval_kit import item
 from tests.tui.tui_fakes import NOW, FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, until
 
@@ -142,3 +147,36 @@ class TestNews:
             await pilot.press("T")
             await until(pilot, lambda: "Nothing was decided" in screen_text(pilot.app))
             assert made.safety.told_up_to == 0
+
+
+class TestBehindIt:
+    async def test_where_an_agent_runs_the_app_nothing_is_asked_taken_or_told(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        own = tmp_path / "company.yaml"
+        own.write_text("approvals: {allow_cli: false}", encoding="utf-8")
+        monkeypatch.setattr(environment, "default_config_file", lambda: own)
+        data = tmp_path / "data"
+        async with Engine.open(load_settings(environ={}), data_dir=data) as engine:
+            await engine.approvals.add(item())
+            await engine.approvals.refused("lesson-1", actor="command line", reason="no terminal")
+        own.unlink()
+        async with Engine.open(load_settings(environ={}), data_dir=data) as engine:
+            said = EngineSafety(engine)
+            asked = await said.loosened()
+            assert asked == (ASKED,)
+            assert (await said.news()).text == "1 refused"
+            with monkeypatch.context() as patch:
+                patch.setenv("CLAUDECODE", "1")
+                assert await said.loosened() == ()
+                with pytest.raises(DecisionRefusedError):
+                    await said.take(asked)
+                await said.told((await said.news()).last)
+            assert (await said.news()).count == 1
+            await said.take(asked)
+            await said.told((await said.news()).last)
+            assert await said.loosened() == ()
+            assert await said.news() == News()
+            assert engine.settings.approvals.allow_cli is False  # until the next start
+        async with Engine.open(load_settings(environ={}), data_dir=data) as engine:
+            assert engine.settings.approvals.allow_cli is True

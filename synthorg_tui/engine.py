@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.agents.gateway import AgentGateway
     from synthorg_tui.agents.toolbox import ToolServices
     from synthorg_tui.approvals.queue import ApprovalQueue
+    from synthorg_tui.approvals.trail import DecisionTrail
     from synthorg_tui.curation.erasure import Erasure
     from synthorg_tui.curation.forgetting import SessionErasure
     from synthorg_tui.curation.overview import SkillOverview
@@ -45,6 +46,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.persistence.usage import UsageStore
     from synthorg_tui.providers.completion.protocol import CompletionProvider
+    from synthorg_tui.settings.agreed import AgreedSettings
     from synthorg_tui.skills.library import SkillLibrary
 
 
@@ -174,6 +176,20 @@ class Engine:
     def approvals(self) -> "ApprovalQueue":
         """The queue of proposals that wait for a person's decision or have it."""
         return wiring.build_queue(self._base)
+
+    @property
+    def safety(self) -> "AgreedSettings":
+        """The safety settings that the person agreed to, and those that wait for that."""
+        from synthorg_tui.settings.agreed import AgreedSettings
+
+        return AgreedSettings(self._database, self.settings.own_safety, clock=self._base.clock)
+
+    @property
+    def trail(self) -> "DecisionTrail":
+        """What was decided, adopted or refused, and up to where the person was told of it."""
+        from synthorg_tui.approvals.trail import DecisionTrail
+
+        return DecisionTrail(self._database)
 
     @property
     def evolution(self) -> "EvolutionService":

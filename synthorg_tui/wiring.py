@@ -28,6 +28,7 @@ from synthorg_tui.persistence.lock import own_database
 from synthorg_tui.persistence.settings_kv import former_roots, has_open
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
+from synthorg_tui.settings.agreed import hold
 from synthorg_tui.settings.root import RootConfig
 
 if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
@@ -145,6 +146,7 @@ async def open_foundation(
     async with AsyncExitStack() as stack:
         if database is None:
             database = await stack.enter_async_context(own_database(directory))
+        settings = await hold(settings, database, clock=clock)
         embedder = embedder or create_embedder(settings.embedding())
         stack.push_async_callback(embedder.close)
         context = BackendContext(

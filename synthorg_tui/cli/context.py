@@ -96,6 +96,14 @@ class Context:
             self._settings = load_settings(self.args.config)
         return self._settings
 
+    async def held_settings(self, engine: AnyEngine) -> "RootConfig":
+        """Return the settings in force for a store: safety settings as strict as it holds them."""
+        from synthorg_tui.settings.safety import strictest, values_of, with_values
+
+        settings = self.settings()
+        agreed = await engine.safety.agreed()
+        return with_values(settings, strictest(values_of(settings), agreed))
+
     def engine(self) -> AbstractAsyncContextManager[AnyEngine]:
         """Return the engine for an ``async with``; works also while the app has the store open.
 

@@ -158,6 +158,8 @@ CALLS: Final = RemoteApi(
             "synthorg_tui.curation.service:ReviewService", ("inbox", "review", "excerpt")
         ),
         "approvals": ApiGroup("synthorg_tui.approvals.queue:ApprovalQueue", ("counts", "events")),
+        "trail": ApiGroup("synthorg_tui.approvals.trail:DecisionTrail", ("entries", "news")),
+        "safety": ApiGroup("synthorg_tui.settings.agreed:AgreedSettings", ("agreed",)),
         "gateway": ApiGroup(
             "synthorg_tui.agents.gateway:AgentGateway",
             ("calls", "restrictions", "hang_up"),

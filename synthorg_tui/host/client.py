@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from synthorg_tui.agents.gateway import AgentGateway
     from synthorg_tui.agents.models import AgentIdentity
     from synthorg_tui.approvals.queue import ApprovalQueue
+    from synthorg_tui.approvals.trail import DecisionTrail
     from synthorg_tui.curation.erasure import Erasure
     from synthorg_tui.curation.forgetting import SessionErasure
     from synthorg_tui.curation.overview import SkillOverview
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from synthorg_tui.memory.store.maintenance import Maintenance
     from synthorg_tui.memory.strategies.service import InjectionService
     from synthorg_tui.persistence.usage import UsageStore
+    from synthorg_tui.settings.agreed import AgreedSettings
     from synthorg_tui.settings.root import RootConfig
 
 
@@ -159,6 +161,8 @@ class RemoteEngine:
         self.learning = cast("LearnService", self._group("learning"))
         self.reviews = cast("ReviewService", self._group("reviews"))
         self.approvals = cast("ApprovalQueue", self._group("approvals"))
+        self.trail = cast("DecisionTrail", self._group("trail"))
+        self.safety = cast("AgreedSettings", self._group("safety"))
         self.gateway = cast("AgentGateway", self._group("gateway"))
         self.maintenance = cast("Maintenance", self._group("maintenance"))
 

@@ -65,7 +65,7 @@ class Owner:
         engine: Makes the calls; must stay open until ``stop`` has returned.
         data_dir: The data directory; the caller must hold its lock.
         kind: A headless owner makes room for an app that asks; an app doesn't.
-        on_yield: Called once when a client asks a headless owner to leave.
+        on_yield: Called when a person's client asks a headless owner to leave.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class Owner:
         if not client.greeted.is_set():
             raise RefusedError("say who you are first", remedy=f"Call {HELLO}.")
         if request.method == YIELD:
-            return self._leave()
+            return self._leave(client)
         known = AGENT_CALLS if client.session is not None else CALLS
         call = known.get(request.method)
         if call is None:
@@ -187,7 +187,12 @@ class Owner:
         client.greeted.set()
         return {"version": __version__, "pid": os.getpid(), "kind": self._kind}
 
-    def _leave(self) -> Json:
+    def _leave(self, client: ConnectedClient) -> Json:
+        if client.session is not None:
+            raise RefusedError(
+                "an agent's session can't ask the owner of the store to leave",
+                remedy="Open the app; it takes the store over.",
+            )
         if self._on_yield is None:
             raise RefusedError(
                 f"the app (process {os.getpid()}) owns the store and doesn't leave it",

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.host.errors import (
@@ -211,7 +211,7 @@ class Peer:
 
     async def _dispatch(self, line: bytes) -> None:
         try:
-            message = json.loads(line)
+            message = json.loads(line, parse_constant=_refuse_constant)
         except (ValueError, RecursionError):
             await self._complain(None, PARSE_ERROR, "that is no JSON")
             return
@@ -222,7 +222,9 @@ class Peer:
         if method is None:
             self._answered(message)
         elif not isinstance(method, str) or not isinstance(params, dict):
-            await self._complain(message.get("id"), INVALID_REQUEST, "a call names its method")
+            number = message.get("id")
+            told = number if isinstance(number, int | str) else None  # what else may not be JSON
+            await self._complain(told, INVALID_REQUEST, "a call names its method")
         elif "id" not in message:
             self._notified(method, params)
         else:
@@ -256,18 +258,20 @@ class Peer:
 
         try:
             result = await self._handler(Request(method, params, progress, hook))
-            reply: Json = {"id": number, "result": result}
+            reply = _encode({"id": number, "result": result})
         except asyncio.CancelledError:
-            reply = _error(number, CANCELLED, "cancelled", None)
+            reply = _encode(_error(number, CANCELLED, "cancelled", None))
         except DomainError as error:
             code = _CODES.get(type(error), DOMAIN_ERROR)
-            reply = _error(number, code, error.message, to_data(error))
+            reply = _encode(_error(number, code, error.message, to_data(error)))
         except Exception as error:  # whatever a call meets, the connection lives on
             _log.exception("the call %s failed", method)
             why = f"unexpected {type(error).__name__}: {error}"
-            reply = _error(number, INTERNAL_ERROR, why, to_data(UnexpectedRemoteError(why)))
+            told = to_data(UnexpectedRemoteError(why))
+            reply = _encode(_error(number, INTERNAL_ERROR, why, told))
         await asyncio.gather(*map(asyncio.wrap_future, sent))  # no step comes after the answer
-        await self._try_send(reply)
+        with suppress(OwnerGoneError):
+            await self._write(reply)
 
     def _answered(self, message: dict[str, Json]) -> None:
         number = message.get("id")
@@ -302,14 +306,25 @@ class Peer:
             await self._send(message)
 
     async def _send(self, message: dict[str, Json]) -> None:
-        text = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False, allow_nan=False)
-        data = text.encode("utf-8", "replace") + b"\n"
+        await self._write(_encode(message))
+
+    async def _write(self, data: bytes) -> None:
         try:
             async with self._writing, asyncio.timeout(WRITE_TIMEOUT):
                 self._writer.write(data)
                 await self._writer.drain()
         except (OSError, TimeoutError) as error:
             raise OwnerGoneError("the other side is gone") from error
+
+
+def _encode(message: dict[str, Json]) -> bytes:
+    text = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "replace") + b"\n"
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    """Python's reader takes NaN and Infinity, which JSON doesn't have and nothing can answer."""
+    raise ValueError(f"{name} is no JSON")
 
 
 def _stop(task: "asyncio.Task[None]", hook: CancelHook) -> None:

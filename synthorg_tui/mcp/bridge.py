@@ -17,6 +17,8 @@ from synthorg_tui.mcp.token import require_token
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from synthorg_tui.mcp.doors import Limits
+
 
 # They log what strangers send; unhandled, it would go to the terminal as it is.
 _TALKATIVE: Final = ("mcp", "uvicorn")
@@ -51,17 +53,21 @@ async def serve_http(
     port: int,
     stop: asyncio.Event,
     on_ready: Callable[[str], None],
+    limits: "Limits | None" = None,
 ) -> None:
     """Serve MCP clients of this machine over HTTP until ``stop`` is set.
 
-    ``on_ready`` is called with the URL once the server listens. Port 0 means any free port.
+    ``on_ready`` is called with the URL once the server listens. Port 0 means any free port;
+    ``limits`` are the usual ones if left out.
     Raises ``UnsafeTokenError`` when other users can read the token's file, and ``PortTakenError``.
     """
     token = require_token(acting.data_dir)
     async with _prepared(acting):
         http, server = await _imported("http"), await _imported("server")
         memory = server.MemoryServer(acting)
-        await http.serve_http(memory, token=token, port=port, stop=stop, on_ready=on_ready)
+        await http.serve_http(
+            memory, token=token, port=port, stop=stop, on_ready=on_ready, limits=limits
+        )
 
 
 @asynccontextmanager

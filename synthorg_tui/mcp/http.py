@@ -2,29 +2,32 @@
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.mcp.doors import (
+    AsgiApp,
+    AsgiMessage,
+    AsgiReceive,
+    AsgiSend,
+    Limits,
+    RequestLimit,
+    SessionRoom,
+    protocol_for,
+)
 from synthorg_tui.mcp.server import MemoryServer
 from synthorg_tui.mcp.stdio import MAX_MESSAGE
 from synthorg_tui.mcp.token import is_bearer
 
 HOST: Final = "127.0.0.1"
 PATH: Final = "/mcp"
-MAX_SESSIONS: Final = 64
-MAX_CONNECTIONS: Final = 256
 LEAVE_SECONDS: Final = 2
 """Seconds that a stopping server waits for open streams to end."""
-
-_Message = MutableMapping[str, Any]
-_Receive = Callable[[], Awaitable[_Message]]
-_Send = Callable[[_Message], Awaitable[None]]
-_App = Callable[[_Message, _Receive, _Send], Awaitable[None]]
 
 
 class PortTakenError(DomainError):
@@ -34,11 +37,11 @@ class PortTakenError(DomainError):
 class TokenGate:
     """ASGI middleware that answers 401 to requests without the token and passes on the others."""
 
-    def __init__(self, app: _App, token: str) -> None:
+    def __init__(self, app: AsgiApp, token: str) -> None:
         self._app = app
         self._token = token
 
-    async def __call__(self, scope: _Message, receive: _Receive, send: _Send) -> None:
+    async def __call__(self, scope: AsgiMessage, receive: AsgiReceive, send: AsgiSend) -> None:
         if scope["type"] == "lifespan" or self._admits(scope):
             await self._app(scope, receive, send)
             return
@@ -46,7 +49,7 @@ class TokenGate:
         await send({"type": "http.response.start", "status": 401, "headers": headers})
         await send({"type": "http.response.body", "body": b""})
 
-    def _admits(self, scope: _Message) -> bool:
+    def _admits(self, scope: AsgiMessage) -> bool:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
         return len(given) == 1 and is_bearer(given[0], self._token)
 
@@ -65,24 +68,28 @@ async def serve_http(
     port: int,
     stop: asyncio.Event,
     on_ready: Callable[[str], None],
+    limits: Limits | None = None,
 ) -> None:
     """Serve on the loopback interface until ``stop`` is set.
 
-    ``on_ready`` is called with the URL once the server listens. Port 0 means any free port.
-    Raises ``PortTakenError``.
+    ``on_ready`` is called with the URL once the server listens. Port 0 means any free port;
+    ``limits`` are the usual ones if left out. Raises ``PortTakenError``.
     """
+    limits = limits or Limits()
     with _listening(port) as listener:
         port = listener.getsockname()[1]
         names = (f"{HOST}:{port}", f"localhost:{port}")
         app = server.streamable_http_app(
             streamable_http_path=PATH,
             max_request_body_size=MAX_MESSAGE,
-            max_sessions=MAX_SESSIONS,
+            max_sessions=limits.sessions,
+            session_idle_timeout=limits.idle_seconds,
             transport_security=TransportSecuritySettings(
                 allowed_hosts=list(names), allowed_origins=[f"http://{name}" for name in names]
             ),
         )
-        serving = _Uvicorn(_config(TokenGate(app, token)))
+        inside = RequestLimit(SessionRoom(app, limits), limits)
+        serving = _Uvicorn(_config(TokenGate(inside, token), limits))
         on_ready(f"http://{names[0]}{PATH}")
         stopping = asyncio.create_task(_stop_when(stop, serving))
         try:
@@ -91,15 +98,15 @@ async def serve_http(
             stopping.cancel()
 
 
-def _config(app: _App) -> uvicorn.Config:
+def _config(app: AsgiApp, limits: Limits) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=protocol_for(limits),
         log_config=None,
         access_log=False,
         ws="none",
         lifespan="on",
         server_header=False,
-        limit_concurrency=MAX_CONNECTIONS,
         timeout_graceful_shutdown=LEAVE_SECONDS,
     )
 

@@ -4,6 +4,7 @@ Every start asks for these, so each must be one quick query, and nothing of the 
 imported for it.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -38,6 +39,17 @@ class LastRuns:
         await self._database.write(
             lambda db: db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
         )
+
+
+def get_facts(db: "DuckDBPyConnection", prefix: str) -> dict[str, str]:
+    """Return the facts whose names start with ``prefix``, by name."""
+    rows = db.execute("SELECT name, value FROM meta WHERE starts_with(name, ?)", [prefix])
+    return dict(rows.fetchall())
+
+
+def put_facts(db: "DuckDBPyConnection", facts: Mapping[str, str]) -> None:
+    """Store facts by name, in place of earlier values, within the caller's transaction."""
+    db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(facts.items()))
 
 
 def has_open(db: "DuckDBPyConnection") -> bool:

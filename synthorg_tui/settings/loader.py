@@ -4,20 +4,28 @@
 models define the meaning of values; ``explain`` words what is wrong with one.
 """
 
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from synthorg_tui.core.enums import MemoryLevel
 from synthorg_tui.core.errors import ConfigError
+from synthorg_tui.core.types import warn
 from synthorg_tui.memory.enums import FusionStrategy
+from synthorg_tui.settings import environment
 from synthorg_tui.settings.document import Document, SettingPath, read_document
 from synthorg_tui.settings.environment import apply_environment, config_file
 from synthorg_tui.settings.root import RootConfig
+from synthorg_tui.settings.safety import SAFETY, SafetyValues, loosened, values_of, with_values
+
+if TYPE_CHECKING:
+    from synthorg_tui.settings.explain import Explainer
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -46,7 +54,8 @@ def load_settings(
     """Load the settings in force.
 
     ``path`` wins over ``SYNTHORG_CONFIG``, which wins over the user's ``company.yaml``; without
-    any the shipped defaults hold. ``SYNTHORG__...`` variables override single settings.
+    any the shipped defaults hold. ``SYNTHORG__...`` variables override single settings. A safety
+    setting that is looser there than in the user's own ``company.yaml`` is ignored with a warning.
 
     Raises ``ConfigError`` with one line for each problem: file and line (or variable), setting,
     value, and what is allowed.
@@ -55,15 +64,60 @@ def load_settings(
     document = read_document(source) if source is not None else Document({})
     given, origins = apply_environment(document.data, environ)
     changes = _drop_empty_sections(RootConfig, given)
+    own = _own_safety(source, document)
     if not changes:
-        return shipped_settings()
-    data = _merge(SHIPPED, changes)
+        return _as_strict(shipped_settings(), own, lambda _: "")
+    report = _Report(source, document.lines, origins)
     try:
-        return RootConfig.model_validate(data)
+        settings = RootConfig.model_validate(_merge(SHIPPED, changes))
     except ValidationError as error:
-        report = _Report(source, document.lines, origins)
         problems = sorted(error.errors(), key=report.position)
         raise ConfigError("\n".join(dict.fromkeys(map(report.line, problems)))) from None
+    return _as_strict(settings, own, report.origin)
+
+
+def _own_safety(source: Path | None, document: Document) -> SafetyValues:
+    """The safety settings of the user's own file, of which ``document`` may be what was read.
+
+    Where it can't be read, or doesn't say, the shipped ones.
+    """
+    usual = environment.default_config_file()
+    if source is None or source.resolve() != usual.resolve():
+        try:
+            document = read_document(usual) if usual.is_file() else Document({})
+        except ConfigError:  # told when it is the file in force
+            document = Document({})
+    given: dict[str, Any] = {}
+    for path in SAFETY:
+        section: object = document.data
+        for name in path.split("."):
+            section = section.get(name) if isinstance(section, dict) else None
+        given = _merge(given, _nested(path.split("."), section)) if section is not None else given
+    try:
+        settings = RootConfig.model_validate(given) if given else shipped_settings()
+    except ValidationError:
+        settings = shipped_settings()
+    return values_of(settings)
+
+
+def _nested(path: list[str], value: object) -> dict[str, Any]:
+    return {path[0]: _nested(path[1:], value) if len(path) > 1 else value}
+
+
+def _as_strict(
+    settings: RootConfig, own: SafetyValues, origin: Callable[[SettingPath], str]
+) -> RootConfig:
+    """The settings, in safety settings no looser than the user's own file is."""
+    for found in loosened(values_of(settings), own):
+        where = origin(tuple(found.path.split(".")))
+        ignored = f"{json.dumps(found.wanted)} from {where or 'the defaults'} is ignored"
+        reason = (
+            f"{ignored}: it can make this stricter only; {json.dumps(found.holds)} holds, of "
+            f"{environment.default_config_file()} or its default"
+        )
+        warn(found.path, found.wanted, reason)
+        settings = with_values(settings, {found.path: found.holds})
+    return settings.read_beside(own)
 
 
 def shipped_settings() -> RootConfig:
@@ -91,12 +145,15 @@ class _Report:
     def __init__(
         self, source: Path | None, lines: dict[SettingPath, int], origins: dict[SettingPath, str]
     ) -> None:
-        from synthorg_tui.settings.explain import Explainer
-
         self._source = source
         self._lines = lines
         self._origins = origins
-        self._explainer = Explainer(RootConfig)
+
+    @cached_property
+    def _explainer(self) -> "Explainer":
+        from synthorg_tui.settings.explain import Explainer
+
+        return Explainer(RootConfig)
 
     def position(self, details: ErrorDetails) -> int:
         """The line of the setting, 0 when it stands in no file."""
@@ -106,9 +163,10 @@ class _Report:
         """One line for a problem."""
         path = self._explainer.path(details)
         field = _dotted(path) or "settings"
-        return f"{self._origin(path)}: {field}: {self._explainer.reason(details)}"
+        return f"{self.origin(path)}: {field}: {self._explainer.reason(details)}"
 
-    def _origin(self, path: SettingPath) -> str:
+    def origin(self, path: SettingPath) -> str:
+        """File and line, or the variable, that a setting comes from."""
         for length in range(len(path), 0, -1):
             if path[:length] in self._origins:
                 return self._origins[path[:length]]

@@ -7,7 +7,14 @@ parts, and the methods whose result depends on more than one.
 from pathlib import Path
 from typing import Self
 
-from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
+from pydantic import (
+    Field,
+    PrivateAttr,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from synthorg_tui.agents.models import AgentAccessConfig
 from synthorg_tui.approvals import ApprovalsConfig
@@ -20,6 +27,7 @@ from synthorg_tui.memory.consolidation.models import RetentionRule, require_uniq
 from synthorg_tui.memory.org.config import OrgMemoryConfig
 from synthorg_tui.providers.completion.config import AutoModelConfig, CompletionConfig
 from synthorg_tui.providers.embedding.config import EmbeddingConfig, MiniLMConfig
+from synthorg_tui.settings.safety import SafetyValues
 from synthorg_tui.skills import SkillsConfig
 
 
@@ -68,7 +76,10 @@ class ProvidersConfig(FrozenModel):
 
 
 class RootConfig(FrozenModel):
-    """All settings of one company, that is, of one data directory."""
+    """All settings of one company, that is, of one data directory.
+
+    Two are equal when their values are, wherever these were read.
+    """
 
     memory: CompanyMemoryConfig = Field(default_factory=CompanyMemoryConfig.model_construct)
     org_memory: OrgMemoryConfig = Field(default_factory=OrgMemoryConfig.model_construct)
@@ -77,6 +88,21 @@ class RootConfig(FrozenModel):
     skills: SkillsConfig = SkillsConfig.model_construct()
     approvals: ApprovalsConfig = ApprovalsConfig.model_construct()
     agent_access: AgentAccessConfig = AgentAccessConfig.model_construct()
+    _own_safety: SafetyValues | None = PrivateAttr(default=None)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RootConfig) and self.__dict__ == other.__dict__
+
+    @property
+    def own_safety(self) -> SafetyValues | None:
+        """The safety settings of the person's own file; ``None`` for settings made by a program."""
+        return self._own_safety
+
+    def read_beside(self, own: SafetyValues) -> Self:
+        """Return a copy whose ``own_safety`` is ``own``."""
+        copy = self.model_copy()
+        copy._own_safety = own
+        return copy
 
     @field_validator("agents")
     @classmethod

@@ -25,6 +25,7 @@ from synthorg_tui.tui.jobs import error_toast, run_job, toast
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.panes import PANES, Panes
 from synthorg_tui.tui.ports import EngineHost, MemoryPort
+from synthorg_tui.tui.safety import SafetyReport
 from synthorg_tui.tui.state import FILE_NAME, is_gone, load_state, save_state
 from synthorg_tui.tui.themes import DARK, THEMES
 
@@ -77,6 +78,7 @@ class MemoryDeskApp(App[None]):
         self._monotonic = monotonic
         self._waited_for_by = os.getppid()
         self._counting: Timer | None = None
+        self._safety = SafetyReport(self, self._panes)
         self._open_error: DomainError | None = None
         for theme in THEMES:
             self.register_theme(theme)
@@ -216,8 +218,13 @@ class MemoryDeskApp(App[None]):
             for pane in self._later:
                 self._connect_pane(pane)
             self.on_recount()
+            self._safety.begin(desk.safety)
         finally:
             started()
+
+    def action_trail(self) -> None:
+        """List what was decided, adopted or refused, also while the app was closed."""
+        self._safety.list_trail(self._now())
 
     async def _drawn(self) -> None:
         """Wait until what has changed is on the screen."""
@@ -251,7 +258,8 @@ class MemoryDeskApp(App[None]):
         await super().on_event(event)
 
     async def action_quit(self) -> None:
-        """Save the interface state and exit."""
+        """Save the interface state and exit; what the person was told of isn't told again."""
+        await self._safety.tell()
         self.exit()
 
     async def on_unmount(self) -> None:
@@ -275,7 +283,7 @@ class MemoryDeskApp(App[None]):
                     yield SystemCommand(
                         f"{action.label} ({action.key(self.state.keymap)})",
                         action.help,
-                        _runner(owner, action.method),
+                        partial(owner.call_later, owner.run_action, action.method),
                     )
 
 
@@ -296,10 +304,3 @@ def run(
     starting()
     host = LocalEngineHost(data_dir=data_dir, config_path=config_path)
     app_type(host, data_dir=data_dir or user_data_dir()).run()
-
-
-def _runner(owner: App[None] | Screen[Any], method: str) -> Callable[[], None]:
-    def run() -> None:
-        owner.call_later(owner.run_action, method)
-
-    return run

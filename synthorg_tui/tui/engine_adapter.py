@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from synthorg_tui.settings.root import RootConfig
     from synthorg_tui.tui.activity.adapter import EngineActivity
     from synthorg_tui.tui.approvals.adapter import EngineApprovals
+    from synthorg_tui.tui.safety import EngineSafety
     from synthorg_tui.tui.skills.adapter import EngineSkills
 
 WARM_UP_AFTER = 0.5
@@ -200,6 +201,13 @@ class EngineAdapter:
         from synthorg_tui.tui.skills.adapter import EngineSkills
 
         return EngineSkills(self._engine)
+
+    @cached_property
+    def safety(self) -> "EngineSafety":
+        """The interface of what the app says at its opening, created when it is first used."""
+        from synthorg_tui.tui.safety import EngineSafety
+
+        return EngineSafety(self._engine)
 
     @cached_property
     def activity(self) -> "EngineActivity":

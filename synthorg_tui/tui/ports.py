@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from synthorg_tui.tui.activity.adapter import EngineActivity
     from synthorg_tui.tui.approvals.adapter import EngineApprovals
     from synthorg_tui.tui.digest.adapter import EngineDigests
+    from synthorg_tui.tui.safety import EngineSafety
     from synthorg_tui.tui.skills.adapter import EngineSkills
 
 
@@ -100,6 +101,11 @@ class MemoryPort(MemoryReader, Protocol):
     @property
     def activity(self) -> "EngineActivity":
         """What connected agents do."""
+        ...
+
+    @property
+    def safety(self) -> "EngineSafety":
+        """Loosened settings, and what happened while the app was closed."""
         ...
 
     async def search(self, text: str, what: BrowseFilter, *, limit: int) -> FoundMemories:

@@ -18,6 +18,8 @@ from synthorg_tui.engine import Engine
 from synthorg_tui.host import endpoint
 from synthorg_tui.host.agent import AgentConnection
 from synthorg_tui.host.calls import AGENT_CALLS, CALLS
+from synthorg_tui.host.client import connect
+from synthorg_tui.host.errors import RefusedError
 from synthorg_tui.host.owner import SKILLS, Owner
 from synthorg_tui.settings.root import RootConfig
 from tests.patience import PATIENCE, until
@@ -67,6 +69,25 @@ async def test_an_agent_works_over_the_wire_as_in_the_process(tmp_path: Path) ->
         (session,) = engine.gateway.sessions
         assert session.identity == ADA
         await agent.close()
+
+
+async def test_an_agents_session_cannot_have_the_owner_leave(tmp_path: Path) -> None:
+    asked: list[bool] = []
+    async with Engine.open(SETTINGS, data_dir=tmp_path) as engine:
+        owner = Owner(
+            engine, data_dir=tmp_path, kind="headless", on_yield=lambda: asked.append(True)
+        )
+        await owner.start()
+        agent = await connect(tmp_path, role="bridge", agent=ADA)
+        with pytest.raises(RefusedError, match="an agent's session"):
+            await agent.ask_to_leave()
+        assert asked == []
+        await agent.close()
+        person = await connect(tmp_path, role="app")
+        await person.ask_to_leave()
+        await person.close()
+        await owner.stop()
+    assert asked == [True]
 
 
 async def test_a_client_that_leaves_takes_its_session_along(tmp_path: Path) -> None:

@@ -194,6 +194,14 @@ class TestHostileInput:
             (b'{"id": 1, "method": 5}', wire.INVALID_REQUEST),
             (b'{"id": 1, "method": "x", "params": [1]}', wire.INVALID_REQUEST),
             (b'{"id": {}, "method": "x"}', wire.INVALID_REQUEST),
+            (b'{"id": NaN, "method": "x"}', wire.PARSE_ERROR),
+            (b'{"id": 1, "method": "x", "params": {"a": [-Infinity]}}', wire.PARSE_ERROR),
+            (b'{"id": {"a": [NaN]}, "method": 5}', wire.PARSE_ERROR),
+            (b'{"id": 1e999, "method": "x"}', wire.INVALID_REQUEST),
+            (b'{"id": 1e999, "method": 5}', wire.INVALID_REQUEST),
+            (b'{"id": [{"a": 1e999}], "method": 5}', wire.INVALID_REQUEST),
+            (b'{"id": 1.5, "method": "x"}', wire.INVALID_REQUEST),
+            (b'{"id": 1, "method": "x", "params": {"a": 1e999}}', wire.INTERNAL_ERROR),
         ],
     )
     async def test_what_is_no_call_is_refused_and_the_next_one_answered(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from synthorg_tui.approvals.trail import TrailEntry
 from synthorg_tui.core.enums import CallOutcome, MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.executions.models import SourceRef
@@ -23,9 +24,11 @@ from synthorg_tui.memory.listing import (
     MemoryRevision,
     SortOrder,
 )
+from synthorg_tui.settings.safety import Loosened
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.filters import matches
 from synthorg_tui.tui.ports import Change, Draft, MemoryPort, MemoryReader
+from synthorg_tui.tui.safety import EngineSafety, News
 from tests.tui.activity.activity_fakes import FakeActivity
 from tests.tui.approvals.approvals_fakes import FakeApprovals
 from tests.tui.digest.digest_fakes import FakeDigests
@@ -103,6 +106,39 @@ def edit_of(
     return MemoryRevision(2, memory_id, NOW, actor, ChangeKind.EDITED, before, after)
 
 
+class FakeSafety(EngineSafety):
+    """Says what a test wants said at the opening; by default nothing."""
+
+    def __init__(self) -> None:
+        self.shown: tuple[str, ...] = ()
+        self.asked: tuple[Loosened, ...] = ()
+        self.taken: list[Loosened] = []
+        self.new = News()
+        self.told_up_to = 0
+        self.entries: tuple[TrailEntry, ...] = ()
+
+    async def badges(self) -> tuple[str, ...]:
+        return self.shown
+
+    async def loosened(self) -> tuple[Loosened, ...]:
+        return self.asked
+
+    async def take(self, accepted: tuple[Loosened, ...]) -> None:
+        self.taken.extend(accepted)
+
+    def where(self) -> str:
+        return "/home/ada/.config/synthorg-tui/company.yaml"
+
+    async def news(self) -> News:
+        return self.new
+
+    async def told(self, last: int) -> None:
+        self.told_up_to = last
+
+    async def trail(self) -> tuple[TrailEntry, ...]:
+        return self.entries
+
+
 class FakeDesk:
     """Holds memories in a list; answers wait until the event ``gate`` is set."""
 
@@ -128,6 +164,7 @@ class FakeDesk:
         self.approvals = FakeApprovals()
         self.skills = FakeSkills()
         self.activity = FakeActivity()
+        self.safety = FakeSafety()
 
     def _check(self) -> None:
         if self.error is not None:

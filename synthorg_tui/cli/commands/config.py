@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_group
 from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.core.errors import DomainError
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
+    from synthorg_tui.settings.safety import Loosened
 
 
 def add(commands: Subparsers) -> None:
@@ -22,16 +24,24 @@ async def run_check(context: "Context") -> int:
     from synthorg_tui.settings.environment import config_file
 
     source = config_file(context.args.config)
-    context.settings()
+    waiting = await _not_taken(context)
+    result = {
+        "ok": True,
+        "path": str(source) if source else None,
+        "not_taken": [found._asdict() for found in waiting],
+    }
     return context.print_result(
-        {"ok": True, "path": str(source) if source else None},
-        f"{source}: ok" if source else "No settings file; the defaults hold.",
+        result, f"{source}: ok" if source else "No settings file; the defaults hold."
     )
 
 
 async def run_show(context: "Context") -> int:
-    """Print the settings in force, with secrets hidden."""
-    settings = context.settings().model_dump(mode="json")
+    """Print the settings in force for the store, with secrets hidden."""
+    from synthorg_tui.settings.safety import with_values
+
+    waiting = await _not_taken(context)
+    held = with_values(context.settings(), {found.path: found.holds for found in waiting})
+    settings = held.model_dump(mode="json")
     if context.wants_json:
         context.console.json(settings)
     else:
@@ -40,6 +50,29 @@ async def run_show(context: "Context") -> int:
         text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)
         context.console.line(text.rstrip())
     return 0
+
+
+async def _not_taken(context: "Context") -> "tuple[Loosened, ...]":
+    """The safety settings that are looser than what the store holds; none without a store."""
+    from synthorg_tui.core.types import warn
+    from synthorg_tui.host.client import RemoteEngine
+    from synthorg_tui.persistence import DATABASE_FILE
+    from synthorg_tui.settings.agreed import not_taken
+    from synthorg_tui.settings.safety import loosened, values_of
+
+    wanted = values_of(context.settings())
+    if not (context.data_dir / DATABASE_FILE).is_file():
+        return ()
+    try:
+        async with context.engine() as engine:
+            found = loosened(wanted, await engine.safety.agreed())
+            if isinstance(engine, RemoteEngine):  # an engine of our own has warned already
+                for each in found:
+                    warn(each.path, each.wanted, not_taken(each))
+    except DomainError as error:
+        context.console.warning(f"the store can't be asked what it holds to: {error.message}")
+        return ()
+    return found
 
 
 async def run_path(context: "Context") -> int:

@@ -8,6 +8,7 @@ from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, coming_moment
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.commands import proposals_view as view
+from synthorg_tui.cli.commands.proposals_trail import add_trail
 from synthorg_tui.cli.errors import DeclinedError, UsageError
 from synthorg_tui.cli.output import cut, local_time
 
@@ -41,6 +42,7 @@ def add(commands: Subparsers) -> None:
         ),
     )
     _add_reading(actions)
+    add_trail(actions)
     _add_deciding(actions)
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _SAMPLE = 20
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ class Doctor:
             await self._run("erased", self._erased),
             await self._run("copies", self._copies),
             await self._run("sessions", self._sessions),
+            await self._run("approvals", self._approvals),
             await self._run("lock", self._lock),
             await self._run("permissions", self._permissions),
             await self._run("disk space", self._space),
@@ -207,6 +209,13 @@ class Doctor:
         count, size = await self._core.read(_sessions_size)
         return True, f"{count} with {size / 1e6:.1f} MB of records and transcript lines"
 
+    async def _approvals(self) -> tuple[bool, str]:
+        approved, unknown = await self._core.read(_approved_by_nobody)
+        if unknown:
+            named = ", ".join(unknown[:_NAMED]) + (", ..." if len(unknown) > _NAMED else "")
+            return False, f"{len(unknown)} marked approved that nobody approved: {named}"
+        return True, f"{approved} approved, each with its decision in the trail"
+
     async def _lock(self) -> tuple[bool, str]:
         path = self._data_dir / LOCK_FILE
         if not path.exists():
@@ -262,6 +271,17 @@ def _wrong_revisions(db: "DuckDBPyConnection") -> tuple[int, int]:
         "ON h.memory_id = m.id WHERE h.last IS DISTINCT FROM m.revision"
     ).fetchone()
     return (int(row[0]) if row else 0), queries.last_revision(db)
+
+
+def _approved_by_nobody(db: "DuckDBPyConnection") -> tuple[int, list[str]]:
+    """How many items are approved, and those whose last decision in the trail is another one."""
+    rows = db.execute(
+        "SELECT a.id, last.kind IS NOT DISTINCT FROM 'approved' FROM approvals a LEFT JOIN "
+        "(SELECT item_id, arg_max(kind, number) AS kind FROM approval_events "
+        "WHERE kind IN ('approved', 'rejected', 'reopened') GROUP BY 1) last "
+        "ON last.item_id = a.id WHERE a.status = 'approved' ORDER BY a.id"
+    ).fetchall()
+    return len(rows), [item_id for item_id, known in rows if not known]
 
 
 def _live_ids(db: "DuckDBPyConnection") -> list[str]:

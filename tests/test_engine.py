@@ -1,17 +1,20 @@
 """The engine as programs use it: one ``async with``, everything wired."""
 
+import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
 
 from synthorg_tui.agents.gateway import AgentGateway
 from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
-from synthorg_tui.core.errors import StoreLockedError
+from synthorg_tui.core.errors import DomainError, StoreLockedError
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.errors import MemoryCapabilityError, MemoryStoreError
 from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.settings.root import RootConfig
+from tests.patience import PATIENCE, until
 
 FACT = MemoryStoreRequest(
     category=MemoryCategory.SEMANTIC, content="The staging database listens on port 6543."
@@ -68,6 +71,34 @@ async def test_other_backends_say_that_they_have_no_desk(tmp_path: Path) -> None
         await engine.memory.store("builder", FACT)
         with pytest.raises(MemoryCapabilityError):
             _ = engine.desk
+
+
+async def test_the_backup_of_the_day_is_made_while_the_store_is_open(tmp_path: Path) -> None:
+    async with Engine.open(settings(), data_dir=tmp_path) as engine:
+        await engine.memory.store("builder", FACT)
+        failed: list[DomainError] = []
+        keeping = asyncio.create_task(engine.keep_backups(failed.append))
+        await until(lambda: list(tmp_path.glob("backups/*-daily.duckdb")))
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+    assert not failed
+
+
+async def test_that_no_backup_of_the_day_could_be_made_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Engine.open(settings(), data_dir=tmp_path) as engine:
+        await engine.memory.store("builder", FACT)
+        full = shutil.disk_usage(tmp_path)._replace(free=0)
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+        told: asyncio.Queue[DomainError] = asyncio.Queue()
+        keeping = asyncio.create_task(engine.keep_backups(told.put_nowait))
+        async with asyncio.timeout(PATIENCE):
+            problem = await told.get()
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+    assert "MB free" in problem.message
+    assert not list(tmp_path.glob("backups/*"))
 
 
 async def test_what_was_built_on_use_is_closed_with_the_engine(

@@ -13,7 +13,7 @@ import shutil
 import stat
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,10 +26,12 @@ from synthorg_tui.core.text import is_utf8
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
 from synthorg_tui.persistence.database import connect_file, copy_in_child
 from synthorg_tui.persistence.integrity import (
+    LOG_ENTRY,
     ReadProgress,
     TablesRead,
     check_complete,
     damaged_blocks,
+    log_cut_at,
     read_tables,
 )
 from synthorg_tui.persistence.leftovers import REPLACED, RESTORED, remove_leftovers
@@ -38,6 +40,7 @@ from synthorg_tui.persistence.migrations import RESTORE_REMEDY, SCHEMA_VERSION
 
 _STAMP: Final = "%Y%m%dT%H%M%S"
 _NAME: Final = re.compile(r"(\d{8}T\d{6})-(\d{3,}|daily)\.duckdb")
+_PLACE: Final = re.compile(r"entry at byte position (\d+)")
 _LOGS: Final = (".wal", ".wal.checkpoint", ".wal.recovery")
 
 
@@ -200,9 +203,9 @@ def restore_backup(
 def set_log_aside(data_dir: Path) -> Path:
     """Let a closed store do without its damaged log, which is kept; return where it is now.
 
-    What changed since the last checkpoint is lost: the file then is as of its own time. Raises
-    ``StoreLockedError`` while the store is open, and ``StoreCorruptError`` when its file isn't
-    whole either; then nothing has changed.
+    What the log has up to its damage is kept in the store. At most what changed since the last
+    checkpoint, which is the time of the file, is lost. Raises ``StoreLockedError`` while the store
+    is open, and ``StoreCorruptError`` when its file isn't whole either; then nothing has changed.
     """
     with DataDirLock(data_dir):
         present = data_dir / DATABASE_FILE
@@ -211,6 +214,7 @@ def set_log_aside(data_dir: Path) -> Path:
             raise DomainError(f"{present} has no log")
         try:
             verify_copy(present, called=str(present))
+            _replay_start(present, moved[0][1])
             _start_new_epoch(present, str(present))
         except BaseException as error:
             for log, aside in moved:
@@ -219,6 +223,30 @@ def set_log_aside(data_dir: Path) -> Path:
                 raise StoreCorruptError(error.message, remedy=RESTORE_REMEDY) from error
             raise
     return moved[0][1]
+
+
+def _replay_start(present: Path, kept: Path) -> None:
+    """Take what a damaged log has before its damage into the file, and leave no log."""
+    import duckdb
+
+    log = present.with_name(f"{present.name}.wal")
+    if kept.suffix != log.suffix:
+        return
+    _copy_whole(kept, log)
+    end = log_cut_at(log)
+    for _ in range(2):
+        if end is not None:
+            os.truncate(log, end)
+        try:
+            with closing(connect_file(present)) as connection:
+                connection.execute("CHECKPOINT")
+            break
+        except duckdb.Error as error:
+            found = _PLACE.search(str(error))
+            if found is None:
+                break
+            end = max(0, int(found[1]) - LOG_ENTRY)
+    _remove_logs(present)
 
 
 def _start_new_epoch(path: Path, called: str) -> None:
@@ -265,9 +293,15 @@ def _logs_aside(present: Path, aside: Path) -> list[tuple[Path, Path]]:
         log = present.with_name(present.name + suffix)
         if log.exists():
             moved.append((log, log.rename(aside.with_name(aside.name + suffix))))
+            make_private(moved[-1][1])
     return moved
 
 
 def _remove(path: Path) -> None:
-    for suffix in ("", *_LOGS):
+    path.unlink(missing_ok=True)
+    _remove_logs(path)
+
+
+def _remove_logs(path: Path) -> None:
+    for suffix in _LOGS:
         path.with_name(path.name + suffix).unlink(missing_ok=True)

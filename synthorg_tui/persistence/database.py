@@ -29,7 +29,7 @@ from synthorg_tui.core.errors import (
 )
 from synthorg_tui.core.files import ensure_private_dir, make_private
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE, INDEX_DIR
-from synthorg_tui.persistence.integrity import check_complete, damaged_blocks_in_child
+from synthorg_tui.persistence.integrity import check_complete, damaged_blocks_in_child, log_cut_at
 from synthorg_tui.persistence.migrations import RESTORE_REMEDY, create_schema, update_schema
 
 if TYPE_CHECKING:
@@ -228,6 +228,8 @@ class Database:
             _create(self._path)
         # Replaying a log leaves blocks in memory that the file doesn't have yet.
         is_clean = not self._wal.exists()
+        if not is_clean and log_cut_at(self._wal) is not None:
+            raise _damaged_log(self._path, "the length of an entry is wrong")
         try:
             writer = connect_file(self._path)
         except Exception as error:
@@ -418,15 +420,19 @@ def _explain(error: BaseException, path: Path) -> BaseException:
             remedy="Close it and try again.",
         )
     if _LOG_SIGN in text.lower():
-        return DamagedLogError(
-            f"the log of {path} is damaged: {text.splitlines()[0]}",
-            remedy="`synthorg-tui doctor --fix` opens the store without it, after asking.",
-        )
+        return _damaged_log(path, text.splitlines()[0])
     if type(error).__name__ in _CORRUPT_KINDS or any(s in text.lower() for s in _CORRUPT_SIGNS):
         return StoreCorruptError(
             f"{path} is damaged: {text.splitlines()[0]}", remedy=RESTORE_REMEDY
         )
     return error
+
+
+def _damaged_log(path: Path, reason: str) -> DamagedLogError:
+    return DamagedLogError(
+        f"the log of {path} is damaged: {reason}",
+        remedy="`synthorg-tui doctor --fix` opens the store without it, after asking.",
+    )
 
 
 _COPY = """

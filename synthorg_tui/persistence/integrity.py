@@ -43,6 +43,12 @@ _CHECKSUM: Final = 8
 _NOWHERE: Final = 2**64 - 1
 _BLOCKS_AT_ONCE: Final = 16
 
+# Its log begins with an object that ends with FFFF and is shorter than this.
+_LOG_HEADER: Final = 128
+_LOG_START: Final = b"\x64\x00\x62\x65\x00\x02\x66\x00\x10"
+LOG_ENTRY: Final = 16
+"""Bytes of length and checksum before an entry of the log."""
+
 
 @dataclass(frozen=True, slots=True)
 class TablesRead:
@@ -114,14 +120,18 @@ def _version(cursor: "duckdb.DuckDBPyConnection") -> int:
 
 def _read_table(cursor: "duckdb.DuckDBPyConnection", name: str) -> Iterator[int]:
     """Read a table part by part; yields how many rows each part had."""
+    import duckdb
+
     last = cursor.execute(f'SELECT max(rowid) FROM "{name}"').fetchone()
     end = -1 if last is None or last[0] is None else int(last[0])
     for start in range(0, end + 1, _ROWS_AT_ONCE):
-        # The hash of a whole row needs each value of it, and so each block.
-        row = cursor.execute(
-            f'SELECT count(*), sum(hash(t)::HUGEINT) FROM "{name}" t WHERE rowid BETWEEN ? AND ?',
-            [start, start + _ROWS_AT_ONCE - 1],
-        ).fetchone()
+        part = f'FROM "{name}" t WHERE rowid BETWEEN {start} AND {start + _ROWS_AT_ONCE - 1}'
+        try:
+            # The hash of a whole row needs each value of it, and so each block.
+            row = cursor.execute(f"SELECT count(*), sum(hash(t)::HUGEINT) {part}").fetchone()
+        except duckdb.OutOfMemoryException:
+            # Values too large to be had at once are no damage; their blocks have checksums.
+            row = cursor.execute(f"SELECT count(*) {part}").fetchone()
         yield int(row[0]) if row else 0
 
 
@@ -189,6 +199,43 @@ def _free_blocks(path: Path, pointer: int, size: int) -> frozenset[int]:
     if count * 8 + 8 > len(found):
         return frozenset()
     return frozenset(unpack_from(f"<{count}q", found, 8))
+
+
+def log_cut_at(log: Path) -> int | None:
+    """Return where a log's entries stop making sense although others follow; ``None`` if nowhere.
+
+    An entry is its length, a checksum and so many bytes. A damaged checksum DuckDB reports; but by
+    a damaged length an entry reaches beyond the end, which DuckDB takes for one that a killed
+    process didn't finish: it would drop all that follows without a word. Such a length is known by
+    this: with one bit turned back, entries follow each other up to the end of the log.
+    """
+    content = log.read_bytes()
+    head = content[:_LOG_HEADER]
+    starts = [place + 2 for place in range(len(head) - 1) if head[place : place + 2] == b"\xff\xff"]
+    ends = [_end_of_entries(content, start) for start in starts]
+    if not ends:
+        return None
+    end = max(ends)
+    if end == len(content):
+        return None if head.startswith(_LOG_START) else 0
+    if end + LOG_ENTRY > len(content):
+        return None
+    length = int(unpack_from("<Q", content, end)[0])
+    for bit in range(64):
+        following = end + LOG_ENTRY + (length ^ 1 << bit)
+        if following < len(content) and _end_of_entries(content, following) == len(content):
+            return end
+    return None
+
+
+def _end_of_entries(content: bytes, start: int) -> int:
+    """Go from entry to entry; returns the end of the last one that is there whole."""
+    while start + LOG_ENTRY <= len(content):
+        length = int(unpack_from("<Q", content, start)[0])
+        if not 0 < length <= len(content) - start - LOG_ENTRY:
+            break
+        start += LOG_ENTRY + length
+    return start
 
 
 def damaged_blocks_in_child(path: Path) -> int:

@@ -45,7 +45,7 @@ def test_a_store_whose_log_is_damaged_opens_after_doctor_was_told_to(
     assert "doctor --fix" in closed.err
     asked = cli("doctor", "--fix")
     assert (asked.code, log.exists()) == (2, True), "nobody was there to say yes"
-    assert "what changed since is lost" in asked.err
+    assert "at most what changed since" in " ".join(asked.err.split())
     fixed = cli("doctor", "--fix", "--yes")
     assert fixed.code == 0, fixed.out + fixed.err
     assert "memory.duckdb.replaced-" in fixed.err

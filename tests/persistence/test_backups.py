@@ -1,5 +1,6 @@
 """Backups: listed, read whole before they replace anything, and the log that a store can lose."""
 
+import random
 import shutil
 import subprocess
 import sys
@@ -104,7 +105,7 @@ async def test_a_backup_is_refused_wherever_it_is_damaged(tmp_path: Path) -> Non
     path = await made(tmp_path / "store")
     bad = tmp_path / "bad.duckdb"
     content = path.read_bytes()
-    for block in range((len(content) - FIRST_BLOCK) // BLOCK):
+    for block in range(0, (len(content) - FIRST_BLOCK) // BLOCK, 4):
         flip(bad, content, FIRST_BLOCK + block * BLOCK + 50_000)
         await refused(tmp_path / "store", bad, StoreCorruptError, "bad.duckdb")
 
@@ -178,8 +179,45 @@ async def test_a_store_with_a_damaged_log_opens_once_the_log_is_set_aside(tmp_pa
     await database.open()
     names = await database.read(lambda db: db.execute("SELECT name FROM meta").fetchall())
     assert ("salt",) in names
-    assert ("late0",) not in names
+    assert ("late19",) not in names
     await database.close()
+
+
+async def late_rows(database: Database) -> int:
+    query = "SELECT count(*) FROM meta WHERE name LIKE 'late%'"
+    row = await database.read(lambda db: db.execute(query).fetchone())
+    return int(row[0]) if row else -1
+
+
+async def test_no_flipped_bit_of_a_log_loses_a_change_without_a_word(tmp_path: Path) -> None:
+    path = await made(tmp_path, 5)
+    log = with_log(path)
+    whole, written = path.read_bytes(), log.read_bytes()
+    rng, kept, database = random.Random(5), [], Database.in_dir(tmp_path)
+    for _ in range(12):
+        path.write_bytes(whole)
+        flip(log, written, rng.randrange(len(written) - 200), 1 << rng.randrange(8))
+        with pytest.raises(DamagedLogError):
+            await database.open()
+        set_log_aside(tmp_path).unlink()
+        await database.open()
+        kept.append(await late_rows(database))
+        await database.close()
+    assert set(kept) <= set(range(20))
+    assert max(kept) > 10, "what is before the damage stays"
+
+
+async def test_a_log_that_a_killed_process_did_not_finish_is_no_damage(tmp_path: Path) -> None:
+    path = await made(tmp_path, 5)
+    log = with_log(path)
+    whole, written = path.read_bytes(), log.read_bytes()
+    database = Database.in_dir(tmp_path)
+    for length in random.Random(6).sample(range(len(written)), 12):
+        path.write_bytes(whole)
+        log.write_bytes(written[:length])
+        await database.open()
+        assert 0 <= await late_rows(database) <= 20
+        await database.close()
 
 
 async def test_an_index_made_with_the_lost_changes_is_not_used(tmp_path: Path) -> None:

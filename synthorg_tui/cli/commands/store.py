@@ -134,8 +134,8 @@ async def _do_without_log(context: "Context") -> None:
 
     written = (context.data_dir / DATABASE_FILE).stat().st_mtime
     context.console.warning(
-        "the log beside the database is damaged; without it the store opens as of "
-        f"{local_time(datetime.fromtimestamp(written, UTC))}, and what changed since is lost"
+        "the log beside the database is damaged; what it has before the damage stays, and at most "
+        f"what changed since {local_time(datetime.fromtimestamp(written, UTC))} is lost"
     )
     context.confirm("Set the log aside (it is kept)?")
     aside = await asyncio.to_thread(set_log_aside, context.data_dir)

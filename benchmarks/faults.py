@@ -22,10 +22,10 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from benchmarks.table import Limit, Report, Row, command_line, print_report
 
@@ -39,6 +39,10 @@ DISK_MB = 400
 FILL = "from benchmarks.filling import run; run()"
 JUDGED = ("memories", "removed", "skills", "files", "items")
 AFTERWARDS = "bench: stored afterwards"
+
+
+Undisturbed: TypeAlias = dict[str, tuple[int, dict[str, Any]]]
+"""For each act how many operations on files it takes, and what is true of the store after it."""
 
 
 class Workshop:
@@ -116,34 +120,48 @@ def verdicts(
             yield "lost"
 
 
-def injected(workshop: Workshop, folder: Path, points: int, note: Any) -> Counter[str]:
-    """Do every act at every chosen operation, killed and without space; count what went wrong."""
-    template, choose, found = folder / "template", random.Random(SEED), Counter[str]()
-    assert workshop.do("prepare", template)["code"] == 0
-    before = {act: workshop.outline(act, workshop.copy(template)) for act in ACTS[: min(points, 2)]}
-    for number, act in enumerate(ACTS[:points]):
+def undisturbed(workshop: Workshop, template: Path, acts: Sequence[str]) -> Undisturbed:
+    """Do every act once as it should be: the number of its operations, and what is true then."""
+    done: Undisturbed = {}
+    for act in acts:
         data = workshop.copy(template)
         counted = workshop.do(act, data, at=-1, kills=False)
-        assert not counted["error"], counted
         after = workshop.outline(act, data)
+        assert not counted["error"], counted
         assert not after["faults"], after
-        after = {**after, "memories": [m for m in after["memories"] if m != AFTERWARDS]}
-        share = points // len(ACTS) + (number < points % len(ACTS))
-        operations = range(1, counted["operations"] + 1)
-        chosen = choose.sample(operations, min(share, len(operations)))
-        found["operations"] += len(operations)
-        for at in sorted(chosen):
-            for kills in (True, False):
-                data = workshop.copy(template)
-                told = workshop.do(act, data, at=at, kills=kills)
-                now = workshop.outline(act, data)
-                kind = "kill" if kills else "full"
-                found[f"{kind} runs"] += 1
-                wrong = list(verdicts(act, told, before.get(act, before["store"]), after, now))
-                for verdict in wrong:
-                    found[f"{kind} {verdict}"] += 1
-                if wrong:
-                    note(f"{act} {kind} at {at}: {wrong} {told} {now.get('faults')}")
+        memories = [each for each in after["memories"] if each != AFTERWARDS]
+        done[act] = counted["operations"], {**after, "memories": memories}
+    return done
+
+
+def chosen(done: Undisturbed, points: int) -> list[tuple[str, int]]:
+    """Operations by chance, of all acts in turn; those with few take part with all they have."""
+    choose = random.Random(SEED)
+    left = {act: choose.sample(range(1, count + 1), count) for act, (count, _) in done.items()}
+    in_turn = [(act, left[act].pop()) for _ in range(points) for act in done if left[act]]
+    return sorted(in_turn[:points], key=lambda point: ACTS.index(point[0]))
+
+
+def injected(workshop: Workshop, folder: Path, points: int, note: Any) -> Counter[str]:
+    """Do the acts at every chosen operation, killed and without space; count what went wrong."""
+    template, found = folder / "template", Counter[str]()
+    assert workshop.do("prepare", template)["code"] == 0
+    before = {act: workshop.outline(act, workshop.copy(template)) for act in ACTS[: min(points, 2)]}
+    done = undisturbed(workshop, template, ACTS[:points])
+    found["operations"] = sum(count for count, _ in done.values())
+    for act, at in chosen(done, points):
+        for kills in (True, False):
+            data = workshop.copy(template)
+            told = workshop.do(act, data, at=at, kills=kills)
+            now = workshop.outline(act, data)
+            kind = "kill" if kills else "full"
+            found[f"{kind} runs"] += 1
+            earlier = before.get(act, before["store"])
+            wrong = list(verdicts(act, told, earlier, done[act][1], now))
+            for verdict in wrong:
+                found[f"{kind} {verdict}"] += 1
+            if wrong:
+                note(f"{act} {kind} at {at}: {wrong} {told} {now.get('faults')}")
     return found
 
 

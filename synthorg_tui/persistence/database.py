@@ -193,6 +193,7 @@ class Database:
             with self._explained():
                 _copy_live(writer, fresh)
             with self._nobody_reading():
+                self._given_up = True
                 self._close_writer()
                 fresh.replace(self._path)
                 self._open_again()
@@ -263,7 +264,7 @@ class Database:
         return self._writer
 
     def _open_again(self) -> None:
-        self._given_up = True  # until it is open: where that fails, the next call tries again
+        """Open what is marked as given up: where that fails, the mark has the next call try."""
         self._open_writer()
         self._given_up = False
 

@@ -61,6 +61,8 @@ class Maintenance:
 
         With ``fix``, repair the problems found and examine the store again.
         """
+        if fix:
+            await self.compact()
         report = await self._doctor.examine()
         if report.ok or not fix:
             return report
@@ -74,8 +76,6 @@ class Maintenance:
             await self.reindex()
         elif "index" in failed:
             await self._repair_index()
-        if "erased" in failed:
-            await self.compact()
         return await self._doctor.examine()
 
     async def reindex(

@@ -195,8 +195,13 @@ class Database:
             with self._nobody_reading():
                 self._given_up = True
                 self._close_writer()
-                fresh.replace(self._path)
-                self._open_again()
+                try:
+                    # What is still in a log would be lost: a log belongs to one edition.
+                    if any(_log_of(path).exists() for path in (fresh, self._path)):
+                        raise DomainError("the database has a log after closing; nothing changed")
+                    fresh.replace(self._path)
+                finally:
+                    self._open_again()
         finally:
             fresh.unlink(missing_ok=True)
 
@@ -334,7 +339,11 @@ class Database:
 
     @property
     def _wal(self) -> Path:
-        return self._path.with_name(self._path.name + ".wal")
+        return _log_of(self._path)
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(path.name + ".wal")
 
 
 def _require_new(path: Path) -> None:

@@ -192,14 +192,15 @@ def pack(shard: Path) -> None:
 def make_anew(shard: Path, dims: int) -> None:
     """Replace a shard by one that has its points and nothing else; the state file is not touched.
 
-    A crash leaves the shard as it was, or none.
+    A crash leaves the shard as it was, or none. Ends without a result when the process that asked
+    for it is gone: another one may be using the name by then.
     """
     import qdrant_edge as edge
 
     from synthorg_tui.memory.index.edge_types import create_field_indexes, shard_config
 
-    fresh = shard.with_name(f"{shard.name}.fresh")
-    shutil.rmtree(fresh, ignore_errors=True)
+    asked_by = os.getppid()
+    fresh = shard.with_name(f"{shard.name}.fresh-{os.getpid()}")
     fresh.mkdir(mode=PRIVATE_DIR)
     old = edge.EdgeShard.load(str(shard))
     new = edge.EdgeShard.create(str(fresh), shard_config(dims))
@@ -222,6 +223,9 @@ def make_anew(shard: Path, dims: int) -> None:
     new.flush()
     new.close()
     old.close()
+    if os.getppid() != asked_by:
+        shutil.rmtree(fresh)
+        sys.exit(1)
     shutil.rmtree(shard)
     fresh.rename(shard)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.store import queries
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
+from synthorg_tui.persistence.database import MEMORY_LIMIT
 from synthorg_tui.persistence.leftovers import replaced_databases
 
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _LOG: Final = ".wal"
+_CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "memory_limit": MEMORY_LIMIT,
+    "threads": "1",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +97,7 @@ def _holds(path: Path, purged: PurgedIds) -> bool:
     import duckdb
 
     try:
-        with duckdb.connect(str(path), read_only=True) as db:
+        with duckdb.connect(str(path), read_only=True, config=_CONFIG) as db:
             db.execute("SET enable_external_access = false")
             return _asked(db, purged)
     except (duckdb_error(), OSError) as error:

@@ -120,7 +120,7 @@ class Core:
         self._counting = asyncio.Lock()
         self._residue = Residue(database)
         self._erasing: asyncio.Task[None] | None = None
-        self._one_erasure = asyncio.Lock()
+        self._one_packing = asyncio.Lock()
         # A commit and its index update form one step, so that the index gets revisions in order.
         self._order = asyncio.Lock()
 
@@ -243,15 +243,14 @@ class Core:
     async def pack(self) -> None:
         """Pack the index for faster access if enough has changed; failures are only logged.
 
-        Erases what is left of purged memories instead, where an earlier process couldn't.
+        First erases what is left of purged memories, where an earlier process couldn't.
         """
         try:
-            projection = await self.indexed()
-            if self.remains.is_empty:
+            await self.erase()
+            async with self._one_packing:
+                projection = await self.indexed()
                 if await projection.packed():
                     await self.with_index(lambda projection: projection.switch())
-            else:
-                await self.erase()
         except DomainError as error:
             _log.warning("the index stays as it is: %s", error)
 
@@ -360,7 +359,7 @@ class Core:
         the result alone.
         """
         self.check_open()
-        async with self._one_erasure:
+        async with self._one_packing:
             await self._erase_index()
             await self._erase_database(progress)
         return self.remains
@@ -374,18 +373,19 @@ class Core:
             return
         try:
             projection = await self.indexed()
-        except (VectorIndexError, EmbeddingError) as error:
-            _log.warning("purged vectors stay until the index can be opened: %s", error)
-            return
-        if self._catching_up is not None:
-            await asyncio.gather(self._catching_up, return_exceptions=True)
-        if await self._residue.pack_index(projection):
-            try:
-                erased = await self.with_index(lambda projection: projection.switch())
-            except VectorIndexError as error:
-                _log.warning("purged vectors stay: %s", error)
-            else:
-                await self._residue.note_index_erased(erased)
+            while projection.is_behind:
+                await self.with_index(lambda projection: projection.step())
+            is_packed = await projection.index.pack(erase=True)
+            # An index on a server rearranges its files by itself.
+            erased = (
+                await self.with_index(lambda each: each.switch())
+                if is_packed
+                else projection.applied
+            )
+        except (DomainError, OSError) as error:
+            self._residue.note_failure("index", error)
+        else:
+            await self._residue.note_index_erased(erased)
 
     def _erase_soon(self) -> None:
         async def run() -> None:
@@ -398,7 +398,7 @@ class Core:
 
     async def _erase_before_closing(self) -> None:
         """Finish an erasure that has begun, and catch up on one that hasn't, where it is quick."""
-        async with self._one_erasure:
+        async with self._one_packing:
             if self._erasing is not None:
                 self._erasing.cancel()
                 await asyncio.gather(self._erasing, return_exceptions=True)

@@ -193,8 +193,9 @@ class Doctor:
         return len(hits.sparse) == 200 or any(hit.id == row.id for hit in hits.sparse)
 
     async def _erased(self) -> tuple[bool, str]:
+        """No fault while nothing failed: it is erased soon, and at the latest on closing."""
         remains = self._core.remains
-        return remains.is_empty or self._core.is_erasing, remains.told
+        return not remains.reason, remains.told
 
     async def _copies(self) -> tuple[bool, str]:
         """Not a fault: a person may want a copy although it holds what was purged since."""

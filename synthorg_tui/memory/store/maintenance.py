@@ -68,6 +68,8 @@ class Maintenance:
 
         With ``fix``, repair the problems found and examine the store again.
         """
+        if fix:
+            await self.compact()
         report = await self._doctor.examine(progress=progress, cancel=cancel)
         if report.ok or not fix:
             return report
@@ -83,8 +85,6 @@ class Maintenance:
             await self.reindex()
         elif "index" in failed:
             await self._repair_index()
-        if "erased" in failed:
-            await self.compact()
         return await self._doctor.examine(progress=progress, cancel=cancel)
 
     async def reindex(

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.store import queries
-from synthorg_tui.memory.store.sync import Projection
 from synthorg_tui.persistence.database import Database
 
 if TYPE_CHECKING:
@@ -75,6 +74,7 @@ class Residue:
 
     def note_purge(self, revision: int | None) -> None:
         """Take note of a committed purge, of memories at ``revision`` or of other texts alone."""
+        self._reasons.clear()
         self._in_database = True
         self._purged = max(self._purged, revision or 0)
 
@@ -94,41 +94,28 @@ class Residue:
                 lambda db: db.execute("DELETE FROM meta WHERE name = ?", [queries.HAS_PURGED])
             )
         except (DomainError, duckdb_error(), OSError) as error:
-            self._failed("database", error)
+            self.note_failure("database", error)
             return
         self._in_database = False
         self._reasons.pop("database", None)
 
-    async def pack_index(self, projection: Projection) -> bool:
-        """Prepare an index without purged points; whether there is one to switch to.
-
-        A failure is logged and told by ``remains``.
-        """
-        if not self.remains.index:
-            return False
-        try:
-            await projection.catch_up()
-            if projection.is_behind:
-                raise DomainError("the index is behind the database")
-            if await projection.index.pack(erase=True):
-                return True
-        except (DomainError, OSError) as error:
-            self._failed("index", error)
-            return False
-        await self.note_index_erased(projection.applied)  # a server rearranges its files itself
-        return False
-
     async def note_index_erased(self, revision: int) -> None:
         """Record that the index's files hold nothing that was purged up to ``revision``."""
-        self._reasons.pop("index", None)
-        if self._purged > self._index_erased:
-            values = [_INDEX_ERASED, str(revision)]
+        if self._purged <= self._index_erased:
+            return
+        values = [_INDEX_ERASED, str(revision)]
+        try:
             await self._database.write(
                 lambda db: db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
             )
-            self._index_erased = revision
+        except (DomainError, duckdb_error(), OSError) as error:
+            self.note_failure("index", error)
+            return
+        self._index_erased = revision
+        self._reasons.pop("index", None)
 
-    def _failed(self, part: str, error: Exception) -> None:
+    def note_failure(self, part: str, error: Exception) -> None:
+        """Take note, for ``remains``, of why the ``index`` or the ``database`` stays as it is."""
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         self._reasons[part] = reason
         _log.warning("purged content may still be in the %s: %s", part, reason)

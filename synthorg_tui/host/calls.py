@@ -159,6 +159,7 @@ CALLS: Final = RemoteApi(
             ("restrict", "undo_call"),
         ),
         "maintenance": ApiGroup(f"{_MEMORY}.store.maintenance:Maintenance", ("doctor", "backup")),
+        "secrets": ApiGroup("synthorg_tui.curation.secrets:SecretSearch", ("search",)),
     }
 )
 """Every call of a person's programs."""

@@ -90,7 +90,13 @@ def _active(text: str) -> _Rules:
     if not present:
         return ()
     numbers = {number for anchor in present for number in _RULES_OF[anchor]}
-    return tuple([_ANCHORED[number] for number in sorted(numbers)])
+    rules = [_ANCHORED[number] for number in sorted(numbers)]
+    return tuple([rule for rule in rules if rule.anchors != (".",) or _occurs(rule, words)])
+
+
+def _occurs(rule: Rule, words: str) -> bool:
+    """Whether a rule whose anchor is in every text matches one of the words that may be tokens."""
+    return compiled(rule.pattern).search(words) is not None
 
 
 def _anchored(rule: Rule, text: str) -> bool:

@@ -278,7 +278,7 @@ LABELLED: tuple[Rule, ...] = (
         "azure-devops-base32",
         "azure-devops-token",
         ("evops", "evOps", "EVOPS", "zure", "ZURE", "PAT"),
-        rf"{EDGE}[a-z2-7]{{52}}(?![A-Za-z0-9])",
+        r"[a-z2-7](?:(?<![A-Za-z0-9].)|(?<=\\[nrt].))[a-z2-7]{51}(?![A-Za-z0-9])",
         accept=_is_base32_random,
         floats=True,
     ),

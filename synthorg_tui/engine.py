@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.curation.overview import SkillOverview
     from synthorg_tui.curation.pruning import PruneService
     from synthorg_tui.curation.registry import SkillRegistry
+    from synthorg_tui.curation.secrets import SecretSearch
     from synthorg_tui.curation.service import ReviewService
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.ingest.service import ImportService
@@ -365,6 +366,22 @@ class Engine:
         from synthorg_tui.memory.store.maintenance import Maintenance
 
         return Maintenance(self._base.local(), data_dir=self.data_dir)
+
+    @property
+    def secrets(self) -> "SecretSearch":
+        """The service that finds secrets in what is stored already, and redacts them.
+
+        Needs the local backend, else raises ``MemoryCapabilityError``.
+        """
+        from synthorg_tui.curation.secrets import SecretSearch
+
+        return SecretSearch(
+            database=self._database,
+            store=self._base.local().admin,
+            maintenance=self.maintenance,
+            clock=self._base.clock,
+            data_dir=self.data_dir,
+        )
 
     async def warm_up(self) -> None:
         """Load the index and the embedding model and embed what has no vector, ahead of a search.

@@ -104,6 +104,15 @@ def append_event(
     )
 
 
+def record_redaction(
+    db: "Connection", item_ids: Sequence[str], *, at: datetime, actor: str
+) -> None:
+    """Add to the trails of items that secrets were taken out of them: their hash is another now."""
+    for item_id in item_ids:
+        item, kind = known(db, item_id), ApprovalEventKind.REVISED
+        append_event(db, item, kind, at=at, actor=actor, reason="secrets redacted")
+
+
 def erase_reasons(db: "Connection", item_id: str) -> None:
     """Empty the reasons in an item's audit trail; who did what, and when, stays."""
     db.execute("UPDATE approval_events SET reason = '' WHERE item_id = ?", [item_id])

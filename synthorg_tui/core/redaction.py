@@ -1,23 +1,35 @@
 """Takes secrets out of text before it is hashed, compared or stored.
 
-Every rule is guarded by a cheap substring test and matches in linear time, so that a line of
-megabytes costs little; it is compiled for the first text that passes the test. A secret becomes
+A rule is tried only where one of its anchors stands, and matches in bounded time there, so that a
+line of megabytes costs little; it is compiled for the first text that has one. A secret becomes
 ``[REDACTED:<kind>]``; redacting twice changes nothing.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Iterator
 
-from synthorg_tui.core.redaction_assignments import (
-    AFTER_ESCAPE,
-    redact_assignments,
-    secret_name,
-    worth_hiding,
-)
+from synthorg_tui.core.redaction_assignments import ASSIGNMENTS, member_kind, redact_assignments
+from synthorg_tui.core.redaction_commands import COMMANDS
+from synthorg_tui.core.redaction_rules import Rule, is_filler
+from synthorg_tui.core.redaction_tokens import LABELLED, TOKENS, WORDS
 from synthorg_tui.core.text import compiled
 
+RULES: tuple[Rule, ...] = (*LABELLED, *TOKENS, *COMMANDS, *ASSIGNMENTS)
+"""The one table of secrets, in the order in which they are looked for.
+
+Key blocks that span lines, ``private-key``, are found by ``_redact_private_keys``.
+"""
+
+_ANCHORED = (*LABELLED, *TOKENS, *COMMANDS)
+_TOKEN_ANCHORS = tuple(sorted({anchor for rule in TOKENS for anchor in rule.anchors}))
+_CONTEXT_ANCHORS = tuple(
+    sorted({anchor for rule in (*LABELLED, *COMMANDS) for anchor in rule.anchors})
+)
+_RULES_OF = {
+    anchor: [number for number, rule in enumerate(_ANCHORED) if anchor in rule.anchors]
+    for anchor in (*_TOKEN_ANCHORS, *_CONTEXT_ANCHORS)
+}
 _MARK = "[REDACTED:"
 _MARKS = r"\[REDACTED:([a-z0-9-]{1,40})\]"
 
@@ -56,147 +68,6 @@ def replaced_in(given: str, stored: str) -> str:
     return f"{total} secret{'s were' if total > 1 else ' was'} replaced by {marks}"
 
 
-class _Rule(NamedTuple):
-    """A secret of known shape: ``group`` is replaced, one of ``anchors`` is always in it."""
-
-    kind: str
-    anchors: tuple[str, ...]
-    pattern: str
-    group: int = 0
-
-
-_EDGE = rf"(?:(?<![A-Za-z0-9])|{AFTER_ESCAPE})"
-
-_DSN = r"(?i:host|server|data source|user id|uid|user|dbname|database)\s?="
-"""A word of a connection string; next to it even a plain word is a password."""
-
-_RULES: tuple[_Rule, ...] = (
-    _Rule(
-        "aws-secret-key",
-        ("AKIA", "ASIA"),
-        r"(?:AKIA|ASIA)[A-Z0-9]{16}[\s,:;\"'=|]{1,4}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
-        1,
-    ),
-    _Rule("aws-access-key", ("AKIA", "ASIA"), _EDGE + r"(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    _Rule(
-        "aws-secret-key",
-        ("ecret_access_key", "ECRET_ACCESS_KEY", "ecretAccessKey"),
-        r"(?i:secret_?access_?key)[\s\"'=:,]{1,6}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
-        1,
-    ),
-    _Rule("google-api-key", ("AIza",), _EDGE + r"AIza[A-Za-z0-9_-]{35}"),
-    _Rule("google-oauth", ("GOCSPX-", "ya29."), _EDGE + r"(?:GOCSPX-|ya29\.)[A-Za-z0-9_-]{20,}+"),
-    _Rule(
-        "azure-key",
-        ("AccountKey=", "SharedAccessKey=", "accountkey=", "sharedaccesskey="),
-        r"(?i:AccountKey|SharedAccessKey)=([A-Za-z0-9+/%]{20,}+=*+)",
-        1,
-    ),
-    _Rule("azure-sas", ("sig=",), r"[?&;]sig=([A-Za-z0-9%+/=_-]{20,}+)", 1),
-    _Rule("azure-secret", ("8Q~",), r"(?<![\w~.-])[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{31,34}"),
-    _Rule(
-        "github-token",
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        _EDGE + r"(?:gh[pousr]_[A-Za-z0-9]{20,}+|github_pat_[A-Za-z0-9_]{20,}+)",
-    ),
-    _Rule(
-        "gitlab-token",
-        ("glpat-", "gldt-", "glrt-", "glptt-", "glcbt-"),
-        _EDGE + r"gl(?:pat|dt|rt|ptt|cbt)-[A-Za-z0-9_.-]{16,}+",
-    ),
-    _Rule(
-        "slack-token",
-        ("xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe", "xapp-"),
-        _EDGE + r"(?:xox[abprs]-|xoxe[.-]|xapp-)[A-Za-z0-9.-]{10,}+",
-    ),
-    _Rule(
-        "slack-webhook",
-        ("hooks.slack.com/",),
-        r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{10,}+)",
-        1,
-    ),
-    _Rule("npm-token", ("npm_",), _EDGE + r"npm_[A-Za-z0-9]{30,}+"),
-    _Rule("npm-token", ("_authToken",), r"_authToken\s{0,4}=\s{0,4}[\"']?([^\s\"'\[$]{8,}+)", 1),
-    _Rule("pypi-token", ("pypi-",), _EDGE + r"pypi-[A-Za-z0-9_-]{40,}+"),
-    _Rule(
-        "stripe-key",
-        ("sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"),
-        _EDGE + r"(?:(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}+|whsec_[A-Za-z0-9+/=]{24,}+)",
-    ),
-    _Rule("anthropic-key", ("sk-ant-",), _EDGE + r"sk-ant-[A-Za-z0-9_-]{16,}+"),
-    _Rule(
-        "openai-key",
-        ("sk-",),
-        _EDGE + r"sk-(?:(?:proj|svcacct|admin|or-v1)-[A-Za-z0-9_-]{20,}+|[A-Za-z0-9]{32,}+)",
-    ),
-    _Rule("huggingface-token", ("hf_",), _EDGE + r"hf_[A-Za-z0-9]{30,}+"),
-    _Rule("sendgrid-key", ("SG.",), _EDGE + r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,}+"),
-    _Rule("digitalocean-token", ("dop_v1_", "doo_v1_"), _EDGE + r"do[op]_v1_[a-f0-9]{64}"),
-    _Rule(
-        "jwt",
-        ("eyJ",),
-        _EDGE + r"eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+){1,3}",
-    ),
-    _Rule(
-        "auth-header",
-        ("earer ", "EARER "),
-        r"(?i:bearer) {1,4}((?=[^\s\d]{0,200}\d)[A-Za-z0-9._~+/-]{16,}+=*+)",
-        1,
-    ),
-    _Rule(
-        "auth-header",
-        ("asic ", "ASIC "),
-        r"(?i:authorization[\"']?\s{0,4}[:=,]\s{0,4}[\"']?basic) {1,4}([A-Za-z0-9+/]{6,}+=*+)",
-        1,
-    ),
-    _Rule(
-        "auth-header",
-        ("uthorization",),
-        r"(?i:authorization)[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?:(?i:token|apikey|bearer) {1,4})?"
-        r"((?=[^\s\d\"']{0,200}\d)[A-Za-z0-9._~+/-]{16,}+=*+)",
-        1,
-    ),
-    _Rule(
-        "url-password",
-        ("://",),
-        r"(?<=[a-zA-Z0-9])://[^\s:/@\"'<>\[\]]{0,128}:"
-        r"((?!\[REDACTED:)(?!\$|\*{3}|<|\{)[^\s@/\"'<>]{1,256}(?:/[^\s@/\"'<>]{0,128})?)@",
-        1,
-    ),
-    _Rule("url-password", ("://",), r"(?<=[a-zA-Z0-9])://([A-Za-z0-9_-]{24,}+)@", 1),
-    _Rule(
-        "password",
-        ("assword=", "PASSWORD=", "wd=", "PWD="),
-        _DSN + r"[^\n]{0,80}?[;\s](?i:password|pwd)=([^\s;\"',()&\[$]{3,128})(?=[;\s\"']|$)",
-        1,
-    ),
-    _Rule(
-        "password",
-        ("assword=", "PASSWORD=", "wd=", "PWD="),
-        r"(?i:password|pwd)=([^\s;\"',()&\[$]{3,128})(?=[;\s][^\n]{0,80}?" + _DSN + ")",
-        1,
-    ),
-    _Rule(
-        "password",
-        ("login ",),
-        r"\blogin\s{1,4}\S{1,80}\s{1,4}password\s{1,4}([^\s\[]\S{2,127})",
-        1,
-    ),
-    _Rule(
-        "password",
-        ("mysql", "mariadb"),
-        r"(?:mysql|mariadb)\w{0,10}\b[^\n|;&]{0,80}?\s-p([^\s\"'\[$-][^\s\"']{2,64})",
-        1,
-    ),
-    _Rule(
-        "password",
-        ("-u", "--user"),
-        r"curl\b[^\n|;&]{0,200}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"'$]{1,64}:([^\s\"'\[$]{3,200})",
-        1,
-    ),
-)
-
-
 def redact_text(text: str, tally: RedactionTally) -> str:
     """Return ``text`` with every secret replaced by a marker, counting each in ``tally``."""
     if len(text) < _SHORTEST:
@@ -214,21 +85,33 @@ def redact_value(value: object, tally: RedactionTally, *, raw: str | None = None
             selected once for the whole value instead of for each string, which is faster.
     """
     if raw is None or "\\u00" in raw or "\\/" in raw:
-        return _walk(value, tally, _RULES)
+        return _walk(value, tally, _ANCHORED)
     return _walk(value, tally, _active(raw))
 
 
 _SHORTEST = 8
 """No rule matches less, and many strings of a record are that short."""
 
-_Rules = tuple[_Rule, ...]
+_Rules = tuple[Rule, ...]
 
 
 def _active(text: str) -> _Rules:
-    return tuple([rule for rule in _RULES if _anchored(rule, text)])
+    words = "\n".join(compiled(WORDS).findall(text))
+    present = [anchor for anchor in _CONTEXT_ANCHORS if anchor in text]
+    present += [anchor for anchor in _TOKEN_ANCHORS if anchor in words]
+    if not present:
+        return ()
+    numbers = {number for anchor in present for number in _RULES_OF[anchor]}
+    rules = [_ANCHORED[number] for number in sorted(numbers)]
+    return tuple([rule for rule in rules if rule.anchors != (".",) or _occurs(rule, words)])
 
 
-def _anchored(rule: _Rule, text: str) -> bool:
+def _occurs(rule: Rule, words: str) -> bool:
+    """Whether a rule whose anchor is in every text matches one of the words that may be tokens."""
+    return compiled(rule.pattern).search(words) is not None
+
+
+def _anchored(rule: Rule, text: str) -> bool:
     for anchor in rule.anchors:  # noqa: SIM110  a generator costs twice as much, on every string
         if anchor in text:
             return True
@@ -240,17 +123,51 @@ def _redact(text: str, tally: RedactionTally, rules: _Rules) -> str:
         text = _redact_private_keys(text, tally)
     for rule in rules:
         if _anchored(rule, text):
-            text = compiled(rule.pattern).sub(_replacer(rule, tally), text)
+            text = _apply(rule, text, tally)
     return redact_assignments(text, tally.mark)
 
 
-def _replacer(rule: _Rule, tally: RedactionTally) -> Callable[[re.Match[str]], str]:
-    def replace(match: re.Match[str]) -> str:
-        whole, start = match.group(0), match.start()
-        first, last = match.start(rule.group) - start, match.end(rule.group) - start
-        return f"{whole[:first]}{tally.mark(rule.kind)}{whole[last:]}"
+def _apply(rule: Rule, text: str, tally: RedactionTally) -> str:
+    """Replace what one rule finds; a match never begins in what an earlier one took."""
+    parts: list[str] = []
+    done = taken = 0
+    for match in _matches(rule, text):
+        first, last = match.span(rule.group)
+        if match.start() < taken or (rule.accept and not rule.accept(match[rule.group])):
+            continue
+        if is_filler(match[rule.group]):
+            continue
+        parts += [text[done:first], tally.mark(rule.kind)]
+        done, taken = last, match.end()
+    return "".join([*parts, text[done:]]) if parts else text
 
-    return replace
+
+def _matches(rule: Rule, text: str) -> Iterator[re.Match[str]]:
+    pattern = compiled(rule.pattern)
+    if rule.floats:
+        yield from pattern.finditer(text)
+        return
+    done = 0
+    for position in _positions(rule.anchors, text):
+        start = position - rule.before
+        if start >= done and (match := pattern.match(text, start)):
+            done = match.end()
+            yield match
+
+
+def _positions(anchors: tuple[str, ...], text: str) -> Iterator[int]:
+    """Yield where an anchor begins, in order; each is looked up again only once it was reached."""
+    following = {anchor: text.find(anchor) for anchor in anchors}
+    following = {anchor: place for anchor, place in following.items() if place >= 0}
+    while following:
+        anchor = min(following, key=following.__getitem__)
+        place = following[anchor]
+        yield place
+        after = text.find(anchor, place + 1)
+        if after < 0:
+            del following[anchor]
+        else:
+            following[anchor] = after
 
 
 _KEY_BEGIN = r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
@@ -305,9 +222,11 @@ def _walk(value: object, tally: RedactionTally, rules: _Rules) -> object:
 
 def _walk_member(key: str, member: object, tally: RedactionTally, rules: _Rules) -> object:
     if isinstance(member, str) and member:
-        kind = secret_name(key)
-        if kind is not None and worth_hiding(member, kind):
+        kind = member_kind(key, member)
+        if kind is not None:
             return tally.mark(kind)
+    if isinstance(member, list) and member and all(isinstance(item, str) for item in member):
+        return [_walk_member(key, item, tally, rules) for item in _joined_keys(member, tally)]
     return _walk(member, tally, rules)
 
 

@@ -259,6 +259,16 @@ def add_version(
     )
 
 
+def paths_with(db: "Connection", sha256: str) -> tuple[str, ...]:
+    """Return the paths of the skills whose file has or had the bytes with this SHA-256 (hex)."""
+    rows = db.execute(
+        "SELECT path FROM skill_versions WHERE sha256 = ? "
+        "UNION SELECT path FROM skills WHERE sha256 = ? ORDER BY path",
+        [sha256, sha256],
+    ).fetchall()
+    return tuple(path for (path,) in rows)
+
+
 def versions_of(db: "Connection", path: str) -> tuple[SkillVersion, ...]:
     """Return every text that a skill's file had, newest first."""
     rows = db.execute(

@@ -170,6 +170,7 @@ CALLS: Final = RemoteApi(
             ("doctor", "backup", "copies"),
             ("compact", "delete_copies"),
         ),
+        "secrets": ApiGroup("synthorg_tui.curation.secrets:SecretSearch", ("search",)),
     }
 )
 """Every call of a person's programs."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.forgetting import SessionErasure
     from synthorg_tui.curation.overview import SkillOverview
     from synthorg_tui.curation.pruning import PruneService
+    from synthorg_tui.curation.secrets import SecretSearch
     from synthorg_tui.curation.service import ReviewService
     from synthorg_tui.engine import AgentSummary
     from synthorg_tui.executions.store import ExecutionStore
@@ -165,6 +166,7 @@ class RemoteEngine:
         self.safety = cast("AgreedSettings", self._group("safety"))
         self.gateway = cast("AgentGateway", self._group("gateway"))
         self.maintenance = cast("Maintenance", self._group("maintenance"))
+        self.secrets = cast("SecretSearch", self._group("secrets"))
 
     async def agents(self) -> tuple["AgentSummary", ...]:
         """Return the agents in the settings and those that imports added, sorted by id."""

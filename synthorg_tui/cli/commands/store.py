@@ -9,6 +9,7 @@ from synthorg_tui.core.text import counted, safe_text
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
+    from synthorg_tui.curation.secrets import SecretReport
     from synthorg_tui.memory.store.doctor import DoctorReport
     from synthorg_tui.persistence.integrity import RowsRead
 
@@ -21,10 +22,15 @@ def add(commands: Subparsers) -> None:
         run_doctor,
         COMMANDS["doctor"].summary,
         more="Exits with 1 when something is wrong.",
-        examples=("doctor", "doctor --fix"),
+        examples=("doctor", "doctor --fix", "doctor --secrets"),
     )
     parser.add_argument("--fix", action="store_true", help="repair what can be repaired")
     parser.add_argument("--yes", action="store_true", help="don't ask before a log is set aside")
+    parser.add_argument(
+        "--secrets",
+        action="store_true",
+        help="look for secrets in all that is stored; with --fix redact them",
+    )
     add_command(
         commands,
         "reindex",
@@ -85,6 +91,8 @@ async def run_doctor(context: "Context") -> int:
     """Check the store; return 1 when a problem remains that was not repaired, else 0."""
     from synthorg_tui.core.errors import DamagedLogError
 
+    if context.args.secrets:
+        return await (_redact_secrets if context.args.fix else _find_secrets)(context)
     try:
         report = await _examined(context)
     except DamagedLogError:
@@ -140,6 +148,64 @@ async def _do_without_log(context: "Context") -> None:
     context.confirm("Set the log aside (it is kept)?")
     aside = await asyncio.to_thread(set_log_aside, context.data_dir)
     context.console.note(f"the log is now {aside}")
+
+
+async def _find_secrets(context: "Context") -> int:
+    """Print what kinds of secrets are stored where; return 1 when there are any."""
+    async with context.engine() as engine:
+        report = await engine.secrets.search()
+    _print_secrets(context, report)
+    if report.tables and not context.wants_json:
+        context.console.note("`synthorg-tui doctor --secrets --fix` redacts them everywhere")
+    return 1 if report.tables else 0
+
+
+async def _redact_secrets(context: "Context") -> int:
+    """Redact what is stored, once a person typed so; return 1 when something is left to do."""
+    from synthorg_tui.cli.errors import DeclinedError
+    from synthorg_tui.cli.terminal import controlling_terminal
+    from synthorg_tui.host.opening import engine_for_app
+
+    with controlling_terminal() as terminal:
+        async with engine_for_app(context.settings(), data_dir=context.data_dir) as engine:
+            report = await engine.secrets.search()
+            if report.tables:
+                _print_secrets(context, report, to_note=True)
+                secrets = counted(report.total, "secret")
+                question = f"Redact {secrets} for good, everywhere? Type redact:"
+                if terminal.ask(question) != "redact":
+                    raise DeclinedError("nothing was changed")
+                report = await engine.secrets.redact(actor=context.actor)
+    _print_secrets(context, report)
+    return 1 if report.left or report.pending else 0
+
+
+def _print_secrets(context: "Context", report: "SecretReport", *, to_note: bool = False) -> None:
+    """Print kinds and numbers by table, never a secret; ``to_note`` keeps standard output free."""
+    if context.wants_json and not to_note:
+        context.console.json(
+            {
+                "secrets": report.total,
+                "redacted": report.redacted,
+                "tables": [{"table": t.table, "kinds": dict(t.kinds)} for t in report.tables],
+                "left": [{"what": what, "reason": why} for what, why in report.left],
+                "pending": list(report.pending),
+            }
+        )
+        return
+    tell = context.console.note if to_note else context.console.line
+    if not report.tables:
+        tell("No secrets found in what is stored.")
+    for table in report.tables:
+        kinds = ", ".join(f"{kind} ×{count}" for kind, count in table.kinds.items())
+        tell(f"{table.table}: {kinds}")
+    if report.redacted:
+        tell("Redacted, except what is named below." if report.left else "Redacted.")
+    if not to_note:
+        for what, why in report.left:
+            context.console.warning(f"{what} stays: {why}")
+        for pending in report.pending:
+            context.console.warning(pending)
 
 
 async def run_reindex(context: "Context") -> int:

@@ -215,6 +215,27 @@ class StoreAdmin:
         with translate_errors(MemoryStoreError, "storing"):
             return await self._writer.change_together(bundle, within, actor=actor)
 
+    async def redact_together(
+        self,
+        clean: Callable[[str], str],
+        within: "Callable[[DuckDBPyConnection], T]",
+        *,
+        actor: str,
+    ) -> T:
+        """Replace what ``clean`` makes another text of in all memories, deleted ones included.
+
+        ``within`` runs before it in the same transaction, and its result is returned. The memories
+        that changed wait for embedding (``Maintenance.reembed``) and their old text for compaction.
+        """
+
+        def work(changes: Changes) -> T:
+            result = within(changes.db)
+            changes.redact(clean, salt=self._core.salt, actor=actor)
+            return result
+
+        with translate_errors(MemoryStoreError, "redacting"):
+            return await self._core.change(work)
+
 
 def _redacted(change: MemoryEdit) -> MemoryEdit:
     content, tags = change.content, change.tags

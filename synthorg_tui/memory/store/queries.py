@@ -31,6 +31,8 @@ ORDERS: "dict[SortOrder, str]" = {
 LIVE = "m.deleted_at IS NULL"
 
 HAS_PURGED = "has_purged"
+REDACTED = "redacted"
+"""Name of the revision at which stored memories were redacted last."""
 """Name of the fact that the file may hold what was purged; it outlives a crash."""
 
 
@@ -344,9 +346,9 @@ def stored_sources(db: "Connection", memory_ids: Sequence[str]) -> tuple[str, ..
 
 
 def last_purge(db: "Connection") -> int:
-    """Return the revision of the latest purge of a memory, 0 when there was none."""
+    """Return the revision of the latest purge or redaction of memories, 0 without one."""
     row = db.execute("SELECT max(revision) FROM tombstones").fetchone()
-    return int(row[0] or 0) if row else 0
+    return max(int(row[0] or 0) if row else 0, int(meta(db, REDACTED) or 0))
 
 
 def meta(db: "Connection", name: str) -> str:

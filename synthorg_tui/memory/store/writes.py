@@ -4,14 +4,21 @@ Every change of a memory goes through ``Changes``, which gives it a revision and
 history. What may be stored is decided before, in ``writer``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from synthorg_tui.memory.listing import ChangeKind
-from synthorg_tui.memory.store.queries import HAS_PURGED, rows_by_id
-from synthorg_tui.memory.store.rows import COLUMNS, StoredMemory, history_fields, to_json
+from synthorg_tui.memory.store.queries import HAS_PURGED, REDACTED, rows_by_id
+from synthorg_tui.memory.store.rows import (
+    COLUMNS,
+    StoredMemory,
+    content_hash,
+    history_fields,
+    to_json,
+    with_tags,
+)
 from synthorg_tui.persistence.call_log import erase_from_calls
 from synthorg_tui.persistence.values import insert
 from synthorg_tui.providers.embedding.protocol import Vectors
@@ -87,16 +94,31 @@ class Changes:
             {name: old[name] for name in old if name in changed},
             {name: new[name] for name in new if name in changed},
         )
-        names = [name for name in COLUMNS if name != "id"]
-        self.db.execute(
-            f"UPDATE memories SET {', '.join(f'{name} = ?' for name in names)} WHERE id = ?::UUID",
-            [*(_plain(getattr(row, name)) for name in names), row.id],
-        )
+        self._write(row)
         if before.content != after.content:
             self.db.execute("DELETE FROM vectors WHERE memory_id = ?::UUID", [row.id])
             self._embed([(row.id, row.revision, vector)])
         self.touched.append(row.id)
         return row
+
+    def redact(self, clean: Callable[[str], str], *, salt: str, actor: str) -> int:
+        """Replace what ``clean`` makes another text of in all memories; return in how many.
+
+        The history gets an entry without fields, and loses the old text in a step of its own. A
+        changed memory waits for embedding, and an import doesn't know it as unchanged any more.
+        """
+        rows = rows_by_id(self.db, _ids_of_all(self.db)).values()
+        changed = [(row, after) for row in rows if (after := _redacted(row, clean, salt)) != row]
+        for row, after in changed:
+            self._write(self._changed(after, actor, ChangeKind.EDITED, {}, {}))
+            self.db.execute("DELETE FROM vectors WHERE memory_id = ?::UUID", [row.id])
+            self.touched.append(row.id)
+        if changed:
+            self.unembedded = True
+            values = [REDACTED, str(self.revision)]
+            self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", values)
+            self.note_erased()
+        return len(changed)
 
     def remove(self, ids: Sequence[str], *, actor: str) -> list[StoredMemory]:
         """Soft-delete the live memories among ``ids``; return them as they were before."""
@@ -187,6 +209,13 @@ class Changes:
         """Write the collected history entries; must be the last step of the transaction."""
         self._insert("history", self._history)
 
+    def _write(self, row: StoredMemory) -> None:
+        names = [name for name in COLUMNS if name != "id"]
+        self.db.execute(
+            f"UPDATE memories SET {', '.join(f'{name} = ?' for name in names)} WHERE id = ?::UUID",
+            [*(_plain(getattr(row, name)) for name in names), row.id],
+        )
+
     def _changed(
         self,
         row: StoredMemory,
@@ -211,6 +240,21 @@ class Changes:
         ]
         self.unembedded = self.unembedded or len(known) < len(vectors)
         self._insert("vectors", known)
+
+
+def _ids_of_all(db: "Connection") -> list[str]:
+    return [key for (key,) in db.execute("SELECT id::VARCHAR FROM memories").fetchall()]
+
+
+def _redacted(row: StoredMemory, clean: Callable[[str], str], salt: str) -> StoredMemory:
+    content, tags = clean(row.content), tuple(map(clean, row.tags))
+    source = None if row.source is None else clean(row.source)
+    if (content, tags, source) == (row.content, row.tags, row.source):
+        return row
+    digest = content_hash(content, salt)
+    return with_tags(row, tags)._replace(
+        content=content, source=source, content_hash=digest, draft_hash=None
+    )
 
 
 def _plain(value: object) -> object:

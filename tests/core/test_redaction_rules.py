@@ -1,0 +1,129 @@
+"""Every rule of redaction: what it finds, what it leaves, what it costs, and how much is found."""
+
+import json
+import time
+from collections.abc import Callable
+
+import pytest
+
+from synthorg_tui.core.redaction import RULES, RedactionTally, redact_text, redact_value
+from synthorg_tui.core.redaction_rules import Rule
+from tests.core.secret_kit import HARMLESS, RULE_SAMPLES, Planted, planted
+
+_TRIES = 10
+_NAMES = [rule.name for rule in RULES]
+_EXAMPLES = [(name, one) for name, sample in RULE_SAMPLES.items() for one in sample.examples]
+_LOOKALIKES = [(name, one) for name, sample in RULE_SAMPLES.items() for one in sample.harmless]
+
+
+def redacted(text: str) -> str:
+    return redact_text(text, RedactionTally())
+
+
+def test_every_rule_has_a_name_of_its_own() -> None:
+    assert len(set(_NAMES)) == len(_NAMES)
+
+
+def test_every_rule_has_an_example_and_a_counter_example() -> None:
+    assert sorted(RULE_SAMPLES) == sorted(_NAMES)
+    assert all(sample.examples and sample.harmless for sample in RULE_SAMPLES.values())
+
+
+@pytest.mark.parametrize(("name", "template"), _EXAMPLES)
+def test_the_example_of_a_rule_is_redacted(name: str, template: str) -> None:
+    for seed in range(_TRIES):
+        text, secret = planted(template, seed)
+        clean = redacted(text)
+        assert secret not in clean
+        assert "[REDACTED:" in clean
+        assert redacted(clean) == clean
+
+
+@pytest.mark.parametrize(("name", "text"), _LOOKALIKES)
+def test_the_counter_example_of_a_rule_is_left_alone(name: str, text: str) -> None:
+    assert redacted(text) == text
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_a_harmless_form_is_left_alone(text: str) -> None:
+    assert redacted(text) == text
+    assert redact_value({"text": text}, RedactionTally()) == {"text": text}
+
+
+def _command(one: Planted) -> object:
+    return {"name": "Bash", "input": {"command": f"cat > x <<'EOF'\n{one.text}\nEOF"}}
+
+
+def _output(one: Planted) -> object:
+    return {"type": "tool_result", "content": [{"type": "text", "text": f"$ run\n{one.text}\n"}]}
+
+
+def _prose(one: Planted) -> object:
+    return {"role": "user", "content": f"Here is what I use:\n\n{one.text}\n\nPlease go on."}
+
+
+def _escaped(one: Planted) -> object:
+    return {"arguments": json.dumps({"cmd": f"cat <<E\n{one.text}\nE\n", "n": 1})}
+
+
+def _file(one: Planted) -> object:
+    return {"file": {"path": "x", "content": f"# settings\n{one.text}\nport: 1\n"}}
+
+
+PLACES: dict[str, Callable[[Planted], object]] = {
+    "command": _command,
+    "output": _output,
+    "prose": _prose,
+    "JSON": _escaped,
+    "file": _file,
+}
+
+
+def _vanished(template: str, place: str) -> int:
+    count = 0
+    for seed in range(_TRIES):
+        one = planted(template, seed)
+        record = PLACES[place](one)
+        raw = json.dumps(record)
+        clean = json.dumps(redact_value(record, RedactionTally(), raw=raw), ensure_ascii=False)
+        count += one.secret not in clean and json.dumps(one.secret)[1:-1] not in clean
+    return count
+
+
+def test_nine_in_ten_secrets_of_every_class_vanish_in_every_place() -> None:
+    """Prints the table of recall by class; see it with ``-s -k nine_in_ten``."""
+    print(f"\n{'class':24}", *(f"{place:>8}" for place in PLACES))
+    totals = dict.fromkeys(PLACES, 0)
+    weak = []
+    for name, sample in RULE_SAMPLES.items():
+        planted_here = _TRIES * len(sample.examples)
+        found = {p: sum(_vanished(one, p) for one in sample.examples) for p in PLACES}
+        print(f"{name:24}", *(f"{100 * found[p] / planted_here:7.0f}%" for p in PLACES))
+        if sum(found.values()) < 0.9 * planted_here * len(PLACES):
+            weak.append(name)
+        for place in PLACES:
+            totals[place] += found[place]
+    planted_in_all = _TRIES * len(_EXAMPLES)
+    print(f"{'all':24}", *(f"{100 * totals[p] / planted_in_all:7.1f}%" for p in PLACES))
+    assert not weak
+    assert all(count >= 0.9 * planted_in_all for count in totals.values())
+
+
+_FILLERS = ("", "a", "-", " ", "A1b2", '"', "=", "x: ", ".", ":1:", "\\", "/a")
+
+
+def _seconds(text: str) -> float:
+    start = time.thread_time()
+    redacted(text)
+    return time.thread_time() - start
+
+
+@pytest.mark.parametrize("rule", RULES, ids=_NAMES)
+def test_a_rule_takes_time_in_proportion_to_a_hostile_text(rule: Rule) -> None:
+    """Eight times the text may take at most some twenty times as long; quadratic is 64 times."""
+    for anchor in rule.anchors[:2]:
+        for filler in _FILLERS:
+            unit = anchor + filler * 5
+            small = unit * (3_000 // len(unit))
+            base = max(min(_seconds(small) for _ in range(2)), 0.0005)
+            assert min(_seconds(small * 8) for _ in range(2)) < 24 * base, (anchor, filler)

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 BLOCK_LINES: Final = 500
-_BLOCK_CHARACTERS: Final = 2 * 1024 * 1024
-"""A block ends at this size, too: a line may hold many long texts."""
+_BLOCK_CHARACTERS: Final = 64 * 1024
+"""A block ends at this size, too. The database needs memory for thousands of blocks at once when it
+writes its file, so a block is to be some 10 kB."""
 
 
 class LineBlock(NamedTuple):

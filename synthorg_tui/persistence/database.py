@@ -6,6 +6,7 @@ file into an error with a remedy. What the tables are is in ``migrations``; no q
 
 import asyncio
 import errno
+import logging
 import os
 import re
 import subprocess
@@ -38,7 +39,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MEMORY_LIMIT = "128MB"
+_log = logging.getLogger(__name__)
+
+MIN_MEMORY = 128
+"""Megabytes that DuckDB may use for its buffers. A checkpoint needs about twice 2,048 rows of each
+table, so a file with large rows gets more: half of its size, and twice as much after a failure."""
+MAX_MEMORY = 1024
+CHECKPOINT_AFTER = 16 * 1024 * 1024
+"""Bytes of log after which it is moved into the file. Not by DuckDB itself: a commit whose
+checkpoint fails raises, although it may be durable."""
 _LOOK_EVERY = 0.1
 """Seconds after which a copy under way looks whether it is still wanted."""
 _PROGRESS_EVERY = 0.25
@@ -55,14 +64,17 @@ _CORRUPT_SIGNS = (
 _LOG_SIGN = "replaying wal"
 _CORRUPT_KINDS = ("FatalException", "InternalException", "SerializationException")
 _FULL_SIGNS = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))
+_MEMORY_SIGNS = ("could not allocate block", "failed to pin block", "Out of Memory")
 _GIVEN_UP = "database has been invalidated"
 """What DuckDB says to every call after an error that it couldn't recover from."""
 
 
-def connect_file(path: Path, *, read_only: bool = False) -> "duckdb.DuckDBPyConnection":
+def connect_file(
+    path: Path, *, read_only: bool = False, memory: int = MIN_MEMORY
+) -> "duckdb.DuckDBPyConnection":
     """Connect to a DuckDB file with access to all other files disabled.
 
-    Errors of DuckDB are raised unchanged.
+    ``memory`` is in megabytes. Errors of DuckDB are raised unchanged.
     """
     import duckdb
 
@@ -72,7 +84,8 @@ def connect_file(path: Path, *, read_only: bool = False) -> "duckdb.DuckDBPyConn
         config={
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
-            "memory_limit": MEMORY_LIMIT,
+            "checkpoint_threshold": "1TB",
+            "memory_limit": f"{memory}MB",
             "preserve_insertion_order": "false",
             "threads": "2",
         },
@@ -104,6 +117,7 @@ class Database:
         self._path = path
         self._writer: duckdb.DuckDBPyConnection | None = None
         self._given_up = False
+        self._memory = MIN_MEMORY
         # Those that nobody reads with at the moment; ``None`` stands for each while it is closed.
         self._readers: SimpleQueue[duckdb.DuckDBPyConnection | None] = SimpleQueue()
         for _ in range(READERS):
@@ -236,8 +250,10 @@ class Database:
         is_clean = not self._wal.exists()
         if not is_clean and log_cut_at(self._wal) is not None:
             raise _damaged_log(self._path, "the length of an entry is wrong")
+        half = self._path.stat().st_size // 2 // 1024**2
+        self._memory = min(max(self._memory, half), MAX_MEMORY)
         try:
-            writer = connect_file(self._path)
+            writer = connect_file(self._path, memory=self._memory)
         except Exception as error:
             raise _explain(error, self._path) from error
         try:
@@ -278,7 +294,23 @@ class Database:
         need_room(self._path, WRITE_ROOM)
         result = self._run(writer, work)
         make_private(self._wal)
+        if self._log_size() > CHECKPOINT_AFTER:
+            self._move_log(writer)
         return result
+
+    def _move_log(self, writer: "duckdb.DuckDBPyConnection") -> None:
+        """Checkpoint after a commit; where that fails the log stays until a later one."""
+        import duckdb
+
+        try:
+            need_room(self._path, self._log_size() + WRITE_ROOM)
+            with self._explained():
+                writer.execute("CHECKPOINT")
+        except (DomainError, duckdb.Error) as error:
+            _log.warning("the log stays for now: %s", error)
+
+    def _log_size(self) -> int:
+        return self._wal.stat().st_size if self._wal.exists() else 0
 
     def _snapshot(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
         """Read, once more if DuckDB gave the file up meanwhile."""
@@ -323,6 +355,8 @@ class Database:
         except BaseException as error:
             if type(error).__name__ == "FatalException" or _GIVEN_UP in str(error):
                 self._given_up = True
+            if any(sign in str(error) for sign in _MEMORY_SIGNS):
+                self._memory = min(2 * self._memory, MAX_MEMORY)
             explained = _explain(error, self._path)
             if explained is error:
                 raise
@@ -330,8 +364,7 @@ class Database:
 
     def _copy(self, target: Path, cancel: threading.Event | None) -> None:
         writer = self._standing()
-        log = self._wal.stat().st_size if self._wal.exists() else 0
-        need_room(self._path, log + WRITE_ROOM)
+        need_room(self._path, self._log_size() + WRITE_ROOM)
         with self._explained():
             writer.execute("CHECKPOINT")
         # In a child: closing a second descriptor of the file here would drop DuckDB's lock on it.
@@ -429,13 +462,21 @@ def _explain(error: BaseException, path: Path) -> BaseException:
             owner_pid=int(owner[1]) if owner else None,
             remedy="Close it and try again.",
         )
+    if any(sign in text for sign in _MEMORY_SIGNS):
+        return DomainError(f"{path} needs more memory than allowed", remedy="Try again.")
+    return _damage(error, path) or error
+
+
+def _damage(error: "duckdb.Error", path: Path) -> StoreCorruptError | None:
+    """What an error says of damage to the file or its log; ``None`` when it says nothing of it."""
+    text = str(error)
     if _LOG_SIGN in text.lower():
         return _damaged_log(path, text.splitlines()[0])
     if type(error).__name__ in _CORRUPT_KINDS or any(s in text.lower() for s in _CORRUPT_SIGNS):
         return StoreCorruptError(
             f"{path} is damaged: {text.splitlines()[0]}", remedy=RESTORE_REMEDY
         )
-    return error
+    return None
 
 
 def _damaged_log(path: Path, reason: str) -> DamagedLogError:

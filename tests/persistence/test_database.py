@@ -1,6 +1,7 @@
 """The database file: transactions, snapshots, damage, permissions."""
 
 import asyncio
+import os
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -283,3 +284,21 @@ async def test_a_file_open_in_another_program_is_reported_with_its_pid(tmp_path:
     finally:
         holder.kill()
         await holder.wait()
+
+
+async def test_rows_that_are_larger_together_than_the_memory_are_stored(tmp_path: Path) -> None:
+    """A checkpoint needs all of thousands of rows at once: with too little it is tried anew."""
+    database = Database.in_dir(tmp_path)
+    await database.open()
+    for number in range(60):
+        row = [f"e{number}", "ada", None, "p", 1, os.urandom(3_000_000)]
+        await database.write(
+            lambda db, row=row: db.execute("INSERT INTO executions VALUES (?, ?, ?, ?, ?, ?)", row)
+        )
+    await database.close()
+    await database.open()
+    stored = await database.read(
+        lambda db: db.execute("SELECT count(*), min(length(record)) FROM executions").fetchone()
+    )
+    await database.close()
+    assert stored == (60, 3_000_000)

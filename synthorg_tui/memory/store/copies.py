@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.store import queries
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
-from synthorg_tui.persistence.database import MEMORY_LIMIT
+from synthorg_tui.persistence.database import MIN_MEMORY
 from synthorg_tui.persistence.leftovers import replaced_databases
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _LOG: Final = ".wal"
 _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
-    "memory_limit": MEMORY_LIMIT,
+    "memory_limit": f"{MIN_MEMORY}MB",
     "threads": "1",
 }
 

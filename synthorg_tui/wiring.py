@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.clock import Clock, SystemClock
-from synthorg_tui.core.enums import MemoryCategory, MemoryLevel
 from synthorg_tui.core.events import Events
 from synthorg_tui.memory.errors import MemoryCapabilityError
 from synthorg_tui.memory.factory import BackendContext, create_memory_backend
@@ -29,7 +28,7 @@ from synthorg_tui.persistence.settings_kv import former_roots, has_open
 from synthorg_tui.providers.embedding.factory import create_embedder
 from synthorg_tui.providers.embedding.protocol import Embedder
 from synthorg_tui.settings.agreed import hold
-from synthorg_tui.settings.root import RootConfig
+from synthorg_tui.settings.root import RootConfig, SettingsPolicy
 
 if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.agents.gateway import AgentGateway
@@ -55,27 +54,6 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.providers.completion.protocol import CompletionProvider
     from synthorg_tui.skills.document import SkillRoot
     from synthorg_tui.skills.library import SkillLibrary
-
-
-class SettingsPolicy:
-    """The settings of each agent, in the form that the store asks for."""
-
-    def __init__(self, settings: RootConfig) -> None:
-        self._settings = settings
-
-    @property
-    def max_memories_per_agent(self) -> int | None:
-        """The largest number of memories an agent may have; ``None`` is unlimited."""
-        return self._settings.memory.options.max_memories_per_agent
-
-    def level(self, agent_id: str) -> MemoryLevel:
-        """Return the agent's own memory level, or the company's where it has none."""
-        return self._settings.level(agent_id)
-
-    def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
-        """Return how long an agent's memories of a category are stored; ``None`` is forever."""
-        days = self._settings.retention_days(agent_id, category)
-        return timedelta(days=days) if days is not None else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """The engine as programs use it: one ``async with``, everything wired."""
 
 import asyncio
-import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from synthorg_tui.memory.errors import MemoryCapabilityError, MemoryStoreError
 from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.settings.root import RootConfig
+from tests.disk_kit import disk_of
 from tests.patience import PATIENCE, until
 
 FACT = MemoryStoreRequest(
@@ -89,15 +89,14 @@ async def test_that_no_backup_of_the_day_could_be_made_is_told(
 ) -> None:
     async with Engine.open(settings(), data_dir=tmp_path) as engine:
         await engine.memory.store("builder", FACT)
-        full = shutil.disk_usage(tmp_path)._replace(free=0)
-        monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+        disk_of(monkeypatch, free_mib=1)
         told: asyncio.Queue[DomainError] = asyncio.Queue()
         keeping = asyncio.create_task(engine.keep_backups(told.put_nowait))
         async with asyncio.timeout(PATIENCE):
             problem = await told.get()
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
-    assert "MB free" in problem.message
+    assert "MB are free" in problem.message
     assert not list(tmp_path.glob("backups/*"))
 
 

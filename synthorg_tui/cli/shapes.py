@@ -1,4 +1,4 @@
-"""Converts memories, imports and proposals to the JSON that ``docs/cli.md`` documents.
+"""Converts memories, imports, proposals and skills to the JSON that ``docs/cli.md`` documents.
 
 Programs read it, so its fields must not change. JSON that only one command prints is made in that
 command's module.
@@ -12,10 +12,13 @@ from synthorg_tui.core.paths import short_path
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.models import ApprovalEvent
+    from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow
     from synthorg_tui.curation.review import Decision, InboxEntry, Review
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.ingest.service import ImportReport
     from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
+    from synthorg_tui.skills.document import Finding
+    from synthorg_tui.skills.library import RootState
 
 Json: TypeAlias = dict[str, object]
 
@@ -245,4 +248,66 @@ def decision(taken: "Decision") -> Json:
         "memory_ids": list(taken.memory_ids),
         "paths": list(taken.paths),
         "left_alone": list(taken.left_alone),
+    }
+
+
+def skill_root(state: "RootState") -> Json:
+    """Return a folder of skills as JSON."""
+    return {
+        "path": str(state.root.path),
+        "scope": state.root.scope.value,
+        "exists": state.exists,
+        "skills": state.skills,
+        "problem": state.problem,
+    }
+
+
+def skill(row: "SkillOverviewRow") -> Json:
+    """Return a skill as in a list, as JSON."""
+    return {
+        "name": row.name,
+        "path": row.path,
+        "scope": row.scope.value if row.scope else None,
+        "state": row.state.value,
+        "description": row.description,
+        "version": row.version,
+        "applied": row.applied,
+        "applied_at": row.applied_at.isoformat() if row.applied_at else None,
+        "shadowed_by": row.shadowed_by or None,
+        "waiting": row.waiting or None,
+        "reworded": row.reworded,
+        "findings": [finding(found) for found in row.findings],
+    }
+
+
+def skill_in_full(detail: "SkillDetail") -> Json:
+    """Return a skill with its text, versions and evidence as JSON."""
+    return {
+        **skill(detail.row),
+        "memory_ids": list(detail.memory_ids),
+        "taught_by": [
+            {"execution": seen.execution, "lines": seen.lines, "reported": seen.reported}
+            for seen in detail.evidence
+        ],
+        "versions": [
+            {
+                "version": version.version,
+                "at": version.at.isoformat(),
+                "by": version.actor,
+                "event": version.event.value,
+                "sha256": version.sha256,
+            }
+            for version in detail.versions
+        ],
+        "text": detail.text,
+    }
+
+
+def finding(found: "Finding") -> Json:
+    """Return what is wrong with a skill's file as JSON."""
+    return {
+        "line": found.line,
+        "severity": found.severity.value,
+        "message": found.message,
+        "remedy": found.remedy,
     }

@@ -24,7 +24,7 @@ from synthorg_tui.core.errors import DomainError, StoreCorruptError
 from synthorg_tui.core.files import make_private
 from synthorg_tui.core.text import is_utf8
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
-from synthorg_tui.persistence.database import connect_file, copy_in_child
+from synthorg_tui.persistence.database_file import connect_file, copy_in_child
 from synthorg_tui.persistence.integrity import (
     LOG_ENTRY,
     ReadProgress,

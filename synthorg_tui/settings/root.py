@@ -4,6 +4,7 @@ Each part is modelled in the package that uses it. Here are only the rules that 
 parts, and the methods whose result depends on more than one.
 """
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Self
 
@@ -176,3 +177,24 @@ class RootConfig(FrozenModel):
                 return rule.retention_days
         own = agent.retention_days if agent else None
         return own or company.default_retention_days or self.memory.options.retention_days
+
+
+class SettingsPolicy:
+    """The settings of each agent, in the form that the store asks for."""
+
+    def __init__(self, settings: RootConfig) -> None:
+        self._settings = settings
+
+    @property
+    def max_memories_per_agent(self) -> int | None:
+        """The largest number of memories an agent may have; ``None`` is unlimited."""
+        return self._settings.memory.options.max_memories_per_agent
+
+    def level(self, agent_id: str) -> MemoryLevel:
+        """Return the agent's own memory level, or the company's where it has none."""
+        return self._settings.level(agent_id)
+
+    def retention(self, agent_id: str, category: MemoryCategory) -> timedelta | None:
+        """Return how long an agent's memories of a category are stored; ``None`` is forever."""
+        days = self._settings.retention_days(agent_id, category)
+        return timedelta(days=days) if days is not None else None

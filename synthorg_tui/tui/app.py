@@ -21,7 +21,7 @@ from synthorg_tui.core.text import safe_text
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings, of
 from synthorg_tui.tui.base.formatting import counted
-from synthorg_tui.tui.jobs import error_toast, run_job, toast
+from synthorg_tui.tui.jobs import error_toast, opening_error, run_job, toast
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.panes import PANES, Panes
 from synthorg_tui.tui.ports import EngineHost, MemoryPort
@@ -174,7 +174,9 @@ class MemoryDeskApp(App[None]):
 
     def on_mount(self) -> None:
         self._host.listen(
-            failed=partial(error_toast, self), waits=self._wait, indexes=self._indexing
+            failed=partial(error_toast, self),
+            waits=lambda error: self._memories.tell_waiting(error),
+            indexes=self._indexing,
         )
         self.switch_mode(PANES[0][0])
         self.call_after_refresh(self.action_reopen)
@@ -202,14 +204,8 @@ class MemoryDeskApp(App[None]):
                 await self._memories.browse(shelf)
                 await self._drawn()
             desk = await self._host.open()
-        except DomainError as error:
-            self._fail(error)
-        except OSError as error:
-            what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-            self._fail(DomainError(what, remedy="Choose another directory with --data-dir."))
         except Exception as error:  # whatever the engine meets, the app stays and says so
-            message = f"The engine failed to open: {type(error).__name__}: {error}"
-            self._fail(DomainError(message, remedy="Try synthorg-tui doctor."))
+            self._fail(opening_error(error))
         else:
             self._desk = desk
             self._memories.attach(desk)
@@ -231,9 +227,6 @@ class MemoryDeskApp(App[None]):
         drawn = asyncio.Event()
         self.call_after_refresh(drawn.set)
         await drawn.wait()
-
-    def _wait(self, error: DomainError) -> None:
-        self._memories.tell_waiting(error)
 
     def _indexing(self, share: float | None) -> None:
         self._panes.work = "" if share is None else f"indexing {share:.0%}"

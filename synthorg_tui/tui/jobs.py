@@ -91,3 +91,14 @@ def run_job(
             fail(DomainError(f"{type(error).__name__}: {error}"))
 
     owner.run_worker(run, group=group, exclusive=newest_only, exit_on_error=False)  # type: ignore[arg-type]
+
+
+def opening_error(error: Exception) -> DomainError:
+    """Return what a person is told when the store can't be opened."""
+    if isinstance(error, DomainError):
+        return error
+    if isinstance(error, OSError):
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return DomainError(what, remedy="Choose another directory with --data-dir.")
+    message = f"The engine failed to open: {type(error).__name__}: {error}"
+    return DomainError(message, remedy="Try synthorg-tui doctor.")

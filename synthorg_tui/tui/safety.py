@@ -193,7 +193,6 @@ class SafetyReport:
         """Remember that the person was told of the news; if that fails, it is told again."""
         news, self._news = self._news, News()
         if self._safety is not None and news.count:
-            self._panes.badge("news", "")
             with suppress(DomainError):
                 await self._safety.told(news.last)
 
@@ -216,6 +215,7 @@ class SafetyReport:
 
     async def _list(self, safety: EngineSafety, now: datetime) -> None:
         self._app.push_screen(TrailScreen(await safety.trail(), now))
+        self._panes.badge("news", "")
         await self.tell()
 
     def _run(self, job: Callable[[], Awaitable[None]]) -> None:

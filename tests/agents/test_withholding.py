@@ -17,7 +17,7 @@ from synthorg_tui.memory.tool_retriever import ToolBasedInjectionStrategy
 from synthorg_tui.settings.loader import shipped_settings
 
 QUESTION = "which port does the staging database use?"
-SECRET = "The staging database password is s3cret, its port 6543."
+SECRET = "The staging database lives on s3crethost, its port is 6543."
 PLAIN = "The staging database listens on port 6543."
 EVERY_WAY = [*InjectionStrategy, "digest"]
 
@@ -77,7 +77,7 @@ async def test_no_prompt_holds_one_even_when_pinned(
     engine: Engine, secret: str, plain: str, way: str
 ) -> None:
     given = await prepared(engine, way, pinned=(secret,))
-    assert "s3cret" not in given.text
+    assert "s3crethost" not in given.text
     assert ("6543" in given.text) is (way != InjectionStrategy.TOOL_BASED)
 
 
@@ -97,7 +97,7 @@ async def test_each_gives_it_where_the_request_allows_it(
     digest = engine.settings.memory.v1.model_copy(
         update={"allow_sensitivities": tuple(Sensitivity)}
     )
-    assert "s3cret" in (await prepared(engine, way, digest=digest)).text
+    assert "s3crethost" in (await prepared(engine, way, digest=digest)).text
 
 
 async def test_search_memory_finds_only_what_may_be_given(
@@ -105,13 +105,13 @@ async def test_search_memory_finds_only_what_may_be_given(
 ) -> None:
     reply = await searched(engine, "search_memory", query=QUESTION)
     assert PLAIN in reply
-    assert "s3cret" not in reply
+    assert "s3crethost" not in reply
 
 
 async def test_a_withheld_memory_takes_no_place_in_a_search(
     engine: Engine, secret: str, plain: str
 ) -> None:
-    about_the_secret = "staging database password s3cret port 6543"
+    about_the_secret = "staging database s3crethost port 6543"
     assert PLAIN in await searched(engine, "search_memory", query=about_the_secret, limit=1)
     found = await edited(engine, "archival_memory_search", query=about_the_secret, limit=1)
     assert PLAIN in found

@@ -11,6 +11,7 @@ import zstandard
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
+from synthorg_tui.memory.store import writer
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.texts import text_columns
 from synthorg_tui.settings.loader import shipped_settings
@@ -43,7 +44,10 @@ async def remember(engine: Engine, content: str) -> str:
     request = MemoryStoreRequest(
         category=MemoryCategory.SEMANTIC, content=content, metadata=MemoryMetadata(tags=("core",))
     )
-    return await engine.memory.store("ada", request)
+    """Store a memory as an older version did, which redacted less."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writer, "redact_text", lambda text, _tally: text)
+        return await engine.memory.store("ada", request)
 
 
 def _plant(db: "Connection") -> None:

@@ -17,7 +17,8 @@ from synthorg_tui.persistence.backups import (
     restore_backup,
     set_log_aside,
 )
-from synthorg_tui.persistence.database import Database, connect_file
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.database_file import connect_file
 from synthorg_tui.persistence.migrations import SCHEMA_VERSION
 from tests.disk_kit import disk_of
 from tests.odd_files import put_odd_kinds, put_odd_names

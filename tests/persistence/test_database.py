@@ -292,13 +292,17 @@ async def test_rows_that_are_larger_together_than_the_memory_are_stored(tmp_path
     await database.open()
     for number in range(60):
         row = [f"e{number}", "ada", None, "p", 1, os.urandom(3_000_000)]
-        await database.write(
-            lambda db, row=row: db.execute("INSERT INTO executions VALUES (?, ?, ?, ?, ?, ?)", row)
-        )
+
+        def insert(db: duckdb.DuckDBPyConnection, row: list[object] = row) -> None:
+            db.execute("INSERT INTO executions VALUES (?, ?, ?, ?, ?, ?)", row)
+
+        await database.write(insert)
     await database.close()
     await database.open()
     stored = await database.read(
-        lambda db: db.execute("SELECT count(*), min(length(record)) FROM executions").fetchone()
+        lambda db: db.execute(
+            "SELECT count(*), min(octet_length(record)) FROM executions"
+        ).fetchone()
     )
     await database.close()
     assert stored == (60, 3_000_000)

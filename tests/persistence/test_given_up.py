@@ -8,7 +8,8 @@ import duckdb
 import pytest
 
 from synthorg_tui.core.errors import DiskFullError, DomainError
-from synthorg_tui.persistence.database import Database, copy_in_child
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.database_file import copy_in_child
 from tests.disk_kit import disk_of, no_file_grows_beyond
 
 ROWS = 20_000

@@ -11,7 +11,8 @@ import pytest
 
 from synthorg_tui.core.errors import CancelledByUserError, DomainError, StoreCorruptError
 from synthorg_tui.persistence.backups import verify_copy
-from synthorg_tui.persistence.database import Database, connect_file
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.database_file import connect_file
 from synthorg_tui.persistence.integrity import RowsRead, damaged_blocks, read_tables
 from synthorg_tui.persistence.migrations import SCHEMA_VERSION, create_schema
 from tests.persistence.damage_kit import BLOCK, FIRST_BLOCK, fill_every_table, flip, table_blocks

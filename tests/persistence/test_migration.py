@@ -11,7 +11,8 @@ from synthorg_tui.memory.enums import Sensitivity
 from synthorg_tui.memory.extensions import BrowseFilter, MemoryEdit
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.persistence import DATABASE_FILE, migrations
-from synthorg_tui.persistence.database import Database, connect_file
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.database_file import connect_file
 from synthorg_tui.persistence.migrations import schema_version
 from tests.memory.store.hash_embedder import HashEmbedder
 from tests.memory.store.store_kit import AGENT, draft, opened, query

@@ -136,7 +136,7 @@ class TestNews:
         async with fake_app(made).run_test() as pilot:
             await until(pilot, lambda: "T lists" in screen_text(pilot.app))
             assert made.safety.told_up_to == 0  # as it is for whoever is killed now
-            await pilot.press("q")
+            await pilot.app.run_action("quit")  # a pressed key waits until all is drawn
             await until(pilot, lambda: made.safety.told_up_to == NEWS.last)
 
     async def test_without_news_nothing_is_said_and_the_list_says_so(self) -> None:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, path
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.errors import DeclinedError, UsageError
 from synthorg_tui.cli.output import Console, cut, local_time
-from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow
     from synthorg_tui.engine import Engine
     from synthorg_tui.skills.document import Finding, SkillFile
-    from synthorg_tui.skills.library import RootState
 
 INVALID: Final = 1
 """Exit code of ``validate`` when something is wrong."""
@@ -134,8 +133,8 @@ async def run_list(context: "Context") -> int:
         overview = await engine.skills.overview()
     console = context.console
     if context.wants_json:
-        roots = [_root(state) for state in overview.roots]
-        console.json({"roots": roots, "skills": [_row(row) for row in overview.rows]})
+        roots = [shapes.skill_root(state) for state in overview.roots]
+        console.json({"roots": roots, "skills": [shapes.skill(row) for row in overview.rows]})
         return 0
     if overview.rows:
         header = ("STATE", "NAME", "WHOSE", "GIVEN", "DESCRIPTION")
@@ -158,7 +157,7 @@ async def run_show(context: "Context") -> int:
     async with context.engine() as engine:
         skill = await engine.skills.skill(await _path_of(engine, context.args.skill))
     if context.wants_json:
-        context.console.json(_full(skill))
+        context.console.json(shapes.skill_in_full(skill))
     else:
         _show(context.console, skill)
     return 0
@@ -184,7 +183,7 @@ async def run_validate(context: "Context") -> int:
             {
                 "path": skill.path,
                 "ok": not skill.is_bad(strict=strict),
-                "findings": [_finding(finding) for finding in skill.findings],
+                "findings": [shapes.finding(finding) for finding in skill.findings],
             }
             for skill in checked
         ]
@@ -392,61 +391,3 @@ def _given(row: "SkillOverviewRow") -> str:
     if not row.applied:
         return ""
     return f"{counted(row.applied, 'time')}, last {local_time(row.applied_at)}"
-
-
-def _root(state: "RootState") -> Json:
-    return {
-        "path": str(state.root.path),
-        "scope": state.root.scope.value,
-        "exists": state.exists,
-        "skills": state.skills,
-        "problem": state.problem,
-    }
-
-
-def _row(row: "SkillOverviewRow") -> Json:
-    return {
-        "name": row.name,
-        "path": row.path,
-        "scope": row.scope.value if row.scope else None,
-        "state": row.state.value,
-        "description": row.description,
-        "version": row.version,
-        "applied": row.applied,
-        "applied_at": row.applied_at.isoformat() if row.applied_at else None,
-        "shadowed_by": row.shadowed_by or None,
-        "waiting": row.waiting or None,
-        "reworded": row.reworded,
-        "findings": [_finding(finding) for finding in row.findings],
-    }
-
-
-def _full(skill: "SkillDetail") -> Json:
-    return {
-        **_row(skill.row),
-        "memory_ids": list(skill.memory_ids),
-        "taught_by": [
-            {"execution": seen.execution, "lines": seen.lines, "reported": seen.reported}
-            for seen in skill.evidence
-        ],
-        "versions": [
-            {
-                "version": version.version,
-                "at": version.at.isoformat(),
-                "by": version.actor,
-                "event": version.event.value,
-                "sha256": version.sha256,
-            }
-            for version in skill.versions
-        ],
-        "text": skill.text,
-    }
-
-
-def _finding(finding: "Finding") -> Json:
-    return {
-        "line": finding.line,
-        "severity": finding.severity.value,
-        "message": finding.message,
-        "remedy": finding.remedy,
-    }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.store import queries
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
-from synthorg_tui.persistence.database import MIN_MEMORY
+from synthorg_tui.persistence.database_file import MIN_MEMORY
 from synthorg_tui.persistence.leftovers import replaced_databases
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.maintenance import Maintenance
 from synthorg_tui.persistence import INDEX_DIR
 from synthorg_tui.persistence.backups import restore_backup
-from synthorg_tui.persistence.database import connect_file
+from synthorg_tui.persistence.database_file import connect_file
 from synthorg_tui.persistence.integrity import damaged_blocks
 from synthorg_tui.persistence.lock import DataDirLock
 from tests.conftest import FixedClock

@@ -23,9 +23,9 @@ from synthorg_tui.core.errors import (
 from synthorg_tui.core.files import ensure_private_dir, make_private
 from synthorg_tui.persistence import DATABASE_FILE
 from synthorg_tui.persistence.database_file import (
-    MEMORY_SIGNS,
     MIN_MEMORY,
     SUFFIXES,
+    NeedsMemoryError,
     connect_file,
     copy_in_child,
     copy_live,
@@ -268,13 +268,18 @@ class Database:
         return self._wal.stat().st_size if self._wal.exists() else 0
 
     def _snapshot(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
-        """Read, once more if DuckDB gave the file up meanwhile."""
-        try:
-            return self._look(work)
-        except (DiskFullError, StoreCorruptError):
-            if not self._given_up:
-                raise
-        return self._look(work)
+        """Read, again if DuckDB gave the file up meanwhile or needs more memory for it."""
+        while True:
+            allowed = self._memory
+            try:
+                return self._look(work)
+            except NeedsMemoryError:
+                if allowed == MAX_MEMORY:
+                    raise
+            except (DiskFullError, StoreCorruptError):
+                if not self._given_up:
+                    raise
+                return self._look(work)
 
     def _look(self, work: "Callable[[duckdb.DuckDBPyConnection], T]") -> T:
         if self._given_up:
@@ -310,12 +315,19 @@ class Database:
         except BaseException as error:
             if type(error).__name__ == "FatalException" or _GIVEN_UP in str(error):
                 self._given_up = True
-            if any(sign in str(error) for sign in MEMORY_SIGNS):
-                self._memory = min(2 * self._memory, MAX_MEMORY)
             told = explained(error, self._path)
+            if isinstance(told, NeedsMemoryError):
+                self._allow_more()
             if told is error:
                 raise
             raise told from error
+
+    def _allow_more(self) -> None:
+        """Allow twice the memory, at once or, where DuckDB gave up, from the next opening on."""
+        self._memory = min(2 * self._memory, MAX_MEMORY)
+        writer = self._writer
+        if writer is not None and not self._given_up:
+            writer.cursor().execute(f"SET memory_limit = '{self._memory}MB'")
 
     def _copy(self, target: Path, cancel: threading.Event | None) -> None:
         writer = self._standing()

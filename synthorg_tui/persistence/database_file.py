@@ -49,6 +49,10 @@ _FULL_SIGNS = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))
 MEMORY_SIGNS = ("could not allocate block", "failed to pin block", "Out of Memory")
 
 
+class NeedsMemoryError(DomainError):
+    """DuckDB needs more memory for this than it is allowed; nothing was changed."""
+
+
 def connect_file(
     path: Path, *, read_only: bool = False, memory: int = MIN_MEMORY
 ) -> "duckdb.DuckDBPyConnection":
@@ -156,7 +160,7 @@ def explained(error: BaseException, path: Path) -> BaseException:
             remedy="Close it and try again.",
         )
     if any(sign in text for sign in MEMORY_SIGNS):
-        return DomainError(f"{path} needs more memory than allowed", remedy="Try again.")
+        return NeedsMemoryError(f"{path} needs more memory than allowed", remedy="Try again.")
     return _damage(error, path) or error
 
 

@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 import duckdb
@@ -293,7 +293,7 @@ async def test_rows_that_are_larger_together_than_the_memory_are_stored(tmp_path
     for number in range(60):
         row = [f"e{number}", "ada", None, "p", 1, os.urandom(3_000_000)]
 
-        def insert(db: duckdb.DuckDBPyConnection, row: list[object] = row) -> None:
+        def insert(db: duckdb.DuckDBPyConnection, row: Sequence[object] = row) -> None:
             db.execute("INSERT INTO executions VALUES (?, ?, ?, ?, ?, ?)", row)
 
         await database.write(insert)

@@ -81,7 +81,8 @@ def print_verdict(context: "Context", answer: "MemoryVerdict") -> int:
     """Print in one line why a memory is in a digest or not; return the exit code."""
     word = answer.verdict.value.replace("_", " ")
     value = {"id": answer.memory_id, "verdict": answer.verdict.value, "reason": answer.reason}
-    return context.print_result(value, f"{answer.memory_id[:8]}  {word}: {answer.reason}")
+    why = answer.reason if answer.reason.startswith(word) else f"{word}: {answer.reason}"
+    return context.print_result(value, f"{answer.memory_id[:8]}  {why}")
 
 
 def why_nothing(injection: "Injection", known: set[str]) -> str:

@@ -35,7 +35,8 @@ MAX_FORMER: Final = 5
 MAX_TERMS: Final = 32
 """Words of a query that former memories are searched for."""
 _MAX_NAME: Final = 60
-_WORDS: Final = r"concat(' ', regexp_replace(lower(m.content), '[^\pL\pN]+', ' ', 'g'), ' ')"
+_MAX_NEAR: Final = 200
+_BETWEEN = re.compile(r"[\W_]+")
 _PART = re.compile(r"^\[[A-Z]+\]\s*")
 _TOKENIZER = BM25Tokenizer()
 
@@ -193,18 +194,29 @@ def _beginning(stem: str) -> str:
 
 
 def _fitting(db: "Connection", where: WhereClause, terms: Sequence[str]) -> list[StoredMemory]:
-    found = " + ".join("contains(text, ?)::INT" for _ in terms)
+    """The rows in whose text more than half of the terms begin a word, those with most first.
+
+    The database finds those that hold the terms anywhere, which it does quickly and in little room.
+    """
+    found = " + ".join("contains(lower(m.content), ?)::INT" for _ in terms)
     rows = db.execute(
-        # Materialized: else each text is folded once a word.
-        f"WITH texts AS MATERIALIZED (SELECT m.id, {_WORDS} AS text, "
+        # Materialized: else the sort counts again.
+        f"WITH counted AS MATERIALIZED (SELECT m.id, {found} AS words, "
         "coalesce(m.deleted_at, m.expires_at, m.created_at) AS left_at "
-        f"FROM memories m WHERE {where}), "
-        f"scored AS MATERIALIZED (SELECT id, left_at, {found} AS words FROM texts) "
-        "SELECT id::VARCHAR FROM scored WHERE 2 * words > ? "
-        f"ORDER BY words DESC, left_at DESC, id LIMIT {MAX_FORMER}",
-        [*where.values, *terms, len(terms)],
+        f"FROM memories m WHERE {where}) "
+        "SELECT id::VARCHAR FROM counted WHERE 2 * words > ? "
+        f"ORDER BY words DESC, left_at DESC, id LIMIT {_MAX_NEAR}",
+        [*map(str.strip, terms), *where.values, len(terms)],
     ).fetchall()
-    return queries.in_order(db, WhereClause(), [row[0] for row in rows], STORED)
+    near = queries.in_order(db, WhereClause(), [row[0] for row in rows], STORED)
+    counts = {row.id: _count(terms, row.content) for row in near}
+    fitting = [row for row in near if 2 * counts[row.id] > len(terms)]
+    return sorted(fitting, key=lambda row: -counts[row.id])[:MAX_FORMER]
+
+
+def _count(terms: Sequence[str], content: str) -> int:
+    text = f" {_BETWEEN.sub(' ', content.lower())} "
+    return sum(term in text for term in terms)
 
 
 def _without_row(db: "Connection", id_start: str) -> MemoryVerdict:

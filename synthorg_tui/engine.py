@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.learning.service import LearnService
+    from synthorg_tui.memory.absences import Absences
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
     from synthorg_tui.memory.scenarios import ScenarioService
     from synthorg_tui.memory.store.maintenance import Maintenance
@@ -223,6 +224,13 @@ class Engine:
     def injection(self) -> "InjectionService":
         """The service that prepares and explains the digests that agents are given."""
         return wiring.build_injection(self._base, lambda: self.model)
+
+    @property
+    def absences(self) -> "Absences":
+        """The service that tells a person why a memory isn't among those an agent is given."""
+        from synthorg_tui.memory.absences import Absences
+
+        return Absences(self._base.local().core, self.injection)
 
     @cached_property
     def gateway(self) -> "AgentGateway":

@@ -143,6 +143,7 @@ CALLS: Final = RemoteApi(
         "injection": ApiGroup(
             f"{_MEMORY}.strategies.service:InjectionService", ("prepare", "serve")
         ),
+        "absences": ApiGroup(f"{_MEMORY}.absences:Absences", ("former", "why")),
         "skills": ApiGroup(
             "synthorg_tui.curation.overview:SkillOverview", ("overview", "skill"), ("sync", "offer")
         ),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.learning.service import LearnService
+    from synthorg_tui.memory.absences import Absences
     from synthorg_tui.memory.extensions import MemoryAdmin
     from synthorg_tui.memory.protocol import MemoryBackend
     from synthorg_tui.memory.scenarios import ScenarioService
@@ -153,6 +154,7 @@ class RemoteEngine:
         self.memory = cast("MemoryBackend", self._group("memory"))
         self.executions = cast("ExecutionStore", self._group("executions"))
         self.injection = cast("InjectionService", self._group("injection"))
+        self.absences = cast("Absences", self._group("absences"))
         self.skills = cast("SkillOverview", self._group("skills"))
         self.scenarios = cast("ScenarioService", self._group("scenarios"))
         self.imports = cast("ImportService", self._group("imports"))

@@ -1,6 +1,7 @@
 """``digest`` and ``scenarios`` on a real store: the same bytes for CLI, JSON and pane."""
 
 import io
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -104,6 +105,50 @@ class TestDigest:
         assert f"{made['tokens_used']} of 360 tokens" in explained
         assert {candidate["author"] for candidate in made["candidates"]} == {"import"}
         assert " · an import · " in explained
+
+    def test_what_is_no_longer_given_is_listed_below_the_candidates_for_a_person(
+        self, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        added = cli("memories", "add", "--agent", "former", "Polish the brass lantern.", "--json")
+        key = added.json["id"]
+        question = ("polish the lantern", "--agent", "former", "--token-budget", "360")
+        before = cli("digest", *question, "--json").json
+        assert (before["included"], before["former"]) == ([key], [])
+        cli("memories", "delete", key, "--yes")
+        made = cli("digest", *question, "--json").json
+        assert made["candidates"] == []
+        (former,) = made["former"]
+        assert former.keys() == before["candidates"][0].keys()
+        assert (former["id"], former["verdict"]) == (key, "deleted")
+        assert re.fullmatch(r"deleted by .+ by a command on \d{4}-\d\d-\d\d", former["reason"])
+        explained = cli("digest", *question, "--explain").out
+        assert "No longer given, though they fit the question by words:" in explained
+        assert f"{former['reason']} · " in explained
+        assert "Polish the" in explained
+        assert cli("digest", *question).out == ""
+        monkeypatch.setenv("CLAUDECODE", "1")
+        assert cli("digest", *question, "--json").json["former"] == []
+        assert "Polish" not in cli("digest", *question, "--explain").out
+        monkeypatch.undo()
+        cli("memories", "purge", key, "--yes")
+        why = cli("digest", *question, "--why", key[:8])
+        assert re.match(rf"{key[:8]}  purged: erased for good by .+ on ", why.out)
+
+    def test_why_says_in_one_line_what_becomes_of_one_memory(self, cli: Cli) -> None:
+        made = cli("digest", TASK, *ASK, "--json").json
+        for candidate in (made["candidates"][0], made["candidates"][-1]):
+            key, verdict = candidate["id"], candidate["verdict"]
+            plain = cli("digest", TASK, *ASK, "--why", key[:8])
+            assert plain.out == f"{key[:8]}  {verdict}: {candidate['reason']}\n".replace("_", " ")
+            answer = cli("digest", TASK, *ASK, "--why", key, "--json").json
+            assert answer == {"id": key, "verdict": verdict, "reason": candidate["reason"]}
+        unknown = cli("digest", TASK, *ASK, "--why", "0123456789")
+        assert (unknown.code, unknown.out) == (0, "01234567  unknown: no memory has this id\n")
+
+    def test_why_takes_the_start_of_one_id_only(self, cli: Cli) -> None:
+        several = cli("digest", TASK, *ASK, "--why", "")
+        assert several.code == 2
+        assert "several ids start with ''" in several.err
 
     def test_what_nothing_is_about_prints_nothing_and_says_so_on_stderr(self, cli: Cli) -> None:
         result = cli("digest", "zebra quantum marmalade", *ASK)

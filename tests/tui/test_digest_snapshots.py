@@ -8,6 +8,7 @@ from textual.widgets import Input
 
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.digest.screen import DigestScreen
+from tests.tui.digest.digest_fakes import former_memory
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle
 
@@ -57,6 +58,14 @@ def test_degraded(snap_compare: Compare, size: Size) -> None:
     desk = FakeDesk(rows(40))
     desk.digests.degraded = "keyword search is not available; only meaning was compared"
     assert compare(snap_compare, fake_app(desk), size)
+
+
+@SIZES
+def test_former(snap_compare: Compare, size: Size) -> None:
+    """Below those left out, a labelled group of what is no longer given; why the last one isn't."""
+    desk = FakeDesk(rows(40))
+    desk.digests.former = tuple(map(former_memory, rows(2)))
+    assert compare(snap_compare, fake_app(desk), size, "end")
 
 
 @SIZES

@@ -6,11 +6,17 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, path
 from synthorg_tui.cli.commands import COMMANDS
-from synthorg_tui.cli.commands.memories_reading import find_one
+from synthorg_tui.cli.commands.digest_output import (
+    digest_json,
+    place_of,
+    print_verdict,
+    show_explanation,
+    why_nothing,
+)
+from synthorg_tui.cli.commands.memories_reading import any_id, find_one
 from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.cli.output import Console, cut
-from synthorg_tui.cli.shapes import Json, rounded
-from synthorg_tui.core.actors import actor_words
+from synthorg_tui.cli.shapes import Json
 from synthorg_tui.core.redaction import replaced_in
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.enums import InjectionStrategy
@@ -18,9 +24,7 @@ from synthorg_tui.memory.enums import InjectionStrategy
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.memory.index.protocol import Visibility
-    from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation
     from synthorg_tui.memory.scenarios import Question, Scenario, ScenarioOutcome
-    from synthorg_tui.memory.strategies.service import Injection
 
 CHANGED: Final = 1
 """Exit code of ``scenarios run`` when an agent would get something else."""
@@ -39,11 +43,17 @@ def add(commands: Subparsers) -> None:
             'digest "push a branch that has no upstream" --agent claude-code --token-budget 800',
             "digest flaky test --agent codex --token-budget 2000 --explain",
             "digest flaky test --agent codex --token-budget 500 --set min_relevance=0.2 --json",
+            "digest flaky test --agent codex --why 3f2a9c1b",
         ),
     )
     _add_question(parser)
     parser.add_argument(
-        "--explain", action="store_true", help="show every candidate and why it is in or out, too"
+        "--explain",
+        action="store_true",
+        help="show every candidate and why it is in or out, too, and what is no longer given",
+    )
+    parser.add_argument(
+        "--why", metavar="ID", help="only look: say in one line why this memory is in or out"
     )
     parser.add_argument(
         "--preview", action="store_true", help="only look: don't count it for the skills in it"
@@ -148,7 +158,10 @@ def _setting(text: str) -> tuple[str, object]:
 
 
 async def run_digest(context: "Context") -> int:
-    """Print the digest exactly as an agent would get it; with ``--explain`` also the reasons."""
+    """Print the digest exactly as an agent would get it; with ``--explain`` also the reasons.
+
+    Memories that are no longer given are looked up for a person only.
+    """
     from dataclasses import replace
 
     from synthorg_tui.memory.retrieval.explanation import with_authors
@@ -157,25 +170,32 @@ async def run_digest(context: "Context") -> int:
         question = await _question(context, engine)
         memory = engine.settings.memory
         request = question.request(memory.retrieval, memory.v1)
+        if context.args.why is not None:
+            wanted = await any_id(engine.desk, context.args.why)
+            return print_verdict(context, await engine.absences.why(request, wanted))
         give = engine.injection.prepare if context.args.preview else engine.injection.serve
         injection = await give(request)
         known = {agent.id for agent in await engine.agents()}
-        ids = [candidate.entry.id for candidate in injection.explanation.candidates]
-        authors = await engine.desk.authors(ids)
-    explanation = with_authors(injection.explanation, authors)
+        explanation = injection.explanation
+        ids = [candidate.entry.id for candidate in explanation.candidates]
+        if (context.args.explain or context.wants_json) and context.agent is None:
+            former = await engine.absences.former(request, ids)
+            explanation = replace(explanation, former=former)
+            ids += [candidate.entry.id for candidate in former]
+        explanation = with_authors(explanation, await engine.desk.authors(ids))
     injection = replace(injection, explanation=explanation)
     if explanation.degraded:
         context.console.warning(explanation.degraded)
     if not injection.text:
-        context.console.note(_why_nothing(injection, known))
+        context.console.note(why_nothing(injection, known))
     if context.wants_json:
-        context.console.json(_digest(injection, question.visibility))
+        context.console.json(digest_json(injection, question.visibility))
         return 0
     context.console.exact(injection.text)
     if context.args.explain:
         if injection.text:
             context.console.line()
-        _explain(context.console, explanation)
+        show_explanation(context.console, explanation)
     return 0
 
 
@@ -291,105 +311,6 @@ async def _view(context: "Context", engine: "AnyEngine") -> "Visibility | None":
     return Visibility(args.session or None, project)
 
 
-def _place(view: "Visibility | None") -> Json:
-    return {
-        "project": view.project if view else None,
-        "session_id": view.session_id if view else None,
-        "all_projects": view is None,
-    }
-
-
-def _explain(console: Console, explanation: "Explanation") -> None:
-    used, budget = explanation.tokens_used, explanation.token_budget
-    included, left_out = len(explanation.included), len(explanation.left_out)
-    console.line(
-        f"{used:,} of {budget:,} tokens, {explanation.frame_tokens:,} of them frame · "
-        f"{included} in, {left_out} out · {explanation.strategy}",
-        "bold",
-    )
-    header = (
-        "",
-        "VERDICT",
-        "SCORE",
-        "DENSE",
-        "SPARSE",
-        "RECENT",
-        "TOKENS",
-        "ID",
-        "WHY · BY · MEMORY",
-    )
-    console.table(header, [_row(candidate) for candidate in explanation.candidates])
-    took = "  ".join(f"{stage.name} {stage.milliseconds:.1f} ms" for stage in explanation.stages)
-    if took:
-        console.line(took, "dim")
-
-
-def _row(candidate: "Candidate") -> tuple[str, ...]:
-    return (
-        "+" if candidate.verdict.is_in else "-",
-        candidate.verdict.value.replace("_", " "),
-        f"{candidate.combined:.2f}",
-        "–" if candidate.dense is None else f"{candidate.dense:.2f}",
-        "–" if candidate.sparse is None else f"{candidate.sparse:.2f}",
-        f"{candidate.recency:.2f}",
-        str(candidate.tokens),
-        candidate.entry.id[:8],
-        f"{candidate.reason} · {actor_words(candidate.author)} · {candidate.entry.content}",
-    )
-
-
-def _why_nothing(injection: "Injection", known: set[str]) -> str:
-    explanation = injection.explanation
-    if injection.tools:
-        names = ", ".join(tool.name for tool in injection.tools)
-        return f"no memory is injected; the agent gets tools: {names}"
-    if explanation.agent_id not in known:
-        return f"no agent {explanation.agent_id!r} has memories; `synthorg-tui agents` lists them"
-    return "the agent would be given no memory; --explain shows why"
-
-
-def _digest(injection: "Injection", view: "Visibility | None") -> Json:
-    explanation = injection.explanation
-    return {
-        "agent_id": explanation.agent_id,
-        "query": explanation.query,
-        **_place(view),
-        "strategy": explanation.strategy,
-        "token_budget": explanation.token_budget,
-        "tokens_used": explanation.tokens_used,
-        "frame_tokens": explanation.frame_tokens,
-        "degraded": explanation.degraded,
-        "text": injection.text,
-        "tools": [tool.name for tool in injection.tools],
-        "included": [candidate.entry.id for candidate in explanation.included],
-        "candidates": [_candidate(candidate) for candidate in explanation.candidates],
-        "stages": [
-            {"name": stage.name, "milliseconds": round(stage.milliseconds, 3)}
-            for stage in explanation.stages
-        ],
-    }
-
-
-def _candidate(candidate: "Candidate") -> Json:
-    return {
-        "id": candidate.entry.id,
-        "verdict": candidate.verdict.value,
-        "reason": candidate.reason,
-        "is_shared": candidate.is_shared,
-        "dense": rounded(candidate.dense),
-        "sparse": rounded(candidate.sparse),
-        "relevance": rounded(candidate.relevance),
-        "recency": rounded(candidate.recency),
-        "boost": rounded(candidate.boost),
-        "combined": rounded(candidate.combined),
-        "rank": candidate.rank,
-        "similarity": rounded(candidate.similarity),
-        "similar_to": candidate.similar_to,
-        "tokens": candidate.tokens,
-        "author": candidate.author,
-    }
-
-
 def _scenario(scenario: "Scenario") -> Json:
     question = scenario.question
     return {
@@ -397,7 +318,7 @@ def _scenario(scenario: "Scenario") -> Json:
         "agent_id": question.agent_id,
         "query": question.query,
         "token_budget": question.token_budget,
-        **_place(question.visibility),
+        **place_of(question.visibility),
         "overrides": dict(question.overrides),
         "pinned": list(question.pinned),
         "excluded": list(question.excluded),

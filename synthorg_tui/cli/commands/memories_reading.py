@@ -171,7 +171,7 @@ def _show_entry(
 async def run_history(context: "Context") -> int:
     """Print every change to a memory, newest first."""
     async with context.engine() as engine:
-        memory_id = await _any_id(engine.desk, context.args.id)
+        memory_id = await any_id(engine.desk, context.args.id)
         changes = await engine.desk.history(memory_id)
     if not changes:
         raise _not_found(context.args.id)
@@ -208,8 +208,8 @@ async def find_one(desk: "MemoryAdmin", id_start: str, *, deleted: bool = False)
     return entries[0]
 
 
-async def _any_id(desk: "MemoryAdmin", id_start: str) -> str:
-    """The full id; one that is looked up in vain may belong to a purged memory."""
+async def any_id(desk: "MemoryAdmin", id_start: str) -> str:
+    """Return the full id of a memory, deleted or not; one looked up in vain may be purged."""
     try:
         return (await find_one(desk, id_start, deleted=True)).id
     except MemoryNotFoundError:

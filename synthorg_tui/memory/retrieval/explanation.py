@@ -31,6 +31,11 @@ class Verdict(StrEnum):
     SENSITIVE = "sensitive"
     EXPIRED = "expired"
     SUPERSEDED = "superseded"
+    DELETED = "deleted"
+    PURGED = "purged"
+    ELSEWHERE = "elsewhere"
+    FOREIGN = "foreign"
+    UNKNOWN = "unknown"
     EXCLUDED = "excluded"
     OVER_BUDGET = "over_budget"
 
@@ -85,6 +90,8 @@ class Explanation:
     is exactly what the agent reads, and ``tokens_used`` its size: never more than ``token_budget``.
     ``frame_tokens`` of them are no memory's, such as the directive. ``degraded`` says in words
     which source was missing, or that the budget has no room for the frame; else it is empty.
+    ``former`` are memories that aren't given any more, though they fit the query by words; they are
+    looked up for a person only, and no part of ``candidates``.
     """
 
     strategy: str
@@ -97,6 +104,7 @@ class Explanation:
     stages: tuple[Stage, ...] = ()
     degraded: str = ""
     frame_tokens: int = 0
+    former: tuple[Candidate, ...] = ()
 
     @property
     def included(self) -> tuple[Candidate, ...]:
@@ -121,12 +129,17 @@ def too_small(token_budget: int, needed: int) -> str:
 
 
 def with_authors(explanation: Explanation, authors: Mapping[str, str]) -> Explanation:
-    """Return the explanation with the author of each candidate, by the memory's id."""
-    named = (
-        replace(candidate, author=authors.get(candidate.entry.id, ""))
-        for candidate in explanation.candidates
+    """Return the explanation with the author of each memory in it, by the memory's id."""
+
+    def named(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+        return tuple(
+            replace(candidate, author=authors.get(candidate.entry.id, ""))
+            for candidate in candidates
+        )
+
+    return replace(
+        explanation, candidates=named(explanation.candidates), former=named(explanation.former)
     )
-    return replace(explanation, candidates=tuple(named))
 
 
 def text_of(messages: "tuple[ChatMessage, ...]") -> str:

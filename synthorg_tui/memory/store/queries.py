@@ -74,6 +74,12 @@ def live_where(
         where.add("m.agent_id = ?", agent)
     if shared is not None:
         where.add("m.shared = ?", shared)
+    add_visibility(where, visibility)
+    return where
+
+
+def add_visibility(where: WhereClause, visibility: "Visibility | None") -> None:
+    """Append the condition that a memory is seen from a session and project; ``None`` sees all."""
     if visibility is not None:
         where.add(
             "(m.level = ? OR (m.level = ? AND (m.project IS NULL OR m.project = ?))"
@@ -84,7 +90,6 @@ def live_where(
             MemoryLevel.SESSION.value,
             visibility.session_id,
         )
-    return where
 
 
 def add_query(where: WhereClause, query: "MemoryQuery") -> None:

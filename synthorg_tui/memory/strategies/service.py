@@ -167,11 +167,9 @@ class InjectionService:
         """Return the strategy for a request: the one that it names, else the configured one."""
         config = request.retrieval or self.retrieval
         memory = self.memory if request.visibility is None else self.scoped(request.visibility)
-        digest = request.digest or self.digest
-        if digest.enabled if request.digest_v1 is None else request.digest_v1:
+        if (digest := self.digest_for(request)).enabled:
             from synthorg_tui.memory.digest.strategy import DigestInjection
 
-            digest = digest.model_copy(update={"enabled": True})
             return DigestInjection(memory, digest, config.injection_point, self.estimator)
         match request.strategy or config.strategy:
             case InjectionStrategy.CONTEXT:
@@ -180,6 +178,20 @@ class InjectionService:
                 return self._tool_based(memory, config, digest.allow_sensitivities)
             case InjectionStrategy.SELF_EDITING:
                 return self._self_editing(memory, digest.allow_sensitivities)
+
+    def digest_for(self, request: InjectionRequest) -> MemoryV1Config:
+        """Return the configuration of a request's digest; while enabled, it answers the request."""
+        digest = request.digest or self.digest
+        if request.digest_v1 is None:
+            return digest
+        return digest.model_copy(update={"enabled": request.digest_v1})
+
+    def gives_shared(self, request: InjectionRequest) -> bool:
+        """Tell whether a request may be answered with what other agents published, too."""
+        config = request.retrieval or self.retrieval
+        in_context = (request.strategy or config.strategy) is InjectionStrategy.CONTEXT
+        is_digest = self.digest_for(request).enabled
+        return self.shares and config.include_shared and in_context and not is_digest
 
     def tools(
         self, visibility: Visibility, write: "WriteMemory"

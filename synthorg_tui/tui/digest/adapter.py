@@ -56,7 +56,10 @@ class EngineDigests:
         return {name: _plain(getattr(memory.retrieval, name)) for name in names} | others
 
     async def digest(self, question: "Question") -> "Injection":
-        """What the agent would be given, why, and by whom; it isn't counted as applied."""
+        """What the agent would be given, why, by whom, and what it isn't given any more.
+
+        It isn't counted as applied.
+        """
         from dataclasses import replace
 
         from synthorg_tui.memory.retrieval.explanation import with_authors
@@ -65,8 +68,10 @@ class EngineDigests:
         request = question.request(memory.retrieval, memory.v1)
         injection = await self._engine.injection.prepare(request)
         ids = [candidate.entry.id for candidate in injection.explanation.candidates]
-        authors = await self._engine.desk.authors(ids)
-        return replace(injection, explanation=with_authors(injection.explanation, authors))
+        former = await self._engine.absences.former(request, ids)
+        authors = await self._engine.desk.authors([*ids, *(each.entry.id for each in former)])
+        explanation = replace(injection.explanation, former=former)
+        return replace(injection, explanation=with_authors(explanation, authors))
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of a text, by the configured model."""

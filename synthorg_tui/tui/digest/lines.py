@@ -31,6 +31,11 @@ VERDICTS: dict[Verdict, tuple[str, str, str]] = {
     Verdict.SENSITIVE: ("▪", "sensitive", "bad"),
     Verdict.EXPIRED: ("†", "expired", "muted"),
     Verdict.SUPERSEDED: ("↻", "superseded", "muted"),
+    Verdict.DELETED: ("␡", "deleted", "muted"),
+    Verdict.PURGED: ("∅", "purged", "muted"),
+    Verdict.ELSEWHERE: ("↗", "elsewhere", "muted"),
+    Verdict.FOREIGN: ("@", "not its own", "muted"),
+    Verdict.UNKNOWN: ("?", "unknown", "muted"),
     Verdict.EXCLUDED: ("✗", "excluded", "bad"),
     Verdict.OVER_BUDGET: ("┃", "over budget", "warn"),
 }
@@ -52,6 +57,11 @@ def is_scored(candidate: Candidate) -> bool:
             candidate.combined,
         )
     )
+
+
+def is_removed(candidate: Candidate) -> bool:
+    """Return whether the memory is deleted or expired: nothing can be done with it here."""
+    return candidate.entry.deleted_at is not None or candidate.verdict is Verdict.EXPIRED
 
 
 def score_text(score: float | None) -> str:
@@ -115,13 +125,24 @@ def cut_line(answer: Explanation, width: int) -> Line:
     return head.add("─" * max(width - head.width, 0), "track")
 
 
+def former_line(answer: Explanation, width: int) -> Line:
+    """Render the line between the candidates and the memories that aren't given any more."""
+    fit = "fits" if len(answer.former) == 1 else "fit"
+    head = line(("── ", "track"))
+    head.add(f"no longer given · {counted(len(answer.former), 'other')} {fit} by words ", "muted")
+    return head.add("─" * max(width - head.width, 0), "track")
+
+
 def why_lines(candidate: Candidate, candidates: Sequence[Candidate], *, full: bool) -> list[Line]:
     """Render why the candidate is in the digest or not, then its scores.
 
     With ``full`` each score has a line of its own.
     """
     glyph, word, role = VERDICTS[candidate.verdict]
-    head = line((f"{glyph} {word}", role), (" · ", "faint"), (candidate.reason, "text"))
+    head = line((f"{glyph} ", role))
+    if not candidate.reason.startswith(word):
+        head.add(word, role).add(" · ", "faint")
+    head.add(candidate.reason, "text")
     head.hang = 2
     if not full:
         return [head, _numbers(candidate)]
@@ -239,6 +260,11 @@ def budget_caption(answer: Explanation) -> Line:
 def tally(answer: Explanation) -> str:
     """Return the numbers of candidates in the digest and left out, as text."""
     return f"{len(answer.included)} in · {len(answer.left_out)} out"
+
+
+def former_tally(answer: Explanation) -> str:
+    """Return the number of memories that aren't given any more, to append; empty when none."""
+    return f" · {len(answer.former)} no longer given" if answer.former else ""
 
 
 def ruled_text(text: str, tokens: int) -> list[Line]:

@@ -22,6 +22,7 @@ from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.digest import notices
 from synthorg_tui.tui.digest.adapter import EngineDigests
+from synthorg_tui.tui.digest.lines import is_removed
 from synthorg_tui.tui.digest.state import Digest, Pacing
 from synthorg_tui.tui.digest.widgets import CandidateList, DigestBody, OptionsList, QuestionBlock
 from synthorg_tui.tui.jobs import copy, run_job, toast
@@ -282,9 +283,13 @@ class DigestScreen(Pane):
     # Candidates
 
     def _candidate(self) -> "Candidate | None":
+        """The candidate under the cursor; says why when there is none to act on."""
         candidate = self.candidates.candidate
         if candidate is None:
             toast(self, "There is no candidate under the cursor", severity="warning")
+        elif is_removed(candidate):
+            toast(self, "It is no longer given · U in Memories lists it, to restore it")
+            return None
         return candidate
 
     def action_pin(self) -> None:

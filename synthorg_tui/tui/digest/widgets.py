@@ -23,6 +23,8 @@ from synthorg_tui.tui.digest.lines import (
     candidate_line,
     candidate_lines,
     cut_line,
+    former_line,
+    former_tally,
     stage_line,
     tally,
     why_lines,
@@ -81,7 +83,7 @@ class QuestionBlock(Vertical):
 
 
 class CandidateList(LineList):
-    """The candidates in the digest, the cut line, and those left out."""
+    """The candidates in the digest, the cut line, those left out, and what is no longer given."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -102,31 +104,34 @@ class CandidateList(LineList):
         self._answer = answer
         self.row_height = 2 if roomy else 1
         self._rows = []
-        if answer is not None and answer.candidates:
+        if answer is not None and (answer.candidates or answer.former):
             self._rows = [*answer.included, None, *answer.left_out]
+            self._rows += [None, *answer.former] if answer.former else []
         self.changed()
         ids = [candidate.entry.id if candidate else "" for candidate in self._rows]
         self.move_to(ids.index(following) if following in ids else 0)
 
     @property
     def row_count(self) -> int:
-        """The number of candidates, plus one for the cut line."""
+        """The number of memories, plus one for each line between them."""
         return len(self._rows)
 
     @property
     def candidate(self) -> "Candidate | None":
-        """The candidate under the cursor, or ``None``."""
+        """The candidate or former memory under the cursor, or ``None``."""
         return self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
 
     def selectable(self, index: int) -> bool:
-        """Return whether the row is a candidate: the cursor skips the cut line."""
+        """Return whether the row is a memory: the cursor skips the lines between them."""
         return 0 <= index < len(self._rows) and self._rows[index] is not None
 
     def row_lines(self, index: int, width: int) -> list[Line]:
-        """Return the lines of a candidate or of the cut line."""
-        candidate = self._rows[index]
+        """Return the lines of a memory, or of the line before those left out or former ones."""
+        candidate, answer = self._rows[index], self._answer
         if candidate is None:
-            return [cut_line(self._answer, width) if self._answer else Line(), Line()]
+            is_cut = answer is not None and index == len(answer.included)
+            draw = cut_line if is_cut else former_line
+            return [draw(answer, width) if answer else Line(), Line()]
         if self.row_height > 1:
             return candidate_lines(candidate, width - 1)
         return [candidate_line(candidate, width - 1)]
@@ -259,7 +264,8 @@ class DigestBody(Horizontal):
         )
         if not digest.waiting:
             self._subject = subject
-        rows.set_titles(bottom=tally(digest.answer) if digest.answer else "")
+        counts = tally(digest.answer) + former_tally(digest.answer) if digest.answer else ""
+        rows.set_titles(bottom=counts)
         self._show_why()
 
     @on(LineList.Moved, "#candidates")

@@ -53,6 +53,13 @@ def injection(explanation: Explanation) -> Injection:
     return Injection((), tools, explanation)
 
 
+def former_memory(row: ListedMemory) -> Candidate:
+    """Return a memory as one that a person deleted."""
+    deleted = replace(row, deleted_at=row.created_at)
+    reason = "deleted by eva at the app on 2026-01-04"
+    return Candidate(deleted, Verdict.DELETED, reason, author="import")
+
+
 def _words(text: str) -> set[str]:
     return {word.strip(".,;:`").lower() for word in text.split()}
 
@@ -68,6 +75,7 @@ class FakeDigests(EngineDigests):
         self.degraded = ""
         self.known_places = AgentPlaces()
         self.saved: dict[str, Scenario] = {}
+        self.former: tuple[Candidate, ...] = ()
 
     async def agents(self) -> tuple[tuple[str, int], ...]:
         counts: dict[str, int] = {}
@@ -96,7 +104,7 @@ class FakeDigests(EngineDigests):
             await gate.wait()
         if self.error is not None:
             raise self.error
-        return injection(self.answer(question))
+        return injection(replace(self.answer(question), former=self.former))
 
     def answer(self, question: Question) -> Explanation:
         chosen = {**CONFIGURED, **question.overrides}

@@ -15,6 +15,7 @@ from synthorg_tui.tui.digest.scenarios import ScenariosScreen
 from synthorg_tui.tui.digest.screen import DigestScreen
 from synthorg_tui.tui.digest.widgets import OptionsList
 from synthorg_tui.tui.memories.screen import MemoriesScreen
+from tests.tui.digest.digest_fakes import former_memory
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text, until
 
@@ -330,6 +331,40 @@ async def test_an_error_is_told_with_its_remedy_and_the_next_question_may_do() -
         await pilot.press("r")
         await settle(pilot)
         assert screen.digest.answer is not None
+
+
+async def test_what_is_no_longer_given_is_listed_last_and_cannot_be_pinned() -> None:
+    desk = FakeDesk(rows(40))
+    desk.digests.former = (former_memory(rows(1)[0]),)
+    app = fake_app(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ask(pilot)
+        await pilot.press("end")
+        await settle(pilot)
+        assert screen.candidates.candidate == desk.digests.former[0]
+        shown = screen_text(app)
+        assert "no longer given · 1 other fits by words" in shown
+        assert "deleted by eva at the app on 2026-01-04" in shown
+        for key in ("p", "x", "e", "enter"):
+            await pilot.press(key)
+            await settle(pilot)
+            assert pane(app) is screen
+        assert (screen.digest.pinned, screen.digest.excluded) == ((), ())
+        assert "U in Memories lists it, to restore it" in toasts(app)
+        await pilot.press("home")
+        await pilot.press("p")
+        await settle(pilot)
+        assert len(screen.digest.pinned) == 1
+
+
+async def test_a_question_that_only_former_memories_fit_shows_them() -> None:
+    desk = FakeDesk(rows(40))
+    desk.digests.former = (former_memory(rows(1)[0]),)
+    app = fake_app(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ask(pilot, "zebra")
+        assert screen.candidates.candidate == desk.digests.former[0]
+        assert "0 in · 0 out · 1 no longer given" in screen_text(app)
 
 
 async def test_a_store_that_does_not_open_is_told_here_too() -> None:

@@ -19,6 +19,9 @@ from synthorg_tui.tui.digest.lines import (
     candidate_lines,
     change_caption,
     changed_text,
+    former_line,
+    former_tally,
+    is_removed,
     ruled_text,
     why_lines,
 )
@@ -285,6 +288,31 @@ class TestLines:
         for part in ("too similar", "Says the same", "0.71", "not found by this index", "0.93"):
             assert part in shown
         assert other.entry.content[:30] in shown
+
+    def test_why_says_deleted_once(self) -> None:
+        each = Candidate(ENTRIES[0], Verdict.DELETED, "deleted by eva at the app")
+        assert why_lines(each, (), full=False)[0].plain == "␡ deleted by eva at the app"
+        each = replace(each, verdict=Verdict.SUPERSEDED, reason="replaced by a skill")
+        assert why_lines(each, (), full=False)[0].plain == "↻ superseded · replaced by a skill"
+
+    @given(st.integers(40, 160))
+    def test_what_is_no_longer_given_is_counted_and_labelled(self, width: int) -> None:
+        made = answer(60)
+        assert former_tally(made) == ""
+        one = replace(made, former=(Candidate(ENTRIES[0], Verdict.EXPIRED, "expired"),))
+        two = replace(made, former=one.former * 2)
+        assert former_tally(one) == " · 1 no longer given"
+        assert "no longer given · 1 other fits by words" in former_line(one, width).plain
+        assert "no longer given · 2 others fit by words" in former_line(two, width).plain
+        assert former_line(two, width).width <= max(width, 50)
+
+    def test_only_what_is_deleted_or_expired_is_removed(self) -> None:
+        live, deleted = ENTRIES[0], replace(ENTRIES[0], deleted_at=ENTRIES[0].created_at)
+        assert is_removed(Candidate(deleted, Verdict.DELETED, ""))
+        assert is_removed(Candidate(deleted, Verdict.SUPERSEDED, ""))
+        assert is_removed(Candidate(live, Verdict.EXPIRED, ""))
+        assert not is_removed(Candidate(live, Verdict.SUPERSEDED, ""))
+        assert not is_removed(Candidate(live, Verdict.INCLUDED, ""))
 
     def test_what_is_not_as_it_should_be_is_told(self) -> None:
         made = digest()

@@ -1,0 +1,140 @@
+"""What ``digest`` prints: the digest as JSON, every candidate with its reason, and one verdict."""
+
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.cli.output import Console
+from synthorg_tui.cli.shapes import Json, rounded
+from synthorg_tui.core.actors import actor_words
+
+if TYPE_CHECKING:
+    from synthorg_tui.cli.context import Context
+    from synthorg_tui.memory.absences import MemoryVerdict
+    from synthorg_tui.memory.index.protocol import Visibility
+    from synthorg_tui.memory.retrieval.explanation import Candidate, Explanation
+    from synthorg_tui.memory.strategies.service import Injection
+
+FORMER: Final = "No longer given, though they fit the question by words:"
+
+
+def place_of(view: "Visibility | None") -> Json:
+    """Return the project and session that a question is asked from, for JSON."""
+    return {
+        "project": view.project if view else None,
+        "session_id": view.session_id if view else None,
+        "all_projects": view is None,
+    }
+
+
+def show_explanation(console: Console, explanation: "Explanation") -> None:
+    """Print a table of the candidates, one of the former memories, and what took how long."""
+    used, budget = explanation.tokens_used, explanation.token_budget
+    included, left_out = len(explanation.included), len(explanation.left_out)
+    console.line(
+        f"{used:,} of {budget:,} tokens, {explanation.frame_tokens:,} of them frame · "
+        f"{included} in, {left_out} out · {explanation.strategy}",
+        "bold",
+    )
+    header = (
+        "",
+        "VERDICT",
+        "SCORE",
+        "DENSE",
+        "SPARSE",
+        "RECENT",
+        "TOKENS",
+        "ID",
+        "WHY · BY · MEMORY",
+    )
+    console.table(header, [_row(candidate) for candidate in explanation.candidates])
+    if explanation.former:
+        console.line(FORMER, "bold")
+        rows = [_former_row(candidate) for candidate in explanation.former]
+        console.table(("", "VERDICT", "ID", "WHY · BY · MEMORY"), rows)
+    took = "  ".join(f"{stage.name} {stage.milliseconds:.1f} ms" for stage in explanation.stages)
+    if took:
+        console.line(took, "dim")
+
+
+def _row(candidate: "Candidate") -> tuple[str, ...]:
+    return (
+        "+" if candidate.verdict.is_in else "-",
+        candidate.verdict.value.replace("_", " "),
+        f"{candidate.combined:.2f}",
+        "–" if candidate.dense is None else f"{candidate.dense:.2f}",
+        "–" if candidate.sparse is None else f"{candidate.sparse:.2f}",
+        f"{candidate.recency:.2f}",
+        str(candidate.tokens),
+        candidate.entry.id[:8],
+        _about(candidate),
+    )
+
+
+def _former_row(candidate: "Candidate") -> tuple[str, ...]:
+    return "-", candidate.verdict.value, candidate.entry.id[:8], _about(candidate)
+
+
+def _about(candidate: "Candidate") -> str:
+    return f"{candidate.reason} · {actor_words(candidate.author)} · {candidate.entry.content}"
+
+
+def print_verdict(context: "Context", answer: "MemoryVerdict") -> int:
+    """Print in one line why a memory is in a digest or not; return the exit code."""
+    word = answer.verdict.value.replace("_", " ")
+    value = {"id": answer.memory_id, "verdict": answer.verdict.value, "reason": answer.reason}
+    why = answer.reason if answer.reason.startswith(word) else f"{word}: {answer.reason}"
+    return context.print_result(value, f"{answer.memory_id[:8]}  {why}")
+
+
+def why_nothing(injection: "Injection", known: set[str]) -> str:
+    """Return why a digest is empty, where ``known`` are the agents that have memories."""
+    explanation = injection.explanation
+    if injection.tools:
+        names = ", ".join(tool.name for tool in injection.tools)
+        return f"no memory is injected; the agent gets tools: {names}"
+    if explanation.agent_id not in known:
+        return f"no agent {explanation.agent_id!r} has memories; `synthorg-tui agents` lists them"
+    return "the agent would be given no memory; --explain shows why"
+
+
+def digest_json(injection: "Injection", view: "Visibility | None") -> Json:
+    """Return a digest with its explanation, for JSON."""
+    explanation = injection.explanation
+    return {
+        "agent_id": explanation.agent_id,
+        "query": explanation.query,
+        **place_of(view),
+        "strategy": explanation.strategy,
+        "token_budget": explanation.token_budget,
+        "tokens_used": explanation.tokens_used,
+        "frame_tokens": explanation.frame_tokens,
+        "degraded": explanation.degraded,
+        "text": injection.text,
+        "tools": [tool.name for tool in injection.tools],
+        "included": [candidate.entry.id for candidate in explanation.included],
+        "candidates": [_candidate(candidate) for candidate in explanation.candidates],
+        "former": [_candidate(candidate) for candidate in explanation.former],
+        "stages": [
+            {"name": stage.name, "milliseconds": round(stage.milliseconds, 3)}
+            for stage in explanation.stages
+        ],
+    }
+
+
+def _candidate(candidate: "Candidate") -> Json:
+    return {
+        "id": candidate.entry.id,
+        "verdict": candidate.verdict.value,
+        "reason": candidate.reason,
+        "is_shared": candidate.is_shared,
+        "dense": rounded(candidate.dense),
+        "sparse": rounded(candidate.sparse),
+        "relevance": rounded(candidate.relevance),
+        "recency": rounded(candidate.recency),
+        "boost": rounded(candidate.boost),
+        "combined": rounded(candidate.combined),
+        "rank": candidate.rank,
+        "similarity": rounded(candidate.similarity),
+        "similar_to": candidate.similar_to,
+        "tokens": candidate.tokens,
+        "author": candidate.author,
+    }

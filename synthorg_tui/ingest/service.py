@@ -105,7 +105,7 @@ class ImportService:
         executions: Stores the executions as evidence, and the marks of read files.
         clock: No memory is dated later than its present time, whatever a transcript claims.
         home: The person's home directory, under which the usual places are.
-        environ: May name other places (``CLAUDE_CONFIG_DIR``, ``CODEX_HOME``).
+        environ: May name other places (``CLAUDE_CONFIG_DIR`` and the like).
         learner: Draws lessons from the imported executions; its failure doesn't fail the import.
     """
 
@@ -133,7 +133,7 @@ class ImportService:
     def _discover(self) -> tuple[FoundTranscripts, ...]:
         places = []
         for reader, root in usual_places(self._home, self._environ):
-            files = collect([root])[0] if root.is_dir() else []
+            files = collect([root])[0] if root.exists() else []
             if files:
                 size = sum(file.size for file in files)
                 places.append(FoundTranscripts(reader, root, len(files), size))

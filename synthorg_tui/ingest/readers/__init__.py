@@ -1,1 +1,9 @@
-"""Readers of the transcripts that coding agents leave on disk, one module a tool."""
+"""The readers, one for each agent; a new one needs only its file and its place in the tuple."""
+
+from synthorg_tui.ingest.readers.base import TranscriptReader
+from synthorg_tui.ingest.readers.claude_code import ClaudeCodeReader
+from synthorg_tui.ingest.readers.codex import CodexReader
+from synthorg_tui.ingest.readers.generic import GenericReader
+
+READERS: tuple[TranscriptReader, ...] = (ClaudeCodeReader(), CodexReader(), GenericReader())
+"""Asked in this order whether a record is theirs."""

@@ -19,6 +19,7 @@ from synthorg_tui.executions.models import Execution, ExecutionTokens, ToolCall,
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.recoveries import find_recoveries
 from synthorg_tui.ingest.records import Record, TranscriptLines
+from synthorg_tui.ingest.sources import LineSource, file_lines
 from synthorg_tui.ingest.speech import is_memory_tool, without_memory
 
 MAX_TURN: Final = 6_000
@@ -29,6 +30,8 @@ MAX_TEXT: Final = 24 * 1024 * 1024
 _SHORT: Final = 200
 MAX_EVENTS: Final = 40_000
 """Messages and calls of one execution; those after them are only in its lines."""
+JSON_LINES: Final[Mapping[str, LineSource]] = {"*.jsonl": file_lines, "*.jsonl.zst": file_lines}
+"""The files of a tool that writes a record a line."""
 _MEMORY_TEXT = "[left out: text of a memory tool]"
 
 
@@ -61,6 +64,15 @@ class TranscriptReader(Protocol):
     """Reads the transcripts that one coding tool writes."""
 
     name: ClassVar[str]
+    files: ClassVar[Mapping[str, LineSource]]
+    """The patterns (``*.jsonl``) of its files' names, each with the source of their lines."""
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folders or files where the tool writes, whether or not they exist.
+
+        ``home`` is the person's home directory; ``environ`` may name other places.
+        """
+        ...
 
     def recognises(self, record: Record) -> bool:
         """Tell whether this record can only come from this reader's tool."""
@@ -240,6 +252,12 @@ class ExecutionBuilder:
             source_path=str(lines.path),
             line_count=len(lines.redacted),
         )
+
+
+def named_place(environ: Mapping[str, str], variable: str, default: Path) -> Path:
+    """Return the folder that the environment variable names, or ``default``."""
+    named = environ.get(variable)
+    return Path(named).expanduser() if named else default
 
 
 def text_of(value: object) -> str:

@@ -6,24 +6,28 @@ guessed at. Nothing here decides what is worth remembering.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.models import ExecutionTokens, is_shell
 from synthorg_tui.ingest.readers.base import (
+    JSON_LINES,
     ExecutionBuilder,
     PendingCall,
     ReadExecution,
     Reading,
     count_of,
     items,
+    named_place,
     session_name,
     text_of,
     timestamp,
 )
 from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.sources import LineSource
 from synthorg_tui.ingest.speech import INTERRUPTION, remembered, spoken
 
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (-?\d+)")
@@ -147,6 +151,11 @@ class ClaudeCodeReader:
     """Reads Claude Code's ``<session>.jsonl`` and ``<session>/subagents/agent-*.jsonl``."""
 
     name: ClassVar[str] = "claude_code"
+    files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folder of all projects; ``CLAUDE_CONFIG_DIR`` moves it."""
+        return (named_place(environ, "CLAUDE_CONFIG_DIR", home / ".claude") / "projects",)
 
     def recognises(self, record: Record) -> bool:
         """Tell whether the record has a type of Claude Code's, with a session id or the like."""

@@ -23,6 +23,9 @@ SHELL_TOOLS = frozenset(
         "container.exec",
         "local_shell",
         "local_shell_call",
+        "run_shell_command",
+        "run_terminal_cmd",
+        "powershell",
     }
 )
 _WRITING_VERBS = frozenset({"edit", "write"})

@@ -3,7 +3,21 @@
 from synthorg_tui.ingest.readers.base import TranscriptReader
 from synthorg_tui.ingest.readers.claude_code import ClaudeCodeReader
 from synthorg_tui.ingest.readers.codex import CodexReader
+from synthorg_tui.ingest.readers.copilot import CopilotReader
+from synthorg_tui.ingest.readers.cursor import CursorReader
+from synthorg_tui.ingest.readers.gemini import GeminiReader
 from synthorg_tui.ingest.readers.generic import GenericReader
+from synthorg_tui.ingest.readers.pi import PiReader
+from synthorg_tui.ingest.readers.qwen import QwenReader
 
-READERS: tuple[TranscriptReader, ...] = (ClaudeCodeReader(), CodexReader(), GenericReader())
-"""Asked in this order whether a record is theirs."""
+READERS: tuple[TranscriptReader, ...] = (
+    ClaudeCodeReader(),
+    CodexReader(),
+    CopilotReader(),
+    CursorReader(),
+    GeminiReader(),
+    PiReader(),
+    QwenReader(),
+    GenericReader(),
+)
+"""The order doesn't matter: no record is that of two."""

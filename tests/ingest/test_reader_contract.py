@@ -12,6 +12,7 @@ from synthorg_tui.executions.models import Execution
 from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts, usual_places
 from synthorg_tui.ingest.readers import READERS
 from synthorg_tui.ingest.reading import FileReading, read_file
+from synthorg_tui.ingest.sources import file_lines
 from tests.ingest.agent_kit import ANSWER, SESSIONS, TASK, AgentSession
 
 READ = {
@@ -54,8 +55,9 @@ def only(reading: FileReading) -> Execution:
     return extracted.execution
 
 
-def test_every_reader_has_a_session_here() -> None:
-    assert {kind.reader for kind in SESSIONS} == {reader.name for reader in READERS}
+def test_every_reader_of_lines_has_a_session_here() -> None:
+    of_lines = {reader.name for reader in READERS if file_lines in reader.files.values()}
+    assert of_lines == {kind.reader for kind in SESSIONS}
 
 
 @every_format

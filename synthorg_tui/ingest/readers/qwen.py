@@ -72,14 +72,14 @@ class QwenReader:
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Read one session."""
-        state = _Session(ExecutionBuilder(reader=self.name, agent_id=AGENT))
+        state = _QwenSession(ExecutionBuilder(reader=self.name, agent_id=AGENT))
         for number, record in records:
             state.feed(number, record)
         return state.finish(lines)
 
 
 @dataclass(slots=True)
-class _Session:
+class _QwenSession:
     """Reading state of one file."""
 
     builder: ExecutionBuilder

@@ -23,6 +23,9 @@ SHELL_TOOLS = frozenset(
         "container.exec",
         "local_shell",
         "local_shell_call",
+        "developer__shell",
+        "execute_command",
+        "execute_bash",
     }
 )
 _WRITING_VERBS = frozenset({"edit", "write"})

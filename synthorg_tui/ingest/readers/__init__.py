@@ -4,6 +4,14 @@ from synthorg_tui.ingest.readers.base import TranscriptReader
 from synthorg_tui.ingest.readers.claude_code import ClaudeCodeReader
 from synthorg_tui.ingest.readers.codex import CodexReader
 from synthorg_tui.ingest.readers.generic import GenericReader
+from synthorg_tui.ingest.readers.goose import GooseReader
+from synthorg_tui.ingest.readers.opencode import OpenCodeReader
 
-READERS: tuple[TranscriptReader, ...] = (ClaudeCodeReader(), CodexReader(), GenericReader())
+READERS: tuple[TranscriptReader, ...] = (
+    ClaudeCodeReader(),
+    CodexReader(),
+    GenericReader(),
+    OpenCodeReader(),
+    GooseReader(),
+)
 """Asked in this order whether a record is theirs."""

@@ -25,6 +25,7 @@ SHELL_TOOLS = frozenset(
         "local_shell_call",
         "developer__shell",
         "execute_command",
+        "run_commands",
         "execute_bash",
     }
 )

@@ -154,3 +154,40 @@ def response(call: str, result: dict[str, Any]) -> dict[str, Any]:
 def worked(text: str, *, error: bool = False) -> dict[str, Any]:
     content = [{"type": "text", "text": text}]
     return {"status": "success", "value": {"content": content, "isError": error}}
+
+
+class ClineTask:
+    """Builds the task folder of Cline, or with a ``history_item.json`` that of Roo."""
+
+    def __init__(self, folder: Path, **roo: Any) -> None:
+        self.folder, self.messages = folder, list[dict[str, Any]]()
+        folder.mkdir(parents=True)
+        if roo:
+            (folder / "history_item.json").write_text(json.dumps(roo))
+
+    def add(self, role: str, *content: Any) -> "ClineTask":
+        blocks = [
+            {"type": "text", "text": block} if isinstance(block, str) else block
+            for block in content
+        ]
+        at = START_MS + len(self.messages) * 1000
+        self.messages.append({"role": role, "content": blocks, "ts": at})
+        return self
+
+    def use(self, tool: str, result: str, *, error: bool = False, **given: Any) -> "ClineTask":
+        call = f"toolu_{len(self.messages)}"
+        self.add("assistant", {"type": "tool_use", "id": call, "name": tool, "input": given})
+        block = {"type": "tool_result", "tool_use_id": call, "content": result, "is_error": error}
+        return self.add("user", block)
+
+    def tags(self, tool: str, result: str, **given: str) -> "ClineTask":
+        """A call as it was written before tools were called natively."""
+        arguments = "\n".join(f"<{key}>{value}</{key}>" for key, value in given.items())
+        self.add("assistant", f"I'll see.\n<{tool}>\n{arguments}\n</{tool}>")
+        about = next(iter(given.values()), "")
+        return self.add("user", f"[{tool} for '{about}'] Result:", result)
+
+    def write(self, name: str = "api_conversation_history.json") -> Path:
+        path = self.folder / name
+        path.write_text(json.dumps(self.messages))
+        return path

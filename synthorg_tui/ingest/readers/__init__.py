@@ -2,6 +2,7 @@
 
 from synthorg_tui.ingest.readers.base import TranscriptReader
 from synthorg_tui.ingest.readers.claude_code import ClaudeCodeReader
+from synthorg_tui.ingest.readers.cline import ClineReader, RooReader
 from synthorg_tui.ingest.readers.codex import CodexReader
 from synthorg_tui.ingest.readers.generic import GenericReader
 from synthorg_tui.ingest.readers.goose import GooseReader
@@ -13,5 +14,7 @@ READERS: tuple[TranscriptReader, ...] = (
     GenericReader(),
     OpenCodeReader(),
     GooseReader(),
+    ClineReader(),
+    RooReader(),
 )
 """Asked in this order whether a record is theirs."""

@@ -94,8 +94,7 @@ def _message_data(
         "role": data.get("role"),
         "created": data.get("created_timestamp"),
         "message_id": data.get("message_id"),
-        "agent_only": isinstance(metadata, str)
-        and '"userVisible":false' in metadata.replace(" ", ""),
+        "agent_only": hides,
     }
     return b'{"content":%s,%s' % (content or b"null", json.dumps(known, default=str)[1:].encode())
 

@@ -27,6 +27,9 @@ SHELL_TOOLS = frozenset(
         "execute_command",
         "run_commands",
         "execute_bash",
+        "run_shell_command",
+        "run_terminal_cmd",
+        "powershell",
     }
 )
 _WRITING_VERBS = frozenset({"edit", "write"})

@@ -4,17 +4,27 @@ from synthorg_tui.ingest.readers.base import TranscriptReader
 from synthorg_tui.ingest.readers.claude_code import ClaudeCodeReader
 from synthorg_tui.ingest.readers.cline import ClineReader, RooReader
 from synthorg_tui.ingest.readers.codex import CodexReader
+from synthorg_tui.ingest.readers.copilot import CopilotReader
+from synthorg_tui.ingest.readers.cursor import CursorReader
+from synthorg_tui.ingest.readers.gemini import GeminiReader
 from synthorg_tui.ingest.readers.generic import GenericReader
 from synthorg_tui.ingest.readers.goose import GooseReader
 from synthorg_tui.ingest.readers.opencode import OpenCodeReader
+from synthorg_tui.ingest.readers.pi import PiReader
+from synthorg_tui.ingest.readers.qwen import QwenReader
 
 READERS: tuple[TranscriptReader, ...] = (
     ClaudeCodeReader(),
     CodexReader(),
-    GenericReader(),
+    CopilotReader(),
+    CursorReader(),
+    GeminiReader(),
+    PiReader(),
+    QwenReader(),
     OpenCodeReader(),
     GooseReader(),
     ClineReader(),
     RooReader(),
+    GenericReader(),
 )
-"""Asked in this order whether a record is theirs."""
+"""The order doesn't matter: no record is that of two."""

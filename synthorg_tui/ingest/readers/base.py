@@ -7,7 +7,7 @@ What a record of some tool means is for its reader.
 import json
 import os.path
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -92,7 +92,8 @@ class PendingCall:
     """A tool call while its transcript is read; its result may still come.
 
     ``arguments`` and ``output`` are as they are stored, so that a large transcript isn't in memory
-    as a whole. ``writes`` are the files that the call changes if it succeeds.
+    as a whole. ``writes`` are the files that the call changes if it succeeds, ``record_id`` the
+    record that made it, where records can be taken back.
     """
 
     id: str
@@ -103,6 +104,7 @@ class PendingCall:
     at: datetime | None
     of_memory: bool
     writes: tuple[str, ...] = ()
+    record_id: str = ""
     outcome: CallOutcome = CallOutcome.UNKNOWN
     output: str = ""
     exit_code: int | None = None
@@ -215,6 +217,13 @@ class ExecutionBuilder:
         if outcome is CallOutcome.OK:
             self.files.update(dict.fromkeys(call.writes))
 
+    def keep(self, turn: Callable[[Turn], bool], call: Callable[[PendingCall], bool]) -> None:
+        """Drop the turns and calls for which these say no: the person took them back."""
+        self.turns = [each for each in self.turns if turn(each)]
+        self.calls = {name: each for name, each in self.calls.items() if call(each)}
+        done = (each for each in self.calls.values() if each.outcome is CallOutcome.OK)
+        self.files = dict.fromkeys(path for each in done for path in each.writes)
+
     def _has_room(self) -> bool:
         full = len(self.turns) + len(self.calls) >= MAX_EVENTS
         self.left_out += full
@@ -225,6 +234,24 @@ class ExecutionBuilder:
         fitting = shortened(text, limit if self._text < MAX_TEXT else _SHORT)
         self._text += len(fitting)
         return fitting
+
+    def reading(self, lines: TranscriptLines, last_event: str, unknown: int) -> Reading:
+        """Return the execution as the one of its file.
+
+        ``last_event`` is ``answered``, ``completed``, ``interrupted``, ``error`` or another word
+        that tells nothing of how it ended; ``unknown`` is the number of unknown records.
+        """
+        if not self.session_id or not (self.turns or self.calls):
+            return Reading(unknown_records=unknown, skipped="nothing was asked or done in it")
+        self.end_with(last_event)
+        read = ReadExecution(self.build(lines), lines.redacted)
+        return Reading((read,), unknown_records=unknown, left_out=self.left_out)
+
+    def end_with(self, last_event: str) -> None:
+        """Set the outcome that the last event tells; words as for ``reading``."""
+        self.outcome = _OUTCOMES.get(last_event, ExecutionOutcome.UNKNOWN)
+        if self.outcome is not ExecutionOutcome.FAILED:
+            self.error = ""
 
     def build(self, lines: TranscriptLines) -> Execution:
         """Return the execution with its recoveries; ``lines`` are those it was read from."""
@@ -253,6 +280,14 @@ class ExecutionBuilder:
             source_path=str(lines.path),
             line_count=len(lines.redacted),
         )
+
+
+_OUTCOMES: Final = {
+    "answered": ExecutionOutcome.COMPLETED,
+    "completed": ExecutionOutcome.COMPLETED,
+    "interrupted": ExecutionOutcome.INTERRUPTED,
+    "error": ExecutionOutcome.FAILED,
+}
 
 
 def named_place(environ: Mapping[str, str], variable: str, default: Path) -> Path:

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import ExecutionTokens, is_shell
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
     ExecutionBuilder,
     PendingCall,
-    ReadExecution,
     Reading,
     count_of,
     items,
@@ -162,6 +161,8 @@ class ClaudeCodeReader:
         kind = text_of(record.get("type"))
         if kind == "file-history-snapshot":
             return "snapshot" in record
+        if "systemPayload" in record or "parts" in mapping(record.get("message")):
+            return False  # Qwen Code's, which has the same types
         return kind in _KNOWN and ("sessionId" in record or "leafUuid" in record)
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
@@ -324,24 +325,11 @@ class _Session:
 
     def finish(self, lines: TranscriptLines) -> Reading:
         builder = self.builder
-        if not builder.session_id or not (builder.turns or builder.calls):
-            return Reading(unknown_records=self.unknown, skipped="nothing was asked or done in it")
         for call in builder.calls.values():
             correct_by_hooks(call, self.hooks)
         sums = [sum(counts) for counts in zip(*self.usage.values(), strict=True)] or [0, 0, 0]
         builder.tokens = ExecutionTokens(input=sums[0], output=sums[1], cached=sums[2])
-        builder.outcome = _OUTCOMES.get(self.last_event, ExecutionOutcome.UNKNOWN)
-        if builder.outcome is not ExecutionOutcome.FAILED:
-            builder.error = ""
-        read = ReadExecution(builder.build(lines), lines.redacted)
-        return Reading((read,), unknown_records=self.unknown, left_out=builder.left_out)
-
-
-_OUTCOMES = {
-    "answered": ExecutionOutcome.COMPLETED,
-    "interrupted": ExecutionOutcome.INTERRUPTED,
-    "error": ExecutionOutcome.FAILED,
-}
+        return builder.reading(lines, self.last_event, self.unknown)
 
 
 def _texts(message: Record) -> str:

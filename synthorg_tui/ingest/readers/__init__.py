@@ -12,6 +12,7 @@ from synthorg_tui.ingest.readers.goose import GooseReader
 from synthorg_tui.ingest.readers.opencode import OpenCodeReader
 from synthorg_tui.ingest.readers.pi import PiReader
 from synthorg_tui.ingest.readers.qwen import QwenReader
+from synthorg_tui.ingest.readers.swe_agent import SweAgentReader
 
 READERS: tuple[TranscriptReader, ...] = (
     ClaudeCodeReader(),
@@ -25,6 +26,7 @@ READERS: tuple[TranscriptReader, ...] = (
     GooseReader(),
     ClineReader(),
     RooReader(),
+    SweAgentReader(),
     GenericReader(),
 )
 """The order doesn't matter: no record is that of two."""

@@ -1,5 +1,6 @@
 """The readers, one for each agent; a new one needs only its file and its place in the tuple."""
 
+from synthorg_tui.ingest.readers.aider import AiderReader
 from synthorg_tui.ingest.readers.base import TranscriptReader
 from synthorg_tui.ingest.readers.claude_code import ClaudeCodeReader
 from synthorg_tui.ingest.readers.cline import ClineReader, RooReader
@@ -27,6 +28,7 @@ READERS: tuple[TranscriptReader, ...] = (
     ClineReader(),
     RooReader(),
     SweAgentReader(),
+    AiderReader(),
     GenericReader(),
 )
 """The order doesn't matter: no record is that of two."""

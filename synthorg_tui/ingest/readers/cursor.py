@@ -32,6 +32,7 @@ AGENT = "cursor"
 _SUBAGENTS = "subagents"
 _QUERY = re.compile(r"<user_query>(.*?)(?:</user_query>|\Z)", re.DOTALL)
 _HEAD: Final = 600
+_MAX_WORDS: Final = 40
 _EXIT_CODE = re.compile(r"\b[Ee]xit code:? (-?\d+)")
 _REFUSED = re.compile(
     r"(?:rejected|denied|declined|skipped|cancelled) by (?:the )?user|User rejected"
@@ -60,14 +61,14 @@ class CursorReader:
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Read one session, or one subagent's part of it."""
-        state = _Session(_builder(lines.path))
+        state = _CursorSession(_builder(lines.path))
         for number, record in records:
             state.feed(number, record)
         return state.builder.reading(lines, state.last_event, state.unknown)
 
 
 @dataclass(slots=True)
-class _Session:
+class _CursorSession:
     """Reading state of one file; ``waiting`` are the calls without a result, the oldest first."""
 
     builder: ExecutionBuilder
@@ -180,10 +181,22 @@ def _builder(path: Path) -> ExecutionBuilder:
 
 
 def _project_of(path: Path) -> str:
-    """The project, whose folder is named like its path with dashes; empty when there is none."""
+    """The project, whose folder is named like its path with dashes; empty when it isn't there."""
     names = list(path.parts)
     if "agent-transcripts" not in names[1:]:
         return ""
-    encoded = names[names.index("agent-transcripts", 1) - 1]
-    guess = Path("/", *encoded.split("-"))
-    return str(guess) if guess.is_dir() else ""
+    words = names[names.index("agent-transcripts", 1) - 1].split("-")
+    if len(words) > _MAX_WORDS or ".." in words:
+        return ""
+    return str(_folder_named(Path("/"), words) or "")
+
+
+def _folder_named(base: Path, words: list[str]) -> Path | None:
+    """The folder under ``base`` whose path has these words; a dash may be part of a name."""
+    if not words:
+        return base
+    for count in range(1, len(words) + 1):
+        folder = base / "-".join(words[:count])
+        if folder.is_dir() and (found := _folder_named(folder, words[count:])) is not None:
+            return found
+    return None

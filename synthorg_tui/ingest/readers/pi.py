@@ -79,14 +79,14 @@ class PiReader:
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Read one session."""
-        state = _Session(ExecutionBuilder(reader=self.name, agent_id=AGENT))
+        state = _PiSession(ExecutionBuilder(reader=self.name, agent_id=AGENT))
         for number, record in records:
             state.feed(number, record)
         return state.finish(lines)
 
 
 @dataclass(slots=True)
-class _Session:
+class _PiSession:
     """Reading state of one file."""
 
     builder: ExecutionBuilder

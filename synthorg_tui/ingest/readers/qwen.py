@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from synthorg_tui.executions.models import ExecutionTokens
+from synthorg_tui.executions.models import ExecutionTokens, slug
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
     ExecutionBuilder,
@@ -37,6 +37,8 @@ _TYPES = frozenset({"user", "assistant", "tool_result", "system"})
 _SPEECH = frozenset({"", "mid_turn_user_message"})
 _SILENT_SUBTYPES = frozenset(
     {
+        "agent_bootstrap",
+        "agent_launch_prompt",
         "at_command",
         "attribution_snapshot",
         "chat_compression",
@@ -52,7 +54,7 @@ _SILENT_SUBTYPES = frozenset(
 
 
 class QwenReader:
-    """Reads the ``chats/*.jsonl`` of Qwen Code."""
+    """Reads the ``chats/*.jsonl`` of Qwen Code, and the ``subagents/**.jsonl``."""
 
     name: ClassVar[str] = "qwen"
     files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
@@ -70,14 +72,14 @@ class QwenReader:
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Read one session."""
-        state = _Session(ExecutionBuilder(reader=self.name, agent_id=AGENT))
+        state = _QwenSession(ExecutionBuilder(reader=self.name, agent_id=AGENT))
         for number, record in records:
             state.feed(number, record)
         return state.finish(lines)
 
 
 @dataclass(slots=True)
-class _Session:
+class _QwenSession:
     """Reading state of one file."""
 
     builder: ExecutionBuilder
@@ -104,6 +106,10 @@ class _Session:
     def _context(self, record: Record) -> None:
         builder = self.builder
         builder.session_id = builder.session_id or session_name(record.get("sessionId"))
+        if record.get("isSidechain") is True and not builder.subagent:
+            builder.subagent = session_name(record.get("agentId"))
+            kind = slug(text_of(record.get("agentName"))) or "subagent"
+            builder.agent_id = f"{AGENT}/{kind}" if builder.subagent else AGENT
         builder.project = builder.project or text_of(record.get("cwd"))
         builder.branch = text_of(record.get("gitBranch")) or builder.branch
         builder.model = text_of(record.get("model")) or builder.model
@@ -114,7 +120,8 @@ class _Session:
         text = spoken(typed or part_text(mapping(record.get("message")).get("parts")))
         at = timestamp(record.get("timestamp"))
         self.last_event = "asked" if text else self.last_event
-        self.builder.say("user", text, number, at, _identity(number, record))
+        role = "parent" if self.builder.subagent else "user"
+        self.builder.say(role, text, number, at, _identity(number, record))
 
     def _answer(self, number: int, record: Record) -> None:
         parts = items(mapping(record.get("message")).get("parts"))

@@ -1,11 +1,12 @@
 """Discovery of transcripts: where agents write them, and which files under a root may be read.
 
 A folder to import is a stranger's: a link must not lead out of it, and a name that no database can
-store is refused in words. Where they are and what they are called is said by the readers. Nothing
-here opens a file.
+store is refused in words. Where they are and what they are called is said by the readers, which
+also list the sessions of a database. Nothing else here opens a file.
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from synthorg_tui.core.text import is_utf8
 from synthorg_tui.ingest.readers import READERS
-from synthorg_tui.ingest.sources import LineSource, document_items, file_lines
+from synthorg_tui.ingest.sources import LineSource, SessionSource, document_items, file_lines
 
 _SOURCES: Mapping[str, LineSource] = {
     pattern: source for reader in READERS for pattern, source in reader.files.items()
@@ -37,7 +38,10 @@ class FoundTranscripts:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptFile:
-    """A file to import; ``size`` is in bytes, ``mtime_ns`` its modification time in nanoseconds."""
+    """A file to import; ``size`` is in bytes, ``mtime_ns`` its modification time in nanoseconds.
+
+    One session of a database has a path of its own, ``<database>#<session>``.
+    """
 
     path: Path
     size: int
@@ -70,7 +74,8 @@ def usual_places(home: Path, environ: Mapping[str, str]) -> tuple[tuple[str, Pat
 
 def source_of(path: Path) -> LineSource:
     """Return the source of the lines of a file, which its name tells; whatever it may hold."""
-    named = (source for pattern, source in _SOURCES.items() if fnmatchcase(path.name, pattern))
+    name = re.sub(r"\.db#.*", ".db", path.name)
+    named = (source for pattern, source in _SOURCES.items() if fnmatchcase(name, pattern))
     return next(named, document_items if path.suffix == ".json" else file_lines)
 
 
@@ -104,7 +109,7 @@ def find_transcripts(root: Path) -> Iterator[TranscriptFile | Refusal]:
     if not is_utf8(str(base)):
         yield Refusal(base, _NOT_UTF8)
     elif base.is_file():
-        yield _file(base)
+        yield from _files(base)
     elif base.is_dir():
         yield from _walk(base, base, 0)
     else:
@@ -125,7 +130,7 @@ def _walk(folder: Path, base: Path, depth: int) -> Iterator[TranscriptFile | Ref
             if depth < _MAX_DEPTH:
                 yield from _inside(path, base, depth + 1)
         elif _is_named_so(entry.name) and entry.is_file(follow_symlinks=False):
-            yield _file(path) if is_utf8(entry.name) else Refusal(path, _NOT_UTF8)
+            yield from _files(path) if is_utf8(entry.name) else [Refusal(path, _NOT_UTF8)]
 
 
 def _inside(folder: Path, base: Path, depth: int) -> Iterator[TranscriptFile | Refusal]:
@@ -153,6 +158,19 @@ def _linked(path: Path, base: Path) -> Iterator[TranscriptFile | Refusal]:
         return
     if not inside:
         yield Refusal(path, "a symbolic link that leads out of the imported folder")
+
+
+def _files(path: Path) -> Iterator[TranscriptFile | Refusal]:
+    """The file, or the sessions that stand behind it."""
+    source = source_of(path)
+    if not isinstance(source, SessionSource):
+        yield _file(path)
+        return
+    try:
+        for session in source.sessions(path):
+            yield TranscriptFile(session.path, session.size, session.mtime_ns)
+    except (OSError, ValueError) as error:
+        yield Refusal(path, f"can't be read: {_reason(error)}")
 
 
 def _file(path: Path) -> TranscriptFile | Refusal:

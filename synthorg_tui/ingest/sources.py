@@ -8,7 +8,7 @@ more than a bounded amount of memory.
 import io
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
@@ -49,6 +49,33 @@ LineSource = Callable[[Path, ReadMeter], Iterator[bytes]]
 Raises ``OSError``, also when stopped through the meter, ``ValueError`` for a broken file, and
 ``NotWorthReadingError``.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """A session that is no file of its own; ``path`` names it, ``size`` is its estimate in bytes.
+
+    A session is read again when ``size`` or ``mtime_ns`` (nanoseconds) differ from the last time.
+    """
+
+    path: Path
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSource:
+    """A ``LineSource`` of sessions that aren't one file each: rows of a database, many files.
+
+    ``sessions`` lists those behind a file that was found; it raises ``OSError`` and ``ValueError``.
+    """
+
+    lines: LineSource
+    sessions: Callable[[Path], Sequence[StoredSession]]
+
+    def __call__(self, path: Path, meter: ReadMeter) -> Iterator[bytes]:
+        """Yield the lines of one session by the path that ``sessions`` gave it."""
+        return self.lines(path, meter)
 
 
 def file_lines(path: Path, meter: ReadMeter) -> Iterator[bytes]:

@@ -32,6 +32,7 @@ MAX_EVENTS: Final = 40_000
 """Messages and calls of one execution; those after them are only in its lines."""
 JSON_LINES: Final[Mapping[str, LineSource]] = {"*.jsonl": file_lines, "*.jsonl.zst": file_lines}
 """The files of a tool that writes a record a line."""
+_FIRST_MS: Final = 100_000_000_000
 _MEMORY_TEXT = "[left out: text of a memory tool]"
 
 
@@ -321,6 +322,19 @@ def timestamp(value: object) -> datetime | None:
         moment = datetime.fromisoformat(value)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
+        return None
+
+
+def moment(value: object) -> datetime | None:
+    """Return a time as ``timestamp`` does, or from a number of seconds or milliseconds since 1970.
+
+    A number that would be a date before 1973 in milliseconds is one of seconds.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return timestamp(value)
+    try:
+        return datetime.fromtimestamp(value / 1000 if value >= _FIRST_MS else value, UTC)
+    except (ValueError, OverflowError, OSError):
         return None
 
 

@@ -302,6 +302,35 @@ class GenericSession(AgentSession):
         return self
 
 
+class GooseSession(AgentSession):
+    reader, file = "goose", ".local/share/goose/sessions/20250601_1.jsonl"
+    drift: ClassVar[dict[str, Any]] = {"hologram": True}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add(description="A session", working_dir="/srv/tidepool", message_count=4)
+
+    def said(self, role: str, block: dict[str, Any]) -> AgentSession:
+        created = int(START.timestamp()) + len(self.records)
+        return self.add(role=role, created=created, content=[block])
+
+    def ask(self, text: str) -> AgentSession:
+        return self.said("user", {"type": "text", "text": text})
+
+    def answer(self, text: str) -> AgentSession:
+        return self.said("assistant", {"type": "text", "text": text})
+
+    def run(self, command: str, output: str, code: int) -> AgentSession:
+        call = f"call-{len(self.records)}"
+        value = {"name": "developer__shell", "arguments": {"command": command}}
+        asked = {"status": "success", "value": value}
+        self.said("assistant", {"type": "toolRequest", "id": call, "toolCall": asked})
+        text = f"{output}\nCommand exited with code {code}" if code else output
+        content = [{"type": "text", "text": text}]
+        result = {"status": "success", "value": {"content": content, "isError": bool(code)}}
+        return self.said("user", {"type": "toolResponse", "id": call, "toolResult": result})
+
+
 SESSIONS: tuple[type[AgentSession], ...] = (
     ClaudeSession,
     CodexSession,
@@ -309,6 +338,7 @@ SESSIONS: tuple[type[AgentSession], ...] = (
     CursorSession,
     GeminiSession,
     GenericSession,
+    GooseSession,
     PiSession,
     QwenSession,
 )

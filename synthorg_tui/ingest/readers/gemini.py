@@ -69,7 +69,7 @@ class GeminiReader:
         """Read one chat; a document that Gemini CLI went on with as lines is left to those."""
         if lines.path.suffix == ".json" and lines.path.with_suffix(".jsonl").is_file():
             return Reading(skipped="it goes on in the .jsonl file of the same name")
-        state = _Chat(ExecutionBuilder(reader=self.name, agent_id=AGENT), lines.path)
+        state = _GeminiChat(ExecutionBuilder(reader=self.name, agent_id=AGENT), lines.path)
         for number, record in records:
             state.feed(number, record)
         state.builder.project = _project_of(lines.path, lines.tally)
@@ -77,7 +77,7 @@ class GeminiReader:
 
 
 @dataclass(slots=True)
-class _Chat:
+class _GeminiChat:
     """Reading state of one file.
 
     ``alive`` has the messages that weren't taken back, with the line where each one's text stands.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
 
-from synthorg_tui.ingest.sources import MAX_LINE_BYTES, ReadMeter, StoredSession
+from synthorg_tui.ingest.sources import MAX_LINE_BYTES, ListedSession, ReadMeter
 
 _MAGIC: Final = b"SQLite format 3\0"
 _HEADER: Final = 100
@@ -118,7 +118,7 @@ def session_of(path: Path) -> tuple[Path, str]:
     return path.with_name(name), unquote(session)
 
 
-def listed(path: Path, rows: int, updated: object) -> StoredSession:
+def listed(path: Path, rows: int, updated: object) -> ListedSession:
     """Return a session by the number of its rows and the time at which it says it changed.
 
     ``updated`` is any value of a column; what is no time is taken as the same time always.
@@ -126,7 +126,7 @@ def listed(path: Path, rows: int, updated: object) -> StoredSession:
     at = updated if isinstance(updated, int) and not isinstance(updated, bool) else 0
     if isinstance(updated, str):
         at = int.from_bytes(hashlib.sha256(updated.encode("utf-8", "replace")).digest()[:6])
-    return StoredSession(path, rows * _ROW_BYTES, abs(at) % _MAX_TIME)
+    return ListedSession(path, rows * _ROW_BYTES, abs(at) % _MAX_TIME)
 
 
 def _is_frozen(path: Path) -> bool:

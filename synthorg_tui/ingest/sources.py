@@ -52,7 +52,7 @@ Raises ``OSError``, also when stopped through the meter, ``ValueError`` for a br
 
 
 @dataclass(frozen=True, slots=True)
-class StoredSession:
+class ListedSession:
     """A session that is no file of its own; ``path`` names it, ``size`` is its estimate in bytes.
 
     A session is read again when ``size`` or ``mtime_ns`` (nanoseconds) differ from the last time.
@@ -71,7 +71,7 @@ class SessionSource:
     """
 
     lines: LineSource
-    sessions: Callable[[Path], Sequence[StoredSession]]
+    sessions: Callable[[Path], Sequence[ListedSession]]
 
     def __call__(self, path: Path, meter: ReadMeter) -> Iterator[bytes]:
         """Yield the lines of one session by the path that ``sessions`` gave it."""

@@ -271,37 +271,6 @@ class QwenSession(AgentSession):
         return self.call("run_shell_command", arguments, "success", output=f"{told}\nSignal: 0")
 
 
-class GooseSession(AgentSession):
-    """In the files that Goose wrote before it had a database."""
-
-    reader, file = "goose", f".local/share/goose/sessions/{SESSION}.jsonl"
-    drift: ClassVar[dict[str, Any]] = {"hologram": 1}
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.add(id=SESSION, description="Build", working_dir="/srv/tidepool", message_count=0)
-
-    def message(self, role: str, *blocks: dict[str, Any]) -> "GooseSession":
-        created = int(START.timestamp()) + len(self.records)
-        self.add(id=f"m{len(self.records)}", role=role, created=created, content=list(blocks))
-        return self
-
-    def ask(self, text: str) -> AgentSession:
-        return self.message("user", {"type": "text", "text": text})
-
-    def answer(self, text: str) -> AgentSession:
-        return self.message("assistant", {"type": "text", "text": text})
-
-    def run(self, command: str, output: str, code: int) -> AgentSession:
-        call, arguments = f"call-{len(self.records)}", {"command": command}
-        request = {"name": "shell", "arguments": arguments}
-        tool = {"status": "success", "value": request}
-        self.message("assistant", {"type": "toolRequest", "id": call, "toolCall": tool})
-        told = [{"type": "text", "text": f"{output}\nExit code: {code}"}]
-        result = {"status": "success", "value": {"content": told, "isError": bool(code)}}
-        return self.message("user", {"type": "toolResponse", "id": call, "toolResult": result})
-
-
 class GenericSession(AgentSession):
     reader, file = "generic", ""
     drift: ClassVar[dict[str, Any]] = {"format": "hologram"}
@@ -331,6 +300,35 @@ class GenericSession(AgentSession):
         call = {"tool": "bash", "arguments": command, "output": output, "outcome": outcome}
         self.run_record["calls"].append({**call, "exit_code": code})
         return self
+
+
+class GooseSession(AgentSession):
+    reader, file = "goose", ".local/share/goose/sessions/20250601_1.jsonl"
+    drift: ClassVar[dict[str, Any]] = {"hologram": True}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add(description="A session", working_dir="/srv/tidepool", message_count=4)
+
+    def said(self, role: str, block: dict[str, Any]) -> AgentSession:
+        created = int(START.timestamp()) + len(self.records)
+        return self.add(role=role, created=created, content=[block])
+
+    def ask(self, text: str) -> AgentSession:
+        return self.said("user", {"type": "text", "text": text})
+
+    def answer(self, text: str) -> AgentSession:
+        return self.said("assistant", {"type": "text", "text": text})
+
+    def run(self, command: str, output: str, code: int) -> AgentSession:
+        call = f"call-{len(self.records)}"
+        value = {"name": "developer__shell", "arguments": {"command": command}}
+        asked = {"status": "success", "value": value}
+        self.said("assistant", {"type": "toolRequest", "id": call, "toolCall": asked})
+        text = f"{output}\nCommand exited with code {code}" if code else output
+        content = [{"type": "text", "text": text}]
+        result = {"status": "success", "value": {"content": content, "isError": bool(code)}}
+        return self.said("user", {"type": "toolResponse", "id": call, "toolResult": result})
 
 
 SESSIONS: tuple[type[AgentSession], ...] = (

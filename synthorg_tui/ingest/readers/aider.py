@@ -73,12 +73,12 @@ class AiderReader:
         """Read every chat of the file; the lines of each are numbered from 1."""
         executions: dict[str, ReadExecution] = {}
         unknown = left_out = 0
-        chat: _Chat | None = None
+        chat: _History | None = None
         for _, record in records:
             if self.recognises(record):
                 _finish(chat, lines, executions)
                 left_out += chat.builder.left_out if chat else 0
-                chat = _Chat(ExecutionBuilder(reader=self.name, agent_id=AGENT))
+                chat = _History(ExecutionBuilder(reader=self.name, agent_id=AGENT))
                 chat.builder.project = str(lines.path.parent)
             if chat is None:
                 unknown += 1
@@ -100,7 +100,7 @@ def _up_to_the_root(folder: Path) -> Iterator[Path]:
 
 
 def _finish(
-    chat: "_Chat | None", lines: TranscriptLines, executions: dict[str, ReadExecution]
+    chat: "_History | None", lines: TranscriptLines, executions: dict[str, ReadExecution]
 ) -> None:
     if chat is None or not (chat.builder.turns or chat.builder.calls):
         return
@@ -112,7 +112,7 @@ def _finish(
 
 
 @dataclass(slots=True)
-class _Chat:
+class _History:
     """Reading state of one chat, with its own lines."""
 
     builder: ExecutionBuilder

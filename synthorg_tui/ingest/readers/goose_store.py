@@ -16,7 +16,7 @@ from synthorg_tui.ingest.databases import (
     session_path,
     text_at,
 )
-from synthorg_tui.ingest.sources import ReadMeter, SessionSource, StoredSession
+from synthorg_tui.ingest.sources import ListedSession, ReadMeter, SessionSource
 
 ENVELOPE: Final = "goose"
 """The key of each record that says what the row is: ``session`` or ``message``."""
@@ -36,7 +36,7 @@ _TOLD = {
 }
 
 
-def _stored(path: Path) -> Sequence[StoredSession]:
+def _stored(path: Path) -> Sequence[ListedSession]:
     """The sessions of a database; an id that wasn't there tells one whose messages were redone."""
     with opened(path) as db:
         if any(not needed <= columns(db, table) for table, needed in _NEEDED.items()):

@@ -23,9 +23,9 @@ from synthorg_tui.ingest.databases import (
 )
 from synthorg_tui.ingest.sources import (
     MAX_LINE_BYTES,
+    ListedSession,
     ReadMeter,
     SessionSource,
-    StoredSession,
 )
 
 ENVELOPE: Final = "opencode"
@@ -38,7 +38,7 @@ _NEEDED: Final = {
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,120}")
 
 
-def _stored(path: Path) -> Sequence[StoredSession]:
+def _stored(path: Path) -> Sequence[ListedSession]:
     """The sessions of a database; their size is a guess from the number of their rows."""
     with opened(path) as db:
         if any(not needed <= columns(db, table) for table, needed in _NEEDED.items()):
@@ -95,12 +95,12 @@ def _session_data(db: sqlite3.Connection, session: str) -> bytes:
     return json.dumps(data, default=str).encode()
 
 
-def _in_folders(path: Path) -> Sequence[StoredSession]:
+def _in_folders(path: Path) -> Sequence[ListedSession]:
     """The session of this file; its messages tell by their files whether it has changed."""
     files = [path, *_files_of(path, "message", path.stem)]
     stats = [file.stat() for file in files]
     size, mtime_ns = sum(stat.st_size for stat in stats), max(stat.st_mtime_ns for stat in stats)
-    return [StoredSession(path, size, mtime_ns)]
+    return [ListedSession(path, size, mtime_ns)]
 
 
 def _folder_rows(path: Path, meter: ReadMeter) -> Iterator[bytes]:

@@ -72,14 +72,14 @@ class SweAgentReader:
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Read one run, which is named after its file and how it began."""
-        state = _Run(ExecutionBuilder(reader=self.name, agent_id="swe-agent"))
+        state = _Trajectory(ExecutionBuilder(reader=self.name, agent_id="swe-agent"))
         for number, record in records:
             state.feed(number, record)
         return state.finish(lines)
 
 
 @dataclass(slots=True)
-class _Run:
+class _Trajectory:
     """Reading state of one run; ``waiting`` are the calls without a result, oldest first."""
 
     builder: ExecutionBuilder

@@ -13,6 +13,7 @@ from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts, usua
 from synthorg_tui.ingest.readers import READERS
 from synthorg_tui.ingest.reading import FileReading, read_file
 from synthorg_tui.ingest.sources import file_lines
+from tests import REPO
 from tests.ingest.agent_kit import ANSWER, SESSIONS, TASK, AgentSession
 
 READ = {
@@ -231,6 +232,12 @@ def test_the_environment_moves_the_place(
 ) -> None:
     moved = usual_places(tmp_path, {variable: "/elsewhere"})
     assert (reader, Path("/elsewhere") / place) in moved
+
+
+def test_every_agent_has_its_row_in_the_table() -> None:
+    table = (REPO / "docs" / "readers.md").read_text()
+    missing = [reader.name for reader in READERS if f"(`{reader.name}`)" not in table]
+    assert missing == []
 
 
 def test_every_sample_is_read_by_its_reader_or_says_why_not(shared_dir: Path) -> None:

@@ -26,7 +26,6 @@ SHELL_TOOLS = frozenset(
         "developer__shell",
         "execute_command",
         "run_commands",
-        "execute_bash",
         "run_shell_command",
         "run_terminal_cmd",
         "powershell",

@@ -314,6 +314,23 @@ def test_an_id_that_is_a_path_leads_to_no_file(tmp_path: Path) -> None:
     assert reading.executions[0].execution.task == ""
 
 
+def test_an_exported_session_is_read_the_same(tmp_path: Path) -> None:
+    state = {"status": "completed", "input": {"command": "make"}, "metadata": {"exit": 1}}
+    tool = {"id": "prt_2", "type": "tool", "callID": "c", "tool": "bash", "state": state}
+    said = {"id": "prt_1", "type": "text", "text": "go"}
+    messages = [
+        {"info": {"id": "msg_1", "role": "user"}, "parts": [said]},
+        {"info": {"id": "msg_2", "role": "assistant"}, "parts": [tool, {"type": "hologram"}]},
+    ]
+    path = tmp_path / "session.json"
+    put(path, {"info": {"id": "ses_1", "directory": "/srv/tidepool"}, "messages": messages})
+    reading = only(path)
+    done = reading.executions[0].execution
+    assert (done.id, done.project, done.task) == ("opencode:ses_1", "/srv/tidepool", "go")
+    assert [call.outcome for call in done.calls] == [FAILED]
+    assert reading.unknown == 1
+
+
 async def test_it_is_found_and_only_changed_sessions_are_imported_again(
     tmp_path: Path, executions: ExecutionStore
 ) -> None:

@@ -1,6 +1,6 @@
-"""The reader of OpenCode sessions: rows of its database, or the files of its older store.
+"""The reader of OpenCode sessions: rows of its database, the files of its older store, an export.
 
-Both come as one record a row, in the order in which they were said: the session, then each message
+A store gives one record a row, in the order in which they were said: the session, then each message
 with its parts. OpenCode calls a command that failed "completed", too: its exit code decides.
 """
 
@@ -18,6 +18,7 @@ from synthorg_tui.ingest.readers.base import (
     ReadExecution,
     Reading,
     count_of,
+    items,
     moment,
     named_place,
     session_name,
@@ -73,8 +74,10 @@ class OpenCodeReader:
         )
 
     def recognises(self, record: Record) -> bool:
-        """Tell whether the record is a row of OpenCode's store."""
-        kind = record.get(ENVELOPE)
+        """Tell whether the record is a row of OpenCode's store, or the head of an export."""
+        kind, info = record.get(ENVELOPE), mapping(record.get("info"))
+        if text_of(info.get("id")).startswith("ses_"):
+            return True
         return kind in {"session", "message", "part"} and isinstance(record.get("id"), str)
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
@@ -103,8 +106,20 @@ class _Rows:
             self._message(record)
         elif kind == "part":
             self._part(number, text_of(record.get("id")), mapping(record.get("data")))
+        elif not kind and "messages" in record:
+            self._exported(number, mapping(record["messages"]))
+        elif not kind and "info" in record:
+            info = mapping(record["info"])
+            self._session({"id": info.get("id"), "data": info})
         else:
             self.unknown += 1
+
+    def _exported(self, number: int, message: Record) -> None:
+        """A message of an export has its parts with it, on one line."""
+        info = mapping(message.get("info"))
+        self._message({"id": info.get("id"), "data": info})
+        for part in items(message.get("parts")):
+            self._part(number, text_of(part.get("id")) or f"L{number}", part)
 
     def _session(self, record: Record) -> None:
         builder, data = self.builder, mapping(record.get("data"))

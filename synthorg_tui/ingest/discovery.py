@@ -25,7 +25,7 @@ _NOT_UTF8 = "its name isn't UTF-8; rename it to import it"
 
 @dataclass(frozen=True, slots=True)
 class FoundTranscripts:
-    """A usual place that holds transcripts, with the number of files and their size in bytes.
+    """A usual place of transcripts, with the number of files there and their size in bytes.
 
     ``reader`` is the name of the reader for the transcripts of that place.
     """
@@ -70,6 +70,16 @@ def usual_places(home: Path, environ: Mapping[str, str]) -> tuple[tuple[str, Pat
     return tuple(
         (reader.name, place) for reader in READERS for place in reader.places(home, environ)
     )
+
+
+def looked_for(home: Path, environ: Mapping[str, str]) -> tuple[FoundTranscripts, ...]:
+    """Return every usual place with what it holds now; nothing where it doesn't exist."""
+    found = []
+    for reader, root in usual_places(home, environ):
+        files = collect([root])[0] if root.exists() else []
+        size = sum(file.size for file in files)
+        found.append(FoundTranscripts(reader, root, len(files), size))
+    return tuple(found)
 
 
 def source_of(path: Path) -> LineSource:

@@ -25,6 +25,7 @@ from synthorg_tui.ingest.discovery import (
     FoundTranscripts,
     TranscriptFile,
     collect,
+    looked_for,
     usual_places,
 )
 from synthorg_tui.ingest.extract.memories import extract
@@ -128,16 +129,8 @@ class ImportService:
 
     async def discover(self) -> tuple[FoundTranscripts, ...]:
         """Return the usual places that hold transcripts now."""
-        return await asyncio.to_thread(self._discover)
-
-    def _discover(self) -> tuple[FoundTranscripts, ...]:
-        places = []
-        for reader, root in usual_places(self._home, self._environ):
-            files = collect([root])[0] if root.exists() else []
-            if files:
-                size = sum(file.size for file in files)
-                places.append(FoundTranscripts(reader, root, len(files), size))
-        return tuple(places)
+        places = await asyncio.to_thread(looked_for, self._home, self._environ)
+        return tuple(place for place in places if place.files)
 
     async def run(
         self,

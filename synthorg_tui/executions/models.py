@@ -26,6 +26,8 @@ SHELL_TOOLS = frozenset(
         "developer__shell",
         "execute_command",
         "run_commands",
+        "execute_bash",
+        "terminal",
         "run_shell_command",
         "run_terminal_cmd",
         "powershell",

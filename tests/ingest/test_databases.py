@@ -11,7 +11,7 @@ from synthorg_tui.ingest.databases import listed, opened, session_of, session_pa
 from synthorg_tui.ingest.discovery import source_of
 from synthorg_tui.ingest.reading import read_file
 from synthorg_tui.ingest.sources import ReadMeter
-from tests.ingest.stores_kit import OpenCodeDatabase, found
+from tests.ingest.stores_kit import OpenCodeDatabase, found, refused
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
@@ -89,3 +89,16 @@ def test_any_value_is_a_time_to_compare(updated: object) -> None:
     session = listed(Path("a"), 2, updated)
     assert session == listed(Path("a"), 2, updated)
     assert 0 <= session.mtime_ns < 1 << 62
+
+
+@pytest.mark.parametrize("keep", [0.3, 0.6, 0.9])
+def test_a_torn_database_is_refused_or_skipped_in_words(keep: float, tmp_path: Path) -> None:
+    database = OpenCodeDatabase(tmp_path / "opencode.db").begin()
+    for number in range(20):
+        database.user(f"{number} {'x' * 3_000}")
+    raw = database.path.read_bytes()
+    database.path.write_bytes(raw[: int(len(raw) * keep)])
+    said = [read_file(file).skipped for file in found(database.path)]
+    said += [refusal.reason for refusal in refused(database.path)]
+    assert said
+    assert all("can't be read: database: " in each for each in said)

@@ -11,6 +11,7 @@ from synthorg_tui.ingest.readers.gemini import GeminiReader
 from synthorg_tui.ingest.readers.generic import GenericReader
 from synthorg_tui.ingest.readers.goose import GooseReader
 from synthorg_tui.ingest.readers.opencode import OpenCodeReader
+from synthorg_tui.ingest.readers.openhands import OpenHandsReader
 from synthorg_tui.ingest.readers.pi import PiReader
 from synthorg_tui.ingest.readers.qwen import QwenReader
 from synthorg_tui.ingest.readers.swe_agent import SweAgentReader
@@ -29,6 +30,7 @@ READERS: tuple[TranscriptReader, ...] = (
     RooReader(),
     SweAgentReader(),
     AiderReader(),
+    OpenHandsReader(),
     GenericReader(),
 )
 """The order doesn't matter: no record is that of two."""

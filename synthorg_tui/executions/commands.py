@@ -18,9 +18,15 @@ _FILE_TOOLS = {
     "multiedit": "edit",
     "notebookedit": "edit",
     "str_replace": "edit",
+    "strreplace": "edit",
+    "replace": "edit",
     "write": "write",
+    "write_file": "write",
+    "create": "write",
     "create_file": "write",
     "read": "read",
+    "read_file": "read",
+    "view": "read",
     "apply_patch": "edit",
 }
 _ABOUT_ARGUMENT = frozenset(

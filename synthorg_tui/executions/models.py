@@ -23,6 +23,14 @@ SHELL_TOOLS = frozenset(
         "container.exec",
         "local_shell",
         "local_shell_call",
+        "developer__shell",
+        "execute_command",
+        "run_commands",
+        "execute_bash",
+        "terminal",
+        "run_shell_command",
+        "run_terminal_cmd",
+        "powershell",
     }
 )
 _WRITING_VERBS = frozenset({"edit", "write"})

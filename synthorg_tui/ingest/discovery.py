@@ -1,24 +1,31 @@
 """Discovery of transcripts: where agents write them, and which files under a root may be read.
 
 A folder to import is a stranger's: a link must not lead out of it, and a name that no database can
-store is refused in words. Nothing here opens a file.
+store is refused in words. Where they are and what they are called is said by the readers, which
+also list the sessions of a database. Nothing else here opens a file.
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from synthorg_tui.core.text import is_utf8
+from synthorg_tui.ingest.readers import READERS
+from synthorg_tui.ingest.sources import LineSource, SessionSource, document_items, file_lines
 
-SUFFIXES = (".jsonl", ".jsonl.zst")
+_SOURCES: Mapping[str, LineSource] = {
+    pattern: source for reader in READERS for pattern, source in reader.files.items()
+}
 _MAX_DEPTH = 12
 _NOT_UTF8 = "its name isn't UTF-8; rename it to import it"
 
 
 @dataclass(frozen=True, slots=True)
 class FoundTranscripts:
-    """A usual place that holds transcripts, with the number of files and their size in bytes.
+    """A usual place of transcripts, with the number of files there and their size in bytes.
 
     ``reader`` is the name of the reader for the transcripts of that place.
     """
@@ -31,7 +38,10 @@ class FoundTranscripts:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptFile:
-    """A file to import; ``size`` is in bytes, ``mtime_ns`` its modification time in nanoseconds."""
+    """A file to import; ``size`` is in bytes, ``mtime_ns`` its modification time in nanoseconds.
+
+    One session of a database has a path of its own, ``<database>#<session>``.
+    """
 
     path: Path
     size: int
@@ -54,20 +64,33 @@ class Refusal:
 def usual_places(home: Path, environ: Mapping[str, str]) -> tuple[tuple[str, Path], ...]:
     """Return the folders where coding agents write transcripts, as pairs of reader name and path.
 
-    They are returned whether or not they exist. ``environ`` may name other folders
-    (``CLAUDE_CONFIG_DIR``, ``CODEX_HOME``).
+    They are returned whether or not they exist. ``environ`` may name other places, as each reader
+    says.
     """
-    claude = _home(environ.get("CLAUDE_CONFIG_DIR"), home / ".claude")
-    codex = _home(environ.get("CODEX_HOME"), home / ".codex")
-    return (
-        ("claude_code", claude / "projects"),
-        ("codex", codex / "sessions"),
-        ("codex", codex / "archived_sessions"),
+    return tuple(
+        (reader.name, place) for reader in READERS for place in reader.places(home, environ)
     )
 
 
-def _home(configured: str | None, default: Path) -> Path:
-    return Path(configured).expanduser() if configured else default
+def looked_for(home: Path, environ: Mapping[str, str]) -> tuple[FoundTranscripts, ...]:
+    """Return every usual place with what it holds now; nothing where it doesn't exist."""
+    found = []
+    for reader, root in usual_places(home, environ):
+        files = collect([root])[0] if root.exists() else []
+        size = sum(file.size for file in files)
+        found.append(FoundTranscripts(reader, root, len(files), size))
+    return tuple(found)
+
+
+def source_of(path: Path) -> LineSource:
+    """Return the source of the lines of a file, which its name tells; whatever it may hold."""
+    name = re.sub(r"\.db#.*", ".db", path.name)
+    named = (source for pattern, source in _SOURCES.items() if fnmatchcase(name, pattern))
+    return next(named, document_items if path.suffix == ".json" else file_lines)
+
+
+def _is_named_so(name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in _SOURCES)
 
 
 def collect(roots: Sequence[Path]) -> tuple[list[TranscriptFile], list[Refusal]]:
@@ -96,7 +119,7 @@ def find_transcripts(root: Path) -> Iterator[TranscriptFile | Refusal]:
     if not is_utf8(str(base)):
         yield Refusal(base, _NOT_UTF8)
     elif base.is_file():
-        yield _file(base)
+        yield from _files(base)
     elif base.is_dir():
         yield from _walk(base, base, 0)
     else:
@@ -116,8 +139,8 @@ def _walk(folder: Path, base: Path, depth: int) -> Iterator[TranscriptFile | Ref
         elif entry.is_dir(follow_symlinks=False):
             if depth < _MAX_DEPTH:
                 yield from _inside(path, base, depth + 1)
-        elif entry.name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
-            yield _file(path) if is_utf8(entry.name) else Refusal(path, _NOT_UTF8)
+        elif _is_named_so(entry.name) and entry.is_file(follow_symlinks=False):
+            yield from _files(path) if is_utf8(entry.name) else [Refusal(path, _NOT_UTF8)]
 
 
 def _inside(folder: Path, base: Path, depth: int) -> Iterator[TranscriptFile | Refusal]:
@@ -136,7 +159,7 @@ def _files_first(entry: "os.DirEntry[str]") -> tuple[bool, str]:
 
 def _linked(path: Path, base: Path) -> Iterator[TranscriptFile | Refusal]:
     """Refuse a link that leads out of the root; one inside is listed there by itself."""
-    if not path.name.endswith(SUFFIXES) and not path.is_dir():
+    if not _is_named_so(path.name) and not path.is_dir():
         return
     try:
         inside = path.resolve(strict=True).is_relative_to(base)
@@ -145,6 +168,19 @@ def _linked(path: Path, base: Path) -> Iterator[TranscriptFile | Refusal]:
         return
     if not inside:
         yield Refusal(path, "a symbolic link that leads out of the imported folder")
+
+
+def _files(path: Path) -> Iterator[TranscriptFile | Refusal]:
+    """The file, or the sessions that stand behind it."""
+    source = source_of(path)
+    if not isinstance(source, SessionSource):
+        yield _file(path)
+        return
+    try:
+        for session in source.sessions(path):
+            yield TranscriptFile(session.path, session.size, session.mtime_ns)
+    except (OSError, ValueError) as error:
+        yield Refusal(path, f"can't be read: {_reason(error)}")
 
 
 def _file(path: Path) -> TranscriptFile | Refusal:

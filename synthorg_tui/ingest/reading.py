@@ -18,23 +18,17 @@ from pathlib import Path
 from synthorg_tui.executions.models import Execution, slug
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import FileMark
-from synthorg_tui.ingest.discovery import TranscriptFile
+from synthorg_tui.ingest.discovery import TranscriptFile, source_of
 from synthorg_tui.ingest.extract.memories import extract
+from synthorg_tui.ingest.readers import READERS
 from synthorg_tui.ingest.readers.base import ReadExecution, Reading, TranscriptReader
 from synthorg_tui.ingest.readers.claude_code import AGENT, ClaudeCodeReader, subagent_types
-from synthorg_tui.ingest.readers.codex import CodexReader
 from synthorg_tui.ingest.readers.generic import GenericReader
-from synthorg_tui.ingest.records import (
-    NotWorthReadingError,
-    ReadMeter,
-    Record,
-    TranscriptLines,
-    bounded_lines,
-)
+from synthorg_tui.ingest.records import Record, TranscriptLines
+from synthorg_tui.ingest.sources import NotWorthReadingError, ReadMeter, bounded_lines
 from synthorg_tui.memory.extensions import MemoryDraft
 
 _log = logging.getLogger(__name__)
-READERS: tuple[TranscriptReader, ...] = (ClaudeCodeReader(), CodexReader(), GenericReader())
 _SNIFFED = 25
 """How many records may come before the first that shows whose transcript it is."""
 
@@ -132,7 +126,7 @@ def read_file(
     and can stop the reading. With ``reporter`` the file holds what the agent with this id reports
     of itself, in our own format.
     """
-    lines = TranscriptLines(file.path, meter or ReadMeter())
+    lines = TranscriptLines(file.path, meter or ReadMeter(), source_of(file.path))
     is_hopeless = False
     try:
         reading = _read(lines, (GenericReader(reporter),) if reporter else READERS)

@@ -25,6 +25,7 @@ from synthorg_tui.ingest.discovery import (
     FoundTranscripts,
     TranscriptFile,
     collect,
+    looked_for,
     usual_places,
 )
 from synthorg_tui.ingest.extract.memories import extract
@@ -105,7 +106,7 @@ class ImportService:
         executions: Stores the executions as evidence, and the marks of read files.
         clock: No memory is dated later than its present time, whatever a transcript claims.
         home: The person's home directory, under which the usual places are.
-        environ: May name other places (``CLAUDE_CONFIG_DIR``, ``CODEX_HOME``).
+        environ: May name other places (``CLAUDE_CONFIG_DIR`` and the like).
         learner: Draws lessons from the imported executions; its failure doesn't fail the import.
     """
 
@@ -128,16 +129,8 @@ class ImportService:
 
     async def discover(self) -> tuple[FoundTranscripts, ...]:
         """Return the usual places that hold transcripts now."""
-        return await asyncio.to_thread(self._discover)
-
-    def _discover(self) -> tuple[FoundTranscripts, ...]:
-        places = []
-        for reader, root in usual_places(self._home, self._environ):
-            files = collect([root])[0] if root.is_dir() else []
-            if files:
-                size = sum(file.size for file in files)
-                places.append(FoundTranscripts(reader, root, len(files), size))
-        return tuple(places)
+        places = await asyncio.to_thread(looked_for, self._home, self._environ)
+        return tuple(place for place in places if place.files)
 
     async def run(
         self,

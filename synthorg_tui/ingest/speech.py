@@ -12,7 +12,10 @@ _INJECTED_BLOCKS = re.compile(
     r"|local-command-caveat|bash-stdout|bash-stderr|bash-input|command-message|command-contents"
     r"|ide_opened_file|ide_selection|ide_diagnostics|user-prompt-submit-hook|session-start-hook"
     r"|environment_context|user_instructions|permissions|turn_aborted|skill|user_shell_command"
-    r"|memory-entry|memory_context|new-diagnostics|teammate-message)\b[^>]{0,200}>"
+    r"|memory-entry|memory_context|new-diagnostics|teammate-message|session_context|hook_context"
+    r"|qwen:user-prompt-submit-context|system_reminder|system_notification|untrusted_context"
+    r"|current_datetime|user_info|project_layout|additional_data|open_and_recently_viewed_files"
+    r"|environment_details|file_content|folder_content|explicit_instructions)\b[^>]{0,200}>"
     r".*?(?:</(?P=tag)\s*>|\Z)(?:\s*Read the output file to retrieve the result:[^\n]*)?",
     re.DOTALL | re.IGNORECASE,
 )
@@ -33,6 +36,8 @@ _NOT_SPEECH = (
     "Base directory for this skill:",
     "Another language model started to solve this problem",
     "Stop hook feedback:",
+    "[ERROR] You did not use a tool",
+    "[TASK RESUMPTION]",
 )
 _BUILTIN_COMMAND = re.compile(
     r"add-dir|agents|bashes|bug|clear|compact|config|context|cost|doctor|exit|export|fast|help"

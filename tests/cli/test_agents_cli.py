@@ -1,6 +1,7 @@
 """``agents``: what a person sees of them, takes from them, gives back and takes back."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from synthorg_tui.host.wire import MethodNotFoundError
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.settings.root import RootConfig
 from tests.cli.cli_kit import Cli, documented, move_home, runner
+from tests.ingest.agent_kit import GeminiSession
 
 SETTINGS = RootConfig.model_validate(
     {"memory": {"level": "persistent", "retrieval": {"strategy": "self_editing"}}}
@@ -33,6 +35,22 @@ def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     for mark in AGENT_MARKS:
         monkeypatch.delenv(mark, raising=False)
     return runner(tmp_path / "data", capsys)
+
+
+def test_the_places_of_known_agents_are_listed_with_what_they_hold(
+    cli: Cli, tmp_path: Path
+) -> None:
+    before = cli("agents", "readers")
+    assert (before.code, before.out) == (0, "")
+    assert "Nothing found of aider, claude_code, cline, codex," in before.err
+    path = GeminiSession().story().write(tmp_path / GeminiSession.file)
+    shown = cli("agents", "readers")
+    assert re.search(r"^gemini +1 +\d kB +", shown.out, re.MULTILINE)
+    assert "gemini" not in shown.err
+    places = cli("agents", "readers", "--json").json["places"]
+    (found,) = [place for place in places if place["files"]]
+    assert (found["reader"], found["bytes"]) == ("gemini", path.stat().st_size)
+    assert documented("agents readers")["places"][0].keys() == found.keys()
 
 
 def in_store(data_dir: Path, work: Callable[[Engine], Awaitable[Any]]) -> Any:

@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from synthorg_tui.executions.store import ExecutionStore
-from synthorg_tui.ingest import records
+from synthorg_tui.ingest import records, sources
 from synthorg_tui.ingest.discovery import TranscriptFile
 from synthorg_tui.ingest.readers import base, generic
 from synthorg_tui.ingest.reading import FileReading, read_file
@@ -79,7 +79,7 @@ async def test_a_refused_file_is_told_at_every_import_and_read_again_once_it_cha
     path = bomb(tmp_path / "t" / "a.jsonl.zst", b"\n" * (1 << 20), 10)
     service = importer(executions)
     first = await service.run([path])
-    monkeypatch.setattr(records, "open_transcript", None)  # reading it would fail in other words
+    monkeypatch.setattr(sources, "open_transcript", None)  # reading it would fail in other words
     second = await service.run([path])
     assert first.skipped == second.skipped
     assert second.unchanged == 1
@@ -106,7 +106,7 @@ def test_the_rest_of_a_line_that_is_too_long_is_read_past(
     """The lines after it have the numbers that they have in the file."""
     path = tmp_path / "a.jsonl"
     path.write_bytes(RECORD + b'{"a": "' + b"x" * 5_000 + b'"}\n' + RECORD)
-    monkeypatch.setattr(records, "MAX_LINE_BYTES", 1_000)
+    monkeypatch.setattr(sources, "MAX_LINE_BYTES", 1_000)
     reading = read(path)
     assert reading.malformed == 1
     turns = reading.executions[0].execution.turns
@@ -119,7 +119,7 @@ def test_a_long_line_of_a_parent_session_is_no_more_in_memory_than_of_any_other(
     child = tmp_path / "s" / "subagents" / "agent-a1.jsonl"
     ClaudeTranscript().user("look").add("user", agentId="a1").write(child)
     (tmp_path / "s.jsonl").write_bytes(b'{"agentId": "' + b"x" * 20_000_000 + b'"}\n')
-    monkeypatch.setattr(records, "MAX_LINE_BYTES", 100_000)
+    monkeypatch.setattr(sources, "MAX_LINE_BYTES", 100_000)
     tracemalloc.start()
     reading = read(child)
     _, peak = tracemalloc.get_traced_memory()

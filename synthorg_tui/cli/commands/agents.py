@@ -44,6 +44,13 @@ def add(commands: Subparsers) -> None:
     actions = parser.add_subparsers(title="commands", metavar="COMMAND")
     _add_rights(actions)
     _add_calls(actions)
+    add_command(
+        actions,
+        "readers",
+        run_readers,
+        "list the agents whose sessions `import` reads, and what is found of them here",
+        examples=("agents readers",),
+    )
 
 
 def _add_rights(actions: Subparsers) -> None:
@@ -234,6 +241,34 @@ async def run_undo(context: "Context") -> int:
     else:
         context.console.line(f"Took back {count} of {undone.agent_id}.")
         context.console.note(f"`synthorg-tui agents undo {undone.number}` brings back")
+    return 0
+
+
+async def run_readers(context: "Context") -> int:
+    """List the usual places of the known agents with what they hold; the store isn't needed."""
+    import os
+    from pathlib import Path
+
+    from synthorg_tui.ingest.discovery import looked_for
+
+    places = looked_for(Path.home(), os.environ)
+    if context.wants_json:
+        shown = [
+            {"reader": at.reader, "path": str(at.root), "files": at.files, "bytes": at.bytes}
+            for at in places
+        ]
+        context.console.json({"places": shown})
+        return 0
+    rows = [
+        (at.reader, f"{at.files:,}", f"{at.bytes / 1_000:,.0f} kB", str(at.root))
+        for at in places
+        if at.files
+    ]
+    if rows:
+        context.console.table(("READER", "FILES", "SIZE", "PLACE"), rows)
+    missing = {at.reader: None for at in places}.keys() - {row[0] for row in rows}
+    if missing:
+        context.console.note(f"Nothing found of {', '.join(sorted(missing))}.")
     return 0
 
 

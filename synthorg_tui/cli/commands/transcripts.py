@@ -59,7 +59,7 @@ def _add_paths(parser: "argparse.ArgumentParser") -> None:
         nargs="*",
         type=path,
         metavar="PATH",
-        help="files or folders (default: the usual places of Claude Code and Codex CLI)",
+        help="files or folders (default: the usual places of the known coding agents)",
     )
 
 

@@ -1,1 +1,36 @@
-"""Readers of the transcripts that coding agents leave on disk, one module a tool."""
+"""The readers, one for each agent; a new one needs only its file and its place in the tuple."""
+
+from synthorg_tui.ingest.readers.aider import AiderReader
+from synthorg_tui.ingest.readers.base import TranscriptReader
+from synthorg_tui.ingest.readers.claude_code import ClaudeCodeReader
+from synthorg_tui.ingest.readers.cline import ClineReader, RooReader
+from synthorg_tui.ingest.readers.codex import CodexReader
+from synthorg_tui.ingest.readers.copilot import CopilotReader
+from synthorg_tui.ingest.readers.cursor import CursorReader
+from synthorg_tui.ingest.readers.gemini import GeminiReader
+from synthorg_tui.ingest.readers.generic import GenericReader
+from synthorg_tui.ingest.readers.goose import GooseReader
+from synthorg_tui.ingest.readers.opencode import OpenCodeReader
+from synthorg_tui.ingest.readers.openhands import OpenHandsReader
+from synthorg_tui.ingest.readers.pi import PiReader
+from synthorg_tui.ingest.readers.qwen import QwenReader
+from synthorg_tui.ingest.readers.swe_agent import SweAgentReader
+
+READERS: tuple[TranscriptReader, ...] = (
+    ClaudeCodeReader(),
+    CodexReader(),
+    CopilotReader(),
+    CursorReader(),
+    GeminiReader(),
+    PiReader(),
+    QwenReader(),
+    OpenCodeReader(),
+    GooseReader(),
+    ClineReader(),
+    RooReader(),
+    SweAgentReader(),
+    AiderReader(),
+    OpenHandsReader(),
+    GenericReader(),
+)
+"""The order doesn't matter: no record is that of two."""

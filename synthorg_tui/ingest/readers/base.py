@@ -7,7 +7,7 @@ What a record of some tool means is for its reader.
 import json
 import os.path
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from synthorg_tui.executions.models import Execution, ExecutionTokens, ToolCall,
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.recoveries import find_recoveries
 from synthorg_tui.ingest.records import Record, TranscriptLines
+from synthorg_tui.ingest.sources import LineSource, file_lines
 from synthorg_tui.ingest.speech import is_memory_tool, without_memory
 
 MAX_TURN: Final = 6_000
@@ -29,6 +30,9 @@ MAX_TEXT: Final = 24 * 1024 * 1024
 _SHORT: Final = 200
 MAX_EVENTS: Final = 40_000
 """Messages and calls of one execution; those after them are only in its lines."""
+JSON_LINES: Final[Mapping[str, LineSource]] = {"*.jsonl": file_lines, "*.jsonl.zst": file_lines}
+"""The files of a tool that writes a record a line."""
+_FIRST_MS: Final = 100_000_000_000
 _MEMORY_TEXT = "[left out: text of a memory tool]"
 
 
@@ -61,6 +65,15 @@ class TranscriptReader(Protocol):
     """Reads the transcripts that one coding tool writes."""
 
     name: ClassVar[str]
+    files: ClassVar[Mapping[str, LineSource]]
+    """The patterns (``*.jsonl``) of its files' names, each with the source of their lines."""
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folders or files where the tool writes, whether or not they exist.
+
+        ``home`` is the person's home directory; ``environ`` may name other places.
+        """
+        ...
 
     def recognises(self, record: Record) -> bool:
         """Tell whether this record can only come from this reader's tool."""
@@ -79,7 +92,8 @@ class PendingCall:
     """A tool call while its transcript is read; its result may still come.
 
     ``arguments`` and ``output`` are as they are stored, so that a large transcript isn't in memory
-    as a whole. ``writes`` are the files that the call changes if it succeeds.
+    as a whole. ``writes`` are the files that the call changes if it succeeds, ``record_id`` the
+    record that made it, where records can be taken back.
     """
 
     id: str
@@ -90,6 +104,7 @@ class PendingCall:
     at: datetime | None
     of_memory: bool
     writes: tuple[str, ...] = ()
+    record_id: str = ""
     outcome: CallOutcome = CallOutcome.UNKNOWN
     output: str = ""
     exit_code: int | None = None
@@ -202,6 +217,13 @@ class ExecutionBuilder:
         if outcome is CallOutcome.OK:
             self.files.update(dict.fromkeys(call.writes))
 
+    def keep(self, turn: Callable[[Turn], bool], call: Callable[[PendingCall], bool]) -> None:
+        """Drop the turns and calls for which these say no: the person took them back."""
+        self.turns = [each for each in self.turns if turn(each)]
+        self.calls = {name: each for name, each in self.calls.items() if call(each)}
+        done = (each for each in self.calls.values() if each.outcome is CallOutcome.OK)
+        self.files = dict.fromkeys(path for each in done for path in each.writes)
+
     def _has_room(self) -> bool:
         full = len(self.turns) + len(self.calls) >= MAX_EVENTS
         self.left_out += full
@@ -212,6 +234,24 @@ class ExecutionBuilder:
         fitting = shortened(text, limit if self._text < MAX_TEXT else _SHORT)
         self._text += len(fitting)
         return fitting
+
+    def reading(self, lines: TranscriptLines, last_event: str, unknown: int) -> Reading:
+        """Return the execution as the one of its file.
+
+        ``last_event`` is ``answered``, ``completed``, ``interrupted``, ``error`` or another word
+        that tells nothing of how it ended; ``unknown`` is the number of unknown records.
+        """
+        if not self.session_id or not (self.turns or self.calls):
+            return Reading(unknown_records=unknown, skipped="nothing was asked or done in it")
+        self.end_with(last_event)
+        read = ReadExecution(self.build(lines), lines.redacted)
+        return Reading((read,), unknown_records=unknown, left_out=self.left_out)
+
+    def end_with(self, last_event: str) -> None:
+        """Set the outcome that the last event tells; words as for ``reading``."""
+        self.outcome = _OUTCOMES.get(last_event, ExecutionOutcome.UNKNOWN)
+        if self.outcome is not ExecutionOutcome.FAILED:
+            self.error = ""
 
     def build(self, lines: TranscriptLines) -> Execution:
         """Return the execution with its recoveries; ``lines`` are those it was read from."""
@@ -242,6 +282,20 @@ class ExecutionBuilder:
         )
 
 
+_OUTCOMES: Final = {
+    "answered": ExecutionOutcome.COMPLETED,
+    "completed": ExecutionOutcome.COMPLETED,
+    "interrupted": ExecutionOutcome.INTERRUPTED,
+    "error": ExecutionOutcome.FAILED,
+}
+
+
+def named_place(environ: Mapping[str, str], variable: str, default: Path) -> Path:
+    """Return the folder that the environment variable names, or ``default``."""
+    named = environ.get(variable)
+    return Path(named).expanduser() if named else default
+
+
 def text_of(value: object) -> str:
     """Return ``value`` if it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
@@ -268,6 +322,19 @@ def timestamp(value: object) -> datetime | None:
         moment = datetime.fromisoformat(value)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
+        return None
+
+
+def moment(value: object) -> datetime | None:
+    """Return a time as ``timestamp`` does, or from a number of seconds or milliseconds since 1970.
+
+    A number that would be a date before 1973 in milliseconds is one of seconds.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return timestamp(value)
+    try:
+        return datetime.fromtimestamp(value / 1000 if value >= _FIRST_MS else value, UTC)
+    except (ValueError, OverflowError, OSError):
         return None
 
 

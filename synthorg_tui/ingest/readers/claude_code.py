@@ -6,24 +6,27 @@ guessed at. Nothing here decides what is worth remembering.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar
 
-from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import ExecutionTokens, is_shell
 from synthorg_tui.ingest.readers.base import (
+    JSON_LINES,
     ExecutionBuilder,
     PendingCall,
-    ReadExecution,
     Reading,
     count_of,
     items,
+    named_place,
     session_name,
     text_of,
     timestamp,
 )
 from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.sources import LineSource
 from synthorg_tui.ingest.speech import INTERRUPTION, remembered, spoken
 
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (-?\d+)")
@@ -147,12 +150,19 @@ class ClaudeCodeReader:
     """Reads Claude Code's ``<session>.jsonl`` and ``<session>/subagents/agent-*.jsonl``."""
 
     name: ClassVar[str] = "claude_code"
+    files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folder of all projects; ``CLAUDE_CONFIG_DIR`` moves it."""
+        return (named_place(environ, "CLAUDE_CONFIG_DIR", home / ".claude") / "projects",)
 
     def recognises(self, record: Record) -> bool:
         """Tell whether the record has a type of Claude Code's, with a session id or the like."""
         kind = text_of(record.get("type"))
         if kind == "file-history-snapshot":
             return "snapshot" in record
+        if "systemPayload" in record or "parts" in mapping(record.get("message")):
+            return False  # Qwen Code's, which has the same types
         return kind in _KNOWN and ("sessionId" in record or "leafUuid" in record)
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
@@ -315,24 +325,11 @@ class _Session:
 
     def finish(self, lines: TranscriptLines) -> Reading:
         builder = self.builder
-        if not builder.session_id or not (builder.turns or builder.calls):
-            return Reading(unknown_records=self.unknown, skipped="nothing was asked or done in it")
         for call in builder.calls.values():
             correct_by_hooks(call, self.hooks)
         sums = [sum(counts) for counts in zip(*self.usage.values(), strict=True)] or [0, 0, 0]
         builder.tokens = ExecutionTokens(input=sums[0], output=sums[1], cached=sums[2])
-        builder.outcome = _OUTCOMES.get(self.last_event, ExecutionOutcome.UNKNOWN)
-        if builder.outcome is not ExecutionOutcome.FAILED:
-            builder.error = ""
-        read = ReadExecution(builder.build(lines), lines.redacted)
-        return Reading((read,), unknown_records=self.unknown, left_out=builder.left_out)
-
-
-_OUTCOMES = {
-    "answered": ExecutionOutcome.COMPLETED,
-    "interrupted": ExecutionOutcome.INTERRUPTED,
-    "error": ExecutionOutcome.FAILED,
-}
+        return builder.reading(lines, self.last_event, self.unknown)
 
 
 def _texts(message: Record) -> str:

@@ -7,24 +7,27 @@ it failed nor that it was refused is taken as done. Unknown items are counted, n
 import json
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
-from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import ExecutionTokens, is_shell
 from synthorg_tui.ingest.readers.base import (
+    JSON_LINES,
     ExecutionBuilder,
     PendingCall,
-    ReadExecution,
     Reading,
     count_of,
     items,
+    named_place,
     session_name,
     text_of,
     timestamp,
 )
 from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.sources import LineSource
 from synthorg_tui.ingest.speech import spoken
 
 AGENT = "codex"
@@ -49,6 +52,12 @@ class CodexReader:
     """Reads the ``rollout-*.jsonl`` files of Codex CLI, compressed ones too."""
 
     name: ClassVar[str] = "codex"
+    files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folders of present and archived sessions; ``CODEX_HOME`` moves them."""
+        codex = named_place(environ, "CODEX_HOME", home / ".codex")
+        return codex / "sessions", codex / "archived_sessions"
 
     def recognises(self, record: Record) -> bool:
         """Tell whether the record is one of Codex's typed envelopes with a payload."""
@@ -162,22 +171,7 @@ class _Rollout:
         self.builder.end(call, number, output, *_outcome(output, metadata_code))
 
     def finish(self, lines: TranscriptLines) -> Reading:
-        builder = self.builder
-        if not builder.session_id or not (builder.turns or builder.calls):
-            return Reading(unknown_records=self.unknown, skipped="nothing was asked or done in it")
-        builder.outcome = _OUTCOMES.get(self.last_event, ExecutionOutcome.UNKNOWN)
-        if builder.outcome is not ExecutionOutcome.FAILED:
-            builder.error = ""
-        read = ReadExecution(builder.build(lines), lines.redacted)
-        return Reading((read,), unknown_records=self.unknown, left_out=builder.left_out)
-
-
-_OUTCOMES = {
-    "answered": ExecutionOutcome.COMPLETED,
-    "completed": ExecutionOutcome.COMPLETED,
-    "interrupted": ExecutionOutcome.INTERRUPTED,
-    "error": ExecutionOutcome.FAILED,
-}
+        return self.builder.reading(lines, self.last_event, self.unknown)
 
 
 def _tool_of(payload: Record) -> tuple[str, Record]:

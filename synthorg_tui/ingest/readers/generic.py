@@ -4,7 +4,8 @@ What an agent reports of itself comes in this format, too. It then speaks for no
 asked is the word of a parent, and its ids can't be those of another agent.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import ClassVar, Final, TypeVar
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from synthorg_tui.executions.models import (
 )
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.ingest.readers.base import (
+    JSON_LINES,
     ExecutionBuilder,
     PendingCall,
     ReadExecution,
@@ -28,12 +30,8 @@ from synthorg_tui.ingest.readers.base import (
     text_of,
     timestamp,
 )
-from synthorg_tui.ingest.records import (
-    NotWorthReadingError,
-    Record,
-    TranscriptLines,
-    mapping,
-)
+from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.sources import LineSource, NotWorthReadingError
 from synthorg_tui.ingest.speech import spoken
 
 _Outcome = TypeVar("_Outcome", ExecutionOutcome, CallOutcome)
@@ -53,9 +51,14 @@ class GenericReader:
     """
 
     name: ClassVar[str] = "generic"
+    files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
 
     def __init__(self, reporter: str = "") -> None:
         self._reporter = reporter
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return nothing: a tool that writes this format is told where to."""
+        return ()
 
     def recognises(self, record: Record) -> bool:
         """Tell whether the record names this format."""

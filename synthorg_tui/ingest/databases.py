@@ -1,0 +1,150 @@
+"""Databases of other programs, opened to be read and for nothing else.
+
+They are in use while we read, and they are a stranger's: nothing is created or locked for long,
+no file appears beside one, a row too large is refused, and a view isn't taken for a table.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, unquote
+
+from synthorg_tui.ingest.sources import MAX_LINE_BYTES, ListedSession, ReadMeter
+
+_MAGIC: Final = b"SQLite format 3\0"
+_HEADER: Final = 100
+_WAL: Final = 2
+_BUSY_SECONDS: Final = 2.0
+_STEPS_BETWEEN_LOOKS: Final = 20_000
+_MAX_KEYS: Final = 2_000_000
+_ROW_BYTES: Final = 1024
+_MAX_TIME: Final = 1 << 62
+TOO_LARGE: Final = b"[a row larger than a record may be]"
+
+
+def is_database(path: Path) -> bool:
+    """Tell whether a file is an SQLite database by its first bytes; raises ``OSError``."""
+    return _header(path).startswith(_MAGIC)
+
+
+@contextmanager
+def opened(path: Path, meter: ReadMeter | None = None) -> Iterator[sqlite3.Connection]:
+    """Open a database of another program for reading.
+
+    Setting the meter's ``stop`` ends a query. Raises ``OSError``, also when it was stopped, and
+    ``ValueError`` when the file is no database that can be read, or changed meanwhile.
+    """
+    if not is_database(path):
+        raise ValueError("not an SQLite database")
+    stop = (meter or ReadMeter()).stop
+    frozen = _is_frozen(path)
+    before = _state(path)
+    uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if frozen else ''}"
+    try:
+        with closing(
+            sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+        ) as db:
+            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_LINE_BYTES)
+            db.set_progress_handler(stop.is_set, _STEPS_BETWEEN_LOOKS)
+            db.execute("PRAGMA trusted_schema = OFF")
+            yield db
+    except sqlite3.Error as error:
+        if stop.is_set():
+            raise InterruptedError("cancelled") from error
+        raise ValueError(f"database: {error}") from error
+    if frozen and _state(path) != before:
+        raise ValueError("it changed while it was read; import it again")
+
+
+def columns(db: sqlite3.Connection, table: str) -> frozenset[str]:
+    """Return the names of a table's columns; empty when it isn't one that stores its rows."""
+    found = db.execute(
+        "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ? "
+        "AND sql NOT LIKE 'create virtual%'",
+        [table],
+    ).fetchone()
+    if found is None:
+        return frozenset()
+    names = db.execute("SELECT name FROM pragma_table_info(?)", [table])
+    return frozenset(str(name) for (name,) in names)
+
+
+def keys(db: sqlite3.Connection, query: str, *parameters: object) -> list[object]:
+    """Return the first column of a query's rows, of a transcript's many at most.
+
+    Each row is then read by its key: no query stays open beside the program that writes.
+    """
+    limited = f"{query} LIMIT {_MAX_KEYS}"
+    return [row[0] for row in db.execute(limited, parameters).fetchall()]
+
+
+def text_at(db: sqlite3.Connection, query: str, key: object) -> bytes | None:
+    """Return the text that a query finds for a key, as one line.
+
+    ``TOO_LARGE`` stands for one larger than a record may be; ``None`` when it has been deleted.
+    """
+    try:
+        row = db.execute(query, (key,)).fetchone()
+    except sqlite3.DataError:
+        return TOO_LARGE
+    if row is None:
+        return None
+    value = row[0] if isinstance(row[0], bytes) else str(row[0] or "").encode("utf-8", "replace")
+    return value.replace(b"\r", b" ").replace(b"\n", b" ")
+
+
+def row_line(envelope: str, kind: str, key: object, data: bytes) -> bytes:
+    """Return a row as a line: ``{"data": ..., "<envelope>": "<kind>", "id": "<key>"}``.
+
+    ``data`` is JSON as it was stored; what isn't makes a malformed line, and counts as one. Our own
+    keys stand last, so that none in it passes for them.
+    """
+    ours = json.dumps({envelope: kind, "id": str(key)})
+    return b'{"data":%s,%s\n' % (data or b"null", ours[1:].encode())
+
+
+def session_path(database: Path, session: str) -> Path:
+    """Return the name of one session of a database, which looks like the path of a file."""
+    return database.with_name(f"{database.name}#{quote(session, safe='')}")
+
+
+def session_of(path: Path) -> tuple[Path, str]:
+    """Return the database and the session that ``session_path`` made into one path."""
+    name, _, session = path.name.rpartition("#")
+    return path.with_name(name), unquote(session)
+
+
+def listed(path: Path, rows: int, updated: object) -> ListedSession:
+    """Return a session by the number of its rows and the time at which it says it changed.
+
+    ``updated`` is any value of a column; what is no time is taken as the same time always.
+    """
+    at = updated if isinstance(updated, int) and not isinstance(updated, bool) else 0
+    if isinstance(updated, str):
+        at = int.from_bytes(hashlib.sha256(updated.encode("utf-8", "replace")).digest()[:6])
+    return ListedSession(path, rows * _ROW_BYTES, abs(at) % _MAX_TIME)
+
+
+def _is_frozen(path: Path) -> bool:
+    """Whether nobody has it open, though reading it as usual would leave files beside it."""
+    header = _header(path)
+    log, index = Path(f"{path}-wal"), Path(f"{path}-shm")
+    if _WAL not in header[18:20] or (log.exists() and index.exists()):
+        return False
+    if log.exists() and log.stat().st_size:
+        raise ValueError("its log was left behind: open it once with the program that wrote it")
+    return True
+
+
+def _header(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(_HEADER)
+
+
+def _state(path: Path) -> tuple[int, int]:
+    stat = path.stat()
+    return stat.st_size, stat.st_mtime_ns

@@ -1,0 +1,329 @@
+"""The readers of Cline and Roo, which came from it: a task's conversation, as the model saw it.
+
+Of old a tool was called by tags in the agent's text, and its result is the text of the next
+message; both are read. A command without an exit code says nothing of how it ended.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final
+
+from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.executions.commands import call_intent
+from synthorg_tui.executions.models import ExecutionTokens, is_shell, slug
+from synthorg_tui.ingest.readers.base import (
+    ExecutionBuilder,
+    PendingCall,
+    ReadExecution,
+    Reading,
+    count_of,
+    items,
+    moment,
+    named_place,
+    session_name,
+    text_of,
+)
+from synthorg_tui.ingest.readers.cline_store import CONVERSATION, ENVELOPE, MESSAGES, task_lines
+from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.sources import LineSource
+from synthorg_tui.ingest.speech import spoken
+
+_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+_TALK = {
+    "attempt_completion": "result",
+    "ask_followup_question": "question",
+    "plan_mode_respond": "response",
+}
+"""Tools by which the agent only speaks, with the argument that holds what it says."""
+_VERBS = {
+    "write_to_file": "write",
+    "replace_in_file": "edit",
+    "apply_diff": "edit",
+    "insert_content": "edit",
+    "search_and_replace": "edit",
+    "edit_file": "edit",
+    "editor": "edit",
+    "read_file": "read",
+}
+_CALL = re.compile(
+    r"<(execute_command|write_to_file|replace_in_file|apply_diff|insert_content|search_and_replace"
+    r"|edit_file|read_file|search_files|list_files|list_code_definition_names|browser_action"
+    r"|use_mcp_tool|access_mcp_resource|codebase_search|fetch_instructions|new_task|switch_mode"
+    r"|update_todo_list|web_fetch|attempt_completion|ask_followup_question|plan_mode_respond)>"
+)
+_TAG = re.compile(r"<([a-z_]{1,40})>")
+_MAX_ARGUMENTS: Final = 12
+_RESULT = re.compile(r"\[[a-z_]{1,40}(?: for '|\] Result:)")
+_RESULT_ENDS: Final = "] Result:"
+_SURROUNDINGS: Final = "<environment_details>"
+_SPEECH_TAGS = ("task", "feedback", "user_message", "answer", "new_message")
+_SILENT_BLOCKS = frozenset({"thinking", "redacted_thinking", "reasoning", "image", "document"})
+_DENIED = re.compile(r'The user denied this operation|"status": ?"denied"|user rejected')
+_BLOCKED = re.compile(r"is blocked by the \.\w+ignore file")
+_FAILED = re.compile(
+    r'\s*(?:The tool execution failed|Error:|"?\{"status": ?"error"|Command execution was not succ)'
+)
+_EXIT_CODE = re.compile(r"exit(?:ed with)? code:? *(-?\d{1,9})", re.IGNORECASE)
+_HEAD: Final = 400
+
+
+class ClineReader:
+    """Reads one task of Cline."""
+
+    name: ClassVar[str] = "cline"
+    extension: ClassVar[str] = "saoudrizwan.claude-dev"
+    files: ClassVar[Mapping[str, LineSource]] = {
+        CONVERSATION: task_lines,
+        f"*{MESSAGES}": task_lines,
+    }
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folders of sessions and of the editors' tasks; ``CLINE_DIR`` moves one."""
+        data = named_place(environ, "CLINE_DIR", home / ".cline") / "data"
+        data = named_place(environ, "CLINE_DATA_DIR", data)
+        sessions = named_place(environ, "CLINE_SESSION_DATA_DIR", data / "sessions")
+        return sessions, data / "tasks", *self._of_editors(home)
+
+    def _of_editors(self, home: Path) -> Iterator[Path]:
+        roots = [home / ".config", home / "Library" / "Application Support"]
+        folders = [root / editor for root in roots for editor in _EDITORS]
+        for folder in (*folders, home / ".vscode-server" / "data"):
+            yield folder / "User" / "globalStorage" / self.extension / "tasks"
+
+    def recognises(self, record: Record) -> bool:
+        """Tell whether the record is the head of a task of this agent."""
+        data = mapping(record.get("data"))
+        return record.get(ENVELOPE) == "task" and data.get("agent") == self.name
+
+    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
+        """Read the conversation of one task; that of a subtask is its parent's subagent."""
+        state = _Task(ExecutionBuilder(reader=self.name, agent_id=self.name))
+        for number, record in records:
+            state.feed(number, record)
+        return state.finish(lines)
+
+
+class RooReader(ClineReader):
+    """Reads one task of Roo Code."""
+
+    name: ClassVar[str] = "roo"
+    extension: ClassVar[str] = "rooveterinaryinc.roo-cline"
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folders of the editors' tasks; no variable moves them."""
+        return tuple(self._of_editors(home))
+
+
+@dataclass(slots=True)
+class _Task:
+    """Reading state of one task; ``tagged`` is the call by tags whose result hasn't come yet.
+
+    ``asks`` is set while the agent waits for the person's answer and nothing else.
+    """
+
+    builder: ExecutionBuilder
+    tagged: PendingCall | None = None
+    asks: bool = False
+    unknown: int = 0
+    last_event: str = ""
+
+    def feed(self, number: int, record: Record) -> None:
+        kind, data = record.get(ENVELOPE), mapping(record.get("data"))
+        if kind == "task":
+            self._task(record.get("id"), data)
+        elif kind == "message":
+            self._message(number, mapping(data.get("messages")) or data)
+        else:
+            self.unknown += 1
+
+    def _task(self, identity: object, told: Record) -> None:
+        builder, name = self.builder, session_name(identity)
+        parent, lead = session_name(told.get("parent")), slug(text_of(told.get("lead")))
+        builder.session_id = parent or name
+        if parent:
+            builder.subagent, builder.agent_id = name, f"{builder.reader}/subagent"
+        elif lead not in {"", "lead"}:
+            builder.agent_id = f"{builder.reader}/{lead}"
+        builder.project, builder.model = text_of(told.get("project")), text_of(told.get("model"))
+        builder.see(moment(told.get("at")))
+        builder.tokens = ExecutionTokens(
+            input=count_of(told.get("input")),
+            output=count_of(told.get("output")),
+            cached=count_of(told.get("cached")),
+        )
+
+    def _message(self, number: int, message: Record) -> None:
+        role, content = message.get("role"), message.get("content")
+        self.builder.see(moment(message.get("ts")))
+        said: list[Record] = [{"type": "text", "text": content}]
+        blocks = said if isinstance(content, str) else items(content)
+        if role == "assistant":
+            self._assistant(number, message, blocks)
+        elif role == "user":
+            self._user(number, message, blocks)
+        else:
+            self.unknown += 1
+
+    def _assistant(self, number: int, message: Record, blocks: list[Record]) -> None:
+        for block in blocks:
+            kind = block.get("type")
+            if kind == "text":
+                self._text(number, message, text_of(block.get("text")))
+            elif kind == "tool_use":
+                tool, given = text_of(block.get("name")).strip(), mapping(block.get("input"))
+                self._use(number, message, text_of(block.get("id")).strip(), tool, given)
+            elif kind not in _SILENT_BLOCKS:
+                self.unknown += 1
+
+    def _text(self, number: int, message: Record, text: str) -> None:
+        """What the agent says, and the call that it makes by tags."""
+        match = _CALL.search(text)
+        tagged = _between(text, match[1], match.start()) if match else None
+        self._say(number, message, text[: match.start()] if match and tagged else text)
+        if match and tagged is not None:
+            given: Record = dict(_arguments(tagged))
+            self.tagged = self._use(number, message, f"L{number}", match[1], given)
+
+    def _say(self, number: int, message: Record, text: str) -> None:
+        thinking = _between(text, "thinking", 0)
+        text = text.replace(f"<thinking>{thinking}</thinking>", "") if thinking else text
+        identity = text_of(message.get("id")) or f"L{number}"
+        self.builder.say("assistant", text, number, moment(message.get("ts")), identity)
+        self.last_event = "answered" if text.strip() else self.last_event
+
+    def _use(
+        self, number: int, message: Record, call_id: str, tool: str, given: Record
+    ) -> PendingCall | None:
+        if not tool or not call_id:
+            self.unknown += 1
+            return None
+        if tool in _TALK:
+            self._say(number, message, text_of(given.get(_TALK[tool])))
+            self.asks = call_id.startswith("L") and "command" not in given
+            return None
+        call = PendingCall.started(
+            call_id,
+            tool,
+            given,
+            command=_command(given) if is_shell(tool) else "",
+            line=number,
+            at=moment(message.get("ts")),
+        )
+        path = text_of(given.get("path") or given.get("file_path"))
+        if path and tool in _VERBS:
+            call.intent = call_intent(_VERBS[tool], {"path": path})
+            call.writes = (path,) if _VERBS[tool] != "read" else ()
+        self.builder.call(call)
+        self.last_event = "called"
+        return call
+
+    def _user(self, number: int, message: Record, blocks: list[Record]) -> None:
+        """Take the results in a message, or what the person said in it.
+
+        The output of a tool that was called by tags fills text blocks, so that none of that message
+        is taken as said, whatever it looks like.
+        """
+        call, answered = self.tagged, self.asks
+        self.tagged, self.asks = None, False
+        texts = []
+        for block in blocks:
+            if block.get("type") == "tool_result":
+                self._result(number, block)
+            elif block.get("type") == "text":
+                texts.append(text_of(block.get("text")))
+            else:
+                self.unknown += block.get("type") not in _SILENT_BLOCKS
+        texts = [text for text in texts if not text.lstrip().startswith(_SURROUNDINGS)]
+        if answered:
+            self._speak(number, message, "\n".join(map(_answer_in, texts)))
+        elif call is None and not (texts and _RESULT.match(texts[0])):
+            self._speak(number, message, "\n".join(filter(None, map(_said, texts))))
+        elif call is not None and texts:
+            head, ends, rest = texts[0].partition(_RESULT_ENDS)
+            texts[0] = rest if ends else head
+            self._end(call, number, "\n".join(texts).strip(), failed=False)
+
+    def _result(self, number: int, block: Record) -> None:
+        call = self.builder.calls.get(text_of(block.get("tool_use_id")))
+        content = block.get("content")
+        texts = [text_of(part.get("text")) for part in items(content)]
+        output = content if isinstance(content, str) else "\n".join(texts)
+        if call is not None and call.result_line is None:
+            self._end(call, number, output, failed=block.get("is_error") is True)
+
+    def _end(self, call: PendingCall, number: int, output: str, *, failed: bool) -> None:
+        self.builder.end(call, number, output, *_outcome(call, output, failed=failed))
+        self.last_event = "result"
+
+    def _speak(self, number: int, message: Record, speech: str) -> None:
+        if not speech:
+            return
+        role = "parent" if self.builder.subagent else "user"
+        identity = text_of(message.get("id")) or f"L{number}"
+        self.builder.say(role, speech, number, moment(message.get("ts")), identity)
+        self.last_event = "asked"
+
+    def finish(self, lines: TranscriptLines) -> Reading:
+        builder = self.builder
+        if not builder.session_id or not (builder.turns or builder.calls):
+            return Reading(unknown_records=self.unknown, skipped="nothing was asked or done in it")
+        if self.last_event == "answered":
+            builder.outcome = ExecutionOutcome.COMPLETED
+        read = ReadExecution(builder.build(lines), lines.redacted)
+        return Reading((read,), unknown_records=self.unknown, left_out=builder.left_out)
+
+
+def _between(text: str, tag: str, start: int) -> str | None:
+    """What stands between a tag and its end, from ``start`` on; ``None`` when it isn't there."""
+    first = text.find(f"<{tag}>", start)
+    last = text.find(f"</{tag}>", first) if first >= 0 else -1
+    return text[first + len(tag) + 2 : last] if last >= 0 else None
+
+
+def _arguments(text: str) -> Iterator[tuple[str, str]]:
+    """The first arguments of a call by tags; some, such as those of Roo's files, are nested."""
+    position = 0
+    for _ in range(_MAX_ARGUMENTS):
+        match = _TAG.search(text, position)
+        if match is None:
+            return
+        value = _between(text, match[1], match.start())
+        position = match.end()
+        if value is not None and match[1] not in {"args", "file"}:
+            yield match[1], value.strip()
+            position = match.start() + len(value) + 2 * len(match[1]) + 5
+
+
+def _command(given: Record) -> str:
+    commands = given.get("commands")
+    several = commands if isinstance(commands, list) else []
+    return text_of(given.get("command")) or "\n".join(filter(None, map(text_of, several)))
+
+
+def _said(text: str) -> str:
+    """What the person said in a text block: all of it, or what stands in a tag at its start."""
+    start = text.lstrip()
+    tag = next((tag for tag in _SPEECH_TAGS if start.startswith(f"<{tag}>")), None)
+    return spoken(text if tag is None else _between(start, tag, 0) or "")
+
+
+def _answer_in(text: str) -> str:
+    """What the person answered: its tag stands after words of the program's own."""
+    answers = (_between(text, tag, 0) for tag in _SPEECH_TAGS)
+    return spoken(next(filter(None, answers), ""))
+
+
+def _outcome(call: PendingCall, output: str, *, failed: bool) -> tuple[CallOutcome, int | None]:
+    head = output[:_HEAD]
+    if _DENIED.search(head):
+        return CallOutcome.DENIED_BY_USER, None
+    if _BLOCKED.search(head):
+        return CallOutcome.BLOCKED_BY_HOOK, None
+    match = _EXIT_CODE.search(head) if is_shell(call.tool) else None
+    code = int(match[1]) if match else None
+    if failed or code or _FAILED.match(output):
+        return CallOutcome.FAILED, code or None
+    unsaid = is_shell(call.tool) and code is None
+    return (CallOutcome.UNKNOWN if unsaid else CallOutcome.OK), code

@@ -1,0 +1,288 @@
+"""The reader of Gemini CLI chats: JSON documents, and lines that change what was said before.
+
+A message is written again when its tools have ended, ``$set`` may replace them all, and
+``$rewindTo`` takes back a message and those after it. A shell command that failed is called a
+success there: its exit code stands at the end of what it printed.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import ClassVar, Final
+
+from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.redaction import RedactionTally, redact_text
+from synthorg_tui.executions.models import ExecutionTokens, is_shell
+from synthorg_tui.ingest.readers.base import (
+    JSON_LINES,
+    ExecutionBuilder,
+    PendingCall,
+    Reading,
+    count_of,
+    items,
+    named_place,
+    session_name,
+    text_of,
+    timestamp,
+)
+from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.sources import LineSource, document_items
+from synthorg_tui.ingest.speech import spoken
+
+AGENT = "gemini"
+_TAIL: Final = 600
+_EXIT_CODE = re.compile(
+    r"(?:^|\n|\\n)Exit Code: (-?\d+)"
+    r"(?:(?:\n|\\n)(?:Signal|Background PIDs|Process Group PGID): [^\n\\]{0,200})*"
+    r"\s*(?:</untrusted_context>)?\s*\Z"
+)
+_BLOCKED = re.compile(r"denied by policy|(?:stopped|blocked) by hook|Tool execution blocked:")
+_DENIED = re.compile(
+    r"User (?:denied|rejected)|(?:cancelled|rejected|denied) by (?:the )?user", re.I
+)
+_SIBLING = "User cancelled operation"
+_COMMAND = re.compile(r"[/?][\w:-]*(?:\s.*)?", re.DOTALL)
+_REFERENCED = re.compile(r"\n--- Content from referenced files ---.*\Z", re.DOTALL)
+_WRITING_TOOLS = frozenset({"replace", "edit", "write_file"})
+_MAX_SIDE_FILE: Final = 1 << 20
+_MAX_PATH: Final = 4096
+
+
+class GeminiReader:
+    """Reads ``session-*.json`` and ``.jsonl`` of Gemini CLI, and those of its subagents."""
+
+    name: ClassVar[str] = "gemini"
+    files: ClassVar[Mapping[str, LineSource]] = {**JSON_LINES, "session-*.json": document_items}
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folder of all projects; ``GEMINI_CLI_HOME`` names another home directory."""
+        return (named_place(environ, "GEMINI_CLI_HOME", home) / ".gemini" / "tmp",)
+
+    def recognises(self, record: Record) -> bool:
+        """Tell whether the record is what a chat begins with."""
+        about = {"startTime", "projectHash"} & record.keys()
+        return bool(about) and bool(text_of(record.get("sessionId"))) and "type" not in record
+
+    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
+        """Read one chat; a document that Gemini CLI went on with as lines is left to those."""
+        if lines.path.suffix == ".json" and lines.path.with_suffix(".jsonl").is_file():
+            return Reading(skipped="it goes on in the .jsonl file of the same name")
+        state = _GeminiChat(ExecutionBuilder(reader=self.name, agent_id=AGENT), lines.path)
+        for number, record in records:
+            state.feed(number, record)
+        state.builder.project = _project_of(lines.path, lines.tally)
+        return state.finish(lines)
+
+
+@dataclass(slots=True)
+class _GeminiChat:
+    """Reading state of one file.
+
+    ``alive`` has the messages that weren't taken back, with the line where each one's text stands.
+    """
+
+    builder: ExecutionBuilder
+    path: Path
+    alive: dict[str, int] = field(default_factory=dict)
+    said: dict[str, tuple[int, int]] = field(default_factory=dict)
+    usage: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    unknown: int = 0
+    last_event: str = ""
+
+    def feed(self, number: int, record: Record) -> None:
+        if "$rewindTo" in record:
+            self._rewind(text_of(record["$rewindTo"]))
+        elif "$set" in record:
+            self._update(number, mapping(record["$set"]))
+        elif "sessionId" in record:
+            self._begin(record)
+            self._update(number, record)
+        elif record.keys() == {"messages"}:
+            self._message(number, mapping(record["messages"]))
+        elif "type" in record:
+            self._message(number, record)
+        else:
+            self.unknown += 1
+
+    def _begin(self, record: Record) -> None:
+        builder, session = self.builder, session_name(record.get("sessionId"))
+        builder.session_id = builder.session_id or session
+        builder.see(timestamp(record.get("startTime")))
+        builder.model = text_of(mapping(record.get("meta")).get("model")) or builder.model
+        if record.get("kind") == "subagent":
+            builder.session_id = session_name(self.path.parent.name) or session
+            builder.subagent = session or "subagent"
+            builder.agent_id = f"{AGENT}/subagent"
+
+    def _update(self, number: int, changes: Record) -> None:
+        self.builder.see(timestamp(changes.get("lastUpdated")))
+        if isinstance(changes.get("messages"), list):
+            self.alive.clear()
+            for message in items(changes["messages"]):
+                self._message(number, message)
+
+    def _rewind(self, target: str) -> None:
+        """Take back the message and those after it; all of them when it isn't there."""
+        while self.alive and self.alive.popitem()[0] != target:
+            pass
+        self.last_event = ""
+
+    def _message(self, number: int, message: Record) -> None:
+        kind = text_of(message.get("type"))
+        at = timestamp(message.get("timestamp"))
+        self.builder.see(at)
+        if kind == "user":
+            asked = _asked(message)
+            self.last_event = "asked" if asked else self.last_event
+            self._say("parent" if self.builder.subagent else "user", asked, number, message)
+        elif kind in {"gemini", "model"}:
+            self._answer(number, message)
+        elif kind == "error":
+            self.last_event, self.builder.error = "error", part_text(message.get("content"))
+        elif kind == "info" and "cancelled" in part_text(message.get("content"))[:200]:
+            self.last_event = "interrupted"
+        elif kind not in {"info", "warning"}:
+            self.unknown += 1
+
+    def _say(self, role: str, text: str, number: int, message: Record) -> None:
+        identity = text_of(message.get("id")) or f"L{number}"
+        before, line = self.said.get(identity, (0, 0))
+        if not line or before != hash(text):
+            line = number
+            self.said[identity] = (hash(text), line)
+            self.builder.say(role, text, line, timestamp(message.get("timestamp")), identity)
+        self.alive[identity] = line
+
+    def _answer(self, number: int, message: Record) -> None:
+        text = part_text(message.get("content") or message.get("parts"))
+        self._say("assistant", text, number, message)
+        self.last_event = "answered" if text.strip() else self.last_event
+        self.builder.model = text_of(message.get("model")) or self.builder.model
+        identity = text_of(message.get("id")) or f"L{number}"
+        tokens = mapping(message.get("tokens"))
+        counts = [count_of(tokens.get(key)) for key in ("input", "output", "cached")]
+        self.usage[identity] = (counts[0], counts[1], counts[2])
+        for position, tool in enumerate(items(message.get("toolCalls")), 1):
+            self._call(number, tool, identity, position)
+
+    def _call(self, number: int, tool: Record, identity: str, position: int) -> None:
+        name = text_of(tool.get("name")).strip()
+        if not name:
+            self.unknown += 1
+            return
+        arguments = mapping(tool.get("args"))
+        call_id = text_of(tool.get("id")).strip() or f"{identity}-{position}"
+        at = timestamp(tool.get("timestamp"))
+        self.builder.see(at)
+        self.builder.call(function_call(call_id, name, arguments, number, at))
+        call = self.builder.calls.get(call_id)
+        status = text_of(tool.get("status"))
+        if call is None:
+            return
+        call.record_id = identity
+        self.last_event = "called"
+        if call.result_line is None and status in {"success", "error", "cancelled"}:
+            output = response_text(tool.get("result")) or text_of(tool.get("resultDisplay"))
+            self.builder.end(call, number, output, *outcome_of(name, status, output))
+
+    def finish(self, lines: TranscriptLines) -> Reading:
+        self.builder.keep(
+            lambda turn: self.alive.get(turn.record_id) == turn.first_line,
+            lambda call: call.record_id in self.alive,
+        )
+        sums = [sum(counts) for counts in zip(*self.usage.values(), strict=True)] or [0, 0, 0]
+        self.builder.tokens = ExecutionTokens(input=sums[0], output=sums[1], cached=sums[2])
+        return self.builder.reading(lines, self.last_event, self.unknown)
+
+
+def function_call(
+    call_id: str, name: str, arguments: Record, line: int, at: datetime | None
+) -> PendingCall:
+    """Return a call of one of the tools that Gemini CLI and Qwen Code have, without its result."""
+    call = PendingCall.started(
+        call_id,
+        name,
+        arguments,
+        command=text_of(arguments.get("command")) if is_shell(name) else "",
+        line=line,
+        at=at,
+    )
+    path = text_of(arguments.get("file_path"))
+    call.writes = (path,) if path and name in _WRITING_TOOLS else ()
+    return call
+
+
+def outcome_of(tool: str, status: str, output: str) -> tuple[CallOutcome, int | None]:
+    """Return outcome and exit code of a call by its status, which is no command's exit code."""
+    match = _EXIT_CODE.search(output[-_TAIL:]) if is_shell(tool) else None
+    code = int(match[1]) if match else None
+    if status == "cancelled":
+        sibling = _SIBLING in output[:_TAIL]
+        return (CallOutcome.CANCELLED_WITH_SIBLING if sibling else CallOutcome.DENIED_BY_USER), None
+    if status == "error" and code is None:
+        return _error_outcome(output[:_TAIL]), None
+    if status not in {"success", "error"}:
+        return CallOutcome.UNKNOWN, None
+    if output.removeprefix("<untrusted_context>\n").startswith("Command was cancelled by user"):
+        return CallOutcome.DENIED_BY_USER, None
+    if status == "error" or code:
+        return CallOutcome.FAILED, code
+    return CallOutcome.OK, 0 if is_shell(tool) else None
+
+
+def _error_outcome(head: str) -> CallOutcome:
+    if _BLOCKED.search(head):
+        return CallOutcome.BLOCKED_BY_HOOK
+    return CallOutcome.DENIED_BY_USER if _DENIED.search(head) else CallOutcome.FAILED
+
+
+def part_text(content: object) -> str:
+    """Return the text of a message's parts, thoughts and calls left out."""
+    if isinstance(content, str):
+        return content
+    parts = items(content) if isinstance(content, list) else [mapping(content)]
+    return "\n".join(text_of(part.get("text")) for part in parts if part.get("thought") is not True)
+
+
+def response_text(result: object) -> str:
+    """Return what a tool gave: the output or error of its ``functionResponse`` parts."""
+    if isinstance(result, str):
+        return result
+    responses = [mapping(part.get("functionResponse")) for part in items(result)]
+    given = [mapping(response.get("response")) for response in responses]
+    texts = (text_of(one.get("output")) or text_of(one.get("error")) for one in given)
+    return "\n".join(filter(None, texts)) or part_text(result)
+
+
+def _asked(message: Record) -> str:
+    """What the person typed: neither a command for the program nor the files it attached."""
+    text = part_text(message.get("displayContent") or message.get("content")).strip()
+    return "" if _COMMAND.fullmatch(text) else spoken(_REFERENCED.sub("", text))
+
+
+def _project_of(path: Path, tally: RedactionTally) -> str:
+    """The project, which is named beside the chats and not in them."""
+    chats = next((parent for parent in path.parents[:3] if parent.name == "chats"), None)
+    if chats is None:
+        return ""
+    root = _small_text(chats.parent / ".project_root").strip()
+    if not root:
+        try:
+            registry = json.loads(_small_text(chats.parents[2] / "projects.json") or "{}")
+        except (ValueError, RecursionError, IndexError):
+            return ""
+        projects = mapping(mapping(registry).get("projects"))
+        root = next((name for name, short in projects.items() if short == chats.parent.name), "")
+    return redact_text(root, tally) if root.isprintable() and len(root) <= _MAX_PATH else ""
+
+
+def _small_text(path: Path) -> str:
+    try:
+        if not path.is_file() or path.is_symlink() or path.stat().st_size > _MAX_SIDE_FILE:
+            return ""
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""

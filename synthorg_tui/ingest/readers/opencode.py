@@ -1,0 +1,277 @@
+"""The reader of OpenCode sessions: rows of its database, the files of its older store, an export.
+
+A store gives one record a row, in the order in which they were said: the session, then each message
+with its parts. OpenCode calls a command that failed "completed", too: its exit code decides.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Final
+
+from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.executions.commands import call_intent
+from synthorg_tui.executions.models import ExecutionTokens, is_shell, slug
+from synthorg_tui.ingest.readers.base import (
+    ExecutionBuilder,
+    PendingCall,
+    ReadExecution,
+    Reading,
+    count_of,
+    items,
+    moment,
+    named_place,
+    session_name,
+    text_of,
+)
+from synthorg_tui.ingest.readers.opencode_store import DATABASE, ENVELOPE, FOLDERS
+from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.sources import LineSource
+from synthorg_tui.ingest.speech import spoken
+
+AGENT: Final = "opencode"
+_PROGRAMS: Final = ("opencode", "kilo", "mimocode")
+"""Those that store as OpenCode does, by the names of their folders and databases."""
+_SILENT_PARTS = frozenset(
+    {
+        "reasoning",
+        "step-start",
+        "step-finish",
+        "snapshot",
+        "file",
+        "agent",
+        "subtask",
+        "retry",
+        "compaction",
+    }
+)
+_WRITING_TOOLS = frozenset({"edit", "write", "multiedit"})
+_FILE_TOOLS = _WRITING_TOOLS | {"read"}
+_REFUSED = "The user rejected permission"
+_FORBIDDEN = "The user has specified a rule which prevents"
+_ABORTED = ("Tool execution aborted", "User aborted the command")
+_TIMED_OUT = ("after exceeding timeout", "command timed out")
+_TAIL: Final = 400
+
+
+class OpenCodeReader:
+    """Reads one session of OpenCode, or of an agent that stores as it does."""
+
+    name: ClassVar[str] = "opencode"
+    files: ClassVar[Mapping[str, LineSource]] = {
+        **{f"{program}*.db": DATABASE for program in _PROGRAMS},
+        "ses_*.json": FOLDERS,
+    }
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the databases and the folder of the older store; ``XDG_DATA_HOME`` moves them."""
+        data = named_place(environ, "XDG_DATA_HOME", home / ".local" / "share")
+        stores = [data / program for program in _PROGRAMS]
+        return tuple(
+            place
+            for store in stores
+            for place in (*sorted(store.glob(f"{store.name}*.db")), store / "storage" / "session")
+        )
+
+    def recognises(self, record: Record) -> bool:
+        """Tell whether the record is a row of OpenCode's store, or the head of an export."""
+        kind, info = record.get(ENVELOPE), mapping(record.get("info"))
+        if text_of(info.get("id")).startswith("ses_"):
+            return True
+        return kind in {"session", "message", "part"} and isinstance(record.get("id"), str)
+
+    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
+        """Read the rows of one session; those of a child session are its parent's subagent."""
+        state = _Rows(ExecutionBuilder(reader=self.name, agent_id=AGENT))
+        for number, record in records:
+            state.feed(number, record)
+        return state.finish(lines)
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Reading state of one session; ``message`` is the one whose parts come now."""
+
+    builder: ExecutionBuilder
+    message: Record = field(default_factory=dict)
+    message_id: str = ""
+    unknown: int = 0
+    last_event: str = ""
+
+    def feed(self, number: int, record: Record) -> None:
+        kind = text_of(record.get(ENVELOPE))
+        if kind == "session":
+            self._session(record)
+        elif kind == "message":
+            self._message(record)
+        elif kind == "part":
+            self._part(number, text_of(record.get("id")), mapping(record.get("data")))
+        elif not kind and "messages" in record:
+            self._exported(number, mapping(record["messages"]))
+        elif not kind and "info" in record:
+            info = mapping(record["info"])
+            self._session({"id": info.get("id"), "data": info})
+        else:
+            self.unknown += 1
+
+    def _exported(self, number: int, message: Record) -> None:
+        """A message of an export has its parts with it, on one line."""
+        info = mapping(message.get("info"))
+        self._message({"id": info.get("id"), "data": info})
+        for part in items(message.get("parts")):
+            self._part(number, text_of(part.get("id")) or f"L{number}", part)
+
+    def _session(self, record: Record) -> None:
+        builder, data = self.builder, mapping(record.get("data"))
+        builder.project = text_of(data.get("directory"))
+        name = session_name(record.get("id"))
+        parent = session_name(data.get("parent_id") or data.get("parentID"))
+        builder.session_id = parent or name
+        if parent:
+            builder.subagent, builder.agent_id = name, f"{AGENT}/subagent"
+
+    def _message(self, record: Record) -> None:
+        self._end_message()
+        builder, data = self.builder, mapping(record.get("data"))
+        self.message, self.message_id = data, text_of(record.get("id"))
+        time = mapping(data.get("time"))
+        builder.see(moment(time.get("created")))
+        builder.see(moment(time.get("completed")))
+        if data.get("role") != "assistant":
+            self.unknown += data.get("role") != "user"
+            return
+        model = data.get("modelID") or mapping(data.get("model")).get("modelID")
+        builder.model = text_of(model) or builder.model
+        builder.project = builder.project or text_of(mapping(data.get("path")).get("cwd"))
+        kind = slug(text_of(data.get("agent") or data.get("mode")))
+        if builder.subagent and kind:
+            builder.agent_id = f"{AGENT}/{kind}"
+        self._count_tokens(mapping(data.get("tokens")))
+
+    def _count_tokens(self, tokens: Record) -> None:
+        cache, sums = mapping(tokens.get("cache")), self.builder.tokens
+        self.builder.tokens = ExecutionTokens(
+            input=sums.input + count_of(tokens.get("input")) + count_of(cache.get("write")),
+            output=sums.output + count_of(tokens.get("output")),
+            cached=sums.cached + count_of(cache.get("read")),
+        )
+
+    def _end_message(self) -> None:
+        """An error ends what its message did, whatever its parts are."""
+        error = mapping(self.message.get("error"))
+        if text_of(error.get("name")) == "MessageAbortedError":
+            self.last_event = "interrupted"
+        elif error:
+            self.last_event = "error"
+            message = text_of(mapping(error.get("data")).get("message"))
+            self.builder.error = message or text_of(error.get("name"))
+
+    def _part(self, number: int, identity: str, part: Record) -> None:
+        kind = text_of(part.get("type"))
+        if kind == "text":
+            self._text(number, identity, part)
+        elif kind == "tool":
+            self._tool(number, part)
+        elif kind == "patch":
+            files = part.get("files")
+            names = files if isinstance(files, list) else []
+            self.builder.files.update(dict.fromkeys(filter(None, map(text_of, names))))
+        elif kind not in _SILENT_PARTS:
+            self.unknown += 1
+
+    def _text(self, number: int, identity: str, part: Record) -> None:
+        """A person's text, unless OpenCode itself put it there."""
+        if part.get("synthetic") is True or part.get("ignored") is True:
+            return
+        text = text_of(part.get("text"))
+        created = mapping(self.message.get("time")).get("created")
+        at = moment(mapping(part.get("time")).get("start")) or moment(created)
+        if self.message.get("role") == "assistant":
+            self.builder.say("assistant", text, number, at, identity)
+            self.last_event = "answered" if text.strip() else self.last_event
+        elif self.message.get("role") == "user" and (speech := spoken(text)):
+            role = "parent" if self.builder.subagent else "user"
+            self.builder.say(role, speech, number, at, identity)
+            self.last_event = "asked"
+
+    def _tool(self, number: int, part: Record) -> None:
+        """A part holds the call and its result: both are on one line."""
+        tool, state = text_of(part.get("tool")).strip(), mapping(part.get("state"))
+        call_id = text_of(part.get("callID")).strip()
+        if not tool or not call_id:
+            self.unknown += 1
+            return
+        time, arguments = mapping(state.get("time")), mapping(state.get("input"))
+        call = PendingCall.started(
+            call_id,
+            tool,
+            arguments,
+            command=text_of(arguments.get("command")) if is_shell(tool) else "",
+            line=number,
+            at=moment(time.get("start")),
+        )
+        path = text_of(arguments.get("filePath"))
+        if path and tool in _FILE_TOOLS:
+            call.intent = call_intent(tool, {"path": path})
+            call.writes = (path,) if tool in _WRITING_TOOLS else ()
+        self.builder.see(call.at)
+        self.builder.see(moment(time.get("end")))
+        self.builder.call(call)
+        self.last_event = "called"
+        if self.builder.calls.get(call_id) is call and _is_finished(state):
+            output = text_of(state.get("output")) or text_of(state.get("error"))
+            self.builder.end(call, number, output, *_outcome(tool, state))
+            self.last_event = "result"
+
+    def finish(self, lines: TranscriptLines) -> Reading:
+        self._end_message()
+        builder = self.builder
+        if not builder.session_id or not (builder.turns or builder.calls):
+            return Reading(unknown_records=self.unknown, skipped="nothing was asked or done in it")
+        builder.outcome = _OUTCOMES.get(self.last_event, ExecutionOutcome.UNKNOWN)
+        if builder.outcome is not ExecutionOutcome.FAILED:
+            builder.error = ""
+        read = ReadExecution(builder.build(lines), lines.redacted)
+        return Reading((read,), unknown_records=self.unknown, left_out=builder.left_out)
+
+
+_OUTCOMES = {
+    "answered": ExecutionOutcome.COMPLETED,
+    "interrupted": ExecutionOutcome.INTERRUPTED,
+    "error": ExecutionOutcome.FAILED,
+}
+
+
+def _is_finished(state: Record) -> bool:
+    return text_of(state.get("status")) not in {"pending", "running", ""}
+
+
+def _outcome(tool: str, state: Record) -> tuple[CallOutcome, int | None]:
+    """The outcome and the exit code; "completed" says only that the tool came to an end."""
+    status = text_of(state.get("status"))
+    if status == "error":
+        return _error_outcome(text_of(state.get("error"))), None
+    if status not in {"completed", "success"}:
+        return CallOutcome.UNKNOWN, None
+    metadata = mapping(state.get("metadata"))
+    code = metadata.get("exit")
+    if isinstance(code, int) and not isinstance(code, bool):
+        return (CallOutcome.FAILED if code else CallOutcome.OK), code
+    if is_shell(tool) and "exit" in metadata:
+        return _killed_outcome(text_of(state.get("output"))[-_TAIL:]), None
+    return CallOutcome.OK, None
+
+
+def _error_outcome(error: str) -> CallOutcome:
+    if error.startswith(_FORBIDDEN):
+        return CallOutcome.BLOCKED_BY_HOOK
+    if error.startswith((_REFUSED, *_ABORTED)):
+        return CallOutcome.DENIED_BY_USER
+    return CallOutcome.FAILED
+
+
+def _killed_outcome(end: str) -> CallOutcome:
+    """The outcome of a command that has no exit code: something ended it."""
+    if any(text in end for text in _ABORTED):
+        return CallOutcome.DENIED_BY_USER
+    return CallOutcome.FAILED if any(text in end for text in _TIMED_OUT) else CallOutcome.UNKNOWN

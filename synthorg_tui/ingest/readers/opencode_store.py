@@ -1,0 +1,149 @@
+"""The stores of OpenCode: its database, and the folders of JSON files that it wrote before.
+
+Both give one line a row, in the order of what was said. Ids are a stranger's: one that isn't a
+plain name leads to no file.
+"""
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from synthorg_tui.ingest.databases import (
+    columns,
+    keys,
+    listed,
+    opened,
+    row_line,
+    session_of,
+    session_path,
+    text_at,
+)
+from synthorg_tui.ingest.sources import (
+    MAX_LINE_BYTES,
+    ListedSession,
+    ReadMeter,
+    SessionSource,
+)
+
+ENVELOPE: Final = "opencode"
+"""The key of each record that says what the row is: ``session``, ``message`` or ``part``."""
+_NEEDED: Final = {
+    "session": {"id"},
+    "message": {"id", "session_id", "data"},
+    "part": {"id", "message_id", "data"},
+}
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,120}")
+
+
+def _stored(path: Path) -> Sequence[ListedSession]:
+    """The sessions of a database; their size is a guess from the number of their rows."""
+    with opened(path) as db:
+        if any(not needed <= columns(db, table) for table, needed in _NEEDED.items()):
+            raise ValueError("not a database of OpenCode")
+        updated = "time_updated" if "time_updated" in columns(db, "session") else "NULL"
+        counts = dict(
+            db.execute("SELECT session_id, count(*) FROM message GROUP BY session_id").fetchall()
+        )
+        parts = db.execute(
+            "SELECT message.session_id, count(*) FROM part "
+            "JOIN message ON message.id = part.message_id GROUP BY message.session_id"
+        )
+        for session, count in parts.fetchall():
+            counts[session] = counts.get(session, 0) + count
+        rows = db.execute(f"SELECT id, {updated} FROM session ORDER BY id").fetchall()
+    return [
+        listed(session_path(path, id), counts.get(id, 0), at)
+        for id, at in rows
+        if isinstance(id, str)
+    ]
+
+
+def _database_rows(path: Path, meter: ReadMeter) -> Iterator[bytes]:
+    """Yield the rows of one session, each read by itself."""
+    database, session = session_of(path)
+    with opened(database, meter) as db:
+        for line in _session_rows(db, session):
+            meter.bytes += len(line)
+            yield line
+
+
+def _session_rows(db: sqlite3.Connection, session: str) -> Iterator[bytes]:
+    yield row_line(ENVELOPE, "session", session, _session_data(db, session))
+    order = "time_created, id" if "time_created" in columns(db, "message") else "id"
+    messages = keys(db, f"SELECT id FROM message WHERE session_id = ? ORDER BY {order}", session)
+    for message in messages:
+        data = text_at(db, "SELECT data FROM message WHERE id = ?", message)
+        if data is None:
+            continue
+        yield row_line(ENVELOPE, "message", message, data)
+        for part in keys(db, "SELECT id FROM part WHERE message_id = ? ORDER BY id", message):
+            data = text_at(db, "SELECT data FROM part WHERE id = ?", part)
+            if data is not None:
+                yield row_line(ENVELOPE, "part", part, data)
+
+
+def _session_data(db: sqlite3.Connection, session: str) -> bytes:
+    """What the table says of the session, in the columns that this version has."""
+    names = sorted(columns(db, "session") & {"directory", "parent_id", "title", "version"})
+    values = db.execute(
+        f"SELECT {', '.join(['id', *names])} FROM session WHERE id = ?", [session]
+    ).fetchone()
+    data = dict(zip(names, values[1:], strict=True)) if values else {}
+    return json.dumps(data, default=str).encode()
+
+
+def _in_folders(path: Path) -> Sequence[ListedSession]:
+    """The session of this file; its messages tell by their files whether it has changed."""
+    files = [path, *_files_of(path, "message", path.stem)]
+    stats = [file.stat() for file in files]
+    size, mtime_ns = sum(stat.st_size for stat in stats), max(stat.st_mtime_ns for stat in stats)
+    return [ListedSession(path, size, mtime_ns)]
+
+
+def _folder_rows(path: Path, meter: ReadMeter) -> Iterator[bytes]:
+    """Yield the session's file, then each message's with those of its parts."""
+    yield from _file_row("session", path, path.stem, meter)
+    for message in _files_of(path, "message", path.stem):
+        identity = _id_in(message)
+        yield from _file_row("message", message, identity, meter)
+        for part in _files_of(path, "part", identity):
+            yield from _file_row("part", part, part.stem, meter)
+
+
+def _file_row(kind: str, path: Path, identity: str, meter: ReadMeter) -> Iterator[bytes]:
+    if meter.stop.is_set():
+        raise InterruptedError("cancelled")
+    with path.open("rb") as stream:
+        data = stream.read(MAX_LINE_BYTES).strip().replace(b"\r", b" ").replace(b"\n", b" ")
+    meter.bytes += len(data)
+    yield row_line(ENVELOPE, kind, identity, data)
+
+
+def _files_of(session: Path, kind: str, owner: str) -> list[Path]:
+    """The files of a session's messages or a message's parts, whose names are in their order."""
+    storage = session.parent.parent.parent
+    folders = [storage / kind / name for name in (owner, owner.removeprefix("ses_"))]
+    folder = next((each for each in folders if each.is_dir() and not each.is_symlink()), None)
+    if folder is None or not _PLAIN_NAME.fullmatch(owner):
+        return []
+    return sorted(each for each in folder.glob("*.json") if not each.is_symlink())
+
+
+def _id_in(path: Path) -> str:
+    """The id that a message gives itself, by which its parts are filed; its name when torn."""
+    try:
+        with path.open("rb") as stream:
+            value = json.loads(stream.read(MAX_LINE_BYTES))
+    except (ValueError, RecursionError):
+        return path.stem
+    identity = value.get("id") if isinstance(value, dict) else None
+    return identity if isinstance(identity, str) else path.stem
+
+
+DATABASE: Final = SessionSource(_database_rows, _stored)
+"""The sessions of a database."""
+FOLDERS: Final = SessionSource(_folder_rows, _in_folders)
+"""The session of one file, with the folders of its messages and parts."""

@@ -1,0 +1,237 @@
+"""The reader of OpenHands conversations, a folder with a file for each event.
+
+An observation names the call it answers and says whether it is an error; that of a terminal has the
+exit code. Unknown kinds of events are counted, never guessed at.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final
+
+from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.executions.commands import call_intent
+from synthorg_tui.executions.models import ExecutionTokens, is_shell
+from synthorg_tui.ingest.databases import row_line
+from synthorg_tui.ingest.readers.base import (
+    ExecutionBuilder,
+    PendingCall,
+    ReadExecution,
+    Reading,
+    count_of,
+    items,
+    named_place,
+    session_name,
+    text_of,
+    timestamp,
+)
+from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.sources import (
+    MAX_LINE_BYTES,
+    LineSource,
+    ListedSession,
+    ReadMeter,
+    SessionSource,
+)
+from synthorg_tui.ingest.speech import spoken
+
+AGENT: Final = "openhands"
+_SILENT = frozenset(
+    {
+        "SystemPromptEvent",
+        "ConversationStateUpdateEvent",
+        "CondensationRequest",
+        "Condensation",
+        "CondensationSummaryEvent",
+        "TokenEvent",
+        "LLMCompletionLogEvent",
+    }
+)
+_TALK = frozenset({"finish", "think"})
+_EDITS = {"create": "write", "str_replace": "edit", "insert": "edit", "view": "read"}
+
+
+def _listed(path: Path) -> Sequence[ListedSession]:
+    """The conversation of this folder, which changes with its events."""
+    stats = [file.stat() for file in (path, *_events(path))]
+    size, mtime_ns = sum(stat.st_size for stat in stats), max(stat.st_mtime_ns for stat in stats)
+    return [ListedSession(path, size, mtime_ns)]
+
+
+def _lines(path: Path, meter: ReadMeter) -> Iterator[bytes]:
+    """Yield the state of a conversation, then its events in the order of their names."""
+    for number, file in enumerate((path, *_events(path))):
+        if meter.stop.is_set():
+            raise InterruptedError("cancelled")
+        with file.open("rb") as stream:
+            data = stream.read(MAX_LINE_BYTES).strip().replace(b"\r", b" ").replace(b"\n", b" ")
+        meter.bytes += len(data)
+        yield row_line(AGENT, "event" if number else "state", path.parent.name, data)
+
+
+def _events(path: Path) -> list[Path]:
+    folder = path.parent / "events"
+    if folder.is_symlink():
+        return []
+    return sorted(file for file in folder.glob("event-*.json") if not file.is_symlink())
+
+
+class OpenHandsReader:
+    """Reads one conversation of OpenHands."""
+
+    name: ClassVar[str] = "openhands"
+    files: ClassVar[Mapping[str, LineSource]] = {"base_state.json": SessionSource(_lines, _listed)}
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folder of all conversations; ``OPENHANDS_CONVERSATIONS_DIR`` moves it."""
+        default = home / ".openhands" / "conversations"
+        return (named_place(environ, "OPENHANDS_CONVERSATIONS_DIR", default),)
+
+    def recognises(self, record: Record) -> bool:
+        """Tell whether the record is the state of a conversation."""
+        return record.get(AGENT) == "state" and isinstance(record.get("data"), dict)
+
+    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
+        """Read the events of one conversation."""
+        state = _Events(ExecutionBuilder(reader=self.name, agent_id=AGENT))
+        for number, record in records:
+            data = mapping(record.get("data"))
+            if record.get(AGENT) == "state":
+                state.begin(session_name(record.get("id")), data)
+            else:
+                state.feed(number, data)
+        return state.finish(lines)
+
+
+@dataclass(slots=True)
+class _Events:
+    """Reading state of one conversation."""
+
+    builder: ExecutionBuilder
+    unknown: int = 0
+    last_event: str = ""
+
+    def begin(self, session: str, data: Record) -> None:
+        builder = self.builder
+        builder.session_id = session
+        builder.project = text_of(mapping(data.get("workspace")).get("working_dir"))
+        builder.model = text_of(mapping(mapping(data.get("agent")).get("llm")).get("model"))
+        metrics = mapping(mapping(data.get("stats")).get("usage_to_metrics")).get("agent")
+        usage = mapping(mapping(metrics).get("accumulated_token_usage"))
+        builder.tokens = ExecutionTokens(
+            input=count_of(usage.get("prompt_tokens")),
+            output=count_of(usage.get("completion_tokens")),
+            cached=count_of(usage.get("cache_read_tokens")),
+        )
+
+    def feed(self, number: int, event: Record) -> None:
+        kind = text_of(event.get("kind"))
+        self.builder.see(timestamp(event.get("timestamp")))
+        if kind == "MessageEvent":
+            self._message(number, event)
+        elif kind == "ActionEvent":
+            self._action(number, event)
+        elif kind in {"ObservationEvent", "AgentErrorEvent", "UserRejectObservation"}:
+            self._observation(number, kind, event)
+        elif kind == "ConversationErrorEvent":
+            self.last_event, self.builder.error = "error", text_of(event.get("detail"))
+        elif kind in {"PauseEvent", "InterruptEvent"}:
+            self.last_event = "interrupted"
+        else:
+            self.unknown += kind not in _SILENT
+
+    def _message(self, number: int, event: Record) -> None:
+        """A person's message; what is added to it for the model stands elsewhere in the event."""
+        text = _texts(mapping(event.get("llm_message")).get("content"))
+        at, identity = timestamp(event.get("timestamp")), text_of(event.get("id")) or f"L{number}"
+        if event.get("source") == "user":
+            self.builder.say("user", spoken(text), number, at, identity)
+            self.last_event = "asked"
+        elif event.get("source") == "agent":
+            self._say(number, event, text)
+
+    def _say(self, number: int, event: Record, text: str) -> None:
+        at, identity = timestamp(event.get("timestamp")), text_of(event.get("id")) or f"L{number}"
+        self.builder.say("assistant", text, number, at, identity)
+        self.last_event = "answered" if text.strip() else self.last_event
+
+    def _action(self, number: int, event: Record) -> None:
+        tool, action = text_of(event.get("tool_name")).strip(), mapping(event.get("action"))
+        call_id = text_of(event.get("tool_call_id")).strip()
+        if not tool or not call_id:
+            self.unknown += 1
+            return
+        self._say(number, event, _texts(event.get("thought")))
+        if tool in _TALK:
+            self._say(number, event, text_of(action.get("message") or action.get("thought")))
+            return
+        call = PendingCall.started(
+            call_id,
+            tool,
+            action,
+            command=text_of(action.get("command")) if is_shell(tool) else "",
+            line=number,
+            at=timestamp(event.get("timestamp")),
+        )
+        path = text_of(action.get("path"))
+        verb = _EDITS.get(text_of(action.get("command"))) if path else None
+        if verb and not is_shell(tool):
+            call.intent = call_intent(verb, {"path": path})
+            call.writes = (path,) if verb != "read" else ()
+        self.builder.call(call)
+        self.last_event = "called"
+
+    def _observation(self, number: int, kind: str, event: Record) -> None:
+        call = self.builder.calls.get(text_of(event.get("tool_call_id")).strip())
+        if call is None or call.result_line is not None:
+            return
+        observation = mapping(event.get("observation"))
+        reason = text_of(event.get("error")) or text_of(event.get("rejection_reason"))
+        output = _texts(observation.get("content")) or reason
+        self.builder.end(call, number, output, *_outcome(call, kind, event, observation))
+        self.last_event = "result"
+
+    def finish(self, lines: TranscriptLines) -> Reading:
+        builder = self.builder
+        if not builder.session_id or not (builder.turns or builder.calls):
+            return Reading(unknown_records=self.unknown, skipped="nothing was asked or done in it")
+        builder.outcome = _OUTCOMES.get(self.last_event, ExecutionOutcome.UNKNOWN)
+        if builder.outcome is not ExecutionOutcome.FAILED:
+            builder.error = ""
+        read = ReadExecution(builder.build(lines), lines.redacted)
+        return Reading((read,), unknown_records=self.unknown, left_out=builder.left_out)
+
+
+_OUTCOMES = {
+    "answered": ExecutionOutcome.COMPLETED,
+    "interrupted": ExecutionOutcome.INTERRUPTED,
+    "error": ExecutionOutcome.FAILED,
+}
+
+
+def _texts(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(filter(None, (text_of(part.get("text")) for part in items(content))))
+
+
+def _outcome(
+    call: PendingCall, kind: str, event: Record, observation: Record
+) -> tuple[CallOutcome, int | None]:
+    """The outcome by the kind of event, the exit code, and the error flag, in this order."""
+    if kind == "UserRejectObservation":
+        by_hook = event.get("rejection_source") == "hook"
+        return (CallOutcome.BLOCKED_BY_HOOK if by_hook else CallOutcome.DENIED_BY_USER), None
+    if kind == "AgentErrorEvent" or observation.get("is_error") is True:
+        return CallOutcome.FAILED, _exit_code(observation) or None
+    code = _exit_code(observation)
+    if code == -1 or observation.get("timeout") is True:  # it still runs, or nobody knows
+        return CallOutcome.UNKNOWN, None
+    if code is None and is_shell(call.tool):
+        return CallOutcome.UNKNOWN, None
+    return (CallOutcome.FAILED if code else CallOutcome.OK), code
+
+
+def _exit_code(observation: Record) -> int | None:
+    code = observation.get("exit_code", mapping(observation.get("metadata")).get("exit_code"))
+    return code if isinstance(code, int) and not isinstance(code, bool) else None

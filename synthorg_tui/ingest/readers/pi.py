@@ -1,0 +1,203 @@
+"""The reader of pi sessions, and of oh-my-pi's and OpenClaw's, which are written alike.
+
+Results say whether they are errors; the exit code stands at the end of what a command printed. A
+session is a tree: what isn't on the way from its last entry to its first was taken back.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import ClassVar, Final
+
+from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.executions.models import ExecutionTokens, is_shell
+from synthorg_tui.ingest.readers.base import (
+    JSON_LINES,
+    ExecutionBuilder,
+    PendingCall,
+    Reading,
+    count_of,
+    items,
+    named_place,
+    session_name,
+    text_of,
+    timestamp,
+)
+from synthorg_tui.ingest.readers.branches import Branches
+from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.sources import LineSource
+from synthorg_tui.ingest.speech import spoken
+
+AGENT = "pi"
+_SILENT = frozenset(
+    {
+        "branch_summary",
+        "compaction",
+        "custom",
+        "custom_message",
+        "label",
+        "model_change",
+        "session_info",
+        "thinking_level_change",
+    }
+)
+_SILENT_ROLES = frozenset(
+    {"bashExecution", "branchSummary", "compactionSummary", "custom", "hookMessage"}
+)
+"""The person's own commands, and what extensions and the program put in."""
+_BLOCKS = frozenset({"text", "thinking", "toolCall", "image"})
+_TAIL: Final = 300
+_EXIT_CODE = re.compile(r"Command exited with code (-?\d+)\s*\Z")
+_ABORTED = re.compile(r"(?:\A|\n)(?:Command|Operation) aborted\s*\Z")
+_BLOCKED = re.compile(r"(?:Tool execution was |\A)[Bb]locked by (?:an )?(?:extension|hook)")
+_SKIPPED = "Skipped due to queued user message"
+_WRITING_TOOLS = frozenset({"edit", "write"})
+_STOPS = {"aborted": "interrupted", "error": "error", "toolUse": "called"}
+
+
+class PiReader:
+    """Reads the ``sessions/**.jsonl`` of pi."""
+
+    name: ClassVar[str] = "pi"
+    files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folders of pi's and oh-my-pi's sessions.
+
+        ``PI_CODING_AGENT_DIR`` moves pi's, ``PI_CODING_AGENT_SESSION_DIR`` its sessions alone.
+        """
+        agent = named_place(environ, "PI_CODING_AGENT_DIR", home / ".pi" / "agent")
+        sessions = named_place(environ, "PI_CODING_AGENT_SESSION_DIR", agent / "sessions")
+        return sessions, home / ".omp" / "agent" / "sessions"
+
+    def recognises(self, record: Record) -> bool:
+        """Tell whether the record is the head of a session."""
+        is_head = record.get("type") == "session" and bool(text_of(record.get("id")))
+        return is_head and {"timestamp", "cwd"} <= record.keys()
+
+    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
+        """Read one session."""
+        state = _PiSession(ExecutionBuilder(reader=self.name, agent_id=AGENT))
+        for number, record in records:
+            state.feed(number, record)
+        return state.finish(lines)
+
+
+@dataclass(slots=True)
+class _PiSession:
+    """Reading state of one file."""
+
+    builder: ExecutionBuilder
+    branches: Branches = field(default_factory=Branches)
+    unknown: int = 0
+    last_event: str = ""
+
+    def feed(self, number: int, record: Record) -> None:
+        kind = text_of(record.get("type"))
+        if kind == "session":
+            self._begin(record)
+            return
+        self.branches.note(text_of(record.get("id")), text_of(record.get("parentId")))
+        if kind == "message":
+            self._message(number, record, mapping(record.get("message")))
+        elif kind == "model_change":
+            model = text_of(record.get("modelId")) or text_of(record.get("model"))
+            self.builder.model = model or self.builder.model
+        elif kind not in _SILENT:
+            self.unknown += 1
+
+    def _begin(self, record: Record) -> None:
+        builder = self.builder
+        builder.session_id = builder.session_id or session_name(record.get("id"))
+        builder.project = builder.project or text_of(record.get("cwd"))
+        builder.model = text_of(record.get("modelId")) or builder.model
+
+    def _message(self, number: int, record: Record, message: Record) -> None:
+        role, at = text_of(message.get("role")), timestamp(record.get("timestamp"))
+        identity = text_of(record.get("id")) or f"L{number}"
+        self.builder.see(at)
+        if role == "user":
+            text = spoken(_text(message))
+            self.last_event = "asked" if text else self.last_event
+            self.builder.say("user", text, number, at, identity)
+        elif role == "assistant":
+            self._answer(number, message, at, identity)
+        elif role == "toolResult":
+            self._result(number, message)
+        elif role not in _SILENT_ROLES:
+            self.unknown += 1
+
+    def _answer(self, number: int, message: Record, at: datetime | None, identity: str) -> None:
+        self.builder.model = text_of(message.get("model")) or self.builder.model
+        self._count_tokens(mapping(message.get("usage")))
+        self.builder.say("assistant", _text(message), number, at, identity)
+        for block in items(message.get("content")):
+            if block.get("type") == "toolCall":
+                self._call(number, block, at, identity)
+            else:
+                self.unknown += text_of(block.get("type")) not in _BLOCKS
+        self.last_event = _STOPS.get(text_of(message.get("stopReason")), "answered")
+        if self.last_event == "error":
+            self.builder.error = text_of(message.get("errorMessage"))
+
+    def _count_tokens(self, usage: Record) -> None:
+        tokens = self.builder.tokens
+        self.builder.tokens = ExecutionTokens(
+            input=tokens.input + count_of(usage.get("input")) + count_of(usage.get("cacheWrite")),
+            output=tokens.output + count_of(usage.get("output")),
+            cached=tokens.cached + count_of(usage.get("cacheRead")),
+        )
+
+    def _call(self, number: int, block: Record, at: datetime | None, identity: str) -> None:
+        tool, call_id = text_of(block.get("name")).strip(), text_of(block.get("id")).strip()
+        if not tool or not call_id:
+            self.unknown += 1
+            return
+        arguments = mapping(block.get("arguments"))
+        command = text_of(arguments.get("command")) if is_shell(tool) else ""
+        call = PendingCall.started(call_id, tool, arguments, command=command, line=number, at=at)
+        path = text_of(arguments.get("path"))
+        call.writes = (path,) if path and tool in _WRITING_TOOLS else ()
+        call.record_id = identity
+        self.builder.call(call)
+
+    def _result(self, number: int, message: Record) -> None:
+        call = self.builder.calls.get(text_of(message.get("toolCallId")))
+        if call is None or call.result_line is not None:
+            return
+        output = _text(message)
+        self.builder.end(call, number, output, *_outcome(call, message.get("isError"), output))
+        self.last_event = "result"
+
+    def finish(self, lines: TranscriptLines) -> Reading:
+        self.branches.keep_in(self.builder)
+        return self.builder.reading(lines, self.last_event, self.unknown)
+
+
+def _outcome(call: PendingCall, failed: object, output: str) -> tuple[CallOutcome, int | None]:
+    """How a call ended; a result that doesn't say whether it is an error leaves it open."""
+    if failed is False:
+        return CallOutcome.OK, 0 if is_shell(call.tool) else None
+    if failed is not True:
+        return CallOutcome.UNKNOWN, None
+    match = _EXIT_CODE.search(output[-_TAIL:]) if is_shell(call.tool) else None
+    return (CallOutcome.FAILED, int(match[1])) if match else (_error_outcome(output), None)
+
+
+def _error_outcome(output: str) -> CallOutcome:
+    if _ABORTED.search(output[-_TAIL:]):
+        return CallOutcome.DENIED_BY_USER
+    if output.startswith(_SKIPPED):
+        return CallOutcome.CANCELLED_WITH_SIBLING
+    blocked = _BLOCKED.search(output[:_TAIL])
+    return CallOutcome.BLOCKED_BY_HOOK if blocked else CallOutcome.FAILED
+
+
+def _text(message: Record) -> str:
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    blocks = (block for block in items(content) if block.get("type") == "text")
+    return "\n".join(text_of(block.get("text")) for block in blocks)

@@ -1,0 +1,176 @@
+"""The reader of Qwen Code sessions: messages in Gemini's parts, in envelopes like Claude Code's.
+
+A person may go back in a session: what isn't on the way from its last record to its first was taken
+back. Texts that hooks and the program add stand beside the person's words, in parts of their own.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from synthorg_tui.executions.models import ExecutionTokens, slug
+from synthorg_tui.ingest.readers.base import (
+    JSON_LINES,
+    ExecutionBuilder,
+    Reading,
+    count_of,
+    items,
+    named_place,
+    session_name,
+    text_of,
+    timestamp,
+)
+from synthorg_tui.ingest.readers.branches import Branches
+from synthorg_tui.ingest.readers.gemini import (
+    function_call,
+    outcome_of,
+    part_text,
+    response_text,
+)
+from synthorg_tui.ingest.records import Record, TranscriptLines, mapping
+from synthorg_tui.ingest.sources import LineSource
+from synthorg_tui.ingest.speech import spoken
+
+AGENT = "qwen-code"
+_TYPES = frozenset({"user", "assistant", "tool_result", "system"})
+_SPEECH = frozenset({"", "mid_turn_user_message"})
+_SILENT_SUBTYPES = frozenset(
+    {
+        "agent_bootstrap",
+        "agent_launch_prompt",
+        "at_command",
+        "attribution_snapshot",
+        "chat_compression",
+        "cron",
+        "custom_title",
+        "notification",
+        "rewind",
+        "session_artifact_snapshot",
+        "slash_command",
+        "ui_telemetry",
+    }
+)
+
+
+class QwenReader:
+    """Reads the ``chats/*.jsonl`` of Qwen Code, and the ``subagents/**.jsonl``."""
+
+    name: ClassVar[str] = "qwen"
+    files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
+
+    def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the folder of all projects; ``QWEN_RUNTIME_DIR`` or ``QWEN_HOME`` moves it."""
+        qwen = named_place(environ, "QWEN_HOME", home / ".qwen")
+        return (named_place(environ, "QWEN_RUNTIME_DIR", qwen) / "projects",)
+
+    def recognises(self, record: Record) -> bool:
+        """Tell whether the record is an envelope with parts, or with a payload of the program."""
+        is_envelope = text_of(record.get("type")) in _TYPES and "sessionId" in record
+        parts = mapping(record.get("message")).get("parts")
+        return is_envelope and (isinstance(parts, list) or "systemPayload" in record)
+
+    def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
+        """Read one session."""
+        state = _QwenSession(ExecutionBuilder(reader=self.name, agent_id=AGENT))
+        for number, record in records:
+            state.feed(number, record)
+        return state.finish(lines)
+
+
+@dataclass(slots=True)
+class _QwenSession:
+    """Reading state of one file."""
+
+    builder: ExecutionBuilder
+    branches: Branches = field(default_factory=Branches)
+    usage: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    unknown: int = 0
+    last_event: str = ""
+
+    def feed(self, number: int, record: Record) -> None:
+        kind, subtype = text_of(record.get("type")), text_of(record.get("subtype"))
+        if kind not in _TYPES or subtype not in _SPEECH | _SILENT_SUBTYPES:
+            self.unknown += 1
+        self.branches.note(text_of(record.get("uuid")), text_of(record.get("parentUuid")))
+        if kind not in _TYPES:
+            return
+        self._context(record)
+        if kind == "user" and subtype in _SPEECH:
+            self._ask(number, record)
+        elif kind == "assistant":
+            self._answer(number, record)
+        elif kind == "tool_result":
+            self._result(number, record)
+
+    def _context(self, record: Record) -> None:
+        builder = self.builder
+        builder.session_id = builder.session_id or session_name(record.get("sessionId"))
+        if record.get("isSidechain") is True and not builder.subagent:
+            builder.subagent = session_name(record.get("agentId")) or "subagent"
+            builder.agent_id = f"{AGENT}/{slug(text_of(record.get('agentName'))) or 'subagent'}"
+        builder.project = builder.project or text_of(record.get("cwd"))
+        builder.branch = text_of(record.get("gitBranch")) or builder.branch
+        builder.model = text_of(record.get("model")) or builder.model
+        builder.see(timestamp(record.get("timestamp")))
+
+    def _ask(self, number: int, record: Record) -> None:
+        typed = text_of(mapping(record.get("systemPayload")).get("displayText"))
+        text = spoken(typed or part_text(mapping(record.get("message")).get("parts")))
+        at = timestamp(record.get("timestamp"))
+        self.last_event = "asked" if text else self.last_event
+        role = "parent" if self.builder.subagent else "user"
+        self.builder.say(role, text, number, at, _identity(number, record))
+
+    def _answer(self, number: int, record: Record) -> None:
+        parts = items(mapping(record.get("message")).get("parts"))
+        at, identity = timestamp(record.get("timestamp")), _identity(number, record)
+        for position, part in enumerate(parts, 1):
+            called = mapping(part.get("functionCall"))
+            name = text_of(called.get("name")).strip()
+            if name:
+                call_id = text_of(called.get("id")).strip() or f"L{number}-{position}"
+                call = function_call(call_id, name, mapping(called.get("args")), number, at)
+                call.record_id = identity
+                self.builder.call(call)
+        text = part_text(parts)
+        self.builder.say("assistant", text, number, at, identity)
+        if text.strip():
+            self.last_event = "answered"
+        if any("functionCall" in part for part in parts):
+            self.last_event = "called"
+        self._count_tokens(identity, mapping(record.get("usageMetadata")))
+
+    def _count_tokens(self, identity: str, usage: Record) -> None:
+        if usage:
+            self.usage[identity] = (
+                count_of(usage.get("promptTokenCount")),
+                count_of(usage.get("candidatesTokenCount")),
+                count_of(usage.get("cachedContentTokenCount")),
+            )
+
+    def _result(self, number: int, record: Record) -> None:
+        told = mapping(record.get("toolCallResult"))
+        parts = items(mapping(record.get("message")).get("parts"))
+        response = next(
+            (mapping(p["functionResponse"]) for p in parts if "functionResponse" in p), {}
+        )
+        call_id = text_of(told.get("callId")) or text_of(response.get("id"))
+        call = self.builder.calls.get(call_id)
+        if call is None or call.result_line is not None:
+            return
+        output = response_text(parts) or text_of(told.get("resultDisplay"))
+        failed = "error" in mapping(response.get("response"))
+        status = text_of(told.get("status")) or ("error" if failed else "success")
+        self.builder.end(call, number, output, *outcome_of(call.tool, status, output))
+        self.last_event = "result"
+
+    def finish(self, lines: TranscriptLines) -> Reading:
+        self.branches.keep_in(self.builder)
+        sums = [sum(counts) for counts in zip(*self.usage.values(), strict=True)] or [0, 0, 0]
+        self.builder.tokens = ExecutionTokens(input=sums[0], output=sums[1], cached=sums[2])
+        return self.builder.reading(lines, self.last_event, self.unknown)
+
+
+def _identity(number: int, record: Record) -> str:
+    return text_of(record.get("uuid")) or f"L{number}"

@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +177,21 @@ def test_a_registry_of_projects_that_is_damaged_names_none(tmp_path: Path, regis
     assert execution(tmp_path, asked()).project is None
 
 
+@pytest.mark.parametrize("text", ["/srv/a\n/srv/b", "/srv/\x1b[31m", "/" + "x" * 5_000])
+def test_a_project_that_is_no_path_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / CHATS).mkdir(parents=True)
+    (tmp_path / CHATS).with_name(".project_root").write_text(text)
+    assert execution(tmp_path, asked()).project is None
+
+
+def test_the_name_of_the_project_is_read_from_plain_files_alone(tmp_path: Path) -> None:
+    (tmp_path / CHATS).mkdir(parents=True)
+    os.mkfifo((tmp_path / CHATS).with_name(".project_root"))
+    (tmp_path / "elsewhere").write_text('{"projects": {"/srv/tidepool": "tidepool"}}')
+    (tmp_path / ".gemini" / "projects.json").symlink_to(tmp_path / "elsewhere")
+    assert execution(tmp_path, asked()).project is None
+
+
 def test_a_subagent_is_asked_by_its_parent(tmp_path: Path) -> None:
     session = GeminiSession("child", kind="subagent")
     session.ask("Look for it.")
@@ -183,6 +199,13 @@ def test_a_subagent_is_asked_by_its_parent(tmp_path: Path) -> None:
     done = extracted.execution
     assert (done.id, done.parent_id) == ("gemini:parent-id/child", "gemini:parent-id")
     assert (done.agent_id, done.turns[0].role) == ("gemini/subagent", "parent")
+
+
+def test_a_subagent_whose_id_is_unusable_still_speaks_for_no_person(tmp_path: Path) -> None:
+    session = GeminiSession("///", kind="subagent")
+    session.ask("Look for it.")
+    (extracted,) = read(session.write(tmp_path / CHATS / "parent-id" / "x.jsonl")).executions
+    assert [turn.role for turn in extracted.execution.turns] == ["parent"]
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,14 @@ def test_a_subagent_is_asked_by_its_parent(tmp_path: Path) -> None:
     assert (done.turns[0].role, done.parent_id) == ("parent", f"qwen:{done.session_id}")
 
 
+@pytest.mark.parametrize("agent", ["", "///", None, 7])
+def test_a_subagent_without_a_usable_id_still_speaks_for_no_person(
+    tmp_path: Path, agent: object
+) -> None:
+    done = execution(tmp_path, asked(isSidechain=True, agentId=agent))
+    assert [turn.role for turn in done.turns] == ["parent"]
+
+
 @pytest.mark.parametrize(
     ("status", "outcome"),
     [("success", CallOutcome.OK), ("error", CallOutcome.FAILED), ("", CallOutcome.FAILED)],

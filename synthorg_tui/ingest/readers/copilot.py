@@ -167,7 +167,7 @@ class _Log:
                 reader=main.reader,
                 session_id=main.session_id,
                 agent_id=f"{AGENT}/{self.names.get(cause) or 'subagent'}",
-                subagent=session_name(cause),
+                subagent=session_name(cause) or f"subagent-{len(self.subagents) + 1}",
                 project=main.project,
                 branch=main.branch,
                 model=main.model,

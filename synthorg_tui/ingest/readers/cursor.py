@@ -175,7 +175,8 @@ def _builder(path: Path) -> ExecutionBuilder:
     builder.session_id, builder.project = session_name(path.stem), _project_of(path)
     if path.parent.name == _SUBAGENTS:
         builder.session_id = session_name(path.parent.parent.name)
-        builder.subagent, builder.agent_id = session_name(path.stem), f"{AGENT}/subagent"
+        builder.subagent = session_name(path.stem) or "subagent"
+        builder.agent_id = f"{AGENT}/subagent"
     builder.see(datetime.fromtimestamp(path.stat().st_mtime, UTC))
     return builder
 

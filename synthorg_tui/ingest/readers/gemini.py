@@ -48,6 +48,7 @@ _COMMAND = re.compile(r"[/?][\w:-]*(?:\s.*)?", re.DOTALL)
 _REFERENCED = re.compile(r"\n--- Content from referenced files ---.*\Z", re.DOTALL)
 _WRITING_TOOLS = frozenset({"replace", "edit", "write_file"})
 _MAX_SIDE_FILE: Final = 1 << 20
+_MAX_PATH: Final = 4096
 
 
 class GeminiReader:
@@ -112,7 +113,8 @@ class _GeminiChat:
         builder.see(timestamp(record.get("startTime")))
         builder.model = text_of(mapping(record.get("meta")).get("model")) or builder.model
         if record.get("kind") == "subagent":
-            builder.session_id, builder.subagent = session_name(self.path.parent.name), session
+            builder.session_id = session_name(self.path.parent.name) or session
+            builder.subagent = session or "subagent"
             builder.agent_id = f"{AGENT}/subagent"
 
     def _update(self, number: int, changes: Record) -> None:
@@ -159,11 +161,12 @@ class _GeminiChat:
         self._say("assistant", text, number, message)
         self.last_event = "answered" if text.strip() else self.last_event
         self.builder.model = text_of(message.get("model")) or self.builder.model
-        identity, tokens = text_of(message.get("id")), mapping(message.get("tokens"))
+        identity = text_of(message.get("id")) or f"L{number}"
+        tokens = mapping(message.get("tokens"))
         counts = [count_of(tokens.get(key)) for key in ("input", "output", "cached")]
         self.usage[identity] = (counts[0], counts[1], counts[2])
         for position, tool in enumerate(items(message.get("toolCalls")), 1):
-            self._call(number, tool, identity or f"L{number}", position)
+            self._call(number, tool, identity, position)
 
     def _call(self, number: int, tool: Record, identity: str, position: int) -> None:
         name = text_of(tool.get("name")).strip()
@@ -273,12 +276,12 @@ def _project_of(path: Path, tally: RedactionTally) -> str:
             return ""
         projects = mapping(mapping(registry).get("projects"))
         root = next((name for name, short in projects.items() if short == chats.parent.name), "")
-    return redact_text(root, tally) if root.isprintable() else ""
+    return redact_text(root, tally) if root.isprintable() and len(root) <= _MAX_PATH else ""
 
 
 def _small_text(path: Path) -> str:
     try:
-        if path.is_symlink() or path.stat().st_size > _MAX_SIDE_FILE:
+        if not path.is_file() or path.is_symlink() or path.stat().st_size > _MAX_SIDE_FILE:
             return ""
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError):

@@ -107,9 +107,8 @@ class _QwenSession:
         builder = self.builder
         builder.session_id = builder.session_id or session_name(record.get("sessionId"))
         if record.get("isSidechain") is True and not builder.subagent:
-            builder.subagent = session_name(record.get("agentId"))
-            kind = slug(text_of(record.get("agentName"))) or "subagent"
-            builder.agent_id = f"{AGENT}/{kind}" if builder.subagent else AGENT
+            builder.subagent = session_name(record.get("agentId")) or "subagent"
+            builder.agent_id = f"{AGENT}/{slug(text_of(record.get('agentName'))) or 'subagent'}"
         builder.project = builder.project or text_of(record.get("cwd"))
         builder.branch = text_of(record.get("gitBranch")) or builder.branch
         builder.model = text_of(record.get("model")) or builder.model

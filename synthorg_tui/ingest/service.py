@@ -132,6 +132,11 @@ class ImportService:
         places = await asyncio.to_thread(looked_for, self._home, self._environ)
         return tuple(place for place in places if place.files)
 
+    def _existing_places(self) -> list[Path]:
+        """The usual places, also those that hold nothing which can be read: the report says why."""
+        places = usual_places(self._home, self._environ)
+        return list(dict.fromkeys(root for _, root in places if root.exists()))
+
     async def run(
         self,
         paths: Sequence[Path] | None = None,
@@ -148,7 +153,7 @@ class ImportService:
         continues from there. Raises ``MemoryStoreError`` when the store fails; files that can't be
         read are in the report instead.
         """
-        roots = paths if paths is not None else [place.root for place in await self.discover()]
+        roots = paths if paths is not None else self._existing_places()
         cancel = cancel or threading.Event()
         job = _ImportJob(
             self._backend,
@@ -179,11 +184,7 @@ class ImportService:
         Yields a report for each import that read an execution. Only folders that exist at the start
         are watched.
         """
-        roots = (
-            paths
-            if paths is not None
-            else [root for _, root in usual_places(self._home, self._environ)]
-        )
+        roots = self._existing_places() if paths is None else paths
         roots = [root for root in roots if root.exists()]
         report = await self.run(roots)
         if report.executions:

@@ -348,6 +348,17 @@ async def test_it_is_found_and_only_changed_sessions_are_imported_again(
     assert (third.files, third.unchanged) == (2, 2)
 
 
+async def test_a_database_in_its_place_that_cant_be_read_is_reported(
+    tmp_path: Path, executions: ExecutionStore
+) -> None:
+    put(tmp_path / ".local" / "share" / "opencode" / "opencode.db", "torn")
+    service = ImportService(
+        backend=FakeBackend(), executions=executions, clock=CLOCK, home=tmp_path, environ={}
+    )
+    ((_, reason),) = (await service.run()).skipped
+    assert reason == "can't be read: not an SQLite database"
+
+
 def test_the_environment_moves_its_place(tmp_path: Path) -> None:
     path = tmp_path / "data" / "kilo" / "kilo.db"
     OpenCodeDatabase(path)

@@ -95,7 +95,10 @@ class TestDigest:
         assert last in text["included"]
         assert first not in text["included"]
 
-    def test_explain_adds_every_candidate_with_its_reason_after_the_text(self, cli: Cli) -> None:
+    def test_explain_adds_every_candidate_with_its_reason_after_the_text(
+        self, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "160")  # a narrower table cuts the reasons short
         text = cli("digest", TASK, *ASK).out
         explained = cli("digest", TASK, *ASK, "--explain").out
         made = cli("digest", TASK, *ASK, "--json").json
@@ -109,6 +112,7 @@ class TestDigest:
     def test_what_is_no_longer_given_is_listed_below_the_candidates_for_a_person(
         self, cli: Cli, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        monkeypatch.setenv("COLUMNS", "160")  # a narrower table cuts the reasons short
         added = cli("memories", "add", "--agent", "former", "Polish the brass lantern.", "--json")
         key = added.json["id"]
         question = ("polish the lantern", "--agent", "former", "--token-budget", "360")

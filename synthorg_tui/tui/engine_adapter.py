@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.core.errors import DomainError, StoreLockedError
 from synthorg_tui.core.process_setup import ending, started
-from synthorg_tui.ingest.discovery import FoundTranscripts
 from synthorg_tui.memory.listing import (
     BrowseFilter,
     Facets,
@@ -33,6 +32,7 @@ from synthorg_tui.tui.ports import Change, Draft
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.executions.store import Excerpt
+    from synthorg_tui.ingest.discovery import FoundTranscripts
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
     from synthorg_tui.memory.store.reader import StoreReader
     from synthorg_tui.persistence.database import Database
@@ -322,7 +322,7 @@ class EngineAdapter:
         ref = SourceRef.parse(source)
         return None if ref is None else await self._engine.executions.excerpt(ref, context=context)
 
-    async def found_places(self) -> tuple[FoundTranscripts, ...]:
+    async def found_places(self) -> "tuple[FoundTranscripts, ...]":
         """Return the directories on this machine that hold transcripts."""
         return await self._engine.imports.discover()
 

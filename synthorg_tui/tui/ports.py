@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.ingest.discovery import FoundTranscripts
 from synthorg_tui.memory.listing import (
     BrowseFilter,
     Facets,
@@ -26,6 +25,7 @@ from synthorg_tui.memory.listing import (
 
 if TYPE_CHECKING:
     from synthorg_tui.executions.store import Excerpt
+    from synthorg_tui.ingest.discovery import FoundTranscripts
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
     from synthorg_tui.tui.activity.adapter import EngineActivity
     from synthorg_tui.tui.approvals.adapter import EngineApprovals
@@ -154,7 +154,7 @@ class MemoryPort(MemoryReader, Protocol):
         """
         ...
 
-    async def found_places(self) -> tuple[FoundTranscripts, ...]:
+    async def found_places(self) -> "tuple[FoundTranscripts, ...]":
         """Return the directories on this machine that hold transcripts."""
         ...
 

@@ -12,7 +12,6 @@ from textual.message import Message
 from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.ingest.discovery import FoundTranscripts
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.jobs import run_job, toast
@@ -24,6 +23,7 @@ from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 from synthorg_tui.tui.widgets.rows import FixedList
 
 if TYPE_CHECKING:
+    from synthorg_tui.ingest.discovery import FoundTranscripts
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
 
 
@@ -129,9 +129,10 @@ class ImportScreen(Screen[bool]):
 
     def action_mark(self) -> None:
         """Select the place under the cursor for import, or deselect it."""
-        place = self.query_one(FixedList).value
-        if isinstance(place, FoundTranscripts):
-            self._chosen ^= {place.root}
+        under_cursor = self.query_one(FixedList).value
+        roots = {place.root for place in self._places if place == under_cursor}
+        if roots:
+            self._chosen ^= roots
             self._draw_places()
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import short_path
-from synthorg_tui.ingest.discovery import FoundTranscripts
 from synthorg_tui.memory.listing import BrowseFilter, Facets, ListedMemory
 from synthorg_tui.tui.base.filters import Chip, Query, filter_line
 from synthorg_tui.tui.base.formatting import ago, counted, duration, memories, size
@@ -20,6 +19,7 @@ from synthorg_tui.tui.base.lines import Line, bar, beside, error_lines, keys_lin
 from synthorg_tui.tui.memories.state import Listing
 
 if TYPE_CHECKING:  # they need pydantic, which the first rows don't wait for
+    from synthorg_tui.ingest.discovery import FoundTranscripts
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
 
 GLYPHS = {
@@ -193,7 +193,7 @@ def listing_error(error: DomainError) -> list[Line]:
 _MAX_SKIPPED = 200
 
 
-def place_line(place: FoundTranscripts, width: int, *, chosen: bool) -> Line:
+def place_line(place: "FoundTranscripts", width: int, *, chosen: bool) -> Line:
     """Render a place with transcripts: whether it is selected, its path and its amount of data."""
     box = ("■ ", "accent") if chosen else ("□ ", "muted")
     left = line(("  ", "text"), box, (place.reader.replace("_", "-"), "strong"), ("  ", "text"))

@@ -7,7 +7,7 @@ no file appears beside one, a row too large is refused, and a view isn't taken f
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
@@ -116,6 +116,17 @@ def session_of(path: Path) -> tuple[Path, str]:
     """Return the database and the session that ``session_path`` made into one path."""
     name, _, session = path.name.rpartition("#")
     return path.with_name(name), unquote(session)
+
+
+def session_lines(
+    path: Path, meter: ReadMeter, rows: Callable[[sqlite3.Connection, str], Iterator[bytes]]
+) -> Iterator[bytes]:
+    """Yield the lines of one session; ``rows`` gives them for a connection and a session's id."""
+    database, session = session_of(path)
+    with opened(database, meter) as db:
+        for line in rows(db, session):
+            meter.bytes += len(line)
+            yield line
 
 
 def listed(path: Path, rows: int, updated: object) -> ListedSession:

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
-from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import call_intent
 from synthorg_tui.executions.models import ExecutionTokens, is_shell, slug
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
-    ReadExecution,
     Reading,
     count_of,
     items,
@@ -266,13 +265,7 @@ class _Task:
         self.last_event = "asked"
 
     def finish(self, lines: TranscriptLines) -> Reading:
-        builder = self.builder
-        if not builder.session_id or not (builder.turns or builder.calls):
-            return Reading(unknown_records=self.unknown, skipped="nothing was asked or done in it")
-        if self.last_event == "answered":
-            builder.outcome = ExecutionOutcome.COMPLETED
-        read = ReadExecution(builder.build(lines), lines.redacted)
-        return Reading((read,), unknown_records=self.unknown, left_out=builder.left_out)
+        return self.builder.reading(lines, self.last_event, self.unknown)
 
 
 def _between(text: str, tag: str, start: int) -> str | None:

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
-from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import call_intent
 from synthorg_tui.executions.models import ExecutionTokens, is_shell
 from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
     ExecutionBuilder,
     PendingCall,
-    ReadExecution,
     Reading,
     count_of,
     items,
@@ -204,15 +203,9 @@ class _Conversation:
         self.last_event = "result"
 
     def finish(self, lines: TranscriptLines) -> Reading:
-        builder = self.builder
         if self.is_hidden:
             return Reading(skipped="the agent's own session, not work")
-        if not builder.session_id or not (builder.turns or builder.calls):
-            return Reading(unknown_records=self.unknown, skipped="nothing was asked or done in it")
-        if self.last_event == "answered":
-            builder.outcome = ExecutionOutcome.COMPLETED
-        read = ReadExecution(builder.build(lines), lines.redacted)
-        return Reading((read,), unknown_records=self.unknown, left_out=builder.left_out)
+        return self.builder.reading(lines, self.last_event, self.unknown)
 
 
 def _tokens(data: Record, name: str) -> int:

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,11 +13,11 @@ from synthorg_tui.ingest.databases import (
     listed,
     opened,
     row_line,
-    session_of,
+    session_lines,
     session_path,
     text_at,
 )
-from synthorg_tui.ingest.sources import ListedSession, ReadMeter, SessionSource
+from synthorg_tui.ingest.sources import ListedSession, SessionSource
 
 ENVELOPE: Final = "goose"
 """The key of each record that says what the row is: ``session`` or ``message``."""
@@ -53,14 +54,6 @@ def _stored(path: Path) -> Sequence[ListedSession]:
         for session in sessions
         if isinstance(session, str)
     ]
-
-
-def _rows(path: Path, meter: ReadMeter) -> Iterator[bytes]:
-    database, session = session_of(path)
-    with opened(database, meter) as db:
-        for line in _session_rows(db, session):
-            meter.bytes += len(line)
-            yield line
 
 
 def _session_rows(db: sqlite3.Connection, session: str) -> Iterator[bytes]:
@@ -106,5 +99,5 @@ def _values(
     return dict(zip(names, row, strict=True)) if row else {}
 
 
-DATABASE: Final = SessionSource(_rows, _stored)
+DATABASE: Final = SessionSource(partial(session_lines, rows=_session_rows), _stored)
 """The sessions of a database."""

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final
 
-from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import call_intent
 from synthorg_tui.executions.models import ExecutionTokens, is_shell, slug
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
-    ReadExecution,
     Reading,
     count_of,
     items,
@@ -225,21 +224,7 @@ class _Rows:
 
     def finish(self, lines: TranscriptLines) -> Reading:
         self._end_message()
-        builder = self.builder
-        if not builder.session_id or not (builder.turns or builder.calls):
-            return Reading(unknown_records=self.unknown, skipped="nothing was asked or done in it")
-        builder.outcome = _OUTCOMES.get(self.last_event, ExecutionOutcome.UNKNOWN)
-        if builder.outcome is not ExecutionOutcome.FAILED:
-            builder.error = ""
-        read = ReadExecution(builder.build(lines), lines.redacted)
-        return Reading((read,), unknown_records=self.unknown, left_out=builder.left_out)
-
-
-_OUTCOMES = {
-    "answered": ExecutionOutcome.COMPLETED,
-    "interrupted": ExecutionOutcome.INTERRUPTED,
-    "error": ExecutionOutcome.FAILED,
-}
+        return self.builder.reading(lines, self.last_event, self.unknown)
 
 
 def _is_finished(state: Record) -> bool:

@@ -8,6 +8,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,7 @@ from synthorg_tui.ingest.databases import (
     listed,
     opened,
     row_line,
-    session_of,
+    session_lines,
     session_path,
     text_at,
 )
@@ -59,15 +60,6 @@ def _stored(path: Path) -> Sequence[ListedSession]:
         for id, at in rows
         if isinstance(id, str)
     ]
-
-
-def _database_rows(path: Path, meter: ReadMeter) -> Iterator[bytes]:
-    """Yield the rows of one session, each read by itself."""
-    database, session = session_of(path)
-    with opened(database, meter) as db:
-        for line in _session_rows(db, session):
-            meter.bytes += len(line)
-            yield line
 
 
 def _session_rows(db: sqlite3.Connection, session: str) -> Iterator[bytes]:
@@ -143,7 +135,7 @@ def _id_in(path: Path) -> str:
     return identity if isinstance(identity, str) else path.stem
 
 
-DATABASE: Final = SessionSource(_database_rows, _stored)
+DATABASE: Final = SessionSource(partial(session_lines, rows=_session_rows), _stored)
 """The sessions of a database."""
 FOLDERS: Final = SessionSource(_folder_rows, _in_folders)
 """The session of one file, with the folders of its messages and parts."""

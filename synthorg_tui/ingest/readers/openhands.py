@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
-from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import call_intent
 from synthorg_tui.executions.models import ExecutionTokens, is_shell
 from synthorg_tui.ingest.databases import row_line
 from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
-    ReadExecution,
     Reading,
     count_of,
     items,
@@ -192,21 +191,7 @@ class _Events:
         self.last_event = "result"
 
     def finish(self, lines: TranscriptLines) -> Reading:
-        builder = self.builder
-        if not builder.session_id or not (builder.turns or builder.calls):
-            return Reading(unknown_records=self.unknown, skipped="nothing was asked or done in it")
-        builder.outcome = _OUTCOMES.get(self.last_event, ExecutionOutcome.UNKNOWN)
-        if builder.outcome is not ExecutionOutcome.FAILED:
-            builder.error = ""
-        read = ReadExecution(builder.build(lines), lines.redacted)
-        return Reading((read,), unknown_records=self.unknown, left_out=builder.left_out)
-
-
-_OUTCOMES = {
-    "answered": ExecutionOutcome.COMPLETED,
-    "interrupted": ExecutionOutcome.INTERRUPTED,
-    "error": ExecutionOutcome.FAILED,
-}
+        return self.builder.reading(lines, self.last_event, self.unknown)
 
 
 def _texts(content: object) -> str:

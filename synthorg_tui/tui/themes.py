@@ -75,6 +75,8 @@ _ROLES: Mapping[str, tuple[str, float, bool]] = {
     "warn": ("warning", 1.0, False),
     "bad": ("error", 1.0, False),
     "match": ("warning", 1.0, False),
+    "found": ("warning", 1.0, True),
+    "here": ("warning", 1.0, True),
     "track": ("foreground", 0.18, False),
     "cat-working": ("foreground", 0.66, False),
     "cat-episodic": ("primary", 1.0, False),
@@ -82,12 +84,15 @@ _ROLES: Mapping[str, tuple[str, float, bool]] = {
     "cat-procedural": ("success", 1.0, False),
     "cat-social": ("warning", 1.0, False),
 }
+_MARKED = {"found": Style(underline=True), "here": Style(reverse=True)}
+"""What a match of a search in a text has beside its colour, so that it shows without one."""
 
 
 def role_styles(variables: Mapping[str, str], background: Color) -> dict[str, Style]:
     """Return the style of each role on a background, from the CSS variables of the theme in use."""
     return {
         role: Style(color=_colour(variables[name], strength, background).rich_color, bold=bold)
+        + _MARKED.get(role, Style.null())
         for role, (name, strength, bold) in _ROLES.items()
     }
 

@@ -27,6 +27,8 @@ ROLES = (
     "warn",
     "bad",
     "match",
+    "found",
+    "here",
     "track",
     *(f"cat-{category.value}" for category in MemoryCategory),
 )
@@ -41,12 +43,14 @@ class Line:
     """A line of (text, role) spans; control characters in texts are replaced as they are added.
 
     ``hang`` is the indentation, in cells, of the further rows when the line is wrapped. ``fill`` is
-    the role of a rule that is drawn from the end of the line to the edge.
+    the role of a rule that is drawn from the end of the line to the edge. ``edge`` is a mark of one
+    cell and its role, which stands at the beginning of the further rows, in their indentation.
     """
 
     spans: list[tuple[str, str]] = field(default_factory=list)
     hang: int = 0
     fill: str = ""
+    edge: tuple[str, str] | None = None
 
     def add(self, text: str, role: str = "text") -> Line:
         """Append a span and return this line.
@@ -61,6 +65,15 @@ class Line:
         """Append the spans of another line and return this line."""
         self.spans.extend(other.spans)
         return self
+
+    def continued(self) -> Line:
+        """Return the beginning of a further row: the indentation, with the mark at the edge."""
+        row = Line(hang=self.hang, edge=self.edge)
+        if self.hang and self.edge:
+            row.spans = [self.edge, (" " * (self.hang - 1), "text")]
+        elif self.hang:
+            row.spans = [(" " * self.hang, "text")]
+        return row
 
     @property
     def plain(self) -> str:
@@ -162,7 +175,7 @@ def wrap(source: Line, width: int) -> list[Line]:
                 size = cell_len(piece)
                 if used + size > width:
                     rows.append(row)
-                    row, used = (line((" " * hang, "text")) if hang else Line()), hang
+                    row, used = (source.continued() if hang else Line()), hang
                     if piece.isspace():
                         continue
                 row.spans.append((piece, role))

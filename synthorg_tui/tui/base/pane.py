@@ -25,8 +25,10 @@ from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.line_list import LineList
-from synthorg_tui.tui.widgets.line_view import LineBar
+from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 
+_FOR_LISTS = ("filter", "task")
+"""Actions whose key looks for something in a text while the text has the keys."""
 NARROW = 100
 """Terminal width in columns below which the detail is placed under the list, not beside it."""
 
@@ -152,8 +154,13 @@ class Pane(Screen[None]):
         self._timer = self.set_timer(self.DEBOUNCE, act)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable actions that open an entry while the person types: their keys are text then."""
-        return not is_text(action, self.focused) and super().check_action(action, parameters)
+        """Disable what opens an entry while the person types, and the filter while a text has the
+        keys: there the same key looks for something in the text.
+        """
+        is_for_text = action in _FOR_LISTS and isinstance(self.focused, LineView)
+        if is_for_text or is_text(action, self.focused):
+            return False
+        return super().check_action(action, parameters)
 
     def action_filter(self) -> None:
         """Show the filter input and focus it; rows are filtered while the person types."""

@@ -12,7 +12,7 @@ from textual.reactive import reactive
 
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.lines import Line, wrap
-from synthorg_tui.tui.widgets.line_view import StyledScroll
+from synthorg_tui.tui.widgets.styled import StyledScroll
 
 
 class LineList(StyledScroll):

@@ -1,105 +1,31 @@
-"""The base widgets that draw lines of styled text by Textual's line API."""
+"""Bars of a few lines, and texts of any length: scrolled, wrapped, and searched."""
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
+from typing import ClassVar
 
-from rich.segment import Segment
 from rich.style import Style
-from textual.content import Content
-from textual.geometry import Region, Size
-from textual.reactive import Reactive
-from textual.scroll_view import ScrollView
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.geometry import Size
 from textual.strip import Strip
-from textual.widget import Widget
+from textual.timer import Timer
+from textual.widgets import Input
 
 from synthorg_tui.tui.actions import bindings
-from synthorg_tui.tui.base.lines import Line, wrap
-from synthorg_tui.tui.themes import role_styles
+from synthorg_tui.tui.base.lines import Line, line, wrap
+from synthorg_tui.tui.base.matches import NO_MATCH, Matches, find, mark_row
+from synthorg_tui.tui.base.wrapped import TextPlace, WrappedText
+from synthorg_tui.tui.jobs import run_job
+from synthorg_tui.tui.widgets.styled import StyledScroll, StyledWidget
 
-_BASE = ""
-"""The pseudo-role of the widget's own style."""
-
-
-class StyledWidget(Widget):
-    """A widget that renders lines as Textual strips, with the styles of the current theme."""
-
-    _role_styles: dict[str, Style] | None = None
-
-    def notify_style_update(self) -> None:
-        """Discard the cached styles after the theme or the widget's CSS changed."""
-        self._role_styles = None
-        super().notify_style_update()
-
-    def set_titles(self, *, top: str | None = None, bottom: str | None = None) -> None:
-        """Set the border's titles as plain text without markup; only the border is redrawn."""
-        if top is not None and top != (self.border_title or ""):
-            self._border_title = Content(top)
-            self._redraw_edge(0)
-        if bottom is not None and bottom != (self.border_subtitle or ""):
-            self._border_subtitle = Content(bottom)
-            self._redraw_edge(self.outer_size.height - 1)
-
-    def _redraw_edge(self, y: int) -> None:
-        left, above = self.content_offset
-        self.refresh(Region(-left, y - above, self.outer_size.width, 1))
-
-    def strip(self, line: Line, width: int, background: Style | None = None) -> Strip:
-        """Render the line in exactly ``width`` cells, over ``background`` if that is given."""
-        styles = self._role_styles or self._styles()
-        if background:
-            segments = [Segment(text, styles[role] + background) for text, role in line.spans]
-            return Strip(segments).adjust_cell_length(width, styles[_BASE] + background)
-        segments = [Segment(text, styles[role]) for text, role in line.spans]
-        return Strip(segments).adjust_cell_length(width, styles[_BASE])
-
-    def _styles(self) -> dict[str, Style]:
-        """Each role over the widget's own style, which is dear to ask for."""
-        base = self.rich_style
-        styles = role_styles(self.app.theme_variables, self.background_colors[1])
-        self._role_styles = {_BASE: base, **{role: base + style for role, style in styles.items()}}
-        return self._role_styles
-
-
-class StyledScroll(StyledWidget, ScrollView, can_focus=True):
-    """A scrollable widget that draws one line at a time.
-
-    A change in the number of lines updates the scrollbar alone. The screen is laid out again only
-    if the scrollbar appears or disappears, or if the widget's height depends on the number of
-    lines.
-    """
-
-    DEFAULT_CSS = """
-    StyledScroll { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }
-    """
-    virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
-
-    def line_at(self, y: int, width: int) -> tuple[Line, Style | None]:
-        """Return a line of the visible part and the style to draw over the widget's, if any."""
-        raise NotImplementedError
-
-    def remake(self) -> None:
-        """Prepare the lines again after the available width or height changed."""
-        raise NotImplementedError
-
-    def on_resize(self) -> None:
-        self.remake()
-
-    def watch_show_vertical_scrollbar(self) -> None:
-        """Prepare the lines again: the scrollbar takes one column of their width."""
-        self.refresh()
-        self.call_after_refresh(self.remake)
-
-    def watch_virtual_size(self, size: Size) -> None:
-        """Update the scrollbar to the number of lines."""
-        if self.styles.auto_dimensions:
-            self.refresh(repaint=False, layout=True)
-        else:
-            self._scroll_update(size)
-
-    def render_line(self, y: int) -> Strip:
-        """Render a line of the visible part."""
-        width = self.scrollable_content_region.width
-        shown, background = self.line_at(y, width)
-        return self.strip(shown, width, background)
+MEASURED_AGAIN_AFTER = 0.02
+"""Seconds between two portions of a long text that are measured."""
+FOUND_AT_ONCE = 400_000
+"""Characters of a text in which a search is done at once; in a longer one a thread does it."""
+_WHILE_SEARCHING = ("next_match", "previous_match", "end_search")
 
 
 class LineBar(StyledWidget):
@@ -134,21 +60,94 @@ class LineBar(StyledWidget):
         return self.strip(shown.fit(self.size.width), self.size.width)
 
 
+class SearchBar(Horizontal):
+    """The entry of a search in a text: the words on the left, the match one is at on the right.
+
+    It stands above the footer until the search ends. ``Changed`` is posted as the person types.
+    """
+
+    DEFAULT_CSS = """
+    SearchBar {
+        dock: bottom; height: 1; margin-bottom: 1; background: $panel; padding: 0 1;
+        & > .search-prompt { width: 7; }
+        & > Input { width: 1fr; background: $panel; }
+        & > .search-count { width: 44; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "end", "End"),
+        Binding("down", "step(1)", "Next"),
+        Binding("up", "step(-1)", "Previous"),
+    ]
+
+    def __init__(self, view: "LineView", needle: str) -> None:
+        super().__init__()
+        self.view = view
+        self._needle = needle
+
+    def compose(self) -> ComposeResult:
+        """The prompt, the words, the count."""
+        yield LineBar([line(("find ", "accent"))]).add_class("search-prompt")
+        yield Input(self._needle, compact=True, select_on_focus=False)
+        yield LineBar().add_class("search-count")
+
+    def on_mount(self) -> None:
+        """Take the keys."""
+        self.query_one(Input).focus()
+
+    def tell(self, caption: str) -> None:
+        """Show which match one is at, and which keys go on."""
+        role = "warn" if caption == NO_MATCH else "muted"
+        shown = line(
+            (caption, role), ("   n next  N previous  esc ends" if caption else "", "faint")
+        )
+        self.query_one(".search-count", LineBar).show(shown)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Find as the person types."""
+        event.stop()
+        self.view.find(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Give the keys back to the text, where n and N go from match to match."""
+        event.stop()
+        self.view.focus()
+
+    def action_end(self) -> None:
+        """End the search."""
+        self.view.action_end_search()
+
+    def action_step(self, by: int) -> None:
+        """Go to another match."""
+        self.view.step(by)
+
+
 class LineView(StyledScroll):
-    """A scrollable text, wrapped to the width, with vim-like keys."""
+    """A scrollable text, wrapped to the width, with vim-like keys and a search.
+
+    Only what is in view is wrapped at once. The rest is measured in portions, so that a text of
+    megabytes answers keys; until that is done the scrollbar shows an estimate.
+    """
 
     BINDINGS = bindings("view")
 
     def __init__(self, lines: Iterable[Line] = (), *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._source = list(lines)
-        self._rows: list[Line] = []
-        self._starts: list[int] = []
+        self._text = WrappedText()
+        self._matches = Matches()
+        self._bar: SearchBar | None = None
+        self._measuring: Timer | None = None
 
     @property
     def lines(self) -> Sequence[Line]:
         """The lines shown, before wrapping."""
         return self._source
+
+    @property
+    def text(self) -> WrappedText:
+        """The lines as they are wrapped."""
+        return self._text
 
     def show(self, lines: Iterable[Line], *, top: bool = True) -> None:
         """Show these lines, scrolled to the top unless ``top`` is false.
@@ -157,37 +156,201 @@ class LineView(StyledScroll):
         """
         lines = list(lines)
         if lines != self._source:
-            self._source, before = lines, self._rows
+            before = self._in_view()
+            self._source = lines
             self._wrap()
             first = self.scroll_offset.y
-            for y in range(first, first + self.size.height):
-                if before[y : y + 1] != self._rows[y : y + 1]:
+            for y, (old, new) in enumerate(zip(before, self._in_view(), strict=True), first):
+                if old != new:
                     self.refresh_lines(y)
+            if self._matches.needle:
+                self.find(self._matches.needle)
         if top:
             self.scroll_to(y=0, animate=False)
 
+    def _in_view(self) -> list[Line | None]:
+        first = self.scroll_offset.y
+        return [self._text.row(y) for y in range(first, first + self.size.height)]
+
     def reveal(self, index: int) -> None:
         """Scroll so that the line of this index, before wrapping, is near the top."""
-        if 0 <= index < len(self._starts):
-            self.scroll_to(y=max(self._starts[index] - 2, 0), animate=False)
+        if 0 <= index < len(self._source):
+            self._reveal_piece(self._text.first_piece(index), 2)
+
+    def _reveal_piece(self, piece: int, above: int) -> None:
+        self._measure_around(piece)
+        row = self._text.row_of(TextPlace(piece, 0))
+        self.scroll_to(y=max(row - above, 0), animate=False)
+
+    # Wrapping
 
     def remake(self) -> None:
-        """Wrap the lines to the present width."""
+        """Wrap the lines to the present width; the row at the top stays there."""
+        top = self._text.place(self.scroll_offset.y)
+        line_index, size = self._text.line_of(top.piece), len(self._text.pieces)
         self._wrap()
+        if self.scroll_offset.y and size and line_index < len(self._source):
+            piece = self._text.first_piece(line_index)
+            same = (
+                TextPlace(top.piece, top.part)
+                if size == len(self._text.pieces)
+                else TextPlace(piece, 0)
+            )
+            self._measure_around(same.piece)
+            self.scroll_to(y=self._text.row_of(same), animate=False)
         self.refresh()
 
     def _wrap(self) -> None:
         width = self.scrollable_content_region.width
-        self._rows, self._starts = [], []
-        for line in self._source:
-            self._starts.append(len(self._rows))
-            self._rows.extend(wrap(line, width) if width > 0 else [line])
-        self.virtual_size = Size(width, len(self._rows))
+        self._text = WrappedText(self._source, width)
+        self._text.measure_portion()
+        self._measured()
+        self._measure_on()
+
+    def _measured(self) -> None:
+        self.virtual_size = Size(self._text.width, self._text.row_count)
+
+    def _measure_on(self) -> None:
+        if self._measuring is not None:
+            self._measuring.stop()
+            self._measuring = None
+        if not self._text.is_measured and self.is_attached:
+            self._measuring = self.set_timer(MEASURED_AGAIN_AFTER, self._measure_portion)
+
+    def _measure_portion(self) -> None:
+        self._keep_top(self._text.measure_portion)
+        self._measure_on()
+
+    def _keep_top(self, measure: Callable[[], bool]) -> None:
+        """Measure; what is at the top of the view stays there."""
+        top = self._text.place(self.scroll_offset.y)
+        if measure():
+            self._measured()
+            row = self._text.row_of(top)
+            if row != self.scroll_offset.y:
+                self.scroll_to(y=row, animate=False)
+            self.refresh()
+
+    def _measure_around(self, piece: int) -> None:
+        """Measure a page before a piece and two after it, which is what one may see next."""
+        page = max(self.size.height, 1)
+        if self._text.measure(piece - page, 3 * page):
+            self._measured()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Measure what came into view."""
+        super().watch_scroll_y(old_value, new_value)
+        if not self._text.is_measured:
+            page = max(self.size.height, 1)
+            first = self._text.place(round(new_value)).piece - page
+            self._keep_top(lambda: self._text.measure(first, 3 * page))
 
     def line_at(self, y: int, width: int) -> tuple[Line, Style | None]:
-        """Return a wrapped row of the visible part."""
+        """Return a wrapped row of the visible part, with the matches of a search marked."""
         at = y + self.scroll_offset.y
-        return (self._rows[at] if at < len(self._rows) else Line()), None
+        row = self._text.row(at)
+        if row is None:
+            return Line(), None
+        if self._matches.found:
+            piece, part = self._text.place(at)
+            if spans := self._matches.spans(piece):
+                rows = self._text.rows(piece)
+                row = mark_row(rows, part, self._text.pieces[piece], spans)
+        return row, None
+
+    # Searching
+
+    @property
+    def matches(self) -> Matches:
+        """What is searched for and where it stands."""
+        return self._matches
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave n, N and escape to the screen while nothing is searched for."""
+        is_searching = self._bar is not None
+        return (
+            is_searching if action in _WHILE_SEARCHING else super().check_action(action, parameters)
+        )
+
+    def action_search(self) -> None:
+        """Ask what to look for; the text follows as the person types."""
+        if self._bar is not None:
+            self._bar.query_one(Input).focus()
+            return
+        for other in self.screen.query(SearchBar):
+            other.view.action_end_search(refocus=False)
+        self._bar = SearchBar(self, self._matches.needle)
+        self.screen.mount(self._bar)
+
+    def find(self, needle: str) -> None:
+        """Look for a text, and go to its first place from the top of the view on."""
+        source, pieces = self._source, self._text.pieces
+        if self._text.size <= FOUND_AT_ONCE:
+            self._found(find(pieces, needle))
+            return
+        self._matches = Matches(needle)
+
+        async def search() -> None:
+            matches = await asyncio.to_thread(find, pieces, needle)
+            if source is self._source:  # else another text came, and is searched itself
+                self._found(matches)
+
+        run_job(self, search, group="find")
+
+    def _found(self, matches: Matches) -> None:
+        self._matches = matches
+        matches.go_to(self.searched_from)
+        self._show_match()
+
+    @property
+    def searched_from(self) -> int:
+        """The piece from which on the first match is looked for."""
+        return self._text.place(self.scroll_offset.y).piece
+
+    def step(self, by: int) -> None:
+        """Go on by so many matches."""
+        self._matches.step(by)
+        self._show_match()
+
+    def _show_match(self) -> None:
+        if self._bar is not None and self._bar.is_mounted:
+            self._bar.tell(self._matches.caption)
+        if match := self._matches.here:
+            self.show_piece(match.piece, match.start)
+        self.refresh()
+
+    def show_piece(self, piece: int, at: int = 0) -> None:
+        """Scroll so that a character of a piece is in view, if it isn't."""
+        self._measure_around(piece)
+        ends = accumulate(len(row.plain) for row in self._text.rows(piece))
+        part = next((number for number, end in enumerate(ends) if end > at), 0)
+        row_number, top = self._text.row_of(TextPlace(piece, part)), self.scroll_offset.y
+        height = max(self.scrollable_content_region.height, 1)
+        if not top <= row_number < top + height:
+            self.scroll_to(y=max(row_number - height // 3, 0), animate=False)
+
+    def action_next_match(self) -> None:
+        """Go to the next place where it stands."""
+        self.step(1)
+
+    def action_previous_match(self) -> None:
+        """Go to the place before."""
+        self.step(-1)
+
+    def action_end_search(self, *, refocus: bool = True) -> None:
+        """End the search; the text stays where it is."""
+        bar, self._bar, self._matches = self._bar, None, Matches()
+        if bar is not None:
+            bar.remove()
+            if refocus:
+                self.focus()
+        self.refresh()
+
+    def on_hide(self) -> None:
+        """End the search with the text."""
+        self.action_end_search(refocus=False)
+
+    # Moving
 
     def action_down(self) -> None:
         """Scroll one line down."""
@@ -203,6 +366,7 @@ class LineView(StyledScroll):
 
     def action_last(self) -> None:
         """Scroll to the end."""
+        self._measure_around(len(self._text.pieces))
         self.scroll_to(y=self.max_scroll_y, animate=False)
 
     def action_half_down(self) -> None:

@@ -12,7 +12,8 @@ from textual.widgets import Input
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.base.lines import line
 from synthorg_tui.tui.digest.screen import DigestScreen
-from synthorg_tui.tui.widgets.line_view import LineView, StyledScroll
+from synthorg_tui.tui.widgets.line_view import LineView
+from synthorg_tui.tui.widgets.styled import StyledScroll
 from tests.tui.digest.test_digest_pane import ask
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import settle

@@ -1,0 +1,99 @@
+"""The base of the widgets that draw lines of styled text by Textual's line API."""
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.reactive import Reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+
+from synthorg_tui.tui.base.lines import Line
+from synthorg_tui.tui.themes import role_styles
+
+_BASE = ""
+"""The pseudo-role of the widget's own style."""
+
+
+class StyledWidget(Widget):
+    """A widget that renders lines as Textual strips, with the styles of the current theme."""
+
+    _role_styles: dict[str, Style] | None = None
+
+    def notify_style_update(self) -> None:
+        """Discard the cached styles after the theme or the widget's CSS changed."""
+        self._role_styles = None
+        super().notify_style_update()
+
+    def set_titles(self, *, top: str | None = None, bottom: str | None = None) -> None:
+        """Set the border's titles as plain text without markup; only the border is redrawn."""
+        if top is not None and top != (self.border_title or ""):
+            self._border_title = Content(top)
+            self._redraw_edge(0)
+        if bottom is not None and bottom != (self.border_subtitle or ""):
+            self._border_subtitle = Content(bottom)
+            self._redraw_edge(self.outer_size.height - 1)
+
+    def _redraw_edge(self, y: int) -> None:
+        left, above = self.content_offset
+        self.refresh(Region(-left, y - above, self.outer_size.width, 1))
+
+    def strip(self, line: Line, width: int, background: Style | None = None) -> Strip:
+        """Render the line in exactly ``width`` cells, over ``background`` if that is given."""
+        styles = self._role_styles or self._styles()
+        if background:
+            segments = [Segment(text, styles[role] + background) for text, role in line.spans]
+            return Strip(segments).adjust_cell_length(width, styles[_BASE] + background)
+        segments = [Segment(text, styles[role]) for text, role in line.spans]
+        return Strip(segments).adjust_cell_length(width, styles[_BASE])
+
+    def _styles(self) -> dict[str, Style]:
+        """Each role over the widget's own style, which is dear to ask for."""
+        base = self.rich_style
+        styles = role_styles(self.app.theme_variables, self.background_colors[1])
+        self._role_styles = {_BASE: base, **{role: base + style for role, style in styles.items()}}
+        return self._role_styles
+
+
+class StyledScroll(StyledWidget, ScrollView, can_focus=True):
+    """A scrollable widget that draws one line at a time.
+
+    A change in the number of lines updates the scrollbar alone. The screen is laid out again only
+    if the scrollbar appears or disappears, or if the widget's height depends on the number of
+    lines.
+    """
+
+    DEFAULT_CSS = """
+    StyledScroll { overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; }
+    """
+    virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
+
+    def line_at(self, y: int, width: int) -> tuple[Line, Style | None]:
+        """Return a line of the visible part and the style to draw over the widget's, if any."""
+        raise NotImplementedError
+
+    def remake(self) -> None:
+        """Prepare the lines again after the available width or height changed."""
+        raise NotImplementedError
+
+    def on_resize(self) -> None:
+        self.remake()
+
+    def watch_show_vertical_scrollbar(self) -> None:
+        """Prepare the lines again: the scrollbar takes one column of their width."""
+        self.refresh()
+        self.call_after_refresh(self.remake)
+
+    def watch_virtual_size(self, size: Size) -> None:
+        """Update the scrollbar to the number of lines."""
+        if self.styles.auto_dimensions:
+            self.refresh(repaint=False, layout=True)
+        else:
+            self._scroll_update(size)
+
+    def render_line(self, y: int) -> Strip:
+        """Render a line of the visible part."""
+        width = self.scrollable_content_region.width
+        shown, background = self.line_at(y, width)
+        return self.strip(shown, width, background)

@@ -17,6 +17,7 @@ from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.redaction import RedactionTally, redact_text, redact_value
 from synthorg_tui.curation import registry
+from synthorg_tui.executions.facts import outdated
 from synthorg_tui.persistence import BACKUP_DIR, DATABASE_FILE
 from synthorg_tui.persistence.texts import TextChange, TextColumn, find_changes, text_columns, write
 
@@ -160,7 +161,7 @@ class SecretSearch:
             search.run(db)
             others = [change for change in search.changes if change.table != _MEMORIES]
             for change in others:
-                write(db, change)
+                write(db, outdated(change))
             items = [_item_id(db, change.row) for change in others if change.table == "approvals"]
             approvals.record_redaction(db, items, at=self._clock.now(), actor=actor)
 

@@ -43,15 +43,20 @@ def without_erased(
 ) -> tuple[Execution, PackedLines]:
     """Return a record and its lines with every text of the erased lines left out.
 
-    The task and the error go, too, when a turn or call of these lines has the same words.
+    Task, summary and error go, too, when a turn, a call or one of these lines has the same words.
     """
     if not spans:
         return execution, lines
-    gone = [turn.text for turn in execution.turns if _touches(turn.first_line, turn, spans)]
+    gone = [
+        line.replace('\\"', '"')
+        for number, line in enumerate(lines, 1)
+        if execution.summary and _overlaps(number, number, spans)
+    ]
+    gone += [turn.text for turn in execution.turns if _touches(turn.first_line, turn, spans)]
     gone += [call.output for call in execution.calls if _touches(call.call_line, call, spans)]
     repeats = {
         field: ERASED_TEXT
-        for field in ("task", "error")
+        for field in ("task", "summary", "error")
         if (text := getattr(execution, field)) and any(text[:80] in each for each in gone)
     }
     kept = execution.model_copy(

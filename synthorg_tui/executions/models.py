@@ -154,10 +154,11 @@ class ExecutionTokens(FrozenModel):
 class Execution(FrozenModel):
     """The record of one session of one agent.
 
-    ``task`` is the first real request. ``error`` is what ended a failed run, when its record says
-    so. ``source_path`` is the file it was read from, ``line_count`` the number of complete lines
-    that file had then. ``reported`` runs are those that the agent told of itself; ``is_reported``
-    also knows them where they were stored without that mark. Texts are redacted and shortened.
+    ``task`` is the first real request, ``summary`` what the agent's own program calls the session.
+    ``error`` is what ended a failed run, when its record says so. ``source_path`` is the file it
+    was read from, ``line_count`` the number of complete lines that file had then. ``reported`` runs
+    are those that the agent told of itself; ``is_reported`` also knows them where they were stored
+    without that mark. Texts are redacted and shortened.
     """
 
     id: NotBlankStr
@@ -168,6 +169,7 @@ class Execution(FrozenModel):
     project: str | None = None
     branch: str | None = None
     task: str = ""
+    summary: str = ""
     model: str | None = None
     started_at: AwareDatetime | None = None
     ended_at: AwareDatetime | None = None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.executions.erased_lines import remember_in, spans_in, without_erased
+from synthorg_tui.executions.facts import FACTS, facts_of, pack_record, unpack_record
 from synthorg_tui.executions.models import Execution, SourceRef
 from synthorg_tui.executions.packed import LineBlock, PackedLines
 from synthorg_tui.executions.sessions import forgotten_in
@@ -74,7 +75,7 @@ class ExecutionStore:
         """
         spans = await self._database.read(lambda db: spans_in(db, execution.id))
         execution, lines = await asyncio.to_thread(without_erased, execution, lines, spans)
-        record = await asyncio.to_thread(_pack_record, execution)
+        record = await asyncio.to_thread(pack_record, execution)
 
         def work(db: "duckdb.DuckDBPyConnection") -> None:
             _put(db, execution, mark.path, record, lines)
@@ -83,9 +84,12 @@ class ExecutionStore:
         await self._database.write(work)
 
     async def is_forgotten(self, execution: Execution) -> bool:
-        """Return whether a person had this session forgotten, or the one that it is part of."""
+        """Return whether this session was forgotten, or the one that it is part of.
+
+        One that was deleted by age isn't when it went on after that.
+        """
         ids = (execution.id, *([execution.parent_id] if execution.parent_id else []))
-        return await self._database.read(lambda db: forgotten_in(db, ids))
+        return await self._database.read(lambda db: forgotten_in(db, ids, execution.ended_at))
 
     async def pass_over(self, mark: FileMark) -> None:
         """Store the mark of a file that isn't to be read again until it changes."""
@@ -98,7 +102,7 @@ class ExecutionStore:
                 "SELECT record FROM executions WHERE id = ?", [execution_id]
             ).fetchone()
         )
-        return None if row is None else await asyncio.to_thread(_unpack_record, row[0])
+        return None if row is None else await asyncio.to_thread(unpack_record, row[0])
 
     async def excerpt(self, ref: SourceRef, *, context: int = 0) -> Excerpt | None:
         """Return the referenced lines with up to ``context`` more before and after them.
@@ -177,8 +181,8 @@ def erase_lines_in(db: "duckdb.DuckDBPyConnection", refs: Sequence[SourceRef]) -
                 [execution_id],
             ).fetchall()
             lines = PackedLines(line for block in blocks for _, line in LineBlock(*block).lines())
-            kept, lines = without_erased(_unpack_record(record), lines, spans_in(db, execution_id))
-            _put(db, kept, path, _pack_record(kept), lines)
+            kept, lines = without_erased(unpack_record(record), lines, spans_in(db, execution_id))
+            _put(db, kept, path, pack_record(kept), lines)
             db.execute("UPDATE file_marks SET digest = '' WHERE path = ?", [path])
             found += 1
     return found
@@ -191,12 +195,16 @@ def _put(
     record: bytes,
     lines: PackedLines,
 ) -> None:
+    packed = lines.blocks()
+    facts = facts_of(execution, len(record) + sum(len(block.data) for block in packed))
+    head = [execution.id, execution.agent_id, execution.project, path, len(lines), record]
     db.execute(
-        "INSERT OR REPLACE INTO executions VALUES (?, ?, ?, ?, ?, ?)",
-        [execution.id, execution.agent_id, execution.project, path, len(lines), record],
+        f"INSERT OR REPLACE INTO executions (id, agent_id, project, path, line_count, record, "
+        f"{', '.join(FACTS)}) VALUES ({', '.join('?' * (len(head) + len(facts)))})",
+        [*head, *facts],
     )
     db.execute("DELETE FROM execution_lines WHERE execution_id = ?", [execution.id])
-    for blocks in _portions(lines.blocks()):
+    for blocks in _portions(packed):
         db.execute(
             "INSERT INTO execution_lines SELECT ?, unnest(?::BIGINT[]), "
             "unnest(?::BIGINT[]), unnest(?::BLOB[])",
@@ -223,20 +231,6 @@ def _portions(blocks: Sequence[LineBlock]) -> Iterator[list[LineBlock]]:
             portion, size = [], 0
     if portion:
         yield portion
-
-
-def _pack_record(execution: Execution) -> bytes:
-    """The execution as compressed JSON: the JSON may be large, and is there only once."""
-    import zstandard
-    from pydantic_core import to_json
-
-    return zstandard.ZstdCompressor(level=3).compress(to_json(execution))
-
-
-def _unpack_record(record: bytes) -> Execution:
-    import zstandard
-
-    return Execution.model_validate_json(zstandard.ZstdDecompressor().decompress(record))
 
 
 def _lines_between(

@@ -12,7 +12,7 @@ from synthorg_tui.core.errors import DomainError, StoreCorruptError
 if TYPE_CHECKING:
     import duckdb
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 RESTORE_REMEDY = "Run `synthorg-tui restore` to bring back the last backup."
 _SCHEMA_DIGEST = "schema_digest"
 
@@ -46,6 +46,22 @@ UPDATE memories SET source_kind = 'tool' WHERE import_key IS NULL AND EXISTS (
 );
 """
 
+# What a list shows of a session. The columns are filled by executions/facts.py when they are first
+# asked for: unpacking all records here would keep a large store closed for minutes.
+_TO_3 = """
+ALTER TABLE executions ADD COLUMN title VARCHAR;
+ALTER TABLE executions ADD COLUMN outcome VARCHAR;
+ALTER TABLE executions ADD COLUMN started_at TIMESTAMP;
+ALTER TABLE executions ADD COLUMN ended_at TIMESTAMP;
+ALTER TABLE executions ADD COLUMN parent_id VARCHAR;
+ALTER TABLE executions ADD COLUMN model VARCHAR;
+ALTER TABLE executions ADD COLUMN calls BIGINT;
+ALTER TABLE executions ADD COLUMN failures BIGINT;
+ALTER TABLE executions ADD COLUMN files VARCHAR[];
+ALTER TABLE executions ADD COLUMN size BIGINT;
+ALTER TABLE IF EXISTS forgotten_sessions ADD COLUMN by_age BOOLEAN DEFAULT false;
+"""
+
 
 def _migrate(connection: "duckdb.DuckDBPyConnection", version: int) -> None:
     """Bring the schema from ``version`` to the present one; all of it, or nothing on a crash."""
@@ -53,6 +69,8 @@ def _migrate(connection: "duckdb.DuckDBPyConnection", version: int) -> None:
     try:
         if version < 2:
             connection.execute(_TO_2)
+        if version < 3:
+            connection.execute(_TO_3)
         connection.execute(
             "UPDATE meta SET value = ? WHERE name = 'schema_version'", [str(SCHEMA_VERSION)]
         )

@@ -1,4 +1,4 @@
--- Version 2. Statements are idempotent; migrations.py makes it of version 1. Times are UTC without a zone.
+-- Version 3. Statements are idempotent; migrations.py makes it of the versions before. Times are UTC without a zone.
 
 CREATE TABLE IF NOT EXISTS meta (
     name VARCHAR PRIMARY KEY,
@@ -63,13 +63,25 @@ CREATE TABLE IF NOT EXISTS history (
     fields_after VARCHAR NOT NULL
 );
 
+-- "record" is the execution as compressed JSON. The columns after it are of it, for lists
+-- (executions/facts.py): a null "title" means that they are to be filled.
 CREATE TABLE IF NOT EXISTS executions (
     id VARCHAR PRIMARY KEY,
     agent_id VARCHAR NOT NULL,
     project VARCHAR,
     path VARCHAR NOT NULL,
     line_count BIGINT NOT NULL,
-    record BLOB NOT NULL
+    record BLOB NOT NULL,
+    title VARCHAR,
+    outcome VARCHAR,
+    started_at TIMESTAMP,
+    ended_at TIMESTAMP,
+    parent_id VARCHAR,
+    model VARCHAR,
+    calls BIGINT,
+    failures BIGINT,
+    files VARCHAR[],
+    size BIGINT
 );
 
 -- Redacted transcript lines, compressed in blocks so that an excerpt unpacks a few only.
@@ -88,10 +100,11 @@ CREATE TABLE IF NOT EXISTS file_marks (
 );
 
 -- What is left of a forgotten session: a SHA-256 of the salt and its id, so that it isn't imported
--- again.
+-- again. "by_age" is of one that was deleted because it was older than the settings allow.
 CREATE TABLE IF NOT EXISTS forgotten_sessions (
     mark VARCHAR PRIMARY KEY,
-    forgotten_at TIMESTAMP NOT NULL
+    forgotten_at TIMESTAMP NOT NULL,
+    by_age BOOLEAN DEFAULT false
 );
 
 -- Lines of transcripts that are blank on request; importing them again leaves them blank.

@@ -10,6 +10,9 @@ import zstandard
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.engine import Engine
+from synthorg_tui.executions.models import Execution
+from synthorg_tui.executions.packed import PackedLines
+from synthorg_tui.executions.store import FileMark
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 from synthorg_tui.memory.store import writer
 from synthorg_tui.persistence.database import Database
@@ -139,6 +142,22 @@ async def test_lines_of_a_session_stay_as_many_as_they_were(
     )
     lines = zstandard.ZstdDecompressor().decompress(rows[0][0]).decode().split("\n")
     assert lines == ["", '{"text":"run with [REDACTED:groq-key]"}', ""]
+
+
+async def test_a_title_that_cuts_a_secret_short_is_made_anew_of_the_record(
+    engine: Engine, database: Database
+) -> None:
+    task = f"Look at the deployment that failed, and at why it did, {'again ' * 6}{TOKEN}"
+    execution = Execution(id="c:s", reader="c", session_id="s", agent_id="ada", task=task)
+    mark = FileMark("/logs/a.jsonl", 1, 1, "d")
+    await engine.executions.save(execution, PackedLines(["x"]), mark)
+    cut = f"{task[:96]}…"
+    await database.write(lambda db: db.execute("UPDATE executions SET title = ?", [cut]))
+    await engine.secrets.redact(actor="cli")
+    (session,) = await engine.sessions.list()
+    assert TOKEN[:4] in cut
+    assert TOKEN[:4] not in session.title
+    assert session.title.startswith("Look at the deployment")
 
 
 async def test_the_trail_of_a_redacted_proposal_ends_with_its_present_hash(

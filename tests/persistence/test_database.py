@@ -294,7 +294,8 @@ async def test_rows_that_are_larger_together_than_the_memory_are_stored(tmp_path
         row = [f"e{number}", "ada", None, "p", 1, os.urandom(3_000_000)]
 
         def insert(db: duckdb.DuckDBPyConnection, row: Sequence[object] = row) -> None:
-            db.execute("INSERT INTO executions VALUES (?, ?, ?, ?, ?, ?)", row)
+            columns = "id, agent_id, project, path, line_count, record"
+            db.execute(f"INSERT INTO executions ({columns}) VALUES (?, ?, ?, ?, ?, ?)", row)
 
         await database.write(insert)
     await database.close()

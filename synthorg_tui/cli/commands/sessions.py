@@ -79,7 +79,7 @@ async def run_list(context: "Context") -> int:
             local_time(session.ended_at or session.started_at),
             f"{session.lines:,}",
             _sized(session.size),
-            session.task,
+            session.title,
         )
         for session in chosen[: args.limit]
     ]
@@ -106,7 +106,7 @@ async def run_show(context: "Context") -> int:
         ("started", local_time(session.started_at)),
         ("ended", local_time(session.ended_at)),
         ("size", f"{session.lines:,} lines, {_sized(session.size)} in the store"),
-        ("task", session.task),
+        ("title", session.title),
     ):
         if value:
             console.parts([(f"  {name:<10}", "dim"), (" ".join(value.split()),)], separator="")
@@ -181,5 +181,5 @@ def _shape(session: "StoredSession") -> "Json":
         "ended_at": session.ended_at.isoformat() if session.ended_at else None,
         "lines": session.lines,
         "bytes": session.size,
-        "task": session.task,
+        "task": session.title,
     }

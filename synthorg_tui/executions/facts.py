@@ -1,0 +1,124 @@
+"""What a list shows of a session, stored beside its record so that a list unpacks none.
+
+The record is what is true; these columns are made of it whenever it is written. In rows without
+them, of an earlier version or with a record that was cleaned since, ``fill_missing`` puts them in.
+"""
+
+import logging
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.executions.models import Execution
+from synthorg_tui.executions.titles import session_title
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.texts import TextChange
+from synthorg_tui.persistence.values import naive
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from duckdb import DuckDBPyConnection as Connection
+
+_log = logging.getLogger(__name__)
+
+FACTS: Final = (
+    "title",
+    "outcome",
+    "started_at",
+    "ended_at",
+    "parent_id",
+    "model",
+    "calls",
+    "failures",
+    "files",
+    "size",
+)
+"""The columns; ``title`` is null where they aren't filled yet."""
+_BATCH: Final = 32
+"""Rows that are filled in one transaction; of records, one at a time is in memory."""
+
+
+def facts_of(execution: Execution, size: int) -> tuple[object, ...]:
+    """Return the values of ``FACTS``; ``size`` is in bytes, of record and lines."""
+    return (
+        session_title(execution),
+        execution.outcome.value,
+        naive(execution.started_at),
+        naive(execution.ended_at),
+        execution.parent_id,
+        execution.model,
+        len(execution.calls),
+        len(execution.failures),
+        list(execution.files_touched),
+        size,
+    )
+
+
+async def fill_missing(database: Database) -> int:
+    """Fill the columns of all rows that lack them; return how many.
+
+    What is filled stays when the program is killed meanwhile.
+    """
+    filled = 0
+    while ids := await database.read(_unfilled):
+        values = [await database.read(partial(_facts_in, execution_id=each)) for each in ids]
+        await database.write(partial(_fill, rows=values))
+        filled += len(ids)
+    return filled
+
+
+def outdated(change: TextChange) -> TextChange:
+    """Have the columns of a changed row of ``executions`` made anew of its record.
+
+    A title is a cut text: what is found in the whole one may not be found in it.
+    """
+    if change.table != "executions":
+        return change
+    others = tuple(pair for pair in change.values if pair[0] != "title")
+    return replace(change, values=(*others, ("title", None)))
+
+
+def pack_record(execution: Execution) -> bytes:
+    """Return the execution as compressed JSON: the JSON may be large, and is there only once."""
+    import zstandard
+    from pydantic_core import to_json
+
+    return zstandard.ZstdCompressor(level=3).compress(to_json(execution))
+
+
+def unpack_record(record: bytes) -> Execution:
+    """Return the execution of a stored record."""
+    import zstandard
+
+    return Execution.model_validate_json(zstandard.ZstdDecompressor().decompress(record))
+
+
+def _unfilled(db: "Connection") -> list[str]:
+    rows = db.execute(
+        "SELECT id FROM executions WHERE title IS NULL ORDER BY id LIMIT ?", [_BATCH]
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def _facts_in(db: "Connection", execution_id: str) -> tuple[object, ...]:
+    """The values of ``FACTS``, and the id; of an unreadable record those that say nothing."""
+    row = db.execute(
+        "SELECT e.record, octet_length(e.record) + coalesce((SELECT sum(octet_length(l.lines)) "
+        "FROM execution_lines l WHERE l.execution_id = e.id), 0)::BIGINT "
+        "FROM executions e WHERE e.id = ?",
+        [execution_id],
+    ).fetchone()
+    record, size = row if row else (b"", 0)
+    try:
+        return (*facts_of(unpack_record(record), size), execution_id)
+    except Exception:  # whatever is wrong with one record, the list shows the others
+        _log.warning("the record of session %s can't be read", execution_id, exc_info=True)
+    unknown = Execution(id=execution_id, reader="?", session_id=execution_id, agent_id="?")
+    return (*facts_of(unknown, size), execution_id)
+
+
+def _fill(db: "Connection", rows: "Sequence[tuple[object, ...]]") -> None:
+    sets = ", ".join(f"{name} = ?" for name in FACTS)
+    for values in rows:
+        db.execute(f"UPDATE executions SET {sets} WHERE id = ? AND title IS NULL", list(values))

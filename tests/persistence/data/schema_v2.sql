@@ -1,0 +1,257 @@
+-- Version 2. Statements are idempotent; migrations.py makes it of version 1. Times are UTC without a zone.
+
+CREATE TABLE IF NOT EXISTS meta (
+    name VARCHAR PRIMARY KEY,
+    value VARCHAR NOT NULL
+);
+
+-- One row a live or soft-deleted memory. "revision" is the last change of it; the vector index
+-- is brought up to date from rows newer than what it has applied. "fact_key" and "sensitivity" say
+-- what the tags say (memory/retrieval/tags.py), for queries.
+CREATE TABLE IF NOT EXISTS memories (
+    id UUID PRIMARY KEY,
+    revision BIGINT NOT NULL,
+    agent_id VARCHAR NOT NULL,
+    shared BOOLEAN NOT NULL,
+    namespace VARCHAR NOT NULL,
+    category VARCHAR NOT NULL,
+    content VARCHAR NOT NULL,
+    source VARCHAR,
+    confidence DOUBLE NOT NULL,
+    tags VARCHAR[] NOT NULL,
+    level VARCHAR NOT NULL,
+    session_id VARCHAR,
+    project VARCHAR,
+    import_key VARCHAR,
+    draft_hash VARCHAR,
+    content_hash VARCHAR NOT NULL,
+    edited BOOLEAN NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP,
+    expires_at TIMESTAMP,
+    deleted_at TIMESTAMP,
+    fact_key VARCHAR,
+    sensitivity VARCHAR DEFAULT 'private',
+    source_kind VARCHAR DEFAULT 'operator'
+);
+
+-- One row a memory that has been embedded; a memory without one waits for re-embedding.
+CREATE TABLE IF NOT EXISTS vectors (
+    memory_id UUID PRIMARY KEY,
+    revision BIGINT NOT NULL,
+    fingerprint VARCHAR NOT NULL,
+    vector BLOB NOT NULL
+);
+
+-- What was erased for good: no content, only what keeps an import from bringing it back.
+CREATE TABLE IF NOT EXISTS tombstones (
+    memory_id UUID PRIMARY KEY,
+    revision BIGINT NOT NULL,
+    agent_id VARCHAR NOT NULL,
+    import_key VARCHAR,
+    content_hash VARCHAR NOT NULL,
+    purged_at TIMESTAMP NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS history (
+    revision BIGINT PRIMARY KEY,
+    memory_id UUID NOT NULL,
+    changed_at TIMESTAMP NOT NULL,
+    actor VARCHAR NOT NULL,
+    kind VARCHAR NOT NULL,
+    fields_before VARCHAR NOT NULL,
+    fields_after VARCHAR NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS executions (
+    id VARCHAR PRIMARY KEY,
+    agent_id VARCHAR NOT NULL,
+    project VARCHAR,
+    path VARCHAR NOT NULL,
+    line_count BIGINT NOT NULL,
+    record BLOB NOT NULL
+);
+
+-- Redacted transcript lines, compressed in blocks so that an excerpt unpacks a few only.
+CREATE TABLE IF NOT EXISTS execution_lines (
+    execution_id VARCHAR NOT NULL,
+    first_line BIGINT NOT NULL,
+    last_line BIGINT NOT NULL,
+    lines BLOB NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS file_marks (
+    path VARCHAR PRIMARY KEY,
+    size BIGINT NOT NULL,
+    mtime_ns BIGINT NOT NULL,
+    digest VARCHAR NOT NULL
+);
+
+-- What is left of a forgotten session: a SHA-256 of the salt and its id, so that it isn't imported
+-- again.
+CREATE TABLE IF NOT EXISTS forgotten_sessions (
+    mark VARCHAR PRIMARY KEY,
+    forgotten_at TIMESTAMP NOT NULL
+);
+
+-- Lines of transcripts that are blank on request; importing them again leaves them blank.
+CREATE TABLE IF NOT EXISTS erased_lines (
+    execution_id VARCHAR NOT NULL,
+    first_line BIGINT NOT NULL,
+    last_line BIGINT NOT NULL
+);
+
+-- Saved questions: "question" is JSON, "expected" the memories included when it was saved.
+CREATE TABLE IF NOT EXISTS scenarios (
+    name VARCHAR PRIMARY KEY,
+    question VARCHAR NOT NULL,
+    expected VARCHAR[] NOT NULL
+);
+
+-- What waits for a person's decision, or was decided: an ApprovalItem, columns as its fields;
+-- "metadata" is JSON.
+CREATE TABLE IF NOT EXISTS approvals (
+    id VARCHAR PRIMARY KEY,
+    action_type VARCHAR NOT NULL,
+    title VARCHAR NOT NULL,
+    description VARCHAR NOT NULL,
+    requested_by VARCHAR NOT NULL,
+    risk_level VARCHAR NOT NULL,
+    status VARCHAR NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    expires_at TIMESTAMP,
+    snoozed_until TIMESTAMP,
+    decided_at TIMESTAMP,
+    decided_by VARCHAR,
+    decision_reason VARCHAR,
+    consumed_at TIMESTAMP,
+    task_id VARCHAR,
+    source VARCHAR,
+    metadata VARCHAR NOT NULL,
+    payload VARCHAR NOT NULL
+);
+
+-- The audit trail of approvals; rows are only ever added.
+CREATE TABLE IF NOT EXISTS approval_events (
+    number BIGINT PRIMARY KEY,
+    item_id VARCHAR NOT NULL,
+    happened_at TIMESTAMP NOT NULL,
+    kind VARCHAR NOT NULL,
+    actor VARCHAR NOT NULL,
+    reason VARCHAR NOT NULL,
+    payload_hash VARCHAR NOT NULL
+);
+
+-- One row an answer of a language model; rows are only ever added. "cost" is in the currency of the
+-- configured prices.
+CREATE TABLE IF NOT EXISTS model_usage (
+    used_at TIMESTAMP NOT NULL,
+    model VARCHAR NOT NULL,
+    prompt_tokens BIGINT NOT NULL,
+    completion_tokens BIGINT NOT NULL,
+    seconds DOUBLE NOT NULL,
+    cost DOUBLE NOT NULL
+);
+
+-- Skills that a person let count, by the path of their file: a SkillRecord, columns as its
+-- fields; lists and "proposal" are JSON. "sha256" is of the bytes in force, empty without a file.
+CREATE TABLE IF NOT EXISTS skills (
+    path VARCHAR PRIMARY KEY,
+    root VARCHAR NOT NULL,
+    name VARCHAR NOT NULL,
+    status VARCHAR NOT NULL,
+    scope VARCHAR NOT NULL,
+    agent_id VARCHAR NOT NULL,
+    kind VARCHAR,
+    lesson_key VARCHAR,
+    source VARCHAR NOT NULL,
+    memory_ids VARCHAR NOT NULL,
+    sha256 VARCHAR NOT NULL,
+    version BIGINT NOT NULL,
+    proposal VARCHAR NOT NULL,
+    evidence VARCHAR NOT NULL,
+    superseded_by VARCHAR,
+    application_count BIGINT NOT NULL,
+    last_applied_at TIMESTAMP,
+    adopted_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL
+);
+
+-- Every text a skill's file had, by us or by somebody else; rows are only ever added.
+CREATE TABLE IF NOT EXISTS skill_versions (
+    number BIGINT PRIMARY KEY,
+    path VARCHAR NOT NULL,
+    version BIGINT NOT NULL,
+    happened_at TIMESTAMP NOT NULL,
+    actor VARCHAR NOT NULL,
+    event VARCHAR NOT NULL,
+    sha256 VARCHAR NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS skill_bytes (
+    sha256 VARCHAR PRIMARY KEY,
+    bytes BLOB NOT NULL
+);
+
+-- Roots of skills that were looked at, and marks of what lay in them at first sight and isn't put
+-- up for review: a SHA-256 of path and bytes each, so that none tells of what was erased.
+CREATE TABLE IF NOT EXISTS skill_roots (
+    path VARCHAR PRIMARY KEY,
+    seen_at TIMESTAMP NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS found_skills (
+    mark VARCHAR PRIMARY KEY
+);
+
+-- Decisions and what they did, in order. One that is "open" is committed, but its files may not
+-- be written yet. "effects" is the JSON of what it takes to finish it and to take it back.
+CREATE TABLE IF NOT EXISTS operations (
+    number BIGINT PRIMARY KEY,
+    kind VARCHAR NOT NULL,
+    item_id VARCHAR,
+    title VARCHAR NOT NULL,
+    actor VARCHAR NOT NULL,
+    happened_at TIMESTAMP NOT NULL,
+    state VARCHAR NOT NULL,
+    undone_by BIGINT,
+    effects VARCHAR NOT NULL
+);
+
+-- Calls of connected agents; rows are added, and the oldest dropped beyond a bound. "texts" is
+-- JSON of the reply and, for digests, its explanation, compressed with zstandard.
+CREATE TABLE IF NOT EXISTS agent_calls (
+    number BIGINT PRIMARY KEY,
+    called_at TIMESTAMP NOT NULL,
+    agent_id VARCHAR NOT NULL,
+    client VARCHAR NOT NULL,
+    project VARCHAR,
+    kind VARCHAR NOT NULL,
+    name VARCHAR NOT NULL,
+    arguments VARCHAR NOT NULL,
+    is_error BOOLEAN NOT NULL,
+    tokens BIGINT NOT NULL,
+    milliseconds DOUBLE NOT NULL,
+    memory_ids VARCHAR[] NOT NULL,
+    wrote BOOLEAN NOT NULL,
+    texts BLOB NOT NULL
+);
+
+-- Sessions of agents' clients. "processes" are those that the client's program descends from, the
+-- nearest first: they tell which other connections are of the same session.
+CREATE TABLE IF NOT EXISTS agent_sessions (
+    agent_id VARCHAR NOT NULL,
+    session_id VARCHAR NOT NULL,
+    project VARCHAR,
+    processes VARCHAR[] NOT NULL,
+    seen_at TIMESTAMP NOT NULL,
+    ended_at TIMESTAMP,
+    PRIMARY KEY (agent_id, session_id)
+);
+
+-- What a person took from an agent.
+CREATE TABLE IF NOT EXISTS agent_rights (
+    agent_id VARCHAR PRIMARY KEY,
+    paused BOOLEAN NOT NULL,
+    read_only BOOLEAN NOT NULL
+);

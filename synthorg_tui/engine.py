@@ -52,8 +52,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.skills.library import SkillLibrary
 
 
-_LOOK_FOR_BACKUP_EVERY: Final = 3600.0
-"""Seconds between two looks whether the backup of the day is due."""
+_LOOK_FOR_BACKUP_EVERY: Final = 3600.0  # seconds between two looks whether one is due
 _PACK_AFTER: Final = 10.0
 """Seconds after which whoever opened the store has what it was opened for."""
 
@@ -414,20 +413,21 @@ class Engine:
         await self._base.local().core.pack()
 
     async def keep_backups(self, failed: Callable[[DomainError], None]) -> None:
-        """Make a backup whenever the last one is a day old and the store changed, until cancelled.
+        """Back up daily if the store changed and delete sessions beyond their age, until cancelled.
 
-        What keeps it from being made is told once to ``failed``, until something else does.
+        What keeps a backup from being made is told once to ``failed``, until something else does.
         """
-        keep, told = self.settings.memory.storage.daily_backups, ""
+        storage, problem = self.settings.memory.storage, ""
         while True:
-            problem = ""
+            told, problem = problem, ""
             try:
-                await self.maintenance.back_up_daily(keep=keep)
+                await self.maintenance.back_up_daily(keep=storage.daily_backups)
+                if (days := storage.max_session_days) is not None:
+                    await self.sessions.delete_aged(days, self._base.clock.now())
             except (DomainError, OSError) as error:
                 problem = str(error)
                 if problem != told:
                     failed(error if isinstance(error, DomainError) else DomainError(problem))
-            told = problem
             await asyncio.sleep(_LOOK_FOR_BACKUP_EVERY)
 
     async def agents(self) -> tuple[AgentSummary, ...]:

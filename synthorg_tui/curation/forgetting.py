@@ -4,13 +4,16 @@ A memory or a lesson that another session shows as well stays, without this sess
 memories leave in skills, proposals and files is for ``erasure``.
 """
 
+import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
 from synthorg_tui.approvals.queue import ApprovalQueue
 from synthorg_tui.approvals.rows import erase_in
+from synthorg_tui.core.actors import Actor, ActorKind
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import counted
 from synthorg_tui.core.types import NotBlankStr
@@ -19,7 +22,10 @@ from synthorg_tui.curation.erasure import NOTHING, Erased, Erasure, ErasureRevie
 from synthorg_tui.curation.inbox import lesson_of
 from synthorg_tui.curation.models import Evidence, Lesson
 from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry, SkillStatus
-from synthorg_tui.executions.sessions import SessionList, StoredSession, forget_in
+from synthorg_tui.executions.blame import Blame
+from synthorg_tui.executions.conversation import Conversation
+from synthorg_tui.executions.forgotten import AgedSessions, forget_in
+from synthorg_tui.executions.sessions import SessionList, StoredSession, older_families
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.persistence.call_log import erase_from_calls
 
@@ -29,6 +35,11 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
     from synthorg_tui.memory.store.admin import StoreAdmin
+
+_log = logging.getLogger(__name__)
+
+AGE: Final = Actor(ActorKind.POLICY, "memory.storage.max_session_days")
+"""Who deletes sessions by age."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +130,21 @@ class SessionErasure:
         """Return all imported sessions, the latest first."""
         return await self._sessions.all()
 
+    async def conversation(self, session_id: NotBlankStr) -> Conversation | None:
+        """Return a session as a conversation; ``None`` when there is no such session."""
+        return await self._sessions.conversation(session_id)
+
+    async def blame(self, path: NotBlankStr, text: str | None = None) -> Blame:
+        """Return the calls that changed the file at this absolute path.
+
+        With ``text``, a line of it as it is now, the call that wrote that line comes first.
+        """
+        return await self._sessions.blame(path, text)
+
+    async def aged(self) -> AgedSessions:
+        """Return how many sessions were deleted by age, and when the last one was."""
+        return await self._sessions.aged()
+
     async def memories_of(self, session_ids: Sequence[NotBlankStr]) -> tuple[str, ...]:
         """Return the ids of the memories drawn from these sessions, deleted ones too."""
         return await self._store.made_of(session_ids)
@@ -159,6 +185,33 @@ class SessionErasure:
         erased = await self._erasure.purge_with(plan.memory_ids, actor=actor, also=also)
         return ForgottenSessions(plan.ids, erased)
 
+    async def delete_aged(self, days: int, now: "datetime") -> int:
+        """Delete the sessions that ended more than so many days ago, keeping what was made of them.
+
+        Does so once a day at most. A session goes together with those of its subagents, when all
+        are older; one that a waiting proposal names as evidence stays. Imports bring one back only
+        when it went on. Returns how many were deleted; a failure is logged.
+        """
+        last = (await self._sessions.aged()).latest
+        if last is not None and timedelta(0) <= now - last < timedelta(days=1):
+            return 0
+        old = older_families(await self._sessions.all(), now - timedelta(days=days))
+        needed = _needed(await self._queue.list(status=ApprovalStatus.PENDING, snoozed=True))
+        ids = [each for family in old if needed.isdisjoint(family) for each in family]
+
+        def also(db: "Connection", _: int, at: "datetime") -> None:
+            forget_in(db, ids, at=at, by_age=True)
+
+        try:
+            if ids:
+                await self._erasure.purge_with((), actor=str(AGE), also=also)
+        except DomainError as error:
+            _log.warning("sessions beyond their age stay: %s", error)
+            return 0
+        if ids:
+            _log.info("deleted %s by age", counted(len(ids), "session"))
+        return len(ids)
+
     async def _plan(self, session_ids: Sequence[str], *, keep_memories: bool) -> _ForgettingPlan:
         """Work out what is erased; reads only."""
         sessions = await self._sessions.with_parts(session_ids)
@@ -191,6 +244,12 @@ class SessionErasure:
                 texts |= dict.fromkeys(turn.text for turn in execution.turns)
                 texts[execution.task] = None
         return tuple(texts)
+
+
+def _needed(items: Sequence[ApprovalItem]) -> frozenset[str]:
+    """The sessions that waiting proposals name as evidence."""
+    lessons = (lesson for item in items if (lesson := lesson_of(item)) is not None)
+    return frozenset(each.execution for lesson in lessons for each in lesson.evidence)
 
 
 def _forget(

@@ -9,6 +9,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
@@ -18,8 +19,6 @@ from synthorg_tui.core.text import counted, safe_text
 from synthorg_tui.executions.output_lines import headline, one_line, without_codes
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from synthorg_tui.executions.models import Execution, ToolCall, Turn
 
 _HEAD: Final = 300
@@ -74,7 +73,7 @@ class Entry:
     headline: str = ""
     asked: str = ""
     part: str = ""
-    at: "datetime | None" = None
+    at: datetime | None = None
     count: int = 1
 
     @property

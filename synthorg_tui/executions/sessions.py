@@ -1,24 +1,23 @@
-"""Imported sessions as a person sees them: listed with their size, and forgotten for good.
+"""Imported sessions as a person sees them: listed with their size, and read as conversations.
 
-Of a forgotten session only a mark stays, a hash of its id, so that no import brings it back. The
-functions that take a connection run inside the transaction that also erases what was made of it.
+The list is made of columns, so it takes no record; a conversation takes one.
 """
 
-import hashlib
-from collections.abc import Collection, Iterable, Sequence
+import asyncio
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from synthorg_tui.core.enums import ExecutionOutcome
 from synthorg_tui.core.types import NotBlankStr
+from synthorg_tui.executions.blame import Blame, SessionBlame
+from synthorg_tui.executions.conversation import Conversation, StartedSession, conversation_of
 from synthorg_tui.executions.facts import fill_missing
+from synthorg_tui.executions.forgotten import AgedSessions, aged_in
+from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.persistence.database import Database
-from synthorg_tui.persistence.values import aware, naive, naive_utc
-
-if TYPE_CHECKING:
-    import duckdb
-
+from synthorg_tui.persistence.values import aware
 
 _COLUMNS: Final = {
     "id": "id",
@@ -76,10 +75,11 @@ class StoredSession:
 
 
 class SessionList:
-    """Read access to the imported sessions, without their turns and lines."""
+    """Read access to the imported sessions."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._executions = ExecutionStore(database)
 
     async def all(self) -> tuple[StoredSession, ...]:
         """Return every session, the one that ended last first; those without a time are last."""
@@ -95,48 +95,47 @@ class SessionList:
             wanted |= more
         return tuple(session for session in sessions if session.id in wanted)
 
+    async def aged(self) -> AgedSessions:
+        """Return how many sessions were deleted by age, and when the last one was."""
+        return await self._database.read(aged_in)
 
-def forget_in(
-    db: "duckdb.DuckDBPyConnection", ids: Sequence[str], *, at: datetime, by_age: bool = False
-) -> None:
-    """Erase sessions, their lines, and what the marks of their files tell of their content.
+    async def blame(self, path: NotBlankStr, text: str | None = None) -> Blame:
+        """Return the calls that changed a file; see ``SessionBlame.blame``."""
+        return await SessionBlame(self._database, self._executions).blame(path, text)
 
-    With ``by_age`` one that goes on later is imported again, and lines erased from it stay so.
+    async def conversation(self, session_id: NotBlankStr) -> Conversation | None:
+        """Return a session as a conversation; ``None`` when there is no such session."""
+        execution = await self._executions.get(session_id)
+        if execution is None:
+            return None
+        parts = []
+        for part in await self.with_parts([session_id]):
+            if part.parent_id == session_id:
+                record = await self._executions.get(part.id)
+                parts.append(StartedSession(part.id, record.task if record else ""))
+        return await asyncio.to_thread(conversation_of, execution, parts)
+
+
+def older_families(
+    sessions: Sequence[StoredSession], before: datetime
+) -> tuple[tuple[str, ...], ...]:
+    """Return the ids of sessions with their subagents', of which all ended before a moment.
+
+    One without any time isn't old.
     """
-    listed = "(SELECT unnest(?::VARCHAR[]))"
-    db.execute(
-        "UPDATE file_marks SET digest = '' WHERE path IN "
-        f"(SELECT path FROM executions WHERE id IN {listed})",
-        [ids],
+    parents = {session.id: session.parent_id for session in sessions}
+    families: dict[str, list[StoredSession]] = {}
+    for session in sessions:
+        root, seen = session.id, {session.id}
+        while (parent := parents.get(root)) in parents and parent not in seen:
+            root = parent
+            seen.add(root)
+        families.setdefault(root, []).append(session)
+    return tuple(
+        tuple(session.id for session in family)
+        for family in families.values()
+        if all(session.latest is not None and session.latest < before for session in family)
     )
-    db.execute(f"DELETE FROM execution_lines WHERE execution_id IN {listed}", [ids])
-    if not by_age:
-        db.execute(f"DELETE FROM erased_lines WHERE execution_id IN {listed}", [ids])
-    db.execute(f"DELETE FROM executions WHERE id IN {listed}", [ids])
-    for mark in _marks(db, ids):
-        db.execute(
-            "INSERT OR REPLACE INTO forgotten_sessions (mark, forgotten_at, by_age) "
-            "VALUES (?, ?, ?)",
-            [mark, naive_utc(at), by_age],
-        )
-
-
-def forgotten_in(
-    db: "duckdb.DuckDBPyConnection", ids: Iterable[str], ended_at: datetime | None = None
-) -> bool:
-    """Return whether any of these sessions was forgotten, or deleted by age after it ended."""
-    found = db.execute(
-        "SELECT 1 FROM forgotten_sessions WHERE mark IN (SELECT unnest(?::VARCHAR[])) "
-        "AND NOT (by_age AND coalesce(?::TIMESTAMP > forgotten_at, false)) LIMIT 1",
-        [_marks(db, ids), naive(ended_at)],
-    ).fetchone()
-    return found is not None
-
-
-def _marks(db: "duckdb.DuckDBPyConnection", ids: Iterable[str]) -> list[str]:
-    row = db.execute("SELECT value FROM meta WHERE name = 'salt'").fetchone()
-    salt = str(row[0]) if row else ""
-    return [hashlib.sha256(f"{salt}/{session_id}".encode()).hexdigest() for session_id in ids]
 
 
 def _session(row: Sequence[Any]) -> StoredSession:

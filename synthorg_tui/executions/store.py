@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.executions.erased_lines import remember_in, spans_in, without_erased
 from synthorg_tui.executions.facts import FACTS, facts_of, pack_record, unpack_record
+from synthorg_tui.executions.forgotten import forgotten_in
 from synthorg_tui.executions.models import Execution, SourceRef
 from synthorg_tui.executions.packed import LineBlock, PackedLines
-from synthorg_tui.executions.sessions import forgotten_in
 from synthorg_tui.persistence.database import Database
 
 if TYPE_CHECKING:

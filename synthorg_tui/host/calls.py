@@ -129,7 +129,7 @@ CALLS: Final = RemoteApi(
         "erasure": ApiGroup("synthorg_tui.curation.erasure:Erasure", ("review",), ("purge",)),
         "sessions": ApiGroup(
             "synthorg_tui.curation.forgetting:SessionErasure",
-            ("list", "review", "memories_of"),
+            ("list", "conversation", "blame", "aged", "review", "memories_of"),
             ("purge",),
         ),
         "memory": ApiGroup(

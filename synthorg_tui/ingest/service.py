@@ -309,7 +309,7 @@ class _ImportJob:
         """Memories first, the file's mark last: an import cut short is taken up again."""
         execution, drafts = extracted.execution, extracted.drafts
         if await self._executions.is_forgotten(execution):
-            self._skip(mark.path, "you had this session forgotten")
+            self._skip(mark.path, "this session was deleted here")
             await self._executions.pass_over(replace(mark, digest=""))
             return
         known = await self._executions.get(execution.id)

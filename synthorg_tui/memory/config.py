@@ -126,7 +126,8 @@ class MemoryStorageConfig(FrozenModel):
 
     ``data_dir`` defaults to the platform's user data directory. ``server`` is required for
     ``vector_store: qdrant-external`` and has no effect otherwise. ``daily_backups`` is how many of
-    the backups that are made once a day stay; with 0 none is made.
+    the backups that are made once a day stay; with 0 none is made. ``max_session_days`` is the age
+    at which imported sessions are deleted, without what was made of them; ``None`` is never.
     """
 
     data_dir: Annotated[NotBlankStr, BeforeValidator(_fill_data_dir)] = Field(
@@ -135,6 +136,7 @@ class MemoryStorageConfig(FrozenModel):
     vector_store: NotBlankStr = "qdrant"
     history_store: NotBlankStr = "sqlite"
     daily_backups: Annotated[int, Field(ge=0, le=MAX_DAILY_BACKUPS)] = 3
+    max_session_days: int | None = Field(default=None, ge=1)
     server: QdrantServerConfig | None = None
 
     @field_validator("vector_store")

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -94,7 +95,7 @@ async def test_no_import_brings_a_forgotten_session_back(home: Path) -> None:
         assert (await imported(desk, path)).unchanged == 1
         said.user(f"And the second {WORD}?").write(path)
         grown = await imported(desk, path)
-        assert [reason for _, reason in grown.skipped] == ["you had this session forgotten"]
+        assert [reason for _, reason in grown.skipped] == ["this session was deleted here"]
         assert (await imported(desk, path)).unchanged == 1, "it isn't read again as it is"
         moved = await imported(desk, outside(home, said, "copy"))
         assert moved.executions == 0
@@ -236,3 +237,46 @@ async def test_a_kill_leaves_a_session_whole_or_forgotten(home: Path, when: str)
     else:
         assert (sessions, memories, again.executions) == ((), (), 0)
         assert holding(home) == []
+
+
+async def test_a_session_beyond_its_age_is_deleted_and_its_memories_stay(home: Path) -> None:
+    said = transcript()
+    path = outside(home, said, said.session)
+    folder = path.parent / said.session / "subagents"
+    helper = ClaudeTranscript(said.session, agent="a1").user("Look for it").say("It is there")
+    helper.write(folder / "agent-a1.jsonl")
+    async with office(home) as desk:
+        sessions = desk.parts.sessions
+        await imported(desk, path.parent)
+        memories = await desk.memories()
+        ended = max(each.latest for each in await sessions.list() if each.latest)
+        assert await sessions.delete_aged(30, ended + timedelta(days=30)) == 0
+        assert await sessions.delete_aged(30, ended + timedelta(days=31)) == 2
+        assert await sessions.list() == ()
+        assert await desk.memories() == memories != ()
+        assert (await sessions.aged()).count == 2
+        assert (await imported(desk, path.parent)).executions == 0
+
+
+async def test_evidence_of_a_waiting_proposal_is_not_deleted_by_age(home: Path) -> None:
+    said, other = transcript(), ClaudeTranscript(OTHER).user("Never push on a Friday.").say("Yes")
+    async with office(home) as desk:
+        sessions = desk.parts.sessions
+        await imported(desk, outside(home, said), outside(home, other, "b"))
+        await desk.propose(lesson("x", seen=(said_in(said),)))
+        assert await sessions.delete_aged(1, datetime(2100, 1, 1, tzinfo=UTC)) == 1
+        (left,) = await sessions.list()
+        assert left.id == session_of(said)
+
+
+async def test_sessions_are_deleted_by_age_once_a_day(home: Path) -> None:
+    other = ClaudeTranscript(OTHER).user("Never push on a Friday.").say("Yes")
+    async with office(home) as desk:
+        sessions = desk.parts.sessions
+        await imported(desk, outside(home, transcript()))
+        assert await sessions.delete_aged(1, datetime(2100, 1, 1, tzinfo=UTC)) == 1
+        last = (await sessions.aged()).latest
+        assert last is not None
+        await imported(desk, outside(home, other, "b"))
+        assert await sessions.delete_aged(1, last + timedelta(hours=23)) == 0
+        assert await sessions.delete_aged(1, last + timedelta(hours=24)) == 1

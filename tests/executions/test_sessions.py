@@ -11,9 +11,10 @@ import zstandard
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.erased_lines import ERASED_TEXT
+from synthorg_tui.executions.forgotten import forget_in
 from synthorg_tui.executions.models import Execution, ToolCall, Turn
 from synthorg_tui.executions.packed import PackedLines
-from synthorg_tui.executions.sessions import SessionList, forget_in
+from synthorg_tui.executions.sessions import SessionList
 from synthorg_tui.executions.store import ExecutionStore, FileMark, erase_lines_in
 from synthorg_tui.executions.titles import session_title
 from synthorg_tui.persistence import DATABASE_FILE

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from synthorg_tui.core.disk_space import LOW_SPACE
 from synthorg_tui.core.errors import CancelledByUserError, DomainError
 from synthorg_tui.core.files import PRIVATE_DIR, PRIVATE_FILE
+from synthorg_tui.executions.forgotten import aged_in
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.index.protocol import IndexFilter
 from synthorg_tui.memory.store import queries
@@ -208,7 +209,11 @@ class Doctor:
 
     async def _sessions(self) -> tuple[bool, str]:
         count, size = await self._core.read(_sessions_size)
-        return True, f"{count} with {size / 1e6:.1f} MB of records and transcript lines"
+        stored = f"{count} with {size / 1e6:.1f} MB of records and transcript lines"
+        aged = await self._core.read(aged_in)
+        if aged.latest is None:
+            return True, stored
+        return True, f"{stored}; {aged.count} deleted by age, the last on {aged.latest:%Y-%m-%d}"
 
     async def _approvals(self) -> tuple[bool, str]:
         approved, unknown = await self._core.read(_approved_by_nobody)

@@ -1,0 +1,191 @@
+"""Which stored sessions changed a file, and which of them wrote a certain line of it.
+
+Records name the files that calls changed, so only the sessions of a file are unpacked, and of their
+lines only those of the calls in question. What shell commands wrote (redirections, ``sed -i``,
+formatters) isn't known by file, and so is in no answer.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from synthorg_tui.core.text import safe_text
+from synthorg_tui.executions.facts import fill_missing
+from synthorg_tui.executions.models import Execution, SourceRef, ToolCall
+from synthorg_tui.executions.output_lines import one_line
+from synthorg_tui.executions.store import ExecutionStore
+from synthorg_tui.executions.titles import session_title
+from synthorg_tui.executions.written import ChangedLines, written_in
+from synthorg_tui.persistence.database import Database
+
+MAX_SESSIONS: Final = 200
+"""Sessions of one file that are looked at, the latest ones."""
+_NO_TIME: Final = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class FileTouch:
+    """One call that changed the file.
+
+    ``line`` is the call's in the transcript, ``request`` what it was asked for, ``path`` the file
+    as the session named it. ``elsewhere`` is true when the session had it in another folder, such
+    as another checkout or one that was renamed since. ``wrote_line`` marks the call that the line
+    asked about is from.
+    """
+
+    session_id: str
+    agent_id: str
+    title: str
+    line: int
+    call: str
+    request: str
+    path: str
+    at: datetime | None = None
+    elsewhere: bool = False
+    wrote_line: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """The calls that changed a file: the one that wrote the line first, then the latest first.
+
+    ``unseen`` is the number of earlier sessions that changed it and were not looked at.
+    """
+
+    touches: tuple[FileTouch, ...] = ()
+    unseen: int = 0
+
+    @property
+    def author(self) -> FileTouch | None:
+        """The call that wrote the line asked about; ``None`` when no stored one did."""
+        return next((touch for touch in self.touches if touch.wrote_line), None)
+
+
+class SessionBlame:
+    """Finds out which sessions changed a file."""
+
+    def __init__(self, database: Database, executions: ExecutionStore) -> None:
+        self._database = database
+        self._executions = executions
+
+    async def blame(self, path: str, text: str | None = None) -> Blame:
+        """Return the calls that changed the file at this absolute path.
+
+        With ``text``, a line of it as it is now, the call that wrote that line comes first.
+        """
+        await fill_missing(self._database)
+        ids = await self._sessions_of(Path(path).name)
+        touches: list[FileTouch] = []
+        for execution_id in reversed(ids[:MAX_SESSIONS]):
+            execution = await self._executions.get(execution_id)
+            if execution is not None:
+                touches += _touches(execution, path)
+        touches.sort(key=lambda touch: touch.at or _NO_TIME)
+        if text is not None and text.strip():
+            touches = await self._with_author(touches, text.strip())
+        touches.reverse()
+        touches.sort(key=lambda touch: not touch.wrote_line)
+        return Blame(tuple(touches), max(0, len(ids) - MAX_SESSIONS))
+
+    async def _sessions_of(self, name: str) -> list[str]:
+        """The sessions that changed a file of this name, the latest first."""
+        rows = await self._database.read(
+            lambda db: db.execute(
+                "SELECT id FROM executions WHERE len(list_filter(files, lambda f: "
+                "ends_with('/' || replace(f, chr(92), '/'), '/' || ?))) > 0 "
+                "ORDER BY coalesce(ended_at, started_at) DESC NULLS LAST, id",
+                [name],
+            ).fetchall()
+        )
+        return [row[0] for row in rows]
+
+    async def _with_author(self, touches: Sequence[FileTouch], text: str) -> list[FileTouch]:
+        """Follow the line through all changes, the earliest first, and mark who wrote it last."""
+        author: int | None = None
+        for number, touch in enumerate(touches):
+            written = await self._written(touch)
+            if text in written.added and not (written.is_whole and author is not None):
+                author = number
+            elif text in written.removed or (written.is_whole and text not in written.added):
+                author = None
+        return [replace(each, wrote_line=i == author) for i, each in enumerate(touches)]
+
+    async def _written(self, touch: FileTouch) -> ChangedLines:
+        ref = SourceRef(execution_id=touch.session_id, first_line=touch.line, last_line=touch.line)
+        excerpt = await self._executions.excerpt(ref)
+        if excerpt is None:
+            return ChangedLines()
+        return written_in(excerpt.lines[0][1], touch.path)
+
+
+def _touches(execution: Execution, path: str) -> Iterator[FileTouch]:
+    """The calls of a session that changed the file."""
+    title = session_title(execution)
+    known: dict[str, bool | None] = {}
+    for call in execution.calls:
+        for named in (call.changed_path or "").split(", "):
+            if PurePosixPath(named.replace("\\", "/")).name != Path(path).name:
+                continue
+            if named not in known:
+                known[named] = is_elsewhere(named, execution.project or "", path)
+            elsewhere = known[named]
+            if elsewhere is not None:
+                yield FileTouch(
+                    session_id=execution.id,
+                    agent_id=execution.agent_id,
+                    title=title,
+                    line=call.call_line,
+                    call=safe_text(one_line(f"{call.tool} {execution.relative(named)}")),
+                    request=_request(execution, call),
+                    path=named,
+                    at=call.at or execution.ended_at or execution.started_at,
+                    elsewhere=elsewhere,
+                )
+
+
+def _request(execution: Execution, call: ToolCall) -> str:
+    """What a person, or the agent that started this one, had said last before the call."""
+    said = [
+        turn
+        for turn in execution.turns
+        if turn.role != "assistant" and turn.first_line <= call.call_line
+    ]
+    return safe_text(one_line(said[-1].text if said else execution.task, 300))
+
+
+def is_elsewhere(named: str, project: str, path: str) -> bool | None:
+    """Return whether a file that a session named is the one at ``path``, but in another folder.
+
+    ``None`` means another file. The same place in another checkout of the project is the same file,
+    and so it is in a folder that isn't there any more, as after renaming the project.
+    """
+    named = named.replace("\\", "/")
+    if os.path.realpath(Path(project or "/", named)) == os.path.realpath(path):
+        return False
+    inside = PurePosixPath(os.path.normpath(named.removeprefix(f"{project}/" if project else "")))
+    target = PurePosixPath(os.path.realpath(path))
+    parts = inside.parts
+    if not project or inside.is_absolute() or target.parts[-len(parts) :] != parts:
+        return None
+    root = target.parents[len(parts) - 1]
+    if Path(project).is_dir():
+        repository = _repository(project)
+        same = bool(repository) and repository == _repository(str(root))
+    else:
+        same = len(parts) > 1 or root.name == PurePosixPath(project).name
+    return True if same else None
+
+
+def _repository(folder: str) -> str:
+    """The Git directory that all checkouts of a repository share; empty without one."""
+    git = Path(folder, ".git")
+    try:
+        if git.is_dir():
+            return os.path.realpath(git)
+        named = git.read_text(encoding="utf-8").strip().removeprefix("gitdir: ")
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return os.path.realpath(Path(folder, named, "..", ".."))

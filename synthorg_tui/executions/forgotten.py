@@ -1,0 +1,75 @@
+"""Sessions that were forgotten: erased for good, and not imported again.
+
+Of each only a mark stays, a hash of its id. The functions run inside the transaction that also
+erases what was made of the session.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from synthorg_tui.persistence.values import aware, naive, naive_utc
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True, slots=True)
+class AgedSessions:
+    """How many sessions were deleted by age, and when the last one was."""
+
+    count: int = 0
+    latest: datetime | None = None
+
+
+def forget_in(
+    db: "duckdb.DuckDBPyConnection", ids: Sequence[str], *, at: datetime, by_age: bool = False
+) -> None:
+    """Erase sessions, their lines, and what the marks of their files tell of their content.
+
+    With ``by_age`` one that goes on later is imported again, and lines erased from it stay so.
+    """
+    listed = "(SELECT unnest(?::VARCHAR[]))"
+    db.execute(
+        "UPDATE file_marks SET digest = '' WHERE path IN "
+        f"(SELECT path FROM executions WHERE id IN {listed})",
+        [ids],
+    )
+    db.execute(f"DELETE FROM execution_lines WHERE execution_id IN {listed}", [ids])
+    if not by_age:
+        db.execute(f"DELETE FROM erased_lines WHERE execution_id IN {listed}", [ids])
+    db.execute(f"DELETE FROM executions WHERE id IN {listed}", [ids])
+    for mark in _marks(db, ids):
+        db.execute(
+            "INSERT OR REPLACE INTO forgotten_sessions (mark, forgotten_at, by_age) "
+            "VALUES (?, ?, ?)",
+            [mark, naive_utc(at), by_age],
+        )
+
+
+def forgotten_in(
+    db: "duckdb.DuckDBPyConnection", ids: Iterable[str], ended_at: datetime | None = None
+) -> bool:
+    """Return whether any of these sessions was forgotten, or deleted by age after it ended."""
+    found = db.execute(
+        "SELECT 1 FROM forgotten_sessions WHERE mark IN (SELECT unnest(?::VARCHAR[])) "
+        "AND NOT (by_age AND coalesce(?::TIMESTAMP > forgotten_at, false)) LIMIT 1",
+        [_marks(db, ids), naive(ended_at)],
+    ).fetchone()
+    return found is not None
+
+
+def aged_in(db: "duckdb.DuckDBPyConnection") -> AgedSessions:
+    """Return how many sessions are forgotten since they were older than the settings allow."""
+    row = db.execute(
+        "SELECT count(*), max(forgotten_at) FROM forgotten_sessions WHERE by_age"
+    ).fetchone()
+    return AgedSessions(row[0], aware(row[1])) if row else AgedSessions()
+
+
+def _marks(db: "duckdb.DuckDBPyConnection", ids: Iterable[str]) -> list[str]:
+    row = db.execute("SELECT value FROM meta WHERE name = 'salt'").fetchone()
+    salt = str(row[0]) if row else ""
+    return [hashlib.sha256(f"{salt}/{session_id}".encode()).hexdigest() for session_id in ids]

@@ -73,8 +73,7 @@ class MemoryDeskApp(App[None]):
         self._desk: MemoryPort | None = None
         self._later: list[Pane] = []
         agent = agent_in(os.environ)
-        titles = tuple((key, title) for _, title, key in PANES)
-        self._panes = Panes(titles, run_by=agent.name if agent is not None else "")
+        self._panes = Panes(tuple((k, t) for _, t, k in PANES), run_by=agent.name if agent else "")
         self._monotonic = monotonic
         self._waited_for_by = os.getppid()
         self._counting: Timer | None = None
@@ -94,9 +93,8 @@ class MemoryDeskApp(App[None]):
     def _make_digest(self) -> Screen[None]:
         from synthorg_tui.tui.digest.screen import DigestScreen
 
-        return self._add_pane(
-            DigestScreen(panes=self._panes, now=self._now, show_memory=self._show_memory)
-        )
+        make = partial(DigestScreen, show_memory=self._show_memory)
+        return self._add_pane(make(panes=self._panes, now=self._now))
 
     def _make_skills(self) -> Screen[None]:
         from synthorg_tui.tui.skills.screen import SkillsScreen
@@ -107,20 +105,27 @@ class MemoryDeskApp(App[None]):
     def _make_approvals(self) -> Screen[None]:
         from synthorg_tui.tui.approvals.screen import ApprovalsScreen
 
-        return self._add_pane(
-            ApprovalsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
-        )
+        make = partial(ApprovalsScreen, monotonic=self._monotonic)
+        return self._add_pane(make(panes=self._panes, now=self._now))
 
     def _make_activity(self) -> Screen[None]:
         from synthorg_tui.tui.activity.screen import ActivityScreen
 
-        pane = ActivityScreen(
-            panes=self._panes,
-            now=self._now,
-            show_memory=self._show_memory,
-            show_skill=self._show_skill,
-        )
-        return self._add_pane(pane)
+        make = partial(ActivityScreen, show_memory=self._show_memory, show_skill=self._show_skill)
+        return self._add_pane(make(panes=self._panes, now=self._now))
+
+    def _make_sessions(self) -> Screen[None]:
+        from synthorg_tui.tui.sessions.screen import SessionsScreen
+
+        make = partial(SessionsScreen, show_memory=self._show_memory)
+        return self._add_pane(make(panes=self._panes, now=self._now))
+
+    def show_session(self, ref: str) -> None:
+        """Show a session at the place that ``ref`` names, a memory's source; esc leads back."""
+        from synthorg_tui.tui.sessions.transcript import TranscriptScreen
+
+        if self._desk is not None:
+            self.push_screen(TranscriptScreen(self._desk.sessions, ref, zone=self._now().tzinfo))
 
     def _add_pane(self, pane: "Pane") -> Screen[None]:
         """Attach a new pane once it is mounted; if the store opens or fails later, then."""
@@ -159,9 +164,8 @@ class MemoryDeskApp(App[None]):
         """Something changed in a folder of skills; what that made is counted and shown."""
         if items:
             toast(self, f"{counted(items, 'change')} of skills on disk: 4 reviews it")
-        for pane in self._later:
-            if pane is self.screen:
-                pane.reload()
+        for pane in filter(lambda pane: pane is self.screen, self._later):
+            pane.reload()
         self.on_recount()
 
     def _show_memory(self, row: ListedMemory) -> None:
@@ -202,7 +206,9 @@ class MemoryDeskApp(App[None]):
             shelf = await self._host.look()
             if shelf is not None:
                 await self._memories.browse(shelf)
-                await self._drawn()
+                drawn = asyncio.Event()
+                self.call_after_refresh(drawn.set)
+                await drawn.wait()
             desk = await self._host.open()
         except Exception as error:  # whatever the engine meets, the app stays and says so
             self._fail(opening_error(error))
@@ -221,12 +227,6 @@ class MemoryDeskApp(App[None]):
     def action_trail(self) -> None:
         """List what was decided, adopted or refused, also while the app was closed."""
         self._safety.list_trail(self._now())
-
-    async def _drawn(self) -> None:
-        """Wait until what has changed is on the screen."""
-        drawn = asyncio.Event()
-        self.call_after_refresh(drawn.set)
-        await drawn.wait()
 
     def _indexing(self, share: float | None) -> None:
         self._panes.work = "" if share is None else f"indexing {share:.0%}"

@@ -31,7 +31,6 @@ from synthorg_tui.tui.ports import Change, Draft
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
-    from synthorg_tui.executions.store import Excerpt
     from synthorg_tui.ingest.discovery import FoundTranscripts
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
     from synthorg_tui.memory.store.reader import StoreReader
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from synthorg_tui.tui.activity.adapter import EngineActivity
     from synthorg_tui.tui.approvals.adapter import EngineApprovals
     from synthorg_tui.tui.safety import EngineSafety
+    from synthorg_tui.tui.sessions.adapter import EngineSessions
     from synthorg_tui.tui.skills.adapter import EngineSkills
 
 WARM_UP_AFTER = 0.5
@@ -203,6 +203,13 @@ class EngineAdapter:
         return EngineSkills(self._engine)
 
     @cached_property
+    def sessions(self) -> "EngineSessions":
+        """The interface of the Sessions pane, created when it is first used."""
+        from synthorg_tui.tui.sessions.adapter import EngineSessions
+
+        return EngineSessions(self._engine)
+
+    @cached_property
     def safety(self) -> "EngineSafety":
         """The interface of what the app says at its opening, created when it is first used."""
         from synthorg_tui.tui.safety import EngineSafety
@@ -314,13 +321,6 @@ class EngineAdapter:
         erased = await self._engine.erasure.purge(memory_ids, actor=str(person()), lines=lines)
         await self._engine.maintenance.delete_copies(backups=False)
         return erased.memories
-
-    async def excerpt(self, source: str, *, context: int) -> "Excerpt | None":
-        """Return the transcript lines that a memory's ``source`` refers to, or ``None``."""
-        from synthorg_tui.executions.models import SourceRef
-
-        ref = SourceRef.parse(source)
-        return None if ref is None else await self._engine.executions.excerpt(ref, context=context)
 
     async def found_places(self) -> "tuple[FoundTranscripts, ...]":
         """Return the directories on this machine that hold transcripts."""

@@ -12,12 +12,15 @@ APPROVALS = "Approvals"
 """Title of the pane whose tab shows the number of pending approvals."""
 ACTIVITY = "Activity"
 """Title of the pane whose tab shows the numbers of agents and of their writes."""
+SESSIONS = "Sessions"
+"""Title of the pane that lists what agents did."""
 PANES = (
     ("memories", "Memories", "1"),
     ("digest", "Digest", "2"),
     ("skills", "Skills", "3"),
     ("approvals", APPROVALS, "4"),
     ("activity", ACTIVITY, "5"),
+    ("sessions", SESSIONS, "6"),
 )
 """The panes: Textual mode, title and number key."""
 

@@ -24,13 +24,13 @@ from synthorg_tui.memory.listing import (
 )
 
 if TYPE_CHECKING:
-    from synthorg_tui.executions.store import Excerpt
     from synthorg_tui.ingest.discovery import FoundTranscripts
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
     from synthorg_tui.tui.activity.adapter import EngineActivity
     from synthorg_tui.tui.approvals.adapter import EngineApprovals
     from synthorg_tui.tui.digest.adapter import EngineDigests
     from synthorg_tui.tui.safety import EngineSafety
+    from synthorg_tui.tui.sessions.adapter import EngineSessions
     from synthorg_tui.tui.skills.adapter import EngineSkills
 
 
@@ -104,6 +104,11 @@ class MemoryPort(MemoryReader, Protocol):
         ...
 
     @property
+    def sessions(self) -> "EngineSessions":
+        """What agents did, as it was imported."""
+        ...
+
+    @property
     def safety(self) -> "EngineSafety":
         """Loosened settings, and what happened while the app was closed."""
         ...
@@ -143,14 +148,6 @@ class MemoryPort(MemoryReader, Protocol):
         """Delete memories permanently, which can't be undone, and return how many were deleted.
 
         With ``lines`` the stored transcript lines that they were drawn from are blanked, too.
-        """
-        ...
-
-    async def excerpt(self, source: str, *, context: int) -> "Excerpt | None":
-        """Return the transcript lines that a memory's ``source`` refers to.
-
-        The result has ``context`` more lines on either side. It is ``None`` if the source is no
-        transcript, or one whose lines aren't stored.
         """
         ...
 

@@ -18,8 +18,10 @@ from synthorg_tui.tui.digest.widgets import OptionsList
 from synthorg_tui.tui.memories.deleted import DeletedScreen
 from synthorg_tui.tui.memories.importing import ImportScreen
 from synthorg_tui.tui.memories.screen import MemoriesScreen
-from synthorg_tui.tui.memories.source import SourceScreen
 from synthorg_tui.tui.memories.welcome import WelcomeScreen
+from synthorg_tui.tui.sessions.deleting import DeleteSessionDialog
+from synthorg_tui.tui.sessions.screen import SessionsScreen
+from synthorg_tui.tui.sessions.transcript import TranscriptScreen
 from synthorg_tui.tui.skills.screen import SkillsScreen
 from synthorg_tui.tui.widgets.bars import KeyBar
 from synthorg_tui.tui.widgets.line_list import LineList
@@ -38,12 +40,14 @@ OWNERS: dict[str, type] = {
     "skills": SkillsScreen,
     "approvals": ApprovalsScreen,
     "activity": ActivityScreen,
+    "sessions": SessionsScreen,
+    "deleting": DeleteSessionDialog,
     "review": ReviewScreen,
     "lesson": RewordForm,
     "parts": PartsScreen,
     "list": LineList,
     "view": LineView,
-    "source": SourceScreen,
+    "source": TranscriptScreen,
     "deleted": DeletedScreen,
     "importing": ImportScreen,
     "welcome": WelcomeScreen,
@@ -57,6 +61,7 @@ FOOTERS = (
     ("skills", "app"),
     ("approvals", "app"),
     ("activity", "app"),
+    ("sessions", "app"),
     ("review", "app"),
     ("source", "app"),
     ("deleted", "app"),

@@ -225,11 +225,12 @@ async def test_an_imported_memory_leads_to_its_transcript_lines(
         assert steps
         page = await desk.browse(BrowseFilter(), sort="newest", offset=0, limit=1)
         assert page.entries[0].source is not None
-        excerpt = await desk.excerpt(page.entries[0].source, context=2)
-        assert excerpt is not None
-        numbers = [number for number, _ in excerpt.lines]
-        assert excerpt.ref.first_line in numbers
-        assert excerpt.ref.last_line in numbers
+        session_id, _, lines = page.entries[0].source.partition("#L")
+        conversation = await desk.sessions.conversation(session_id)
+        assert conversation is not None
+        entry = conversation.entries[conversation.entry_at(int(lines.partition("-")[0]))]
+        assert await desk.sessions.body(session_id, entry)
+        assert not await desk.sessions.has_grown(conversation)
     finally:
         await host.close()
 

@@ -17,8 +17,9 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.models import Evidence, FileChangeKind, FileChangePayload, Lesson
 from synthorg_tui.curation.overview import SkillDetail
 from synthorg_tui.curation.review import NearSkill, Review, Subject, SubjectKind
-from synthorg_tui.executions.models import SourceRef
-from synthorg_tui.executions.store import Excerpt
+from synthorg_tui.executions.conversation import Conversation, conversation_of
+from synthorg_tui.executions.models import Execution
+from synthorg_tui.executions.sessions import StoredSession
 from synthorg_tui.ingest.discovery import FoundTranscripts
 from synthorg_tui.ingest.service import ImportReport
 from synthorg_tui.memory.listing import BrowseFilter, Facets, ListedMemory
@@ -28,7 +29,7 @@ from synthorg_tui.tui.approvals.wording import Wording
 from synthorg_tui.tui.base.filters import parse_query
 from synthorg_tui.tui.base.lines import Line, plain, wrap
 from synthorg_tui.tui.jobs import toast
-from synthorg_tui.tui.memories.detail import detail_lines, excerpt_lines
+from synthorg_tui.tui.memories.detail import detail_lines
 from synthorg_tui.tui.memories.lines import (
     chip_line,
     facet_lines,
@@ -37,6 +38,10 @@ from synthorg_tui.tui.memories.lines import (
     place_line,
     report_lines,
 )
+from synthorg_tui.tui.sessions.adapter import MadeOfSession
+from synthorg_tui.tui.sessions.conversation_lines import TranscriptText
+from synthorg_tui.tui.sessions.lines import session_line, session_lines
+from synthorg_tui.tui.sessions.state import SessionRow
 from tests.tui.activity.activity_fakes import AGENTS, FakeActivity, calls
 from tests.tui.approvals.approvals_fakes import (
     FakeApprovals,
@@ -45,6 +50,7 @@ from tests.tui.approvals.approvals_fakes import (
     memory_of,
     with_item,
 )
+from tests.tui.sessions.sessions_fakes import FakeSessions, execution, session
 from tests.tui.skills.skills_fakes import FakeSkills, skill_rows, version_of
 from tests.tui.tui_fakes import NOW, FakeDesk, edit_of, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, type_text
@@ -78,12 +84,42 @@ def evil_row(text: str = EVIL) -> ListedMemory:
     )
 
 
+def evil_execution(text: str = EVIL) -> Execution:
+    """A session in which everything that was said, called and printed is this text."""
+    return evil_copy(execution("claude-code:3f2a91c0"), text)
+
+
+def evil_copy(recorded: Execution, text: str) -> Execution:
+    turns = tuple(turn.model_copy(update={"text": text}) for turn in recorded.turns)
+    said = {"tool": text, "arguments": text, "output": text, "intent": text}
+    calls = tuple(call.model_copy(update=said) for call in recorded.calls)
+    return recorded.model_copy(update={"turns": turns, "calls": calls})
+
+
+def evil_stored(text: str) -> StoredSession:
+    """A session whose every text is this one."""
+    return session(0, title=text, agent_id=text, project=text, path=text, model=text)
+
+
+def evil_sessions() -> FakeSessions:
+    stored = evil_stored(EVIL)
+    fake = FakeSessions([stored])
+    fake.executions = {each: evil_execution() for each in (stored.id, "claude-code:3f2a91c0", EVIL)}
+    fake.made = {stored.id: MadeOfSession((EVIL,), 1, 0, EVIL)}
+    fake.line = EVIL
+    return fake
+
+
+def evil_conversation(text: str) -> Conversation:
+    return conversation_of(evil_execution(text))
+
+
 def evil_desk() -> FakeDesk:
     live = [replace(evil_row(), id=f"{EVIL}{at}", content=EVIL * 3) for at in range(5)]
     desk = FakeDesk(live)
     desk.places = (FoundTranscripts(EVIL, Path(f"/home/{EVIL}"), 3, 3000),)
     desk.skipped = ((f"/tmp/{EVIL}", EVIL),)
-    desk.excerpt_lines = tuple((number, EVIL) for number in range(8, 20))
+    desk.sessions = evil_sessions()
     desk.degraded = EVIL
     for row in live:
         desk.revisions[row.id] = [edit_of(row.id, EVIL, {EVIL: EVIL}, {EVIL: [EVIL]})]
@@ -117,6 +153,11 @@ async def click_everywhere(pilot: object, app: MemoryDeskApp) -> None:
         ("a",),
         ("space", "d"),
         ("p",),
+        ("p", "z"),
+        ("p", "v"),
+        ("6",),
+        ("6", "enter", "z"),
+        ("6", "d"),
         ("U",),
         ("i",),
         ("i", "i"),
@@ -323,9 +364,15 @@ def test_view_models_give_safe_lines_of_exact_width(text: str, width: int) -> No
     facets = Facets(((text, 1),), ((MemoryCategory.SOCIAL, 1),))
     groups = [each for _, each in facet_lines(facets, width, chosen=BrowseFilter())]
     report = report_lines(ImportReport(files=1, memories_added=1, skipped=((text, text),)))
-    ref = SourceRef(execution_id="codex:1", first_line=1, last_line=1)
-    excerpt = excerpt_lines(Excerpt(ref, text, ((1, text), (2, text))))
+    transcript = TranscriptText(evil_conversation(text), named=(10, 11))
+    transcript.turn_all(unfolded=True)
+    stored = evil_stored(text)
+    session_row = SessionRow(stored, project=text, agent=text)
+    listed = session_line(session_row, width, unfolded=False)
+    assert listed.width <= width
+    known = session_lines(stored, MadeOfSession((text,), 1, 0, text), parts=1, now=NOW)
     chips = chip_line(parse_query(text, now=NOW), width, search=False)
     errors = listing_error(DomainError(text, remedy=text))
-    assert_safe([first, place, *detail, *groups, *report, *excerpt, chips, *errors])
+    assert_safe([first, place, *detail, *groups, *report, chips, *errors])
+    assert_safe([*transcript.lines, listed, *known])
     assert all(row.width <= max(width, 2) for each in detail for row in wrap(each, width))

@@ -10,8 +10,6 @@ from pathlib import Path
 from synthorg_tui.approvals.trail import TrailEntry
 from synthorg_tui.core.enums import CallOutcome, MemoryCategory
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.executions.models import SourceRef
-from synthorg_tui.executions.store import Excerpt
 from synthorg_tui.ingest.discovery import FoundTranscripts
 from synthorg_tui.ingest.service import ImportProgress, ImportReport
 from synthorg_tui.memory.listing import (
@@ -32,6 +30,7 @@ from synthorg_tui.tui.safety import EngineSafety, News
 from tests.tui.activity.activity_fakes import FakeActivity
 from tests.tui.approvals.approvals_fakes import FakeApprovals
 from tests.tui.digest.digest_fakes import FakeDigests
+from tests.tui.sessions.sessions_fakes import FakeSessions, sessions
 from tests.tui.skills.skills_fakes import FakeSkills
 
 NOW = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
@@ -151,7 +150,6 @@ class FakeDesk:
             FoundTranscripts("codex", Path("/home/ada/.codex/sessions"), 12, 9_120_000),
         )
         self.skipped: tuple[tuple[str, str], ...] = ()
-        self.excerpt_lines: tuple[tuple[int, str], ...] | None = None
         self.degraded = ""
         self.erased_with: tuple[str, ...] = ()
         self.sources: tuple[str, ...] = ()
@@ -164,6 +162,7 @@ class FakeDesk:
         self.approvals = FakeApprovals()
         self.skills = FakeSkills()
         self.activity = FakeActivity()
+        self.sessions = FakeSessions(sessions(5))
         self.safety = FakeSafety()
 
     def _check(self) -> None:
@@ -255,16 +254,6 @@ class FakeDesk:
         for memory_id in memory_ids:
             del self.gone[memory_id]
         return len(memory_ids)
-
-    async def excerpt(self, source: str, *, context: int) -> Excerpt | None:
-        first = int(source.partition("#L")[2].partition("-")[0])
-        lines = self.excerpt_lines or tuple(
-            (number, f'{{"type":"tool_use","name":"Bash","input":"git push","step":{number}}}')
-            for number in range(max(first - context, 1), first + 5 + context)
-        )
-        execution_id = source.partition("#")[0]
-        ref = SourceRef(execution_id=execution_id, first_line=first, last_line=first + 4)
-        return Excerpt(ref, "/home/ada/.claude/projects/shop/3f2a91c0.jsonl", lines)
 
     async def found_places(self) -> tuple[FoundTranscripts, ...]:
         return self.places

@@ -211,10 +211,10 @@ class ReviewScreen(Screen[None]):
 
     def action_source(self) -> None:
         """Show the transcript lines of the selected occurrence."""
-        from synthorg_tui.tui.memories.source import SourceScreen
+        from synthorg_tui.tui.sessions.transcript import TranscriptScreen
 
         if evidence := self.shown.evidence:
-            self.app.push_screen(SourceScreen(self._desk, evidence.lines))
+            self.app.push_screen(TranscriptScreen(self._desk.sessions, evidence.lines))
         else:
             toast(self, "No transcript stands behind this", severity="warning")
 

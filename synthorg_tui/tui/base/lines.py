@@ -43,14 +43,14 @@ class Line:
     """A line of (text, role) spans; control characters in texts are replaced as they are added.
 
     ``hang`` is the indentation, in cells, of the further rows when the line is wrapped. ``fill`` is
-    the role of a rule that is drawn from the end of the line to the edge. ``edge`` is a mark of one
-    cell and its role, which stands at the beginning of the further rows, in their indentation.
+    the role of a rule that is drawn from the end of the line to the edge. ``edge`` are spans that
+    stand at the beginning of the further rows, in their indentation.
     """
 
     spans: list[tuple[str, str]] = field(default_factory=list)
     hang: int = 0
     fill: str = ""
-    edge: tuple[str, str] | None = None
+    edge: tuple[tuple[str, str], ...] = ()
 
     def add(self, text: str, role: str = "text") -> Line:
         """Append a span and return this line.
@@ -67,12 +67,11 @@ class Line:
         return self
 
     def continued(self) -> Line:
-        """Return the beginning of a further row: the indentation, with the mark at the edge."""
+        """Return the beginning of a further row: the indentation, with what is at its edge."""
         row = Line(hang=self.hang, edge=self.edge)
-        if self.hang and self.edge:
-            row.spans = [self.edge, (" " * (self.hang - 1), "text")]
-        elif self.hang:
-            row.spans = [(" " * self.hang, "text")]
+        if self.hang:
+            row.spans = [*self.edge]
+            row.spans.append((" " * (self.hang - row.width), "text"))
         return row
 
     @property

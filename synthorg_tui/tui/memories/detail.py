@@ -1,22 +1,16 @@
-"""One memory in full, and transcript lines: as in the file, or as readable text.
+"""One memory in full.
 
-A transcript record is made readable by showing its texts under their names, without its metadata.
 The contents are untrusted text: they are only ever put into lines, which make them safe.
 """
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
 from synthorg_tui.tui.base.formatting import ago, moment
 from synthorg_tui.tui.base.lines import Line, bar, line, one_line, text_lines
 from synthorg_tui.tui.memories.lines import category_mark
-
-if TYPE_CHECKING:  # they need pydantic, which the first rows don't wait for
-    from synthorg_tui.executions.store import Excerpt
 
 _LABEL = 11
 _KIND_MARKS = {"added": "+", "edited": "~", "deleted": "×", "restored": "↺", "purged": "∅"}
@@ -142,104 +136,3 @@ def _shown(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return " ".join(f"#{one_line(str(part))}" for part in value) or "none"
     return one_line(str(value)) if value not in (None, "") else "none"
-
-
-def excerpt_lines(excerpt: "Excerpt", *, raw: bool = True) -> list[Line]:
-    """Render transcript lines with their numbers; a bar marks those the memory refers to.
-
-    With ``raw`` they are shown as in the file; otherwise records are shown as readable text.
-    """
-    width = len(str(excerpt.lines[-1][0])) if excerpt.lines else 1
-    lines: list[Line] = []
-    for number, text in excerpt.lines:
-        named = excerpt.ref.first_line <= number <= excerpt.ref.last_line
-        shown = text if raw else "\n".join(read_out(text) or [text])
-        for at, part in enumerate(text_lines(shown, "text" if named else "faint")):
-            label = str(number).rjust(width) if at == 0 else " " * width
-            head = line(("▌" if named else " ", "accent"), (f"{label}  ", "muted"))
-            head.hang = width + 3
-            lines.append(head.extend(part))
-    return lines
-
-
-_NAMES = ("type", "role", "name", "subtype", "status")
-"""Fields that identify a record; together they are its heading."""
-_BOOKKEEPING = frozenset(
-    {
-        "uuid",
-        "parentUuid",
-        "sessionId",
-        "requestId",
-        "messageId",
-        "leafUuid",
-        "id",
-        "call_id",
-        "tool_use_id",
-        "toolUseID",
-        "sourceToolAssistantUUID",
-        "parentToolUseID",
-        "maxThinkingTokens",
-        "permissionMode",
-        "timestamp",
-        "version",
-        "cwd",
-        "gitBranch",
-        "slug",
-        "userType",
-        "isSidechain",
-        "caller",
-        "signature",
-        "encrypted_content",
-        "usage",
-        "stop_reason",
-        "stop_sequence",
-        "service_tier",
-        "model",
-    }
-)
-
-
-def read_out(record: str) -> list[str] | None:
-    """Return a transcript record as readable text: a heading, then each text under its name.
-
-    Returns ``None`` if the record is no JSON object. A repeated text appears once. The lines aren't
-    made safe.
-    """
-    try:
-        fields = json.loads(record)
-        if not isinstance(fields, dict):
-            return None
-        leaves = dict.fromkeys(_leaves("", fields))
-    except (ValueError, RecursionError):
-        return None
-    heading = " · ".join(dict.fromkeys(value for name, value in leaves if name in _NAMES))
-    lines, seen = [heading] if heading else [], set[str]()
-    for name, value in leaves:
-        if name in _NAMES or value in seen:
-            continue
-        seen.add(value)
-        first, *rest = value.rstrip("\n").split("\n")
-        lines += [f"{name}  {first}", *(f"  {further}" for further in rest)]
-    return lines or None
-
-
-def _leaves(name: str, value: object) -> Iterator[tuple[str, str]]:
-    if isinstance(value, dict):
-        for key, part in value.items():
-            if key not in _BOOKKEEPING:
-                yield from _leaves(key, part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from _leaves(name, part)
-    elif isinstance(value, str) and value.startswith("{"):
-        yield from _leaves(name, _object(value) or f" {value}")
-    elif value not in (None, False, ""):
-        yield name, str(value).strip()
-
-
-def _object(text: str) -> dict[str, object] | None:
-    try:
-        fields = json.loads(text)
-    except ValueError:
-        return None
-    return fields if isinstance(fields, dict) else None

@@ -185,14 +185,15 @@ class MemoryDialogs:
 
     def show_source(self) -> None:
         """Show the transcript lines the memory came from."""
-        from synthorg_tui.tui.memories.source import SourceScreen
+        from synthorg_tui.tui.sessions.transcript import TranscriptScreen
 
         chosen = self._chosen()
         if chosen is None:
             return
         desk, row = chosen
         if row.source:
-            self._pane.app.push_screen(SourceScreen(desk, row.source))
+            zone = self._pane.now().tzinfo
+            self._pane.app.push_screen(TranscriptScreen(desk.sessions, row.source, zone=zone))
         else:
             why = "This memory names no source: it was written by hand"
             toast(self._pane, why, severity="warning")

@@ -346,13 +346,14 @@ class SkillsScreen(Pane):
 
     def action_source(self) -> None:
         """Show the transcript lines that taught it."""
-        from synthorg_tui.tui.memories.source import SourceScreen
+        from synthorg_tui.tui.sessions.transcript import TranscriptScreen
 
         evidence = self.view.next_evidence(self.skill)
         if evidence is None or self.desk is None:
             toast(self, "No transcript stands behind this skill", severity="warning")
         else:
-            self.app.push_screen(SourceScreen(self.desk, evidence.lines))
+            zone = self.now().tzinfo
+            self.app.push_screen(TranscriptScreen(self.desk.sessions, evidence.lines, zone=zone))
 
     # Looks
 

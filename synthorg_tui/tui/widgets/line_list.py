@@ -223,18 +223,8 @@ class LineList(StyledScroll):
     def _background(self, index: int) -> Style | None:
         if index == self.cursor and self.selectable(index):
             name = "line-list--cursor" if self.has_focus else "line-list--blurred"
-            return self._component(name)
-        return self._component("line-list--hover") if index == self.hovered else None
-
-    def _component(self, name: str) -> Style:
-        styles = self.get_component_styles(name)
-        behind = self.background_colors[1]
-        colour = behind.blend(styles.background, styles.background.a, alpha=1.0)
-        # Reverse video stands in for the colour where there is none, so the cursor always shows.
-        reverse = self.app.no_color or self.app.native_ansi_color
-        if reverse:
-            return Style(reverse=True)
-        return Style(bgcolor=colour.rich_color, bold=styles.text_style.bold)
+            return self.component(name)
+        return self.component("line-list--hover") if index == self.hovered else None
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         self.hovered = self._row_at(event)
@@ -253,11 +243,8 @@ class LineList(StyledScroll):
             self.cursor = index
 
     def _row_at(self, event: events.MouseEvent) -> int:
-        # An event counts from the border, or from the scrollbar when that is what it came from.
-        region = self.scrollable_content_region
-        index = (event.screen_y - region.y + self.scroll_offset.y) // self.row_height
-        inside = region.contains_point(event.screen_offset)
-        return index if inside and index < self.row_count else -1
+        index = self.line_under(event) // self.row_height
+        return index if 0 <= index < self.row_count else -1
 
     def action_down(self) -> None:
         """Move the cursor one row down."""

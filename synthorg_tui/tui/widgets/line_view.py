@@ -97,7 +97,7 @@ class SearchBar(Horizontal):
 
     def tell(self, caption: str) -> None:
         """Show which match one is at, and which keys go on."""
-        role = "warn" if caption == NO_MATCH else "muted"
+        role = "warn" if caption.startswith(NO_MATCH) else "muted"
         shown = line(
             (caption, role), ("   n next  N previous  esc ends" if caption else "", "faint")
         )
@@ -307,6 +307,11 @@ class LineView(StyledScroll):
         """The piece from which on the first match is looked for."""
         return self._text.place(self.scroll_offset.y).piece
 
+    @property
+    def match_caption(self) -> str:
+        """Which match one is at, of how many."""
+        return self._matches.caption
+
     def step(self, by: int) -> None:
         """Go on by so many matches."""
         self._matches.step(by)
@@ -314,7 +319,7 @@ class LineView(StyledScroll):
 
     def _show_match(self) -> None:
         if self._bar is not None and self._bar.is_mounted:
-            self._bar.tell(self._matches.caption)
+            self._bar.tell(self.match_caption)
         if match := self._matches.here:
             self.show_piece(match.piece, match.start)
         self.refresh()

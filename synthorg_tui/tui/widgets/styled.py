@@ -2,6 +2,7 @@
 
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.reactive import Reactive
@@ -97,3 +98,22 @@ class StyledScroll(StyledWidget, ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         shown, background = self.line_at(y, width)
         return self.strip(shown, width, background)
+
+    def line_under(self, event: events.MouseEvent) -> int:
+        """Return the line under the pointer, counted from the first one, or -1 beside them."""
+        # An event counts from the border, or from the scrollbar when that is what it came from.
+        region = self.scrollable_content_region
+        if not region.contains_point(event.screen_offset):
+            return -1
+        return event.screen_y - region.y + self.scroll_offset.y
+
+    def component(self, name: str) -> Style:
+        """Return the style of a component class to draw over the widget's own."""
+        styles = self.get_component_styles(name)
+        behind = self.background_colors[1]
+        colour = behind.blend(styles.background, styles.background.a, alpha=1.0)
+        # Reverse video stands in for the colour where there is none, so the cursor always shows.
+        reverse = self.app.no_color or self.app.native_ansi_color
+        if reverse:
+            return Style(reverse=True)
+        return Style(bgcolor=colour.rich_color, bold=styles.text_style.bold)

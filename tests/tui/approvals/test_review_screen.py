@@ -19,7 +19,7 @@ from synthorg_tui.tui.approvals.review import ReviewScreen
 from synthorg_tui.tui.approvals.screen import ApprovalsScreen
 from synthorg_tui.tui.approvals.wording import Wording
 from synthorg_tui.tui.base.dialogs import ConfirmDialog, HelpScreen, PromptDialog
-from synthorg_tui.tui.memories.source import SourceScreen
+from synthorg_tui.tui.sessions.transcript import TranscriptScreen
 from tests.tui.approvals.approvals_fakes import PROPOSED, FakeApprovals, approval_rows
 from tests.tui.tui_fakes import FakeDesk, Seconds, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text
@@ -468,8 +468,8 @@ async def test_the_transcript_of_the_chosen_occurrence_is_shown() -> None:
         await open_review(pilot)
         await pilot.press("o", "p")
         await settle(pilot)
-        assert isinstance(app.screen, SourceScreen)
-        assert "lines 31–35" in screen_text(app)
+        assert isinstance(app.screen, TranscriptScreen)
+        assert "lines 31–40" in screen_text(app)
         await pilot.press("escape")
         await settle(pilot)
         assert isinstance(app.screen, ReviewScreen)

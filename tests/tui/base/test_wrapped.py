@@ -61,7 +61,7 @@ def test_a_line_of_megabytes_is_divided_at_blanks_and_loses_nothing() -> None:
 
 def test_a_mark_at_the_edge_stands_on_every_row_and_every_piece() -> None:
     marked = line(("▌", "accent"), ("word " * 1000, "text"))
-    marked.hang, marked.edge = 2, ("▌", "accent")
+    marked.hang, marked.edge = 2, (("▌", "accent"),)
     text = measured([marked, line(("after", "text"))], 30)
     rows = [text.row(at) for at in range(text.row_count)]
     assert all(row is not None and row.plain.startswith("▌") for row in rows[:-1])

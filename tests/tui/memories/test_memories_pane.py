@@ -10,7 +10,7 @@ from textual.widgets import Input
 
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.memories.screen import MemoriesScreen
-from synthorg_tui.tui.memories.source import SourceScreen
+from synthorg_tui.tui.sessions.transcript import TranscriptScreen
 from tests.tui.tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
 from tests.tui.tui_helpers import pane, screen_text, settle, type_text, until
 
@@ -213,8 +213,8 @@ async def test_source_shows_the_lines_with_the_named_ones_marked() -> None:
         await settle(pilot)
         await pilot.press("p")
         await settle(pilot)
-        assert isinstance(app.screen, SourceScreen)
-        assert re.findall(r"▌(\d+)", screen_text(app)) == ["10", "11", "12", "13", "14"]
+        assert isinstance(app.screen, TranscriptScreen)
+        assert re.findall(r"┃.*?(\S+ \S+) ", screen_text(app))[:2] == ["▸ Bash", "✗ exit"]
         await pilot.press("escape")
         assert isinstance(app.screen, MemoriesScreen)
 

@@ -10,7 +10,7 @@ from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.approvals.review import ReviewScreen
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
-from synthorg_tui.tui.memories.source import SourceScreen
+from synthorg_tui.tui.sessions.transcript import TranscriptScreen
 from synthorg_tui.tui.skills import screen as skills_module
 from synthorg_tui.tui.skills.screen import SkillsScreen
 from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows
@@ -234,10 +234,10 @@ async def test_the_transcripts_that_taught_it_are_shown_one_after_the_other() ->
     app = fake_app(desk_with())
     async with app.run_test() as pilot:
         await open_pane(pilot, at="set-upstream-first-push")
-        for lines in ("lines 10–14", "lines 31–35"):
+        for lines in ("lines 10–14", "lines 31–40"):
             await pilot.press("p")
             await settle(pilot)
-            assert isinstance(app.screen, SourceScreen)
+            assert isinstance(app.screen, TranscriptScreen)
             assert lines in screen_text(app)
             await pilot.press("escape")
             await settle(pilot)

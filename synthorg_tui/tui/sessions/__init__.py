@@ -1,0 +1,1 @@
+"""The Sessions pane, and the transcript of a session."""

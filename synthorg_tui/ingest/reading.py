@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
+from typing import Final
 
 from synthorg_tui.executions.models import Execution, slug
 from synthorg_tui.executions.packed import PackedLines
@@ -31,6 +32,18 @@ from synthorg_tui.memory.extensions import MemoryDraft
 _log = logging.getLogger(__name__)
 _SNIFFED = 25
 """How many records may come before the first that shows whose transcript it is."""
+NO_RECORDS: Final = "empty"
+EXPECTED: Final = frozenset(
+    {
+        NO_RECORDS,
+        "the agent's own summary of a session, not work",
+        "the agent's own session, not work",
+        "nothing was asked or done in it",
+        "it goes on in the .jsonl file of the same name",
+        "a longer copy of this session is imported",
+    }
+)
+"""Why a file is left out that nobody misses: there is nothing to be done about it."""
 
 
 @dataclass(slots=True)
@@ -160,7 +173,7 @@ def _read(lines: TranscriptLines, readers: Sequence[TranscriptReader]) -> Readin
         if len(seen) >= _SNIFFED:
             break
     unknown = "not a transcript of a known agent"
-    return Reading(skipped=unknown if lines.redacted.has_text else "empty")
+    return Reading(skipped=unknown if lines.redacted.has_text else NO_RECORDS)
 
 
 def _extracted(read: ReadExecution, path: Path, *, reported: bool) -> ExtractedExecution:

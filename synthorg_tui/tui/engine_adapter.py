@@ -9,7 +9,7 @@ import asyncio
 import importlib
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -139,8 +139,18 @@ class LocalEngineHost:
             warming = group.create_task(engine.warm_up())
             group.create_task(self._report_progress(engine, warming))
         started()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._follow(engine))
+            group.create_task(self._maintain(engine))
+
+    async def _maintain(self, engine: "Engine") -> None:
         await engine.pack()
         await engine.keep_backups(self._without_backup)
+
+    async def _follow(self, engine: "Engine") -> None:
+        """Import what agents write; what comes, and what keeps it from coming, is an event."""
+        with suppress(DomainError):  # another backend takes no imports
+            await engine.following.run()
 
     def _without_backup(self, error: DomainError) -> None:
         problem = f"The backup of the day wasn't made: {error.message}."

@@ -45,7 +45,8 @@ MAX_REST: Final = 60.0
 """Longest rest, in seconds, between two imports of one file."""
 AFTER_FAILURE: Final = 300.0
 """Seconds until what couldn't be stored is tried again."""
-_LOOK_FOR_CONSENT: Final = 2.0
+LOOK_FOR_CONSENT: Final = 2.0
+"""Seconds between two looks whether the person has imported anything yet."""
 _BEGUN: Final = "following"
 _FIRST_NS: Final = 100_000_000 * 1_000_000_000
 """A smaller time isn't one of a file in nanoseconds: databases have their own."""
@@ -215,7 +216,7 @@ class Following:
         opened = self._imports.now()
         begun = await self._moments.get(_BEGUN) or await self._newest_import()
         while begun is None:
-            await asyncio.sleep(_LOOK_FOR_CONSENT)
+            await asyncio.sleep(LOOK_FOR_CONSENT)
             if not self._imports.is_running and await self._newest_import():
                 begun = opened
         await self._moments.put(_BEGUN, begun)

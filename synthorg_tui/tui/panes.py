@@ -83,6 +83,7 @@ class Panes:
         self._waiting = 0
         self._agents = (0, 0)
         self._work = ""
+        self._importing = ""
         self._news = ImportNews()
         self._listeners: list[Callable[[], None]] = []
 
@@ -117,6 +118,17 @@ class Panes:
     def work(self, text: str) -> None:
         if text != self._work:
             self._work = text
+            self._tell()
+
+    @property
+    def importing(self) -> str:
+        """The import that a person started and its progress, or an empty string."""
+        return self._importing
+
+    @importing.setter
+    def importing(self, text: str) -> None:
+        if text != self._importing:
+            self._importing = text
             self._tell()
 
     @property

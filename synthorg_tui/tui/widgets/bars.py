@@ -107,8 +107,8 @@ class TopBar(LineBar):
 
     def _draw(self) -> None:
         width, status = self.size.width, self._status
-        if self._panes.work:
-            status = line((" · ".join(filter(None, (self._panes.work, status.plain))), "muted"))
+        if work := " · ".join(filter(None, (self._panes.importing, self._panes.work))):
+            status = line((" · ".join(filter(None, (work, status.plain))), "muted"))
         if news := self._panes.news:
             status = line((news, "good"), (f" · {status.plain}" if status.plain else "", "muted"))
             self._fade()

@@ -138,7 +138,8 @@ CALLS: Final = RemoteApi(
             ("store", "store_many"),
         ),
         "executions": ApiGroup(
-            "synthorg_tui.executions.store:ExecutionStore", ("get", "excerpt", "count")
+            "synthorg_tui.executions.store:ExecutionStore",
+            ("get", "excerpt", "count", "unknown_kinds"),
         ),
         "injection": ApiGroup(
             f"{_MEMORY}.strategies.service:InjectionService", ("prepare", "serve")

@@ -256,6 +256,7 @@ class _ImportJob:
         self._cancel = options.cancel
         self.report = ImportReport()
         self.imported: list[str] = []
+        self._marked: frozenset[str] = frozenset()
         self._done_bytes = 0
         self._total_bytes = 0
         self._started = time.monotonic()
@@ -265,6 +266,7 @@ class _ImportJob:
         for refusal in refusals:
             self._skip(refusal.name, refusal.reason)
         marks = await self._executions.marks()
+        self._marked = frozenset(marks)
         fresh = [file for file in files if not _unchanged(file, marks)]
         self._add(files=len(files), unchanged=len(files) - len(fresh))
         for file in files:
@@ -316,6 +318,8 @@ class _ImportJob:
 
     async def _store(self, reading: FileReading) -> None:
         self._count(reading)
+        if reading.reader:
+            await self._note_unknown(reading)
         if reading.skipped:
             self._skip(reading.mark.path, reading.skipped)
         if reading.is_hopeless:
@@ -331,6 +335,12 @@ class _ImportJob:
                     raise
                 _log.exception("can't store %s", reading.mark.path)
                 self._skip(reading.mark.path, f"can't be stored: {type(error).__name__}")
+
+    async def _note_unknown(self, reading: FileReading) -> None:
+        """Store the kinds that are unknown; of a new file without any there is nothing to store."""
+        path = reading.mark.path
+        if reading.unknown_kinds or path in self._marked:
+            await self._executions.note_unknown(path, reading.reader, reading.unknown_kinds)
 
     async def _store_execution(self, extracted: ExtractedExecution, mark: FileMark) -> None:
         """Memories first, the file's mark last: an import cut short is taken up again."""

@@ -243,7 +243,7 @@ def test_every_agent_has_its_row_in_the_table() -> None:
 def test_the_table_says_with_what_each_reader_was_verified() -> None:
     rows = (REPO / "docs" / "readers.md").read_text().splitlines()
     named = {
-        reader.name: reader.verified in row.split(" | ")
+        reader.name: reader.verified in map(str.strip, row.split("|"))
         for reader in READERS
         for row in rows
         if f"(`{reader.name}`)" in row and row.startswith("|")

@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.curation.secrets import SecretSearch
     from synthorg_tui.curation.service import ReviewService
     from synthorg_tui.executions.store import ExecutionStore
+    from synthorg_tui.ingest.following import Following
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.learning.service import LearnService
@@ -316,7 +317,7 @@ class Engine:
         memory, saved = self.settings.memory, ScenarioStore(self._database)
         return ScenarioService(saved, self.injection, memory.retrieval, memory.v1)
 
-    @property
+    @cached_property
     def imports(self) -> "ImportService":
         """The service that imports transcripts, and learns from them if the settings say so.
 
@@ -325,15 +326,14 @@ class Engine:
         return self._imports_into(self._base.local())
 
     def _imports_into(self, store: "BatchStore") -> "ImportService":
-        from synthorg_tui.ingest.service import ImportService
+        return wiring.build_imports(self._base, store, self.executions, self._learn_from)
 
-        learns = self.settings.memory.procedural.enabled
-        return ImportService(
-            backend=store,
-            executions=self.executions,
-            clock=self._base.clock,
-            learner=self._learn_from if learns else None,
-        )
+    @cached_property
+    def following(self) -> "Following":
+        """The service that imports by itself what agents write, while its ``run`` is awaited."""
+        from synthorg_tui.ingest.following import Following
+
+        return Following(self.imports, self._database, self.settings.ingest, self.events)
 
     @cached_property
     def learning(self) -> "LearnService":

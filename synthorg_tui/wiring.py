@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # loaded when used, so that the list is on the screen sooner
     from synthorg_tui.curation.review import Decision
     from synthorg_tui.curation.service import ReviewService
     from synthorg_tui.executions.store import ExecutionStore
-    from synthorg_tui.ingest.service import ImportService
+    from synthorg_tui.ingest.service import ImportService, Learner
     from synthorg_tui.learning.evidence import LessonEvidence
     from synthorg_tui.memory.config import ProceduralMemoryConfig
     from synthorg_tui.memory.extensions import BatchStore, MemoryAdmin
@@ -279,6 +279,19 @@ def build_tools(
         own=OwnStores(lambda: guarded_desk(base), store, base.settings.level, pending),
         pending=pending,
     )
+
+
+def build_imports(
+    base: Foundation, store: "BatchStore", executions: "ExecutionStore", learner: "Learner"
+) -> "ImportService":
+    """Build the service that imports sessions into ``store``.
+
+    ``learner`` draws lessons from them, where the settings want that.
+    """
+    from synthorg_tui.ingest.service import ImportService
+
+    learns = learner if base.settings.memory.procedural.enabled else None
+    return ImportService(backend=store, executions=executions, clock=base.clock, learner=learns)
 
 
 def guarded_desk(base: Foundation) -> "MemoryAdmin":

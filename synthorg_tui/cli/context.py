@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.host.agent import AgentConnection
     from synthorg_tui.host.client import RemoteEngine
+    from synthorg_tui.host.wire import EventSink
     from synthorg_tui.settings.root import RootConfig
 
 _PATIENCE: Final = 30.0
@@ -104,15 +105,20 @@ class Context:
         agreed = await engine.safety.agreed()
         return with_values(settings, strictest(values_of(settings), agreed))
 
-    def engine(self) -> AbstractAsyncContextManager[AnyEngine]:
+    def engine(
+        self, *, on_event: "EventSink | None" = None
+    ) -> AbstractAsyncContextManager[AnyEngine]:
         """Return the engine for an ``async with``; works also while the app has the store open.
 
-        It is then the engine of the process that owns the store, reached over its socket.
+        It is then the engine of the process that owns the store, reached over its socket;
+        ``on_event`` gets the events that this one passes on.
         """
         from synthorg_tui.host.opening import engine_or_owner
 
         self._warn_of_low_space()
-        return engine_or_owner(self.settings(), data_dir=self.data_dir, role="command")
+        return engine_or_owner(
+            self.settings(), data_dir=self.data_dir, role="command", on_event=on_event
+        )
 
     def own_engine(self) -> "AbstractAsyncContextManager[Engine]":
         """Return an engine for an ``async with`` that must own the data directory.

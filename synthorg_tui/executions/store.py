@@ -5,7 +5,8 @@ what a reader has redacted may be saved; what is drawn from an execution is stor
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +32,16 @@ class Excerpt:
     ref: SourceRef
     path: str
     lines: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownKind:
+    """A kind of records that a reader doesn't know: how many there are, and in how many files."""
+
+    reader: str
+    kind: str
+    count: int
+    files: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +105,28 @@ class ExecutionStore:
     async def pass_over(self, mark: FileMark) -> None:
         """Store the mark of a file that isn't to be read again until it changes."""
         await self._database.write(lambda db: _put_mark(db, mark))
+
+    async def note_unknown(self, path: str, reader: str, kinds: Mapping[str, int]) -> None:
+        """Store which records of a file its reader didn't know, in place of those of before."""
+        file = hashlib.sha256(path.encode("utf-8", "replace")).hexdigest()
+
+        def work(db: "duckdb.DuckDBPyConnection") -> None:
+            db.execute("DELETE FROM unknown_records WHERE file = ?", [file])
+            for kind, count in kinds.items():
+                values = [file, reader, kind, count]
+                db.execute("INSERT OR REPLACE INTO unknown_records VALUES (?, ?, ?, ?)", values)
+
+        await self._database.write(work)
+
+    async def unknown_kinds(self) -> tuple[UnknownKind, ...]:
+        """Return the kinds of records that no reader knew, by reader, the most frequent first."""
+        rows = await self._database.read(
+            lambda db: db.execute(
+                "SELECT reader, kind, sum(count)::BIGINT, count(*) FROM unknown_records "
+                "GROUP BY ALL ORDER BY 1, 3 DESC, 2"
+            ).fetchall()
+        )
+        return tuple(UnknownKind(*row) for row in rows)
 
     async def get(self, execution_id: str) -> Execution | None:
         """Return the execution with this id, or ``None``."""

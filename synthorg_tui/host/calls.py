@@ -138,7 +138,8 @@ CALLS: Final = RemoteApi(
             ("store", "store_many"),
         ),
         "executions": ApiGroup(
-            "synthorg_tui.executions.store:ExecutionStore", ("get", "excerpt", "count")
+            "synthorg_tui.executions.store:ExecutionStore",
+            ("get", "excerpt", "count", "unknown_kinds"),
         ),
         "injection": ApiGroup(
             f"{_MEMORY}.strategies.service:InjectionService", ("prepare", "serve")
@@ -151,6 +152,7 @@ CALLS: Final = RemoteApi(
             f"{_MEMORY}.scenarios:ScenarioService", ("list", "run"), ("save", "delete")
         ),
         "imports": ApiGroup("synthorg_tui.ingest.service:ImportService", ("discover",), ("run",)),
+        "following": ApiGroup("synthorg_tui.ingest.following:Following", ("status",)),
         "evolution": ApiGroup("synthorg_tui.learning.promotion:EvolutionService", changes=("run",)),
         "pruning": ApiGroup("synthorg_tui.curation.pruning:PruneService", changes=("propose",)),
         "usage": ApiGroup("synthorg_tui.persistence.usage:UsageStore", ("since", "tokens_since")),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.service import ReviewService
     from synthorg_tui.engine import AgentSummary
     from synthorg_tui.executions.store import ExecutionStore
+    from synthorg_tui.ingest.following import Following
     from synthorg_tui.ingest.service import ImportService
     from synthorg_tui.learning.promotion import EvolutionService
     from synthorg_tui.learning.service import LearnService
@@ -148,6 +149,7 @@ class RemoteEngine:
     def __init__(self, connection: OwnerConnection, settings: "RootConfig") -> None:
         self._connection = connection
         self.settings = settings
+        self.owner = connection.owner
         self.desk = cast("MemoryAdmin", self._group("desk"))
         self.erasure = cast("Erasure", self._group("erasure"))
         self.sessions = cast("SessionErasure", self._group("sessions"))
@@ -158,6 +160,7 @@ class RemoteEngine:
         self.skills = cast("SkillOverview", self._group("skills"))
         self.scenarios = cast("ScenarioService", self._group("scenarios"))
         self.imports = cast("ImportService", self._group("imports"))
+        self.following = cast("Following", self._group("following"))
         self.evolution = cast("EvolutionService", self._group("evolution"))
         self.pruning = cast("PruneService", self._group("pruning"))
         self.usage = cast("UsageStore", self._group("usage"))
@@ -169,6 +172,11 @@ class RemoteEngine:
         self.gateway = cast("AgentGateway", self._group("gateway"))
         self.maintenance = cast("Maintenance", self._group("maintenance"))
         self.secrets = cast("SecretSearch", self._group("secrets"))
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the owner has ended or hung up."""
+        return self._connection.is_closed
 
     async def agents(self) -> tuple["AgentSummary", ...]:
         """Return the agents in the settings and those that imports added, sorted by id."""
@@ -198,13 +206,13 @@ def _method(name: str) -> Callable[..., Any]:
 
 @asynccontextmanager
 async def remote_engine(
-    data_dir: Path, settings: "RootConfig", *, role: str
+    data_dir: Path, settings: "RootConfig", *, role: str, on_event: EventSink | None = None
 ) -> AsyncIterator[RemoteEngine]:
     """Connect to the owner and yield its engine; the connection closes with the ``async with``.
 
     Raises the errors of ``connect``.
     """
-    connection = await connect(data_dir, role=role)
+    connection = await connect(data_dir, role=role, on_event=on_event)
     try:
         yield RemoteEngine(connection, settings)
     finally:

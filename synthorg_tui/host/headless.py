@@ -27,6 +27,8 @@ _log = logging.getLogger(__name__)
 _LOG_LIMIT: Final = 1024 * 1024
 _LINGER: Final = 5
 """Seconds that an owner which a program started for itself waits for the next client."""
+_FOLLOW_AFTER: Final = 1.0
+"""Seconds until whoever had the owner started got the answer that it waits for."""
 
 
 async def serve(
@@ -44,7 +46,7 @@ async def serve(
     """
     try:
         async with _opened(settings, data_dir) as engine:
-            warming = asyncio.create_task(_settle(engine))
+            tasks = [asyncio.create_task(job(engine)) for job in (_settle, _follow)]
             owner = Owner(engine, data_dir=engine.data_dir, kind="headless", on_yield=stop.set)
             await owner.start()
             try:
@@ -52,8 +54,9 @@ async def serve(
                     on_ready(owner)
                 await _ended(owner, stop, until_idle)
             finally:
-                warming.cancel()
-                await asyncio.gather(warming, return_exceptions=True)
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
                 await owner.stop()
     finally:
         ending()
@@ -104,6 +107,13 @@ async def _settle(engine: "Engine") -> None:
         started()
     await engine.pack()
     await engine.keep_backups(lambda error: _log.warning("no daily backup: %s", error))
+
+
+async def _follow(engine: "Engine") -> None:
+    """Import what agents write; its problems are logged, and told to whoever watches."""
+    await asyncio.sleep(_FOLLOW_AFTER)
+    with suppress(DomainError):  # another backend takes no imports
+        await engine.following.run()
 
 
 def spawn(data_dir: Path, config_path: Path | None = None) -> "subprocess.Popen[bytes]":

@@ -32,10 +32,11 @@ _RETRY: Final = 0.03
 
 @asynccontextmanager
 async def engine_or_owner(
-    settings: "RootConfig", *, data_dir: Path, role: str
+    settings: "RootConfig", *, data_dir: Path, role: str, on_event: EventSink | None = None
 ) -> AsyncIterator["Engine | RemoteEngine"]:
     """Yield the owner's engine if another process owns the directory, else open it here.
 
+    ``on_event`` gets the topic and data of each event that the owner passes on.
     Raises the errors of ``Engine.open`` and ``connect``; ``StoreLockedError`` only when the owner
     neither listens nor ends within ``PATIENCE`` seconds.
     """
@@ -44,7 +45,7 @@ async def engine_or_owner(
         engine: Engine | RemoteEngine | None = None
         while engine is None:
             with suppress(NoOwnerError, OwnerGoneError):
-                remote = remote_engine(data_dir, settings, role=role)
+                remote = remote_engine(data_dir, settings, role=role, on_event=on_event)
                 engine = await stack.enter_async_context(remote)
                 break
             try:

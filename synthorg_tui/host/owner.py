@@ -37,6 +37,8 @@ CHANGED: Final = "changed"
 """Topic of the event that tells which part of the engine a client changed."""
 SKILLS: Final = "skills"
 """Topic of the event that the list of skills changed."""
+FOLLOWED: Final = "followed"
+"""Topic of the event with the report of what was imported by itself."""
 MAX_CLIENTS: Final = 64
 MAX_FIELD: Final = 4096
 """Longest text, in characters, in a client's description of itself."""
@@ -220,12 +222,16 @@ class Owner:
         return call.result.dump_python(result, mode="json")
 
     def _pass_on(self, topic: str, data: Any) -> None:
-        """Tell agents that the skills changed: nothing else of the desk is their business."""
-        if topic != SKILLS:
+        """Tell agents that the skills changed, and a person's programs what came in by itself.
+
+        Nothing else of the desk is the agents' business.
+        """
+        if topic not in (SKILLS, FOLLOWED):
             return
+        told = _plain(data) if topic == FOLLOWED else None
         for client in self.clients:
-            if client.session is not None:
-                task = asyncio.create_task(_tell(client.peer, topic))
+            if (client.session is not None) == (topic == SKILLS):
+                task = asyncio.create_task(_tell(client.peer, topic, told))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 
@@ -234,9 +240,15 @@ def _nothing() -> None:
     """The unsubscribing of an owner that hasn't subscribed yet."""
 
 
-async def _tell(peer: Peer, topic: str) -> None:
+async def _tell(peer: Peer, topic: str, data: Json) -> None:
     with suppress(OwnerGoneError):
-        await peer.emit(topic, None)
+        await peer.emit(topic, data)
+
+
+def _plain(report: object) -> Json:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(type(report)).dump_python(report, mode="json")
 
 
 def _identity(agent: Json) -> "AgentIdentity":

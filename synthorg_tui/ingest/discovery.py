@@ -19,7 +19,15 @@ from synthorg_tui.ingest.sources import LineSource, SessionSource, document_item
 _SOURCES: Mapping[str, LineSource] = {
     pattern: source for reader in READERS for pattern, source in reader.files.items()
 }
-_MAX_DEPTH = 12
+MAX_DEPTH = 12
+"""How deep folders in a place are looked into."""
+_OWNERS = tuple(
+    pattern
+    for pattern, source in _SOURCES.items()
+    if isinstance(source, SessionSource) and "*" not in pattern
+)
+"""Names of files that stand for a session in many files."""
+_MAX_ABOVE = 3
 _NOT_UTF8 = "its name isn't UTF-8; rename it to import it"
 
 
@@ -46,6 +54,11 @@ class TranscriptFile:
     path: Path
     size: int
     mtime_ns: int
+
+    @property
+    def state(self) -> tuple[int, int]:
+        """What is another when the file has changed."""
+        return self.size, self.mtime_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +97,20 @@ def looked_for(home: Path, environ: Mapping[str, str]) -> tuple[FoundTranscripts
 
 def source_of(path: Path) -> LineSource:
     """Return the source of the lines of a file, which its name tells; whatever it may hold."""
-    name = re.sub(r"\.db#.*", ".db", path.name)
+    name = re.sub(r"\.(db|vscdb)#.*", r".\1", path.name)
     named = (source for pattern, source in _SOURCES.items() if fnmatchcase(name, pattern))
     return next(named, document_items if path.suffix == ".json" else file_lines)
+
+
+def owner_of(path: Path) -> Path | None:
+    """Return the transcript that a file belongs to: itself, or the one that names its session.
+
+    A conversation may be a folder of many files, of which one is named as a transcript.
+    """
+    if _is_named_so(path.name):
+        return path
+    named = (folder / name for folder in path.parents[:_MAX_ABOVE] for name in _OWNERS)
+    return next((owner for owner in named if owner.is_file()), None)
 
 
 def _is_named_so(name: str) -> bool:
@@ -109,12 +133,13 @@ def collect(roots: Sequence[Path]) -> tuple[list[TranscriptFile], list[Refusal]]
 def find_transcripts(root: Path) -> Iterator[TranscriptFile | Refusal]:
     """Yield the transcripts at or under ``root``, in order, and the paths that are refused.
 
-    Links that lead out of ``root`` are refused.
+    Links that lead out of ``root`` are refused. ``root`` may also be one session of a database,
+    as it is listed.
     """
     try:
         base = root.resolve(strict=True)
     except (OSError, RuntimeError) as error:
-        yield Refusal(root, _reason(error))
+        yield from _one_session(root) or [Refusal(root, _reason(error))]
         return
     if not is_utf8(str(base)):
         yield Refusal(base, _NOT_UTF8)
@@ -137,7 +162,7 @@ def _walk(folder: Path, base: Path, depth: int) -> Iterator[TranscriptFile | Ref
         if entry.is_symlink():
             yield from _linked(path, base)
         elif entry.is_dir(follow_symlinks=False):
-            if depth < _MAX_DEPTH:
+            if depth < MAX_DEPTH:
                 yield from _inside(path, base, depth + 1)
         elif _is_named_so(entry.name) and entry.is_file(follow_symlinks=False):
             yield from _files(path) if is_utf8(entry.name) else [Refusal(path, _NOT_UTF8)]
@@ -181,6 +206,14 @@ def _files(path: Path) -> Iterator[TranscriptFile | Refusal]:
             yield TranscriptFile(session.path, session.size, session.mtime_ns)
     except (OSError, ValueError) as error:
         yield Refusal(path, f"can't be read: {_reason(error)}")
+
+
+def _one_session(path: Path) -> list[TranscriptFile | Refusal]:
+    """The session of a database that has this path; empty where there is none."""
+    database = path.with_name(path.name.rpartition("#")[0] or path.name)
+    if database == path or not database.is_file():
+        return []
+    return [item for item in _files(database) if item.path == path]
 
 
 def _file(path: Path) -> TranscriptFile | Refusal:

@@ -10,10 +10,11 @@ import logging
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
+from typing import Final
 
 from synthorg_tui.executions.models import Execution, slug
 from synthorg_tui.executions.packed import PackedLines
@@ -31,6 +32,18 @@ from synthorg_tui.memory.extensions import MemoryDraft
 _log = logging.getLogger(__name__)
 _SNIFFED = 25
 """How many records may come before the first that shows whose transcript it is."""
+NO_RECORDS: Final = "empty"
+EXPECTED: Final = frozenset(
+    {
+        NO_RECORDS,
+        "the agent's own summary of a session, not work",
+        "the agent's own session, not work",
+        "nothing was asked or done in it",
+        "it goes on in the .jsonl file of the same name",
+        "a longer copy of this session is imported",
+    }
+)
+"""Why a file is left out that nobody misses: there is nothing to be done about it."""
 
 
 @dataclass(slots=True)
@@ -49,7 +62,8 @@ class FileReading:
     ``malformed`` is the number of lines that hold no record, ``unknown`` that of records the reader
     doesn't know, ``redactions`` that of replaced secrets, ``left_out`` that of messages and calls
     beyond what one execution may have. ``skipped`` says why the file wasn't understood, empty when
-    it was; ``is_hopeless`` that reading it again would only cost the same time.
+    it was; ``is_hopeless`` that reading it again would only cost the same time. ``unknown_kinds``
+    has the unknown records by what they call themselves, ``reader`` is the name of who read it.
     """
 
     mark: FileMark
@@ -60,6 +74,8 @@ class FileReading:
     left_out: int = 0
     skipped: str = ""
     is_hopeless: bool = False
+    unknown_kinds: dict[str, int] = field(default_factory=dict)
+    reader: str = ""
 
 
 class ReadAhead:
@@ -141,7 +157,9 @@ def read_file(
         mark=FileMark(str(file.path), file.size, file.mtime_ns, lines.digest),
         executions=executions,
         malformed=lines.malformed,
-        unknown=reading.unknown_records,
+        unknown=reading.unknown.total(),
+        unknown_kinds=dict(reading.unknown),
+        reader=reading.reader,
         redactions=lines.tally.total,
         left_out=reading.left_out,
         skipped=reading.skipped,
@@ -156,11 +174,11 @@ def _read(lines: TranscriptLines, readers: Sequence[TranscriptReader]) -> Readin
         seen.append((number, record))
         reader = next((one for one in readers if one.recognises(record)), None)
         if reader is not None:
-            return reader.read(lines, chain(seen, records))
+            return replace(reader.read(lines, chain(seen, records)), reader=reader.name)
         if len(seen) >= _SNIFFED:
             break
     unknown = "not a transcript of a known agent"
-    return Reading(skipped=unknown if lines.redacted.has_text else "empty")
+    return Reading(skipped=unknown if lines.redacted.has_text else NO_RECORDS)
 
 
 def _extracted(read: ReadExecution, path: Path, *, reported: bool) -> ExtractedExecution:

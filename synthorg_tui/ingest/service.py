@@ -8,11 +8,14 @@ readers, what is worth remembering for ``extract``; nothing here looks into eith
 import asyncio
 import logging
 import os
+import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
 from synthorg_tui.core.clock import Clock
@@ -41,9 +44,9 @@ BATCH = 64
 SHOW_EVERY_SECONDS = 0.25
 MAX_READ_AHEAD = 32 * 1024 * 1024
 """While a larger file is stored the next isn't read yet: two of them would be in memory."""
-WATCH_DEBOUNCE_MS = 2_000
-WATCH_LOOK_ANYWAY_MS = 10_000
-"""Changes made before watching began, or on a file system that reports none, show up by then."""
+_GENTLY = 5
+"""By how much the reading of an import that nobody waits for is nicer than the rest. Not by more:
+a thread that holds the interpreter's lock and gets no processor would keep the keys waiting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class ImportReport:
     numbers are of the executions read this time; ``calls`` has one for each outcome, and
     ``lessons_proposed`` is the number of lessons that now wait for approval because of them.
     ``memories_refused`` is the number of memories that weren't stored because ``full_agents`` have
-    as many as they may have.
+    as many as they may have. ``added_by_project`` has the memories added for each project's folder.
     """
 
     files: int = 0
@@ -73,6 +76,7 @@ class ImportReport:
     skipped: tuple[tuple[str, str], ...] = ()
     lessons_proposed: int = 0
     full_agents: tuple[str, ...] = ()
+    added_by_project: dict[str, int] = field(default_factory=dict)
     cancelled: bool = False
 
 
@@ -96,6 +100,34 @@ class ImportProgress:
 ProgressSink = Callable[[ImportProgress], None]
 Learner = Callable[[Sequence[str], threading.Event], Awaitable[int]]
 """Learns from the executions with these ids until the event is set; how many were proposed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """How a run of an import is done; the fields are arguments of ``ImportService.run``."""
+
+    progress: ProgressSink | None
+    cancel: threading.Event
+    reporter: str = ""
+    gently: bool = False
+
+
+@dataclass(slots=True)
+class _Turns:
+    """What the imports of one service share, so that none does what another has just done.
+
+    Files are imported in ``turn``. ``done`` has the state of each file at its last import, and
+    when that was, in seconds of ``time.monotonic``; it is empty while none is ``running``.
+    """
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    done: dict[Path, tuple[tuple[int, int], float]] = field(default_factory=dict)
+    running: int = 0
+
+    def has_done(self, file: TranscriptFile, *, since: float) -> bool:
+        """Tell whether the file was imported as it is, later than ``since``."""
+        state, at = self.done.get(file.path, (None, 0.0))
+        return state == file.state and at > since
 
 
 class ImportService:
@@ -126,6 +158,20 @@ class ImportService:
         self._home = home or Path.home()
         self._environ = environ
         self._learner = learner
+        self._turns = _Turns()
+
+    def now(self) -> datetime:
+        """Return the present time by the clock of the imports."""
+        return self._clock.now()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether an import is being done."""
+        return self._turns.running > 0
+
+    def usual_places(self) -> tuple[tuple[str, Path], ...]:
+        """Return the places where agents write, existing or not, as pairs of reader and path."""
+        return usual_places(self._home, self._environ)
 
     async def discover(self) -> tuple[FoundTranscripts, ...]:
         """Return the usual places that hold transcripts now."""
@@ -134,8 +180,7 @@ class ImportService:
 
     def _existing_places(self) -> list[Path]:
         """The usual places, also those that hold nothing which can be read: the report says why."""
-        places = usual_places(self._home, self._environ)
-        return list(dict.fromkeys(root for _, root in places if root.exists()))
+        return list(dict.fromkeys(root for _, root in self.usual_places() if root.exists()))
 
     async def run(
         self,
@@ -144,8 +189,12 @@ class ImportService:
         progress: ProgressSink | None = None,
         cancel: threading.Event | None = None,
         reporter: str = "",
+        gently: bool = False,
     ) -> ImportReport:
         """Import files and folders, or the usual places when ``paths`` is ``None``.
+
+        Imports may run at the same time: they take turns file by file, and a file that another one
+        has just imported isn't read again. One that nobody waits for runs ``gently``.
 
         With ``reporter`` the files are what the agent with this id reports of itself: their
         executions belong to it, whatever agent they name, and nothing in them is taken as said by a
@@ -155,15 +204,15 @@ class ImportService:
         """
         roots = paths if paths is not None else self._existing_places()
         cancel = cancel or threading.Event()
-        job = _ImportJob(
-            self._backend,
-            self._executions,
-            self._clock,
-            progress=progress,
-            cancel=cancel,
-            reporter=reporter,
-        )
-        await job.run(roots)
+        options = ImportOptions(progress, cancel, reporter, gently)
+        job = _ImportJob(self._backend, self._executions, self._clock, self._turns, options)
+        self._turns.running += 1
+        try:
+            await job.run(roots)
+        finally:
+            self._turns.running -= 1
+            if not self._turns.running:
+                self._turns.done.clear()
         return replace(job.report, lessons_proposed=await self._learnt(job.imported, cancel))
 
     async def _learnt(self, ids: Sequence[str], cancel: threading.Event) -> int:
@@ -175,49 +224,6 @@ class ImportService:
             raise_fatal(error)
             _log.warning("nothing was learnt from %d imported sessions: %s", len(ids), error)
             return 0
-
-    async def watch(
-        self, paths: Sequence[Path] | None = None, *, stop: asyncio.Event
-    ) -> AsyncIterator[ImportReport]:
-        """Import the existing files, then those that change, until ``stop`` is set.
-
-        Yields a report for each import that read an execution. Only folders that exist at the start
-        are watched.
-        """
-        roots = self._existing_places() if paths is None else paths
-        roots = [root for root in roots if root.exists()]
-        report = await self.run(roots)
-        if report.executions:
-            yield report
-        if not roots:
-            await stop.wait()
-            return
-        async for _ in _changes(roots, stop):
-            report = await self.run(roots)
-            if report.executions:
-                yield report
-
-
-async def _changes(roots: Sequence[Path], stop: asyncio.Event) -> AsyncIterator[None]:
-    """Yield when files under ``roots`` may have changed, until ``stop`` is set."""
-    from watchfiles import awatch  # here: only watching needs it
-    from watchfiles._rust_notify import WatchfilesRustInternalError
-
-    while not stop.is_set():
-        try:
-            async for _ in awatch(
-                *roots,
-                stop_event=stop,
-                debounce=WATCH_DEBOUNCE_MS,
-                rust_timeout=WATCH_LOOK_ANYWAY_MS,
-                yield_on_timeout=True,
-                recursive=True,
-            ):
-                yield
-        except* WatchfilesRustInternalError as error:  # a name that isn't UTF-8 came
-            _log.warning("watching anew: %s", error.exceptions[0])
-        if not stop.is_set():
-            yield
 
 
 def _of_the_store(error: Exception) -> bool:
@@ -238,19 +244,19 @@ class _ImportJob:
         backend: BatchStore,
         executions: ExecutionStore,
         clock: Clock,
-        *,
-        progress: ProgressSink | None,
-        cancel: threading.Event,
-        reporter: str,
+        turns: _Turns,
+        options: ImportOptions,
     ) -> None:
         self._backend = backend
         self._executions = executions
         self._clock = clock
-        self._progress = progress
-        self._cancel = cancel
-        self._reporter = reporter
+        self._turns = turns
+        self._options = options
+        self._progress = options.progress
+        self._cancel = options.cancel
         self.report = ImportReport()
         self.imported: list[str] = []
+        self._marked: frozenset[str] = frozenset()
         self._done_bytes = 0
         self._total_bytes = 0
         self._started = time.monotonic()
@@ -260,35 +266,60 @@ class _ImportJob:
         for refusal in refusals:
             self._skip(refusal.name, refusal.reason)
         marks = await self._executions.marks()
+        self._marked = frozenset(marks)
         fresh = [file for file in files if not _unchanged(file, marks)]
         self._add(files=len(files), unchanged=len(files) - len(fresh))
         for file in files:
             mark = marks.get(str(file.path))
             if mark is not None and mark.refusal and _unchanged(file, marks):
                 self._skip(mark.path, mark.refusal)
-        with ThreadPoolExecutor(1, thread_name_prefix="transcripts") as reader:
-            await self._import(fresh, ReadAhead(reader, self._cancel, reporter=self._reporter))
+        begin = _be_gentle if self._options.gently else None
+        with ThreadPoolExecutor(1, thread_name_prefix="transcripts", initializer=begin) as reader:
+            ahead = ReadAhead(reader, self._cancel, reporter=self._options.reporter)
+            try:
+                await self._import(fresh, ahead)
+            except BaseException:  # the thread is waited for: it must not read on
+                self._cancel.set()
+                raise
         self.report = replace(self.report, cancelled=self._cancel.is_set())
 
     async def _import(self, files: list[TranscriptFile], ahead: ReadAhead) -> None:
         self._total_bytes = sum(file.size for file in files)
         for position, file in enumerate(files):
-            if self._cancel.is_set():
-                break
-            reading = ahead.take(file)
-            self._show(position, len(files), file.path.name, 0)
-            while not (await asyncio.wait([reading], timeout=SHOW_EVERY_SECONDS))[0]:
-                self._show(position, len(files), file.path.name, ahead.bytes_read)
-            following = files[position + 1] if position + 1 < len(files) else None
-            ahead.start(following if file.size <= MAX_READ_AHEAD else None)
-            if not self._cancel.is_set():
-                await self._store(reading.result())
+            async with self._turns.turn:
+                if self._cancel.is_set():
+                    break
+                if self._turns.has_done(file, since=self._started):
+                    self._add(unchanged=1)
+                else:
+                    following = files[position + 1] if position + 1 < len(files) else None
+                    await self._import_file(file, ahead, following, (position, len(files)))
                 self._done_bytes += file.size
                 self._show(position + 1, len(files), file.path.name, 0)
         await ahead.finish()
 
+    async def _import_file(
+        self,
+        file: TranscriptFile,
+        ahead: ReadAhead,
+        following: TranscriptFile | None,
+        position: tuple[int, int],
+    ) -> None:
+        """Store a file, and have the following one read meanwhile."""
+        reading = ahead.take(file)
+        self._show(*position, file.path.name, 0)
+        while not (await asyncio.wait([reading], timeout=SHOW_EVERY_SECONDS))[0]:
+            self._show(*position, file.path.name, ahead.bytes_read)
+        ahead.start(following if file.size <= MAX_READ_AHEAD else None)
+        if not self._cancel.is_set():
+            await self._store(reading.result())
+            if not self._cancel.is_set():
+                self._turns.done[file.path] = file.state, time.monotonic()
+
     async def _store(self, reading: FileReading) -> None:
         self._count(reading)
+        if reading.reader:
+            await self._note_unknown(reading)
         if reading.skipped:
             self._skip(reading.mark.path, reading.skipped)
         if reading.is_hopeless:
@@ -304,6 +335,12 @@ class _ImportJob:
                     raise
                 _log.exception("can't store %s", reading.mark.path)
                 self._skip(reading.mark.path, f"can't be stored: {type(error).__name__}")
+
+    async def _note_unknown(self, reading: FileReading) -> None:
+        """Store the kinds that are unknown; of a new file without any there is nothing to store."""
+        path = reading.mark.path
+        if reading.unknown_kinds or path in self._marked:
+            await self._executions.note_unknown(path, reading.reader, reading.unknown_kinds)
 
     async def _store_execution(self, extracted: ExtractedExecution, mark: FileMark) -> None:
         """Memories first, the file's mark last: an import cut short is taken up again."""
@@ -329,7 +366,11 @@ class _ImportJob:
         for start in range(0, len(drafts), BATCH):
             if self._cancel.is_set():
                 return
+            before = self.report.memories_added
             await self._store_batch(execution.agent_id, drafts[start : start + BATCH])
+            if (added := self.report.memories_added - before) and execution.project:
+                by_project = self.report.added_by_project
+                by_project[execution.project] = by_project.get(execution.project, 0) + added
         await self._executions.save(execution, extracted.lines, mark)
         self._add(executions=1)
         self.imported.append(execution.id)
@@ -398,4 +439,11 @@ class _ImportJob:
 
 def _unchanged(file: TranscriptFile, marks: Mapping[str, FileMark]) -> bool:
     mark = marks.get(str(file.path))
-    return mark is not None and (mark.size, mark.mtime_ns) == (file.size, file.mtime_ns)
+    return mark is not None and (mark.size, mark.mtime_ns) == file.state
+
+
+def _be_gentle() -> None:
+    """Let everything else go first; where the system knows no priority of a thread, nothing."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _GENTLY)

@@ -99,6 +99,16 @@ CREATE TABLE IF NOT EXISTS file_marks (
     digest VARCHAR NOT NULL
 );
 
+-- Records of imported files that no reader knows, counted by what they call themselves. "file" is the
+-- SHA-256 of its path, so that importing it again replaces them.
+CREATE TABLE IF NOT EXISTS unknown_records (
+    file VARCHAR NOT NULL,
+    reader VARCHAR NOT NULL,
+    kind VARCHAR NOT NULL,
+    count BIGINT NOT NULL,
+    PRIMARY KEY (file, kind)
+);
+
 -- What is left of a forgotten session: a SHA-256 of the salt and its id, so that it isn't imported
 -- again. "by_age" is of one that was deleted because it was older than the settings allow.
 CREATE TABLE IF NOT EXISTS forgotten_sessions (

@@ -44,6 +44,7 @@ SAFETY: Final[Mapping[str, SafetySetting]] = MappingProxyType(
 NO_SAFETY: Final[Mapping[str, str]] = MappingProxyType(
     {
         "approvals.expire_after_days": "what expires was not approved, and may be proposed again",
+        "approvals.notify": "how a person is called, not who decides",
         "agent_access.digest_token_budget": "how long a digest is; an agent names its own budget",
     }
 )

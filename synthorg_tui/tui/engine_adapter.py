@@ -9,10 +9,10 @@ import asyncio
 import importlib
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from synthorg_tui.core.errors import DomainError, StoreLockedError
 from synthorg_tui.core.process_setup import ending, started
@@ -139,8 +139,18 @@ class LocalEngineHost:
             warming = group.create_task(engine.warm_up())
             group.create_task(self._report_progress(engine, warming))
         started()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._follow(engine))
+            group.create_task(self._maintain(engine))
+
+    async def _maintain(self, engine: "Engine") -> None:
         await engine.pack()
         await engine.keep_backups(self._without_backup)
+
+    async def _follow(self, engine: "Engine") -> None:
+        """Import what agents write; what comes, and what keeps it from coming, is an event."""
+        with suppress(DomainError):  # another backend takes no imports
+            await engine.following.run()
 
     def _without_backup(self, error: DomainError) -> None:
         problem = f"The backup of the day wasn't made: {error.message}."
@@ -184,6 +194,7 @@ class EngineAdapter:
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
+        self._importing: dict[threading.Event, asyncio.Task[Any] | None] = {}
         self.digests = EngineDigests(engine)
 
     # Made when first used: the list is on the screen sooner.
@@ -224,7 +235,10 @@ class EngineAdapter:
         return EngineActivity(self._engine)
 
     async def close(self) -> None:
-        """Stop the background work of the adapter."""
+        """Stop the background work of the adapter; what an import has done is stored."""
+        for cancel in self._importing:
+            cancel.set()
+        await asyncio.gather(*filter(None, self._importing.values()), return_exceptions=True)
         skills: EngineSkills | None = self.__dict__.get("skills")
         if skills is not None:
             await skills.close()
@@ -322,6 +336,11 @@ class EngineAdapter:
         await self._engine.maintenance.delete_copies(backups=False)
         return erased.memories
 
+    @property
+    def known_agents(self) -> int:
+        """The number of agents in whose usual places is looked."""
+        return len({reader for reader, _ in self._engine.imports.usual_places()})
+
     async def found_places(self) -> "tuple[FoundTranscripts, ...]":
         """Return the directories on this machine that hold transcripts."""
         return await self._engine.imports.discover()
@@ -334,7 +353,11 @@ class EngineAdapter:
         cancel: threading.Event,
     ) -> "ImportReport":
         """Import the transcripts in ``roots``; what was imported before a cancellation stays."""
-        return await self._engine.imports.run(roots, progress=progress, cancel=cancel)
+        self._importing[cancel] = asyncio.current_task()
+        try:
+            return await self._engine.imports.run(roots, progress=progress, cancel=cancel)
+        finally:
+            del self._importing[cancel]
 
     async def load_sample(self) -> "ImportReport":
         """Import the sample sessions that come with the program."""

@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from synthorg_tui.core.text import counted, safe_text
+
 if TYPE_CHECKING:
+    from synthorg_tui.ingest.service import ImportReport
     from synthorg_tui.tui.activity.models import ActivityEvent
 
 APPROVALS = "Approvals"
@@ -25,6 +28,48 @@ PANES = (
 """The panes: Textual mode, title and number key."""
 
 
+_MAX_NAME = 24
+
+
+class ImportNews:
+    """What came in by itself since the person last looked, as one line of text."""
+
+    def __init__(self) -> None:
+        self._added: dict[str, int] = {}
+        self._lessons = 0
+
+    def add(self, report: "ImportReport") -> None:
+        """Count what an import added."""
+        known = sum(report.added_by_project.values())
+        added = {**report.added_by_project, "": report.memories_added - known}
+        for project, count in added.items():
+            if count > 0:
+                self._added[project] = self._added.get(project, 0) + count
+        self._lessons += report.lessons_proposed
+
+    def clear(self) -> None:
+        """Forget what came: it has been seen."""
+        self._added, self._lessons = {}, 0
+
+    def __str__(self) -> str:
+        """Return as ``3 new from spotter, 2 lessons``; an empty text when nothing came."""
+        names = [_short(project) for project in self._added if project]
+        others = f" and {counted(len(names) - 1, 'other')}" if len(names) > 1 else ""
+        source = f" from {names[0]}{others}" if names else ""
+        new = sum(self._added.values())
+        parts = (
+            f"{new:,} new{source}" if new else "",
+            counted(self._lessons, "lesson") if self._lessons else "",
+        )
+        return ", ".join(filter(None, parts))
+
+
+def _short(project: str) -> str:
+    """The name of a project's folder, which a stranger may have chosen."""
+    name = safe_text(project.rstrip("/").rpartition("/")[2])
+    return name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…"
+
+
 class Panes:
     """The titles of the panes and the counts beside them, shared by the headers of all screens.
 
@@ -41,6 +86,8 @@ class Panes:
         self._waiting = 0
         self._agents = (0, 0)
         self._work = ""
+        self._importing = ""
+        self._news = ImportNews()
         self._listeners: list[Callable[[], None]] = []
 
     @property
@@ -77,6 +124,28 @@ class Panes:
             self._tell()
 
     @property
+    def importing(self) -> str:
+        """The import that a person started and its progress, or an empty string."""
+        return self._importing
+
+    @importing.setter
+    def importing(self, text: str) -> None:
+        if text != self._importing:
+            self._importing = text
+            self._tell()
+
+    @property
+    def news(self) -> str:
+        """What came in by itself since the person last looked, or an empty string."""
+        return str(self._news)
+
+    def saw_news(self) -> None:
+        """Forget what came in, as the person has seen it."""
+        if self.news:
+            self._news.clear()
+            self._tell()
+
+    @property
     def badges(self) -> tuple[str, ...]:
         """The badges to show, in the order in which they were first set."""
         return tuple(filter(None, self._badges.values()))
@@ -88,9 +157,12 @@ class Panes:
             self._tell()
 
     def hear(self, event: "ActivityEvent") -> None:
-        """Update the counts of connected agents and of writes from an event."""
+        """Update the counts of agents and of writes, and what came in, from an event."""
         wrote = event.call is not None and event.call.wrote
         self.agents = (event.connected, self._agents[1] + wrote)
+        if event.imported is not None:
+            self._news.add(event.imported)
+            self._tell()
 
     def looked(self) -> None:
         """Reset the number of writes, as the person sees the Activity pane now."""

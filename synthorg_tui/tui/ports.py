@@ -151,6 +151,11 @@ class MemoryPort(MemoryReader, Protocol):
         """
         ...
 
+    @property
+    def known_agents(self) -> int:
+        """The number of agents whose sessions can be read."""
+        ...
+
     async def found_places(self) -> "tuple[FoundTranscripts, ...]":
         """Return the directories on this machine that hold transcripts."""
         ...

@@ -35,7 +35,6 @@ class UiState:
     filter: str = ""
     split: int = 58
     facets: bool = True
-    welcomed: bool = False
     keymap: dict[str, str] = field(default_factory=dict)
 
 
@@ -76,7 +75,7 @@ def _sensible(name: str, value: object) -> bool:
         return value in SORT_ORDERS
     if name == "split":
         return type(value) is int and MIN_SPLIT <= value <= MAX_SPLIT
-    if name in ("facets", "welcomed"):
+    if name == "facets":
         return isinstance(value, bool)
     if name == "keymap":
         return isinstance(value, dict) and all(

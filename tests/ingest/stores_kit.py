@@ -191,3 +191,70 @@ class ClineTask:
         path = self.folder / name
         path.write_text(json.dumps(self.messages))
         return path
+
+
+class CursorDatabase:
+    """Builds the database of Cursor's editor, a chat with its messages."""
+
+    def __init__(self, path: Path, *, wal: bool = False) -> None:
+        self.path, self.chat, self.count = path, "", 0
+        self.headers: list[dict[str, Any]] = []
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(path)) as db:
+            if wal:
+                db.execute("PRAGMA journal_mode = WAL")
+            db.executescript(
+                "CREATE TABLE ItemTable (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);"
+                "CREATE TABLE cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);"
+            )
+
+    def put(self, key: str, value: object) -> "CursorDatabase":
+        data = value if isinstance(value, str) else json.dumps(value)
+        with closing(sqlite3.connect(self.path)) as db, db:
+            db.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", (key, data.encode()))
+        return self
+
+    def begin(self, chat: str = "chat-1", **fields: Any) -> "CursorDatabase":
+        self.chat, self.headers = chat, []
+        return self._head(**fields)
+
+    def _head(self, **fields: Any) -> "CursorDatabase":
+        told = {
+            "composerId": self.chat,
+            "createdAt": START_MS,
+            "lastUpdatedAt": START_MS + self.count * 1000,
+            "modelConfig": {"modelName": "model-x"},
+            "fullConversationHeadersOnly": self.headers,
+            **fields,
+        }
+        return self.put(f"composerData:{self.chat}", told)
+
+    def bubble(self, kind: int, **fields: Any) -> "CursorDatabase":
+        self.count += 1
+        name = f"b-{self.count:04}"
+        self.headers.append({"bubbleId": name, "type": kind})
+        timing = {"clientStartTime": START_MS + self.count * 1000}
+        told = {"type": kind, "bubbleId": name, "timingInfo": timing, **fields}
+        return self.put(f"bubbleId:{self.chat}:{name}", told)._head()
+
+    def ask(self, text: str) -> "CursorDatabase":
+        return self.bubble(1, text=text, workspaceProjectDir="/srv/tidepool")
+
+    def say(self, text: str) -> "CursorDatabase":
+        return self.bubble(2, text=text)
+
+    def tool(self, name: str, given: dict[str, Any], **told: Any) -> "CursorDatabase":
+        call = {"name": name, "toolCallId": f"c-{self.count}", "rawArgs": json.dumps(given)}
+        if isinstance(told.get("result"), dict):
+            told["result"] = json.dumps(told["result"])
+        return self.bubble(2, text="", toolFormerData={**call, **told})
+
+    def shell(self, command: str, output: str, code: int) -> "CursorDatabase":
+        result = {"output": output, "exitCodeV2": code}
+        given = {"command": command}
+        return self.tool("run_terminal_cmd", given, status="completed", result=result)
+
+    def story(self) -> "CursorDatabase":
+        """The session of the contract: a failed call, the same again with success, an answer."""
+        self.begin().ask("Make it build.").shell("make", "no rule to make target", 2)
+        return self.shell("make", "done", 0).say("It builds.")

@@ -16,6 +16,7 @@ from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import Execution, SourceRef
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import ExecutionStore, FileMark
+from synthorg_tui.ingest.following import watch
 from synthorg_tui.ingest.service import ImportProgress, ImportService, Learner
 from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.persistence.database import Database
@@ -263,7 +264,7 @@ async def test_watching_imports_what_is_there_and_what_comes(bench: Bench, tmp_p
     stop = asyncio.Event()
     reports = []
     async with asyncio.timeout(PATIENCE):
-        async for report in bench.service.watch([tmp_path / "t"], stop=stop):
+        async for report in watch(bench.service, lambda: [tmp_path / "t"], stop=stop):
             reports.append(report)
             if len(reports) == 1:
                 await asyncio.sleep(0)
@@ -355,7 +356,7 @@ class TestNamesThatAreNotUtf8:
         odd = tmp_path / "t" / os.fsdecode(b"b\xff.jsonl")
         seen = 0
         async with asyncio.timeout(PATIENCE):
-            async for _ in bench.service.watch([tmp_path / "t"], stop=stop):
+            async for _ in watch(bench.service, lambda: [tmp_path / "t"], stop=stop):
                 seen += 1
                 if seen == 1:
                     loop.call_later(1.0, session(2).write, odd)

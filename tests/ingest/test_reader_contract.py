@@ -240,6 +240,17 @@ def test_every_agent_has_its_row_in_the_table() -> None:
     assert missing == []
 
 
+def test_the_table_says_with_what_each_reader_was_verified() -> None:
+    rows = (REPO / "docs" / "readers.md").read_text().splitlines()
+    named = {
+        reader.name: reader.verified in map(str.strip, row.split("|"))
+        for reader in READERS
+        for row in rows
+        if f"(`{reader.name}`)" in row and row.startswith("|")
+    }
+    assert [name for name, is_said in named.items() if not is_said] == []
+
+
 def test_every_sample_is_read_by_its_reader_or_says_why_not(shared_dir: Path) -> None:
     root = shared_dir / "data" / "agents"
     if not root.is_dir():

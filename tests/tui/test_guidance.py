@@ -146,8 +146,9 @@ class TestTopBar:
     )
     async def test_of_the_status_whole_parts_are_shown(self, width: int, shown: str) -> None:
         app = fake_app(FakeDesk([]))
-        app.state.welcomed = True
         async with app.run_test(size=(width, 24)) as pilot:
+            await settle(pilot)
+            await pilot.press("e")
             await settle(pilot)
             app.screen.query_one(TopBar).tell(line(("1,234 memories · 12 agents", "muted")))
             await settle(pilot)
@@ -210,15 +211,19 @@ class TestEmptyLists:
         desk = FakeDesk([])
         desk.places = ()
         app = fake_app(desk)
-        app.state.welcomed = True
         async with app.run_test(size=(80, 24)) as pilot:
+            await settle(pilot)
+            await pilot.press("e")
             await settle(pilot)
             await pilot.press("i")
             await settle(pilot)
             assert footer_of(screen_text(app)) == " l Sample  esc Back  ? Help"
+            assert "No sessions found in the places of 15 agents" in screen_text(app)
             await pilot.press("l")
             await settle(pilot)
-            assert isinstance(app.screen, ImportScreen)
+            assert not isinstance(app.screen, ImportScreen)
+            assert "6 memories" in screen_text(app)
+            await pilot.press("i")
+            await settle(pilot)
             assert "Done." in screen_text(app)
             assert "Looking" not in screen_text(app)
-            assert len(desk.live) == 6

@@ -122,7 +122,7 @@ def test_import_progress(snap_compare: Compare, size: Size) -> None:
     """A half-filled bar, counts, rate and what is left."""
     desk = FakeDesk(rows(6))
     desk.import_gate = asyncio.Event()
-    assert compare(snap_compare, fake_app(desk), size, "i", "i", held=1)
+    assert compare(snap_compare, fake_app(desk), size, "i", "i", "i", held=1)
 
 
 @SIZES
@@ -130,7 +130,7 @@ def test_import_report(snap_compare: Compare, size: Size) -> None:
     """What came of it, and the file left out with the reason."""
     desk = FakeDesk(rows(6))
     desk.skipped = (("/home/ada/.codex/sessions/broken.jsonl", "not readable"),)
-    assert compare(snap_compare, fake_app(desk), size, "i", "i")
+    assert compare(snap_compare, fake_app(desk), size, "i", "i", "i")
 
 
 @SIZES

@@ -161,6 +161,7 @@ async def click_everywhere(pilot: object, app: MemoryDeskApp) -> None:
         ("U",),
         ("i",),
         ("i", "i"),
+        ("i", "i", "i"),
         ("x",),
         ("question_mark",),
         ("y",),

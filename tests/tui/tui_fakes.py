@@ -149,6 +149,7 @@ class FakeDesk:
             FoundTranscripts("claude_code", Path("/home/ada/.claude/projects"), 48, 73_400_000),
             FoundTranscripts("codex", Path("/home/ada/.codex/sessions"), 12, 9_120_000),
         )
+        self.known_agents = 15
         self.skipped: tuple[tuple[str, str], ...] = ()
         self.degraded = ""
         self.erased_with: tuple[str, ...] = ()

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MAX_CALLS: Final = 200
 _ARGUMENTS_WIDTH: Final = 60
+_PLACE_WIDTH: Final = 44
+_KINDS_NAMED: Final = 3
 _PERSON_ONLY: Final = "Only you can do that: it is refused where an agent runs it."
 _IN_APP: Final = "While the app is open, do it there."
 
@@ -245,31 +247,66 @@ async def run_undo(context: "Context") -> int:
 
 
 async def run_readers(context: "Context") -> int:
-    """List the usual places of the known agents with what they hold; the store isn't needed."""
+    """List the agents whose sessions are read: where they are, and what of them isn't known."""
     import os
     from pathlib import Path
 
+    from synthorg_tui.core.paths import short_path
     from synthorg_tui.ingest.discovery import looked_for
+    from synthorg_tui.ingest.readers import READERS
 
     places = looked_for(Path.home(), os.environ)
+    verified = {reader.name: reader.verified for reader in READERS}
+    unknown = await unknown_kinds(context)
     if context.wants_json:
+        readers = [
+            {"reader": name, "verified": tried, "unknown": unknown.get(name, {})}
+            for name, tried in verified.items()
+        ]
         shown = [
             {"reader": at.reader, "path": str(at.root), "files": at.files, "bytes": at.bytes}
             for at in places
         ]
-        context.console.json({"places": shown})
+        context.console.json({"readers": readers, "places": shown})
         return 0
+    found = [at for at in places if at.files]
+    first = {at.reader: at for at in reversed(places)}
+    missing = [at for name, at in first.items() if name not in {each.reader for each in found}]
     rows = [
-        (at.reader, f"{at.files:,}", f"{at.bytes / 1_000:,.0f} kB", str(at.root))
-        for at in places
-        if at.files
+        (
+            at.reader,
+            f"{at.files:,}" if at.files else "-",
+            f"{at.bytes / 1_000:,.0f} kB" if at.files else "-",
+            _unknown_words(unknown.get(at.reader, {})),
+            cut(short_path(str(at.root)), _PLACE_WIDTH),
+            verified[at.reader],
+        )
+        for at in (*found, *sorted(missing, key=lambda at: at.reader))
     ]
-    if rows:
-        context.console.table(("READER", "FILES", "SIZE", "PLACE"), rows)
-    missing = {at.reader: None for at in places}.keys() - {row[0] for row in rows}
-    if missing:
-        context.console.note(f"Nothing found of {', '.join(sorted(missing))}.")
+    header = ("READER", "FILES", "SIZE", "UNKNOWN", "PLACE", "LAST VERIFIED WITH")
+    context.console.table(header, rows)
     return 0
+
+
+async def unknown_kinds(context: "Context") -> dict[str, dict[str, int]]:
+    """Return how many records of which kinds each reader didn't know in what was imported."""
+    from synthorg_tui.persistence import DATABASE_FILE
+
+    kinds: dict[str, dict[str, int]] = {}
+    if (context.data_dir / DATABASE_FILE).exists():
+        async with context.engine() as engine:
+            for each in await engine.executions.unknown_kinds():
+                kinds.setdefault(each.reader, {})[each.kind] = each.count
+    return kinds
+
+
+def _unknown_words(kinds: dict[str, int]) -> str:
+    """The number of unknown records with the names of the most frequent kinds."""
+    if not kinds:
+        return "-"
+    named = ", ".join(list(kinds)[:_KINDS_NAMED])
+    more = ", …" if len(kinds) > _KINDS_NAMED else ""
+    return f"{sum(kinds.values()):,} ({named}{more})"
 
 
 def _holding_store(context: "Context") -> "AbstractAsyncContextManager[Engine]":

@@ -14,11 +14,15 @@ from synthorg_tui.core.text import counted, duration
 
 if TYPE_CHECKING:
     import argparse
+    import asyncio
+    from collections.abc import AsyncIterator
 
-    from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
 
 _REASONS_SHOWN = 20
+_LOOK_EVERY = 0.5
+"""Seconds between two looks whether the owner of the store, or the person, has ended it."""
 _MEGABYTE = 1_000_000
 _DEMO_QUERY = "push a branch that has no upstream"
 
@@ -80,7 +84,7 @@ async def run_import(context: "Context") -> int:
         context.console.json(shapes.import_report(report))
     else:
         _show_report(context.console, report)
-    _show_skipped(context.console, report)
+    _show_skipped(context, report)
     if not report.files and paths is None:
         context.console.note("Nothing in the usual places; name a file or folder to import.")
     if report.cancelled:
@@ -90,20 +94,82 @@ async def run_import(context: "Context") -> int:
 
 
 async def run_watch(context: "Context") -> int:
-    """Import repeatedly until Ctrl-C; prints a line for each import that added something."""
+    """Import repeatedly until Ctrl-C; prints a line for each import that added something.
+
+    Where the process that has the store open does so by itself, what it imports is shown.
+    """
+    import asyncio
+
     from synthorg_tui.cli.context import cancelled_by_signal
 
     paths = _paths(context)
-    async with context.own_engine() as engine:
-        context.console.note("watching; Ctrl-C ends it")
+    events: asyncio.Queue[tuple[str, object]] = asyncio.Queue()
+    hear = lambda topic, data: events.put_nowait((topic, data))  # noqa: E731
+    async with context.engine(on_event=hear) as engine:
+        follows = paths is None and (await engine.following.status()).follows
         with cancelled_by_signal(context.console) as cancellation:
-            async for report in engine.imports.watch(paths, stop=cancellation.stop):
+            if follows:
+                reports = _followed(context, engine, events, cancellation.stop)
+            else:
+                context.console.note("watching; Ctrl-C ends it")
+                reports = _watched(engine, paths, cancellation.stop)
+            async for report in reports:
                 if context.wants_json:
                     context.console.json(shapes.import_report(report), indent=None)
-                elif report.executions:
+                else:
                     _show_report(context.console, report)
-                _show_skipped(context.console, report)
+                _show_skipped(context, report)
     return CANCELLED
+
+
+async def _watched(
+    engine: "AnyEngine", paths: "list[Path] | None", stop: "asyncio.Event"
+) -> "AsyncIterator[ImportReport]":
+    """Watch here; the imports are done where the store is open."""
+    import os
+
+    from synthorg_tui.ingest.discovery import usual_places
+    from synthorg_tui.ingest.following import watch
+
+    def places() -> list[Path]:
+        return paths or [place for _, place in usual_places(Path.home(), os.environ)]
+
+    async for report in watch(engine.imports, places, stop=stop):
+        yield report
+
+
+async def _followed(
+    context: "Context",
+    engine: "AnyEngine",
+    events: "asyncio.Queue[tuple[str, object]]",
+    stop: "asyncio.Event",
+) -> "AsyncIterator[ImportReport]":
+    """Show what the owner of the store imports by itself, until ``stop`` or until it has left."""
+    import asyncio
+
+    from pydantic import TypeAdapter
+
+    from synthorg_tui.host.client import RemoteEngine
+    from synthorg_tui.host.errors import OwnerGoneError
+    from synthorg_tui.host.owner import FOLLOWED
+    from synthorg_tui.ingest.service import ImportReport
+
+    assert isinstance(engine, RemoteEngine)
+    owner = "the app" if engine.owner.kind == "app" else "the owner of the store"
+    context.console.note(
+        f"{owner} (process {engine.owner.pid}) imports by itself already; "
+        "what comes in is shown here. Ctrl-C ends it"
+    )
+    while not stop.is_set():
+        try:
+            topic, data = await asyncio.wait_for(events.get(), _LOOK_EVERY)
+        except TimeoutError:
+            if engine.is_gone:
+                remedy = "`synthorg-tui watch` again imports what comes."
+                raise OwnerGoneError(f"{owner} has ended.", remedy=remedy) from None
+            continue
+        if topic == FOLLOWED:
+            yield TypeAdapter(ImportReport).validate_python(data)
 
 
 async def run_demo(context: "Context") -> int:
@@ -207,8 +273,15 @@ def _show_report(console: Console, report: "ImportReport") -> None:
         console.line(f"{proposed} proposed; `synthorg-tui proposals list` shows them")
 
 
-def _show_skipped(console: Console, report: "ImportReport") -> None:
-    for name, reason in report.skipped[:_REASONS_SHOWN]:
-        console.warning(f"skipped {name}: {reason}")
-    if len(report.skipped) > _REASONS_SHOWN:
-        console.note(f"and {len(report.skipped) - _REASONS_SHOWN} more")
+def _show_skipped(context: "Context", report: "ImportReport") -> None:
+    """Say what was left out; what is expected is only counted, where nobody reads JSON."""
+    from synthorg_tui.ingest.reading import EXPECTED
+
+    expected = [] if context.wants_json else [why for _, why in report.skipped if why in EXPECTED]
+    skipped = [each for each in report.skipped if each[1] not in expected]
+    for name, reason in skipped[:_REASONS_SHOWN]:
+        context.console.warning(f"skipped {name}: {reason}")
+    if len(skipped) > _REASONS_SHOWN:
+        context.console.note(f"and {len(skipped) - _REASONS_SHOWN} more")
+    for reason in dict.fromkeys(expected):
+        context.console.note(f"{counted(expected.count(reason), 'file')} left out: {reason}")

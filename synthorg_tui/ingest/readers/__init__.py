@@ -7,6 +7,7 @@ from synthorg_tui.ingest.readers.cline import ClineReader, RooReader
 from synthorg_tui.ingest.readers.codex import CodexReader
 from synthorg_tui.ingest.readers.copilot import CopilotReader
 from synthorg_tui.ingest.readers.cursor import CursorReader
+from synthorg_tui.ingest.readers.cursor_editor import CursorEditorReader
 from synthorg_tui.ingest.readers.gemini import GeminiReader
 from synthorg_tui.ingest.readers.generic import GenericReader
 from synthorg_tui.ingest.readers.goose import GooseReader
@@ -21,6 +22,7 @@ READERS: tuple[TranscriptReader, ...] = (
     CodexReader(),
     CopilotReader(),
     CursorReader(),
+    CursorEditorReader(),
     GeminiReader(),
     PiReader(),
     QwenReader(),

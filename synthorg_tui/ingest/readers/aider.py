@@ -22,6 +22,7 @@ from synthorg_tui.ingest.readers.base import (
     PendingCall,
     ReadExecution,
     Reading,
+    UnknownRecords,
     session_name,
     text_of,
 )
@@ -51,6 +52,7 @@ class AiderReader:
     """Reads ``.aider.chat.history.md``, with a chat for each start of Aider."""
 
     name: ClassVar[str] = "aider"
+    verified: ClassVar[str] = "samples without a version"
     files: ClassVar[Mapping[str, LineSource]] = {"*.aider.chat.history.md": history_lines}
 
     def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -72,7 +74,7 @@ class AiderReader:
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Read every chat of the file; the lines of each are numbered from 1."""
         executions: dict[str, ReadExecution] = {}
-        unknown = left_out = 0
+        unknown, left_out = UnknownRecords(), 0
         chat: _History | None = None
         for _, record in records:
             if self.recognises(record):
@@ -81,10 +83,10 @@ class AiderReader:
                 chat = _History(ExecutionBuilder(reader=self.name, agent_id=AGENT))
                 chat.builder.project = str(lines.path.parent)
             if chat is None:
-                unknown += 1
+                unknown.note(record)
                 continue
             chat.lines.append(lines.redacted.last)
-            unknown += not chat.feed(len(chat.lines), record)
+            unknown.note(record, not chat.feed(len(chat.lines), record))
         _finish(chat, lines, executions)
         left_out += chat.builder.left_out if chat else 0
         skipped = "" if executions else "nothing was asked or done in it"

@@ -7,6 +7,7 @@ What a record of some tool means is for its reader.
 import json
 import os.path
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -30,10 +31,33 @@ MAX_TEXT: Final = 24 * 1024 * 1024
 _SHORT: Final = 200
 MAX_EVENTS: Final = 40_000
 """Messages and calls of one execution; those after them are only in its lines."""
+OTHER_KIND: Final = "without a plain name"
+"""What stands for the names of unknown records that can't be shown."""
 JSON_LINES: Final[Mapping[str, LineSource]] = {"*.jsonl": file_lines, "*.jsonl.zst": file_lines}
 """The files of a tool that writes a record a line."""
 _FIRST_MS: Final = 100_000_000_000
 _MEMORY_TEXT = "[left out: text of a memory tool]"
+
+
+_NAMING: Final = ("type", "kind", "role", "event")
+_PLAIN_KIND: Final = re.compile(r"[A-Za-z0-9_.:/-]{1,60}")
+_MAX_KINDS: Final = 50
+
+
+class UnknownRecords(Counter[str]):
+    """The records that a reader doesn't know, counted by what they call themselves."""
+
+    def note(self, record: Mapping[str, object], is_unknown: bool = True) -> None:
+        """Count a record, or a part of one, unless it is known after all.
+
+        Its name is a stranger's: one that isn't plain is left out, as are names beyond fifty.
+        """
+        if not is_unknown:
+            return
+        named = (record[key] for key in _NAMING if isinstance(record.get(key), str))
+        kind = str(next(named, ""))
+        is_plain = _PLAIN_KIND.fullmatch(kind) and (kind in self or len(self) < _MAX_KINDS)
+        self[kind if is_plain else OTHER_KIND] += 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +75,23 @@ class ReadExecution:
 class Reading:
     """The result of reading one file; ``skipped`` says why a file without executions has none.
 
-    ``unknown_records`` is the number of records that the reader doesn't know, ``left_out`` that of
-    messages and calls beyond ``MAX_EVENTS``.
+    ``unknown`` has the records that the reader doesn't know, ``left_out`` is the number of messages
+    and calls beyond ``MAX_EVENTS``; ``reader`` is set by whoever chose the reader.
     """
 
     executions: tuple[ReadExecution, ...] = ()
-    unknown_records: int = 0
+    unknown: UnknownRecords = field(default_factory=UnknownRecords)
     skipped: str = ""
     left_out: int = 0
+    reader: str = ""
 
 
 class TranscriptReader(Protocol):
     """Reads the transcripts that one coding tool writes."""
 
     name: ClassVar[str]
+    verified: ClassVar[str]
+    """With what it was last tried: versions of the tool, documents, samples."""
     files: ClassVar[Mapping[str, LineSource]]
     """The patterns (``*.jsonl``) of its files' names, each with the source of their lines."""
 
@@ -235,17 +262,17 @@ class ExecutionBuilder:
         self._text += len(fitting)
         return fitting
 
-    def reading(self, lines: TranscriptLines, last_event: str, unknown: int) -> Reading:
+    def reading(self, lines: TranscriptLines, last_event: str, unknown: UnknownRecords) -> Reading:
         """Return the execution as the one of its file.
 
         ``last_event`` is ``answered``, ``completed``, ``interrupted``, ``error`` or another word
-        that tells nothing of how it ended; ``unknown`` is the number of unknown records.
+        that tells nothing of how it ended; ``unknown`` has the unknown records.
         """
         if not self.session_id or not (self.turns or self.calls):
-            return Reading(unknown_records=unknown, skipped="nothing was asked or done in it")
+            return Reading(unknown=unknown, skipped="nothing was asked or done in it")
         self.end_with(last_event)
         read = ReadExecution(self.build(lines), lines.redacted)
-        return Reading((read,), unknown_records=unknown, left_out=self.left_out)
+        return Reading((read,), unknown=unknown, left_out=self.left_out)
 
     def end_with(self, last_event: str) -> None:
         """Set the outcome that the last event tells; words as for ``reading``."""

@@ -18,6 +18,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
+    UnknownRecords,
     count_of,
     items,
     named_place,
@@ -150,6 +151,7 @@ class ClaudeCodeReader:
     """Reads Claude Code's ``<session>.jsonl`` and ``<session>/subagents/agent-*.jsonl``."""
 
     name: ClassVar[str] = "claude_code"
+    verified: ClassVar[str] = "samples of 2026-08"
     files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
 
     def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -183,7 +185,7 @@ class _Session:
 
     builder: ExecutionBuilder
     hooks: HookLog = field(default_factory=HookLog)
-    unknown: int = 0
+    unknown: UnknownRecords = field(default_factory=UnknownRecords)
     queued: dict[str, int] = field(default_factory=dict)
     usage: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     last_event: str = ""
@@ -195,7 +197,7 @@ class _Session:
     def feed(self, number: int, record: Record) -> None:
         kind = text_of(record.get("type"))
         if kind not in _KNOWN:
-            self.unknown += 1
+            self.unknown.note(record)
             return
         self._context(record)
         if kind == "progress":
@@ -298,7 +300,7 @@ class _Session:
         arguments, tool = mapping(block.get("input")), text_of(block.get("name")).strip()
         call_id = text_of(block.get("id")).strip()
         if not tool or not call_id:
-            self.unknown += 1
+            self.unknown.note(block)
             return
         self.last_event = "called"
         call = PendingCall.started(

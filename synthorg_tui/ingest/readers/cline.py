@@ -6,7 +6,7 @@ message; both are read. A command without an exit code says nothing of how it en
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -17,6 +17,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
+    UnknownRecords,
     count_of,
     items,
     moment,
@@ -72,6 +73,7 @@ class ClineReader:
     """Reads one task of Cline."""
 
     name: ClassVar[str] = "cline"
+    verified: ClassVar[str] = "samples without a version"
     extension: ClassVar[str] = "saoudrizwan.claude-dev"
     files: ClassVar[Mapping[str, LineSource]] = {
         CONVERSATION: task_lines,
@@ -108,6 +110,7 @@ class RooReader(ClineReader):
     """Reads one task of Roo Code."""
 
     name: ClassVar[str] = "roo"
+    verified: ClassVar[str] = "samples without a version"
     extension: ClassVar[str] = "rooveterinaryinc.roo-cline"
 
     def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -125,7 +128,7 @@ class _Task:
     builder: ExecutionBuilder
     tagged: PendingCall | None = None
     asks: bool = False
-    unknown: int = 0
+    unknown: UnknownRecords = field(default_factory=UnknownRecords)
     last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
@@ -135,7 +138,7 @@ class _Task:
         elif kind == "message":
             self._message(number, mapping(data.get("messages")) or data)
         else:
-            self.unknown += 1
+            self.unknown.note(record)
 
     def _task(self, identity: object, told: Record) -> None:
         builder, name = self.builder, session_name(identity)
@@ -163,7 +166,7 @@ class _Task:
         elif role == "user":
             self._user(number, message, blocks)
         else:
-            self.unknown += 1
+            self.unknown.note(message)
 
     def _assistant(self, number: int, message: Record, blocks: list[Record]) -> None:
         for block in blocks:
@@ -174,7 +177,7 @@ class _Task:
                 tool, given = text_of(block.get("name")).strip(), mapping(block.get("input"))
                 self._use(number, message, text_of(block.get("id")).strip(), tool, given)
             elif kind not in _SILENT_BLOCKS:
-                self.unknown += 1
+                self.unknown.note(block)
 
     def _text(self, number: int, message: Record, text: str) -> None:
         """What the agent says, and the call that it makes by tags."""
@@ -196,7 +199,7 @@ class _Task:
         self, number: int, message: Record, call_id: str, tool: str, given: Record
     ) -> PendingCall | None:
         if not tool or not call_id:
-            self.unknown += 1
+            self.unknown.note(message)
             return None
         if tool in _TALK:
             self._say(number, message, text_of(given.get(_TALK[tool])))
@@ -233,7 +236,7 @@ class _Task:
             elif block.get("type") == "text":
                 texts.append(text_of(block.get("text")))
             else:
-                self.unknown += block.get("type") not in _SILENT_BLOCKS
+                self.unknown.note(block, block.get("type") not in _SILENT_BLOCKS)
         texts = [text for text in texts if not text.lstrip().startswith(_SURROUNDINGS)]
         if answered:
             self._speak(number, message, "\n".join(map(_answer_in, texts)))

@@ -8,7 +8,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,6 +19,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
+    UnknownRecords,
     count_of,
     items,
     named_place,
@@ -52,6 +53,7 @@ class CodexReader:
     """Reads the ``rollout-*.jsonl`` files of Codex CLI, compressed ones too."""
 
     name: ClassVar[str] = "codex"
+    verified: ClassVar[str] = "samples of 2026-08"
     files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
 
     def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -76,13 +78,13 @@ class _Rollout:
     """Reading state of one file."""
 
     builder: ExecutionBuilder
-    unknown: int = 0
+    unknown: UnknownRecords = field(default_factory=UnknownRecords)
     last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
         kind, payload = text_of(record.get("type")), mapping(record.get("payload"))
         if kind not in _ENVELOPES:
-            self.unknown += kind not in _SILENT_ENVELOPES
+            self.unknown.note(record, kind not in _SILENT_ENVELOPES)
             return
         if kind != "session_meta":
             self.builder.see(timestamp(record.get("timestamp")))
@@ -129,7 +131,7 @@ class _Rollout:
         elif kind in _OUTPUTS:
             self._output(number, payload)
         elif kind not in _ITEMS and kind not in _SILENT_ITEMS:
-            self.unknown += 1
+            self.unknown.note(payload)
 
     def _message(self, number: int, record: Record, payload: Record) -> None:
         role = text_of(payload.get("role"))

@@ -21,6 +21,7 @@ from synthorg_tui.ingest.readers.base import (
     PendingCall,
     ReadExecution,
     Reading,
+    UnknownRecords,
     count_of,
     items,
     named_place,
@@ -77,6 +78,7 @@ class CopilotReader:
     """Reads ``session-state/<id>/events.jsonl`` of Copilot CLI, and the older ``<id>.jsonl``."""
 
     name: ClassVar[str] = "copilot"
+    verified: ClassVar[str] = "trimmed sessions of 1.0.77, and the event types of 1.0.14 of its SDK"
     files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
 
     def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -132,12 +134,12 @@ class _Log:
     main: _Part
     subagents: dict[str, _Part] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
-    unknown: int = 0
+    unknown: UnknownRecords = field(default_factory=UnknownRecords)
 
     def feed(self, number: int, record: Record) -> None:
         kind, data = text_of(record.get("type")), mapping(record.get("data"))
         if kind not in _HEARD:
-            self.unknown += _SILENT.fullmatch(kind) is None
+            self.unknown.note(record, _SILENT.fullmatch(kind) is None)
             return
         part, line = self._part_of(number, record, data)
         part.builder.see(timestamp(record.get("timestamp")))
@@ -233,7 +235,7 @@ class _Log:
             at = timestamp(record.get("timestamp"))
             part.call(call_id, tool, data.get("arguments"), line, at)
         else:
-            self.unknown += 1
+            self.unknown.note(record)
 
     def _complete(self, part: _Part, line: int, data: Record) -> None:
         call = part.builder.calls.get(text_of(data.get("toolCallId")))
@@ -254,7 +256,7 @@ class _Log:
         left_out = sum(part.builder.left_out for part in self.subagents.values())
         return Reading(
             (*reading.executions, *subagents),
-            unknown_records=self.unknown,
+            unknown=self.unknown,
             skipped="" if subagents else reading.skipped,
             left_out=reading.left_out + left_out,
         )

@@ -19,6 +19,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
+    UnknownRecords,
     items,
     named_place,
     session_name,
@@ -47,6 +48,7 @@ class CursorReader:
     """Reads the ``agent-transcripts/**.jsonl`` of Cursor."""
 
     name: ClassVar[str] = "cursor"
+    verified: ClassVar[str] = "samples without a version"
     files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
 
     def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -73,7 +75,7 @@ class _CursorSession:
 
     builder: ExecutionBuilder
     waiting: dict[str, PendingCall] = field(default_factory=dict)
-    unknown: int = 0
+    unknown: UnknownRecords = field(default_factory=UnknownRecords)
     last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
@@ -84,7 +86,7 @@ class _CursorSession:
         elif record.get("role") == "assistant":
             self._assistant(number, record)
         else:
-            self.unknown += 1
+            self.unknown.note(record)
 
     def _user(self, number: int, record: Record) -> None:
         texts: list[str] = []
@@ -94,7 +96,7 @@ class _CursorSession:
             elif block.get("type") == "text":
                 texts.append(text_of(block.get("text")))
             else:
-                self.unknown += 1
+                self.unknown.note(block)
         asked = _asked("\n".join(texts))
         if asked:
             self.last_event = "asked"
@@ -112,12 +114,12 @@ class _CursorSession:
             elif kind == "tool_use":
                 self._call(number, position, block)
             else:
-                self.unknown += kind not in {"thinking", "redacted_thinking"}
+                self.unknown.note(block, kind not in {"thinking", "redacted_thinking"})
 
     def _call(self, number: int, position: int, block: Record) -> None:
         tool = text_of(block.get("name")).strip()
         if not tool:
-            self.unknown += 1
+            self.unknown.note(block)
             return
         arguments = mapping(block.get("input"))
         call = PendingCall.started(

@@ -21,6 +21,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
+    UnknownRecords,
     count_of,
     items,
     named_place,
@@ -55,6 +56,7 @@ class GeminiReader:
     """Reads ``session-*.json`` and ``.jsonl`` of Gemini CLI, and those of its subagents."""
 
     name: ClassVar[str] = "gemini"
+    verified: ClassVar[str] = "the source of 0.61.0, and shaped samples"
     files: ClassVar[Mapping[str, LineSource]] = {**JSON_LINES, "session-*.json": document_items}
 
     def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -89,7 +91,7 @@ class _GeminiChat:
     alive: dict[str, int] = field(default_factory=dict)
     said: dict[str, tuple[int, int]] = field(default_factory=dict)
     usage: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    unknown: int = 0
+    unknown: UnknownRecords = field(default_factory=UnknownRecords)
     last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
@@ -105,7 +107,7 @@ class _GeminiChat:
         elif "type" in record:
             self._message(number, record)
         else:
-            self.unknown += 1
+            self.unknown.note(record)
 
     def _begin(self, record: Record) -> None:
         builder, session = self.builder, session_name(record.get("sessionId"))
@@ -145,7 +147,7 @@ class _GeminiChat:
         elif kind == "info" and "cancelled" in part_text(message.get("content"))[:200]:
             self.last_event = "interrupted"
         elif kind not in {"info", "warning"}:
-            self.unknown += 1
+            self.unknown.note(message)
 
     def _say(self, role: str, text: str, number: int, message: Record) -> None:
         identity = text_of(message.get("id")) or f"L{number}"
@@ -171,7 +173,7 @@ class _GeminiChat:
     def _call(self, number: int, tool: Record, identity: str, position: int) -> None:
         name = text_of(tool.get("name")).strip()
         if not name:
-            self.unknown += 1
+            self.unknown.note(tool)
             return
         arguments = mapping(tool.get("args"))
         call_id = text_of(tool.get("id")).strip() or f"{identity}-{position}"

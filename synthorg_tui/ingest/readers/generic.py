@@ -24,6 +24,7 @@ from synthorg_tui.ingest.readers.base import (
     PendingCall,
     ReadExecution,
     Reading,
+    UnknownRecords,
     count_of,
     items,
     session_name,
@@ -51,6 +52,7 @@ class GenericReader:
     """
 
     name: ClassVar[str] = "generic"
+    verified: ClassVar[str] = "the format that docs/transcript-format.md describes"
     files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
 
     def __init__(self, reporter: str = "") -> None:
@@ -70,18 +72,18 @@ class GenericReader:
         Raises ``NotWorthReadingError`` for a file of more than ``MAX_FILE``.
         """
         executions: dict[str, ReadExecution] = {}
-        unknown = 0
+        unknown = UnknownRecords()
         for _number, record in records:
             execution = self._execution(record, lines) if self.recognises(record) else None
             if execution is None:
-                unknown += 1
+                unknown.note(record)
             else:
                 line = PackedLines([lines.redacted.last])
                 executions[execution.id] = ReadExecution(execution, line)
             if lines.meter.bytes > MAX_FILE:
                 raise NotWorthReadingError(f"it holds more than {MAX_FILE >> 20} MiB: split it")
         skipped = "" if executions else "no complete execution in it"
-        return Reading(tuple(executions.values()), unknown_records=unknown, skipped=skipped)
+        return Reading(tuple(executions.values()), unknown=unknown, skipped=skipped)
 
     def _execution(self, record: Record, lines: TranscriptLines) -> Execution | None:
         session = session_name(record.get("session"))

@@ -6,7 +6,7 @@ that failed is a success to it unless its exit code stands in the output.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -18,6 +18,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
+    UnknownRecords,
     count_of,
     items,
     moment,
@@ -67,6 +68,7 @@ class GooseReader:
     """Reads one session of Goose."""
 
     name: ClassVar[str] = "goose"
+    verified: ClassVar[str] = "samples without a version"
     files: ClassVar[Mapping[str, LineSource]] = {**JSON_LINES, "sessions.db": DATABASE}
 
     def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -103,7 +105,7 @@ class _Conversation:
     builder: ExecutionBuilder
     asked_by: str = "user"
     is_hidden: bool = False
-    unknown: int = 0
+    unknown: UnknownRecords = field(default_factory=UnknownRecords)
     last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
@@ -120,7 +122,7 @@ class _Conversation:
             identity = text_of(record.get("id")) or f"L{number}"
             self._message(number, identity, record, items(record.get("content")))
         else:
-            self.unknown += 1
+            self.unknown.note(record)
 
     def _session(self, identity: object, data: Record) -> None:
         builder, kind = self.builder, text_of(data.get("session_type"))
@@ -139,7 +141,7 @@ class _Conversation:
         at = moment(message.get("created"))
         self.builder.see(at)
         if role not in {"user", "assistant"}:
-            self.unknown += 1
+            self.unknown.note(message)
             return
         metadata = mapping(message.get("metadata"))
         is_shown = metadata.get("userVisible") is not False and not message.get("agent_only")
@@ -153,7 +155,7 @@ class _Conversation:
             elif kind == "toolResponse":
                 self._result(number, block)
             elif kind not in _SILENT_BLOCKS:
-                self.unknown += 1
+                self.unknown.note(block)
         if is_shown:
             self._say(number, identity, role, "\n".join(texts), message)
 
@@ -174,7 +176,7 @@ class _Conversation:
         tool, arguments = text_of(value.get("name")).strip(), mapping(value.get("arguments"))
         call_id = text_of(block.get("id")).strip()
         if not call_id or not (tool or request.get("status") == "error"):
-            self.unknown += 1
+            self.unknown.note(block)
             return
         call = PendingCall.started(
             call_id,

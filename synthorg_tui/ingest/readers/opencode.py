@@ -16,6 +16,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
+    UnknownRecords,
     count_of,
     items,
     moment,
@@ -57,6 +58,7 @@ class OpenCodeReader:
     """Reads one session of OpenCode, or of an agent that stores as it does."""
 
     name: ClassVar[str] = "opencode"
+    verified: ClassVar[str] = "samples without a version"
     files: ClassVar[Mapping[str, LineSource]] = {
         **{f"{program}*.db": DATABASE for program in _PROGRAMS},
         "ses_*.json": FOLDERS,
@@ -94,7 +96,7 @@ class _Rows:
     builder: ExecutionBuilder
     message: Record = field(default_factory=dict)
     message_id: str = ""
-    unknown: int = 0
+    unknown: UnknownRecords = field(default_factory=UnknownRecords)
     last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
@@ -111,7 +113,7 @@ class _Rows:
             info = mapping(record["info"])
             self._session({"id": info.get("id"), "data": info})
         else:
-            self.unknown += 1
+            self.unknown.note(record)
 
     def _exported(self, number: int, message: Record) -> None:
         """A message of an export has its parts with it, on one line."""
@@ -137,7 +139,7 @@ class _Rows:
         builder.see(moment(time.get("created")))
         builder.see(moment(time.get("completed")))
         if data.get("role") != "assistant":
-            self.unknown += data.get("role") != "user"
+            self.unknown.note(data, data.get("role") != "user")
             return
         model = data.get("modelID") or mapping(data.get("model")).get("modelID")
         builder.model = text_of(model) or builder.model
@@ -176,7 +178,7 @@ class _Rows:
             names = files if isinstance(files, list) else []
             self.builder.files.update(dict.fromkeys(filter(None, map(text_of, names))))
         elif kind not in _SILENT_PARTS:
-            self.unknown += 1
+            self.unknown.note(part)
 
     def _text(self, number: int, identity: str, part: Record) -> None:
         """A person's text, unless OpenCode itself put it there."""
@@ -198,7 +200,7 @@ class _Rows:
         tool, state = text_of(part.get("tool")).strip(), mapping(part.get("state"))
         call_id = text_of(part.get("callID")).strip()
         if not tool or not call_id:
-            self.unknown += 1
+            self.unknown.note(part)
             return
         time, arguments = mapping(state.get("time")), mapping(state.get("input"))
         call = PendingCall.started(

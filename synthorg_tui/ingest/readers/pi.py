@@ -18,6 +18,7 @@ from synthorg_tui.ingest.readers.base import (
     ExecutionBuilder,
     PendingCall,
     Reading,
+    UnknownRecords,
     count_of,
     items,
     named_place,
@@ -61,6 +62,9 @@ class PiReader:
     """Reads the ``sessions/**.jsonl`` of pi."""
 
     name: ClassVar[str] = "pi"
+    verified: ClassVar[str] = (
+        "the documentation of 0.73.1 (session version 3), and a long real session of 2025-12"
+    )
     files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
 
     def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -91,7 +95,7 @@ class _PiSession:
 
     builder: ExecutionBuilder
     branches: Branches = field(default_factory=Branches)
-    unknown: int = 0
+    unknown: UnknownRecords = field(default_factory=UnknownRecords)
     last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
@@ -106,7 +110,7 @@ class _PiSession:
             model = text_of(record.get("modelId")) or text_of(record.get("model"))
             self.builder.model = model or self.builder.model
         elif kind not in _SILENT:
-            self.unknown += 1
+            self.unknown.note(record)
 
     def _begin(self, record: Record) -> None:
         builder = self.builder
@@ -127,7 +131,7 @@ class _PiSession:
         elif role == "toolResult":
             self._result(number, message)
         elif role not in _SILENT_ROLES:
-            self.unknown += 1
+            self.unknown.note(message)
 
     def _answer(self, number: int, message: Record, at: datetime | None, identity: str) -> None:
         self.builder.model = text_of(message.get("model")) or self.builder.model
@@ -137,7 +141,7 @@ class _PiSession:
             if block.get("type") == "toolCall":
                 self._call(number, block, at, identity)
             else:
-                self.unknown += text_of(block.get("type")) not in _BLOCKS
+                self.unknown.note(block, text_of(block.get("type")) not in _BLOCKS)
         self.last_event = _STOPS.get(text_of(message.get("stopReason")), "answered")
         if self.last_event == "error":
             self.builder.error = text_of(message.get("errorMessage"))
@@ -153,7 +157,7 @@ class _PiSession:
     def _call(self, number: int, block: Record, at: datetime | None, identity: str) -> None:
         tool, call_id = text_of(block.get("name")).strip(), text_of(block.get("id")).strip()
         if not tool or not call_id:
-            self.unknown += 1
+            self.unknown.note(block)
             return
         arguments = mapping(block.get("arguments"))
         command = text_of(arguments.get("command")) if is_shell(tool) else ""

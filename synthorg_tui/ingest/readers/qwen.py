@@ -14,6 +14,7 @@ from synthorg_tui.ingest.readers.base import (
     JSON_LINES,
     ExecutionBuilder,
     Reading,
+    UnknownRecords,
     count_of,
     items,
     named_place,
@@ -57,6 +58,7 @@ class QwenReader:
     """Reads the ``chats/*.jsonl`` of Qwen Code, and the ``subagents/**.jsonl``."""
 
     name: ClassVar[str] = "qwen"
+    verified: ClassVar[str] = "samples of 0.21.13"
     files: ClassVar[Mapping[str, LineSource]] = JSON_LINES
 
     def places(self, home: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -85,13 +87,13 @@ class _QwenSession:
     builder: ExecutionBuilder
     branches: Branches = field(default_factory=Branches)
     usage: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    unknown: int = 0
+    unknown: UnknownRecords = field(default_factory=UnknownRecords)
     last_event: str = ""
 
     def feed(self, number: int, record: Record) -> None:
         kind, subtype = text_of(record.get("type")), text_of(record.get("subtype"))
         if kind not in _TYPES or subtype not in _SPEECH | _SILENT_SUBTYPES:
-            self.unknown += 1
+            self.unknown.note(record)
         self.branches.note(text_of(record.get("uuid")), text_of(record.get("parentUuid")))
         if kind not in _TYPES:
             return

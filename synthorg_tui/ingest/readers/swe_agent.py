@@ -19,6 +19,7 @@ from synthorg_tui.ingest.readers.base import (
     PendingCall,
     ReadExecution,
     Reading,
+    UnknownRecords,
     count_of,
     items,
     moment,
@@ -53,6 +54,7 @@ class SweAgentReader:
     """Reads one trajectory, a JSON document that holds one run."""
 
     name: ClassVar[str] = "swe_agent"
+    verified: ClassVar[str] = "trajectory format mini-swe-agent-1.1"
     files: ClassVar[Mapping[str, LineSource]] = {
         "*.traj": document_items,
         "*.traj.json": document_items,
@@ -86,7 +88,7 @@ class _Trajectory:
     waiting: list[PendingCall] = field(default_factory=list)
     task: str = ""
     first_answer: str = ""
-    unknown: int = 0
+    unknown: UnknownRecords = field(default_factory=UnknownRecords)
 
     def feed(self, number: int, record: Record) -> None:
         if "messages" in record:
@@ -98,7 +100,7 @@ class _Trajectory:
         elif "info" in record:
             self._info(record, mapping(record["info"]))
         else:
-            self.unknown += 1
+            self.unknown.note(record)
 
     def _info(self, record: Record, info: Record) -> None:
         builder, config = self.builder, mapping(info.get("config"))
@@ -141,7 +143,7 @@ class _Trajectory:
         elif role == "user":
             self._ask(number, text)
         elif role not in {"system", "tool"}:
-            self.unknown += 1
+            self.unknown.note(message)
 
     def _count_tokens(self, usage: Record) -> None:
         sums = self.builder.tokens
@@ -206,12 +208,12 @@ class _Trajectory:
     def finish(self, lines: TranscriptLines) -> Reading:
         builder = self.builder
         if not self.first_answer or not (builder.turns or builder.calls):
-            return Reading(unknown_records=self.unknown, skipped="nothing was asked or done in it")
+            return Reading(unknown=self.unknown, skipped="nothing was asked or done in it")
         stem = lines.path.name.removesuffix(".json").removesuffix(".traj")
         began = f"{self.task}\0{self.first_answer}".encode("utf-8", "replace")
         builder.session_id = session_name(f"{stem}-{hashlib.sha256(began).hexdigest()[:8]}")
         read = ReadExecution(builder.build(lines), lines.redacted)
-        return Reading((read,), unknown_records=self.unknown, left_out=builder.left_out)
+        return Reading((read,), unknown=self.unknown, left_out=builder.left_out)
 
 
 def _commands(message: Record, extra: Record, text: str) -> list[tuple[str, str]]:

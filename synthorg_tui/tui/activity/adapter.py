@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from synthorg_tui.host.owner import ConnectedClient, Owner
     from synthorg_tui.memory.retrieval.explanation import Explanation
 
-_TOPICS: Final[dict[str, Literal["call", "agents", "changed"]]] = {
+_TOPICS: Final[dict[str, Literal["call", "agents", "changed", "failed"]]] = {
     "activity": "call",
     "sessions": "agents",
     "changed": "changed",
+    "followed": "changed",
+    "following_failed": "failed",
 }
 
 
@@ -116,7 +118,13 @@ class EngineActivity:
         # Asked of the gateway: when somebody comes or goes, it knows before the clients do.
         connected = len(self._engine.gateway.sessions) if self._owner is not None else 0
         call: CallRecord | None = data if topic == "activity" else None  # type: ignore[assignment]
-        event = ActivityEvent(_TOPICS[topic], connected, call)
+        event = ActivityEvent(
+            _TOPICS[topic],
+            connected,
+            call,
+            imported=data if topic == "followed" else None,  # type: ignore[arg-type]
+            error=data if topic == "following_failed" else None,  # type: ignore[arg-type]
+        )
         for listener in self._listeners:
             listener(event)
 

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import ListedMemory
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.models import CallRecord
+    from synthorg_tui.ingest.service import ImportReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +46,12 @@ class NamedMemory:
 class ActivityEvent:
     """Something happened: a call, an agent came, left or was restricted, or the store changed.
 
-    ``connected`` is how many agents are connected.
+    ``connected`` is how many agents are connected, ``imported`` what came in by itself, and
+    ``error`` what keeps that from coming.
     """
 
-    topic: Literal["call", "agents", "changed"]
+    topic: Literal["call", "agents", "changed", "failed"]
     connected: int
     call: "CallRecord | None" = None
+    imported: "ImportReport | None" = None
+    error: DomainError | None = None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Status = Literal["pending", "approved", "rejected"]
 
-_QUEUE_TOPICS: Final = frozenset({"changed", "approval.expired"})
+_QUEUE_TOPICS: Final = frozenset({"changed", "approval.expired", "followed"})
 """Topics of the engine's events after which the queue may have changed."""
 
 

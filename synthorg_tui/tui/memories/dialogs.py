@@ -5,7 +5,7 @@ from the answer; the change itself and its undo are in ``changes``, the screens 
 Nothing of filters, cursor or marks belongs here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from synthorg_tui.tui.base.formatting import memories
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import error_toast, run_job, toast
 from synthorg_tui.tui.memories.changes import Act, UndoableChanges, default_name, write_file
+from synthorg_tui.tui.memories.import_run import ImportRun
 from synthorg_tui.tui.memories.lines import memory_line
 from synthorg_tui.tui.memories.state import Listing
 from synthorg_tui.tui.memories.view import MemoriesBody
@@ -29,7 +30,7 @@ class MemoryDialogs:
     """Opens the dialogs of a pane over a listing, and makes the changes they are answered with.
 
     ``ready`` gives the open store, or says why there is none; ``reload_top`` reads the listing
-    from its first row, where what was imported appears.
+    from its first row, where what was imported appears, ``more`` soon and where it is.
     """
 
     def __init__(
@@ -39,12 +40,14 @@ class MemoryDialogs:
         *,
         ready: Callable[[], MemoryPort | None],
         reload_top: Callable[[], None],
+        more: Callable[[], None],
     ) -> None:
         self._pane = pane
         self._listing = listing
         self._ready = ready
         self._reload_top = reload_top
         self._changes = UndoableChanges()
+        self.importing = ImportRun(pane, more)
         self.welcome: WelcomeScreen | None = None
 
     @property
@@ -198,14 +201,20 @@ class MemoryDialogs:
             why = "This memory names no source: it was written by hand"
             toast(self._pane, why, severity="warning")
 
-    def show_import(self, *, starts: bool = False, sample: bool = False) -> None:
-        """Import transcripts, or the sample; one that ``starts`` asks nothing before."""
+    def show_import(self, *, starts: bool = False) -> None:
+        """Show what can be imported, or the import that runs; one that ``starts`` asks nothing."""
         from synthorg_tui.tui.memories.importing import ImportScreen
 
         desk = self._ready()
         if desk is not None:
-            screen = ImportScreen(desk, run_job=starts, sample=sample)
-            self._pane.app.push_screen(screen, lambda _changed: self._reload_top())
+            screen = ImportScreen(desk, self.importing, starts=starts)
+            self._pane.app.push_screen(screen, lambda _: self._reload_top())
+
+    def run_import(self, paths: Sequence[Path] | None) -> None:
+        """Import files and folders in the background, or with ``None`` the sample."""
+        desk = self._ready()
+        if desk is not None:
+            self.importing.start(desk, paths)
 
     # The first run
 
@@ -215,8 +224,10 @@ class MemoryDialogs:
 
         def chosen(beginning: str | None) -> None:
             self.welcome = None
-            if beginning in ("import", "sample"):
-                self.show_import(starts=True, sample=beginning == "sample")
+            if beginning == "import":
+                self.show_import(starts=True)
+            elif beginning == "sample":
+                self.run_import(None)
 
         self.welcome = WelcomeScreen(desk)
         self._pane.app.push_screen(self.welcome, chosen)

@@ -1,20 +1,16 @@
 """The import screen: the transcripts found, the choice of them, progress, and the report."""
 
-import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
-from textual.message import Message
 from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.jobs import run_job, toast
+from synthorg_tui.tui.memories.import_run import NOWHERE, ImportRun
 from synthorg_tui.tui.memories.lines import place_line, progress_lines, report_lines
 from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar
@@ -24,38 +20,30 @@ from synthorg_tui.tui.widgets.rows import FixedList
 
 if TYPE_CHECKING:
     from synthorg_tui.ingest.discovery import FoundTranscripts
-    from synthorg_tui.ingest.service import ImportProgress, ImportReport
+    from synthorg_tui.ingest.service import ImportReport
 
 
-class ImportScreen(Screen[bool]):
-    """The import dialog; returns ``True`` if memories may have been added.
+class ImportScreen(Screen[None]):
+    """The import dialog: what was found, or the import that runs, or how the last one ended.
 
-    With ``sample`` it imports the sample sessions at once.
+    With ``starts`` everything that is found is imported at once.
     """
 
     BINDINGS = bindings("importing")
     HELP_CONTEXTS = ("importing", "list", "view", "app")
 
-    @dataclass
-    class Stepped(Message):
-        """Posted with the progress of the import, from whichever thread it runs in."""
-
-        step: "ImportProgress"
-
-        def can_replace(self, message: Message) -> bool:
-            """Return whether an older message may be dropped: only the newest is drawn."""
-            return isinstance(message, ImportScreen.Stepped)
-
-    def __init__(self, desk: MemoryPort, *, run_job: bool = False, sample: bool = False) -> None:
+    def __init__(self, desk: MemoryPort, run: ImportRun, *, starts: bool = False) -> None:
         super().__init__()
         self._desk = desk
-        self._start = run_job
-        self._sample = sample
+        self._run = run
+        self._starts = starts
         self._places: tuple[FoundTranscripts, ...] = ()
         self._chosen: set[Path] = set()
-        self._cancel = threading.Event()
-        self._ran = False
-        self.importing = False
+
+    @property
+    def importing(self) -> bool:
+        """Whether an import is running."""
+        return self._run.running
 
     def compose(self) -> ComposeResult:
         places = FixedList(id="places")
@@ -72,29 +60,34 @@ class ImportScreen(Screen[bool]):
 
     def on_mount(self) -> None:
         self.query_one("#places").focus()
-        run_job(self, self._look, group="look")
+        if self._run.running or self._run.report or self._run.error:
+            self._run.watcher = self._draw_run
+            self._draw_run()
+            self.call_after_refresh(self._draw_run)  # the bar knows its width then
+        else:
+            run_job(self, self._look, group="look")
+
+    def on_unmount(self) -> None:
+        self._run.watcher = None
 
     async def _look(self) -> None:
-        if self._sample:
-            self._begin(())
-            return
         places = self.query_one(FixedList)
         try:
             self._places = await self._desk.found_places()
         except DomainError as error:
-            self._tell_error(error)
+            self._show_error(error)
             return
         self._chosen = {place.root for place in self._places}
         if not self._places:
+            nowhere = NOWHERE.format(self._desk.known_agents)
             places.placeholder = [
-                line(("No sessions found", "title")),
+                line((nowhere, "muted")),
                 Line(),
-                line(("Claude Code keeps them in ~/.claude, Codex in ~/.codex.", "text")),
                 line(("synthorg-tui import PATH", "accent"), (" reads any other place.", "muted")),
                 line(("l", "accent"), (" loads a sample to look around in", "muted")),
             ]
         self._draw_places()
-        if self._start and self._places:
+        if self._starts and self._places:
             self.action_start()
 
     def _draw_places(self) -> None:
@@ -119,13 +112,13 @@ class ImportScreen(Screen[bool]):
         if action in ("mark", "start"):
             return bool(self._places) and not self.importing
         if action == "sample":
-            return not (self._places or self.importing or self._sample)
+            return not (self._places or self.importing or self.has_class("-begun"))
         return super().check_action(action, parameters)
 
     def action_sample(self) -> None:
         """Import the sample sessions."""
-        self._sample = True
-        self._begin(())
+        self._run.start(self._desk, None)
+        self.dismiss()
 
     def action_mark(self) -> None:
         """Select the place under the cursor for import, or deselect it."""
@@ -141,63 +134,36 @@ class ImportScreen(Screen[bool]):
             self.action_start()
 
     def action_start(self) -> None:
-        """Import the selected places."""
+        """Import the selected places in the background, and go back to the memories."""
         roots = [place.root for place in self._places if place.root in self._chosen]
         if not roots:
             toast(self, "Choose a place with space first", severity="warning")
             return
-        self._begin(roots)
+        self._run.start(self._desk, roots)
+        self.dismiss()
 
-    def _begin(self, roots: Sequence[Path]) -> None:
-        self.importing = True
-        self._ran = True
-        self._cancel.clear()
-        self.add_class("-running")
-        self.remove_class("-done")
-        self.set_class(self._sample, "-sample")
-        self.query_one(FixedList).styles.height = len(self._places) + 2
+    def _draw_run(self) -> None:
+        """Draw the import: its progress, or how it ended."""
+        self.set_class(self._run.running, "-running")
+        self.add_class("-begun")
         self.refresh_bindings()
-        self.query_one("#progress", LineBar).show(line(("Reading …", "muted")))
-        run_job(self, partial(self._run, roots), group="import", newest_only=False)
+        if self._run.running:
+            bar = self.query_one("#progress", LineBar)
+            step = self._run.step
+            reading = [line(("Reading …", "muted"))]
+            bar.show(*(progress_lines(step, bar.size.width) if step else reading))
+        elif self._run.report is not None:
+            self._show_report(self._run.report)
+        elif self._run.error is not None:
+            self._show_error(self._run.error)
 
-    async def _run(self, roots: Sequence[Path]) -> None:
-        try:
-            if self._sample:
-                outcome = await self._desk.load_sample()
-            else:
-                outcome = await self._desk.run_import(
-                    roots,
-                    progress=self._stepped,
-                    cancel=self._cancel,
-                )
-        except DomainError as error:
-            self._tell_error(error)
-        except Exception as error:  # a long job never ends without a word
-            self._tell_error(DomainError(f"{type(error).__name__}: {error}"))
-        else:
-            self._tell_report(outcome)
-        finally:
-            self.importing = False
-            self.refresh_bindings()
-
-    def _stepped(self, step: "ImportProgress") -> None:
-        self.post_message(self.Stepped(step))
-
-    def on_import_screen_stepped(self, message: Stepped) -> None:
-        """Draw the progress."""
-        bar = self.query_one("#progress", LineBar)
-        if self.importing:
-            bar.show(*progress_lines(message.step, bar.size.width))
-
-    def _tell_report(self, outcome: "ImportReport") -> None:
-        self.remove_class("-running")
+    def _show_report(self, outcome: "ImportReport") -> None:
         self.add_class("-done")
         report = self.query_one("#report", LineView)
         report.show(report_lines(outcome))
         report.focus()
 
-    def _tell_error(self, error: DomainError) -> None:
-        self.remove_class("-running")
+    def _show_error(self, error: DomainError) -> None:
         self.add_class("-done")
         shown = [line(("✗ ", "bad"), (error.message, "text"))]
         if error.remedy:
@@ -208,12 +174,10 @@ class ImportScreen(Screen[bool]):
 
     def action_cancel(self) -> None:
         """Stop the import before the next file; what was imported stays."""
-        self._cancel.set()
+        self._run.stop()
         toast(self, "Stopping; what is done is kept")
 
     def action_close(self) -> None:
-        """Close the screen, unless an import is running."""
-        if self.importing:
-            toast(self, "The import is running; c stops it", severity="warning")
-            return
-        self.dismiss(self._ran)
+        """Close the screen; an import that runs goes on."""
+        self._run.forget()
+        self.dismiss()

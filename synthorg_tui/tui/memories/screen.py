@@ -6,9 +6,10 @@ a reader of the store alone, ``attach`` brings the rest. What is asked for and w
 ``detail``: here are only widgets, keys, and which work runs when.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 from textual import on
@@ -60,10 +61,15 @@ class MemoriesScreen(Pane):
         self.listing.sort = state.sort
         self.listing.filter_text = state.filter
         self._dialogs = MemoryDialogs(
-            self, self.listing, ready=self._ready, reload_top=partial(self.reload, top=True)
+            self,
+            self.listing,
+            ready=self._ready,
+            reload_top=partial(self.reload, top=True),
+            more=self.keep_up,
         )
         self._marker = Marker(self, self.listing)
         self._entering = "filter"
+        self._welcomed = False
         self._narrow_facets = False
         self._waits_for: DomainError | None = None
         self._keeping_up = Throttle(self, self.renew, self.KEEP_UP_AFTER)
@@ -164,8 +170,8 @@ class MemoriesScreen(Pane):
             self.rows.cursor = 0
         self._show_window(follow=follow, scored=searching)
         is_bare = not self.listing.facets.total and not self.listing.text
-        if is_bare and self.desk is not None and not self.state.welcomed:
-            self.state.welcomed = True
+        if is_bare and self.desk is not None and not self._welcomed:
+            self._welcomed = True
             self._dialogs.show_welcome(self.desk)
 
     def _show_window(self, *, follow: str | None = None, scored: bool = False) -> None:
@@ -389,6 +395,10 @@ class MemoriesScreen(Pane):
 
     def action_importing(self) -> None:
         self._dialogs.show_import()
+
+    def run_import(self, paths: Sequence[Path]) -> None:
+        """Import files and folders in the background."""
+        self._dialogs.run_import(paths)
 
     def action_copy(self) -> None:
         rows = self.listing.targets(self.rows.row)

@@ -10,6 +10,7 @@ from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.formatting import counted, size
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.jobs import run_job
+from synthorg_tui.tui.memories.import_run import NOWHERE
 from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar
 from synthorg_tui.tui.widgets.line_list import LineList
@@ -29,6 +30,7 @@ class WelcomeScreen(Screen[Beginning]):
         super().__init__()
         self._desk = desk
         self._found = "looking …"
+        self._is_none = False
 
     def compose(self) -> ComposeResult:
         yield LineBar(
@@ -37,12 +39,14 @@ class WelcomeScreen(Screen[Beginning]):
                 Line(),
                 line(("A desk for the memories of your coding agents.", "text")),
                 line(("Everything stays in files on this machine.", "muted")),
+                line(("After an import, what agents write comes in by itself.", "muted")),
             ],
             id="hello",
         )
         choices = FixedList(id="choices")
         choices.border_title = "How to begin"
         yield choices
+        yield LineBar(id="nowhere")
         yield KeyBar("welcome", "app")
 
     def on_mount(self) -> None:
@@ -59,9 +63,17 @@ class WelcomeScreen(Screen[Beginning]):
             files = sum(place.files for place in places)
             total = size(sum(place.bytes for place in places))
             self._found = f"{counted(files, 'session file')}, {total}" if files else "none found"
+            self._is_none = not files
             if not files:
                 self.query_one(FixedList).move_to(1)
+                self._tell_nowhere()
         self._draw()
+
+    def _tell_nowhere(self) -> None:
+        first, _, rest = NOWHERE.format(self._desk.known_agents).partition("; ")
+        self.query_one("#nowhere", LineBar).show(
+            line((f"{first};", "faint")), line((rest, "faint"))
+        )
 
     def _draw(self) -> None:
         choices: tuple[tuple[Beginning, str, str, str], ...] = (
@@ -73,10 +85,11 @@ class WelcomeScreen(Screen[Beginning]):
         def draw(width: int) -> list[tuple[object, Line]]:
             shown: list[tuple[object, Line]] = []
             for value, key, title, note in choices:
-                choice = line(
-                    ("  ", "text"), (key, "accent"), ("  ", "text"), (f"{title:<24}", "strong")
-                )
-                shown.append((value, choice.add(note, "muted").fit(width)))
+                dim = self._is_none and value == "import"
+                roles = ("faint", "faint") if dim else ("accent", "strong")
+                choice = line(("  ", "text"), (key, roles[0]), ("  ", "text"))
+                choice.add(f"{title:<24}", roles[1]).add(note, "faint" if dim else "muted")
+                shown.append((value, choice.fit(width)))
             return shown
 
         self.query_one(FixedList).show(draw)

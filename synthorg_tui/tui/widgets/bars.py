@@ -1,6 +1,7 @@
 """The header and the footer of every screen."""
 
 from textual import events
+from textual.timer import Timer
 from textual.widgets import Input
 
 from synthorg_tui.tui.actions import ENTRY, Action, footer
@@ -12,6 +13,10 @@ from synthorg_tui.tui.widgets.line_view import LineBar
 
 COUNTED_AGAIN_AFTER = 0.25
 """Minimum seconds between two updates of a header's counts, as agents may write often."""
+
+
+NEWS_FADE_AFTER = 30.0
+"""Seconds for which it is shown what came in by itself; the terminal must have the focus then."""
 
 
 class KeyBar(LineBar):
@@ -83,6 +88,7 @@ class TopBar(LineBar):
         self._current = current
         self._status = Line()
         self._soon = Throttle(self, self._draw, COUNTED_AGAIN_AFTER)
+        self._fading: Timer | None = None
 
     def on_mount(self) -> None:
         self._panes.listen(self._soon.ask)
@@ -101,8 +107,11 @@ class TopBar(LineBar):
 
     def _draw(self) -> None:
         width, status = self.size.width, self._status
-        if self._panes.work:
-            status = line((" · ".join(filter(None, (self._panes.work, status.plain))), "muted"))
+        if work := " · ".join(filter(None, (self._panes.importing, self._panes.work))):
+            status = line((" · ".join(filter(None, (work, status.plain))), "muted"))
+        if news := self._panes.news:
+            status = line((news, "good"), (f" · {status.plain}" if status.plain else "", "muted"))
+            self._fade()
         left = self._left("synthorg")
         if width and left.width + status.width + 1 >= width:
             left = self._left("")
@@ -114,6 +123,19 @@ class TopBar(LineBar):
             lines.append(badges.fit(width) if width else badges)
         self.screen.set_class(bool(self._panes.badges), "badged")
         self.show(*lines)
+
+    def _fade(self) -> None:
+        """Let the news go once they have been in view of the person for a while."""
+        if self._fading is not None:
+            self._fading.stop()
+        self._fading = self.set_timer(NEWS_FADE_AFTER, self._faded)
+
+    def _faded(self) -> None:
+        self._fading = None
+        if self.app.app_focus and self.screen.is_current:
+            self._panes.saw_news()
+        elif self._panes.news:
+            self._fade()
 
     def _left(self, product: str) -> Line:
         gap = " " if product else ""

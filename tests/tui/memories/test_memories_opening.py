@@ -1,17 +1,19 @@
 """The pane while the store opens, when it can't be, and on the first run."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from synthorg_tui.core.errors import DomainError, StoreLockedError
+from synthorg_tui.ingest.service import ImportReport
 from synthorg_tui.tui.activity.models import ActivityEvent
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.memories.importing import ImportScreen
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.memories.welcome import WelcomeScreen
 from synthorg_tui.tui.state import FILE_NAME, load_state
+from synthorg_tui.tui.widgets import bars
 from tests.tui.tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
 from tests.tui.tui_helpers import pane, screen_text, settle, toasts, type_text, until
 
@@ -140,10 +142,9 @@ async def test_first_run_offers_three_ways_and_loads_the_sample() -> None:
             assert offer in screen_text(app)
         await pilot.press("l")
         await settle(pilot)
-        assert isinstance(app.screen, ImportScreen)
-        await pilot.press("escape")
-        await settle(pilot)
+        assert isinstance(app.screen, MemoriesScreen)
         assert "6 memories" in screen_text(app)
+        assert toasts(app) == "Imported: 231 memories from 57 sessions. i shows more."
 
 
 async def test_the_offer_goes_once_agents_or_commands_brought_memories() -> None:
@@ -180,12 +181,14 @@ async def test_import_takes_only_the_chosen_places_and_reports_what_was_left_out
         await settle(pilot)
         await pilot.press("space", "i")
         await settle(pilot)
+        await pilot.press("i")
+        await settle(pilot)
         assert desk.imported == ["/home/ada/.codex/sessions"]
         assert "231  memories added" in screen_text(app)
         assert "/home/ada/bad.jsonl  not readable" in screen_text(app)
 
 
-async def test_import_shows_progress_and_stops_on_request() -> None:
+async def test_import_runs_beside_the_memories_and_stops_on_request() -> None:
     desk = FakeDesk(rows(6))
     desk.import_gate = asyncio.Event()
     app = fake_app(desk)
@@ -195,14 +198,78 @@ async def test_import_shows_progress_and_stops_on_request() -> None:
         await settle(pilot)
         await pilot.press("i")
         await settle(pilot, held=1)
+        assert isinstance(app.screen, MemoriesScreen)
+        assert "importing 50%" in screen_text(app)
+        await pilot.press("j", "space")
+        await settle(pilot, held=1)
+        assert "1 marked" in screen_text(app)
+        await pilot.press("i")
+        await settle(pilot, held=1)
         for part in ("50%", "31 of 60 files", "6.4 MB/s", "6 s left"):
             assert part in screen_text(app)
         await pilot.press("escape")
-        assert isinstance(app.screen, ImportScreen)
+        await settle(pilot, held=1)
+        assert isinstance(app.screen, MemoriesScreen)
+        await pilot.press("i")
+        await settle(pilot, held=1)
         await pilot.press("c")
         desk.import_gate.set()
         await settle(pilot)
         assert "Stopped. What was imported is kept." in screen_text(app)
+        await pilot.press("escape", "i")
+        await settle(pilot)
+        assert "Where sessions were found" in screen_text(app)
+
+
+async def test_the_offer_comes_back_while_the_store_is_empty(tmp_path: Path) -> None:
+    for _ in range(2):
+        app = MemoryDeskApp(FakeHost(FakeDesk([])), data_dir=tmp_path, now=lambda: NOW)
+        async with app.run_test() as pilot:
+            await settle(pilot)
+            assert isinstance(app.screen, WelcomeScreen)
+            await pilot.press("e")
+            await settle(pilot)
+            assert isinstance(app.screen, MemoriesScreen)
+
+
+async def test_where_nothing_is_found_the_offer_says_where_was_looked() -> None:
+    desk = FakeDesk([])
+    desk.places = ()
+    app = fake_app(desk)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert "No sessions found in the places of 15 agents;" in screen_text(app)
+        assert "synthorg-tui agents readers lists them." in screen_text(app)
+
+
+async def test_what_comes_in_by_itself_is_one_line_of_the_header() -> None:
+    desk = FakeDesk(rows(6))
+    app = fake_app(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        first = ImportReport(memories_added=3, added_by_project={"/srv/spotter": 3})
+        second = replace(first, added_by_project={"/srv/shop\x1b": 3}, lessons_proposed=2)
+        desk.activity.tell(ActivityEvent("changed", 0, imported=first))
+        await until(pilot, lambda: "3 new from spotter" in screen_text(app))
+        desk.activity.tell(ActivityEvent("changed", 0, imported=second))
+        line = "6 new from spotter and 1 other, 2 lessons"
+        await until(pilot, lambda: line in screen_text(app))
+
+
+async def test_what_came_in_fades_once_the_person_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bars, "NEWS_FADE_AFTER", 0.05)
+    desk = FakeDesk(rows(6))
+    app = fake_app(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        app.app_focus = False
+        report = ImportReport(memories_added=3)
+        desk.activity.tell(ActivityEvent("changed", 0, imported=report))
+        await until(pilot, lambda: "3 new" in screen_text(app))
+        await asyncio.sleep(0.3)
+        assert "3 new" in screen_text(app)
+        app.app_focus = True
+        await until(pilot, lambda: "3 new" not in screen_text(app))
 
 
 async def test_state_is_restored_and_junk_is_tolerated(tmp_path: Path) -> None:

@@ -1,0 +1,258 @@
+"""What agents write is imported by itself: once, soon, and only what is new."""
+
+import asyncio
+import json
+import os
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from synthorg_tui.core.clock import SystemClock
+from synthorg_tui.core.errors import DiskFullError, DomainError
+from synthorg_tui.core.events import Events
+from synthorg_tui.executions.store import ExecutionStore
+from synthorg_tui.ingest import IngestConfig, following
+from synthorg_tui.ingest.following import FOLLOWED, FOLLOWING_FAILED, Following
+from synthorg_tui.ingest.service import ImportReport, ImportService
+from synthorg_tui.persistence.database import Database
+from tests.ingest.ingest_fakes import FakeBackend
+from tests.ingest.stores_kit import OpenCodeDatabase
+from tests.ingest.test_import_service import session
+from tests.patience import PATIENCE, until
+
+
+class Desk:
+    """A store with a home beside it, and what its following told."""
+
+    def __init__(self, home: Path, database: Database, **config: Any) -> None:
+        self.home, self.backend = home, FakeBackend()
+        self.executions = ExecutionStore(database)
+        self.imports = ImportService(
+            backend=self.backend,
+            executions=self.executions,
+            clock=SystemClock(),
+            home=home,
+            environ={},
+        )
+        self.reports: list[ImportReport] = []
+        self.errors: list[DomainError] = []
+        events = Events()
+        events.subscribe(self._hear)
+        settings = IngestConfig(**config)
+        self.following = Following(self.imports, database, settings, events)
+
+    def _hear(self, topic: str, data: Any) -> None:
+        told = {FOLLOWED: self.reports, FOLLOWING_FAILED: self.errors}
+        told[topic].append(data)
+
+    def project(self, number: int, *, days_old: int = 0, name: str = "spotter") -> Path:
+        path = self.home / ".claude" / "projects" / name / f"{number}.jsonl"
+        session(number).write(path)
+        made = datetime.now(UTC) - timedelta(days=days_old)
+        if days_old:
+            os.utime(path, (made.timestamp(), made.timestamp()))
+        return path
+
+    async def sessions(self) -> set[int]:
+        """The numbers of the sessions that are stored."""
+        return {int(name.rpartition(":")[2][:8]) for name in await self.executions.ids()}
+
+    async def begun(self) -> None:
+        """Wait until it follows, and the folders are watched."""
+        end = monotonic() + PATIENCE
+        while not (await self.following.status()).follows and monotonic() < end:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.3)
+
+    @asynccontextmanager
+    async def followed(self) -> AsyncIterator[None]:
+        """Follow, once it has begun."""
+        task = asyncio.create_task(self.following.run())
+        await self.begun()
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    (tmp_path / "store").mkdir()
+    database = Database.in_dir(tmp_path / "store")
+    await database.open()
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def desk(tmp_path: Path, database: Database) -> Desk:
+    """A store whose person has imported one session."""
+    desk = Desk(tmp_path / "home", database)
+    desk.project(1, days_old=1)
+    await desk.imports.run()
+    return desk
+
+
+async def test_a_session_written_line_by_line_comes_in_once(desk: Desk) -> None:
+    text = session(2).write(desk.home / "draft").read_text()
+    async with desk.followed():
+        with (desk.home / ".claude/projects/spotter/2.jsonl").open("a") as stream:
+            for line in text.splitlines(keepends=True):
+                stream.write(line)
+                stream.flush()
+                await asyncio.sleep(0.05)
+        await until(lambda: any("job number 2" in each for each in desk.backend.contents))
+        await asyncio.sleep(1.0)
+    done = await desk.executions.get("claude_code:00000002-2222-4333-8444-555555555555")
+    assert done is not None
+    assert done.line_count == len(text.splitlines())
+    assert sum(report.memories_added for report in desk.reports) == 2
+    (project,) = {name for report in desk.reports for name in report.added_by_project}
+    assert project == done.project
+
+
+async def test_nothing_is_followed_before_the_person_has_imported(
+    tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "LOOK_FOR_CONSENT", 0.05)
+    desk = Desk(tmp_path / "home", database)
+    desk.project(1, days_old=90)
+    task = asyncio.create_task(desk.following.run())
+    await asyncio.sleep(0.3)
+    desk.project(2)
+    await asyncio.sleep(0.8)
+    assert await desk.sessions() == set()
+    assert "no sessions were imported" in (await desk.following.status()).reason
+    await desk.imports.run([desk.project(3)])
+    await desk.begun()
+    desk.project(4)
+    await until(lambda: any("number 4" in each for each in desk.backend.contents))
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert 1 not in await desk.sessions()
+
+
+async def test_what_is_older_than_the_last_import_stays_the_persons_to_import(desk: Desk) -> None:
+    desk.project(2, days_old=90)
+    desk.project(3)
+    async with desk.followed():
+        await until(lambda: desk.reports)
+        await asyncio.sleep(0.5)
+    assert await desk.sessions() == {1, 3}
+
+
+async def test_an_old_session_that_goes_on_comes_in(desk: Desk) -> None:
+    path = desk.project(2, days_old=90)
+    async with desk.followed():
+        with path.open("a") as stream:
+            stream.write(json.dumps({"type": "progress"}) + "\n")
+        await until(lambda: desk.reports)
+    assert await desk.sessions() == {1, 2}
+
+
+async def test_places_that_appear_later_are_found(desk: Desk) -> None:
+    async with desk.followed():
+        place = desk.home / ".codex" / "sessions" / "2026" / "01" / "02"
+        session(5).write(place / "rollout-5.jsonl")
+        await until(lambda: desk.reports)
+        session(6).write(desk.home / ".claude" / "projects" / "other" / "deep" / "6.jsonl")
+        await until(lambda: len(desk.reports) == 2)
+    assert await desk.sessions() == {1, 5, 6}
+
+
+async def test_a_row_in_the_log_of_a_database_comes_in(desk: Desk) -> None:
+    place = desk.home / ".local" / "share" / "opencode" / "opencode.db"
+    database = OpenCodeDatabase(place, wal=True).begin("ses_old").user("asked long ago")
+    async with desk.followed():
+        database.begin("ses_new").user("asked now").assistant("done")
+        await until(lambda: desk.reports)
+        await asyncio.sleep(0.5)
+    assert "opencode:ses_new" in await desk.executions.ids()
+    assert "opencode:ses_old" not in await desk.executions.ids()
+
+
+async def test_a_link_to_a_folder_elsewhere_is_not_followed(desk: Desk, tmp_path: Path) -> None:
+    session(7).write(tmp_path / "elsewhere" / "7.jsonl")
+    (desk.home / ".claude" / "projects" / "link").symlink_to(tmp_path / "elsewhere")
+    async with desk.followed():
+        session(8).write(tmp_path / "elsewhere" / "8.jsonl")
+        (desk.home / ".claude/projects/spotter/9.jsonl").symlink_to(tmp_path / "elsewhere/7.jsonl")
+        await asyncio.sleep(1.5)
+    assert await desk.sessions() == {1}
+
+
+async def test_a_hooks_import_and_the_following_never_do_the_same_twice(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved: list[str] = []
+    save = desk.executions.save
+
+    async def noted(execution: Any, lines: Any, mark: Any) -> None:
+        saved.append(execution.id)
+        await save(execution, lines, mark)
+
+    monkeypatch.setattr(desk.executions, "save", noted)
+    paths = [desk.project(number) for number in range(2, 8)]
+    reports = await asyncio.gather(
+        desk.imports.run(paths), desk.imports.run(paths), desk.imports.run(paths, gently=True)
+    )
+    assert sorted(saved) == sorted(set(saved))
+    assert sum(report.memories_added for report in reports) == 12
+    assert [report.executions + report.unchanged for report in reports] == [6, 6, 6]
+
+
+async def test_a_full_disk_is_told_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = 0
+
+    async def full(*_: object, **__: object) -> None:
+        nonlocal tries
+        tries += 1
+        raise DiskFullError("the disk is full", remedy="Free some space.")
+
+    async with desk.followed():
+        monkeypatch.setattr(desk.backend, "store_many", full)
+        desk.project(2)
+        await until(lambda: desk.errors)
+        await asyncio.sleep(1.5)
+        assert tries == 1
+        desk.project(3)
+        await until(lambda: tries == 2)
+        await asyncio.sleep(0.2)
+        assert [error.remedy for error in desk.errors] == ["Free some space."]
+        monkeypatch.undo()
+        desk.project(4)
+        await until(lambda: desk.reports)
+
+
+async def test_it_can_be_turned_off(tmp_path: Path, database: Database) -> None:
+    desk = Desk(tmp_path / "home", database, follow=False)
+    await asyncio.wait_for(desk.following.run(), 1)
+    assert (await desk.following.status()).reason == "ingest.follow is off"
+
+
+async def test_only_the_chosen_places_are_followed(tmp_path: Path, database: Database) -> None:
+    desk = Desk(tmp_path / "home", database, places=["codex", str(tmp_path / "own")])
+    names = {place.name for place in desk.following.places()}
+    assert names == {"sessions", "archived_sessions", "own"}
+
+
+def test_a_place_is_an_agent_or_a_path() -> None:
+    with pytest.raises(ValidationError, match="neither a path nor one of aider, claude_code"):
+        IngestConfig(places=("clod",))
+
+
+async def test_a_cancelled_import_does_not_wait_for_the_file_it_reads(desk: Desk) -> None:
+    cancel = threading.Event()
+    task = asyncio.create_task(desk.imports.run([desk.project(2)], cancel=cancel))
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert not desk.imports.is_running

@@ -94,6 +94,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.command_palette", "ctrl+p", "^p", "Palette", "Find any action by name", False, False),
     Action("app.change_theme", "ctrl+t", "^t", "Theme", "Choose a theme, with a live preview"),
     Action("app.quit", "q,ctrl+q", "q", "Quit", "Leave; everything is already saved"),
+    Action("app.suspend_process", "ctrl+z", "^z", "Suspend", "Go back to the shell; fg continues"),
     Action("app.trail", "T", "T", "Trail", "List what was decided, adopted or refused, also while the app was closed"),
     *(_pane(*pane) for pane in PANES),
     Action("app.next_part", "tab", "tab", "Next part", "To the next part of the screen; shift+tab to the one before", palette=False, does="focus_next"),

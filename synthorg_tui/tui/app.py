@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import time
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -15,31 +16,31 @@ from textual.screen import Screen
 
 from synthorg_tui.core.actors import agent_in
 from synthorg_tui.core.disk_space import low_space
-from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.process_setup import started, starting
 from synthorg_tui.core.text import safe_text
-from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings, of
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.jobs import error_toast, opening_error, run_job, toast
-from synthorg_tui.tui.memories.screen import MemoriesScreen
+from synthorg_tui.tui.making import PaneMaker
 from synthorg_tui.tui.panes import PANES, Panes
 from synthorg_tui.tui.ports import EngineHost, MemoryPort
 from synthorg_tui.tui.safety import SafetyReport
-from synthorg_tui.tui.state import FILE_NAME, is_gone, load_state, save_state
+from synthorg_tui.tui.state import FILE_NAME, load_state, save_state
+from synthorg_tui.tui.terminal import TerminalDriver, has_shell, is_gone
 from synthorg_tui.tui.themes import DARK, THEMES
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
     from synthorg_tui.tui.activity.models import ActivityEvent
-    from synthorg_tui.tui.base.pane import Pane
 
 
 TERMINAL_CHECK_EVERY = 2.0
 """Seconds between two checks whether the app still has a terminal."""
 SPACE_CHECK_EVERY = 5.0
 """Seconds between two checks whether the disk is nearly full."""
+CTRL_C_TWICE = 2.0
+"""Seconds within which a second Ctrl-C quits."""
 COUNT_AFTER = 0.3
 """Seconds until pending approvals are counted, so that the screen is updated first."""
 
@@ -63,76 +64,31 @@ class MemoryDeskApp(App[None]):
         data_dir: Path | None = None,
         now: Callable[[], datetime] = _local_now,
         monotonic: Callable[[], float] = time.monotonic,
+        let_go: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__()
+        super().__init__(driver_class=TerminalDriver)
         self._host = host
         self._now = now
         self._data_dir = data_dir
         self._state_path = data_dir / FILE_NAME if data_dir is not None else None
         self.state = load_state(self._state_path)
         self._desk: MemoryPort | None = None
-        self._later: list[Pane] = []
         agent = agent_in(os.environ)
         titles = tuple((key, title) for _, title, key in PANES)
         self._panes = Panes(titles, run_by=agent.name if agent is not None else "")
         self._monotonic = monotonic
+        self._let_go = let_go
+        self._interrupted = -CTRL_C_TWICE
         self._waited_for_by = os.getppid()
         self._counting: Timer | None = None
         self._safety = SafetyReport(self, self._panes)
-        self._open_error: DomainError | None = None
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = self.state.theme if self.state.theme in self.available_themes else DARK
         self.set_keymap(self.state.keymap)
+        self.maker = PaneMaker(self, self.state, self._panes, now, monotonic)
         for name, _, _ in PANES:
-            self.add_mode(name, getattr(self, f"_make_{name}"))
-
-    def _make_memories(self) -> Screen[None]:
-        self._memories = MemoriesScreen(state=self.state, now=self._now, panes=self._panes)
-        return self._memories
-
-    def _make_digest(self) -> Screen[None]:
-        from synthorg_tui.tui.digest.screen import DigestScreen
-
-        return self._add_pane(
-            DigestScreen(panes=self._panes, now=self._now, show_memory=self._show_memory)
-        )
-
-    def _make_skills(self) -> Screen[None]:
-        from synthorg_tui.tui.skills.screen import SkillsScreen
-
-        self._skills = SkillsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
-        return self._add_pane(self._skills)
-
-    def _make_approvals(self) -> Screen[None]:
-        from synthorg_tui.tui.approvals.screen import ApprovalsScreen
-
-        return self._add_pane(
-            ApprovalsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
-        )
-
-    def _make_activity(self) -> Screen[None]:
-        from synthorg_tui.tui.activity.screen import ActivityScreen
-
-        pane = ActivityScreen(
-            panes=self._panes,
-            now=self._now,
-            show_memory=self._show_memory,
-            show_skill=self._show_skill,
-        )
-        return self._add_pane(pane)
-
-    def _add_pane(self, pane: "Pane") -> Screen[None]:
-        """Attach a new pane once it is mounted; if the store opens or fails later, then."""
-        self._later.append(pane)
-        self.call_later(self._connect_pane, pane)
-        return pane
-
-    def _connect_pane(self, pane: "Pane") -> None:
-        if self._desk is not None:
-            pane.attach(self._desk)
-        elif self._open_error is not None:
-            pane.tell_error(self._open_error)
+            self.add_mode(name, getattr(self.maker, f"make_{name}"))
 
     def on_recount(self) -> None:
         """Count the pending approvals soon; further messages don't extend the delay."""
@@ -153,29 +109,19 @@ class MemoryDeskApp(App[None]):
         """An agent came, left, called or wrote, or a command changed the store."""
         self._panes.hear(heard)
         if heard.topic == "changed":
-            self._memories.keep_up()
+            self.maker.memories.keep_up()
 
     def _skills_changed(self, items: int) -> None:
         """Something changed in a folder of skills; what that made is counted and shown."""
         if items:
             toast(self, f"{counted(items, 'change')} of skills on disk: 4 reviews it")
-        for pane in self._later:
-            if pane is self.screen:
-                pane.reload()
+        self.maker.reload(self.screen)
         self.on_recount()
-
-    def _show_memory(self, row: ListedMemory) -> None:
-        self.switch_mode("memories")
-        self._memories.show_memory(row)
-
-    def _show_skill(self, name: str) -> None:
-        self.switch_mode("skills")
-        self._skills.show_skill(name)
 
     def on_mount(self) -> None:
         self._host.listen(
             failed=partial(error_toast, self),
-            waits=lambda error: self._memories.tell_waiting(error),
+            waits=lambda error: self.maker.memories.tell_waiting(error),
             indexes=self._indexing,
         )
         self.switch_mode(PANES[0][0])
@@ -186,7 +132,7 @@ class MemoryDeskApp(App[None]):
 
     def _leave_when_alone(self) -> None:
         if is_gone() or os.getppid() != self._waited_for_by:  # nobody would give the terminal back
-            self.exit()
+            self.exit(return_code=128 + signal.SIGHUP)
 
     def _look_for_space(self) -> None:
         if self._data_dir is not None:
@@ -201,18 +147,16 @@ class MemoryDeskApp(App[None]):
         try:
             shelf = await self._host.look()
             if shelf is not None:
-                await self._memories.browse(shelf)
+                await self.maker.memories.browse(shelf)
                 await self._drawn()
             desk = await self._host.open()
         except Exception as error:  # whatever the engine meets, the app stays and says so
-            self._fail(opening_error(error))
+            self.maker.fail(opening_error(error))
         else:
             self._desk = desk
-            self._memories.attach(desk)
+            self.maker.attach(desk)
             desk.activity.listen(self._heard)
             self._look_for_space()
-            for pane in self._later:
-                self._connect_pane(pane)
             self.on_recount()
             self._safety.begin(desk.safety)
         finally:
@@ -230,14 +174,8 @@ class MemoryDeskApp(App[None]):
 
     def _indexing(self, share: float | None) -> None:
         self._panes.work = "" if share is None else f"indexing {share:.0%}"
-        if share is None and self._memories.listing.degraded:  # what was found then isn't all
-            self._memories.reload(facets=False)
-
-    def _fail(self, error: DomainError) -> None:
-        self._open_error = error
-        self._memories.tell_error(error)
-        for pane in self._later:
-            self._connect_pane(pane)
+        if share is None and self.maker.memories.listing.degraded:  # what was found then isn't all
+            self.maker.memories.reload(facets=False)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Stop the focused input's cursor from blinking: an idle screen isn't redrawn."""
@@ -254,6 +192,27 @@ class MemoryDeskApp(App[None]):
         """Save the interface state and exit; what the person was told of isn't told again."""
         await self._safety.tell()
         self.exit()
+
+    def action_help_quit(self) -> None:
+        """Say how to quit, or do it when Ctrl-C was pressed just before."""
+        before, self._interrupted = self._interrupted, self._monotonic()
+        if self._interrupted - before < CTRL_C_TWICE:
+            self.call_later(self.action_quit)
+        else:
+            toast(self, "q quits, and so does Ctrl-C once more")
+
+    def action_suspend_process(self) -> None:
+        """Give the terminal back to the shell until it continues the app."""
+        if has_shell():
+            super().action_suspend_process()
+        else:
+            toast(self, "There is no shell to go back to here; q quits", severity="warning")
+
+    def on_given_back(self) -> None:
+        """Let nobody wait for the store to close, once the terminal is as it was before."""
+        if self.return_code == 0:
+            self._host.withdraw()
+            self._let_go()
 
     async def on_unmount(self) -> None:
         self.state.theme = self.theme
@@ -284,9 +243,14 @@ def run(
     *,
     data_dir: Path | None = None,
     config_path: Path | None = None,
+    let_go: Callable[[], None] = lambda: None,
     app_type: type[MemoryDeskApp] = MemoryDeskApp,
-) -> None:
-    """Run the app until the person quits; the settings are those the commands use."""
+) -> int:
+    """Run the app until the person quits, and return its exit code.
+
+    The settings are those the commands use. ``let_go`` is called when the terminal is given back
+    and only the store is still to be closed.
+    """
     import logging
 
     from synthorg_tui.core.paths import user_data_dir
@@ -296,4 +260,6 @@ def run(
     logging.getLogger("synthorg_tui").addHandler(logging.NullHandler())
     starting()
     host = LocalEngineHost(data_dir=data_dir, config_path=config_path)
-    app_type(host, data_dir=data_dir or user_data_dir()).run()
+    app = app_type(host, data_dir=data_dir or user_data_dir(), let_go=let_go)
+    app.run()
+    return app.return_code or 0

@@ -32,6 +32,7 @@ from synthorg_tui.tui.ports import Change, Draft
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.executions.store import Excerpt
+    from synthorg_tui.host.owner import Owner
     from synthorg_tui.ingest.discovery import FoundTranscripts
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
     from synthorg_tui.memory.store.reader import StoreReader
@@ -58,6 +59,7 @@ class LocalEngineHost:
         self._stack = AsyncExitStack()
         self._warming: asyncio.Task[None] | None = None
         self._desk: EngineAdapter | None = None
+        self._owner: Owner | None = None
         self._failed: Callable[[DomainError], None] = lambda _: None
         self._waits: Callable[[DomainError], None] = lambda _: None
         self._indexes: Callable[[float | None], None] = lambda _: None
@@ -132,6 +134,7 @@ class LocalEngineHost:
             remedy = "They reach the store once the app is closed."
             self._failed(DomainError(f"Agents and commands can't connect: {error}.", remedy=remedy))
         else:
+            self._owner = owner
             self._stack.push_async_callback(owner.stop)
             if self._desk is not None:
                 self._desk.activity.open(owner)
@@ -168,6 +171,10 @@ class LocalEngineHost:
         if memory.backend != "local":
             return None
         return self._data_dir or Path(memory.storage.data_dir)
+
+    def withdraw(self) -> None:
+        if self._owner is not None:
+            self._owner.withdraw()
 
     async def close(self) -> None:
         if self._warming is not None:

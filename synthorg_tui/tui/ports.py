@@ -210,6 +210,10 @@ class EngineHost(Protocol):
         """Return the open engine; raises ``DomainError`` with the cause and a remedy."""
         ...
 
+    def withdraw(self) -> None:
+        """Take no more callers: whoever comes now waits until the store is closed."""
+        ...
+
     async def close(self) -> None:
         """Close the engine and the store; closing twice has no effect."""
         ...

@@ -330,6 +330,7 @@ class FakeHost:
         self.gate = gate
         self.error = error
         self.closed = 0
+        self.withdrawn = 0
         self.failed: Callable[[DomainError], None] = lambda _: None
         self.waits: Callable[[DomainError], None] = lambda _: None
         self.indexes: Callable[[float | None], None] = lambda _: None
@@ -352,6 +353,9 @@ class FakeHost:
         if self.error is not None:
             raise self.error
         return self.desk
+
+    def withdraw(self) -> None:
+        self.withdrawn += 1
 
     async def close(self) -> None:
         self.closed += 1

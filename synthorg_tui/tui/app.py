@@ -18,10 +18,16 @@ from synthorg_tui.core.actors import agent_in
 from synthorg_tui.core.disk_space import low_space
 from synthorg_tui.core.process_setup import started, starting
 from synthorg_tui.core.text import safe_text
-from synthorg_tui.tui.actions import bindings, of
+from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.jobs import error_toast, opening_error, run_job, toast
 from synthorg_tui.tui.making import PaneMaker
+from synthorg_tui.tui.palette import (
+    ActionCommands,
+    StoredThings,
+    open_palette,
+    system_commands,
+)
 from synthorg_tui.tui.panes import PANES, Panes
 from synthorg_tui.tui.ports import EngineHost, MemoryPort
 from synthorg_tui.tui.safety import SafetyReport
@@ -56,6 +62,7 @@ class MemoryDeskApp(App[None]):
     TITLE = "synthorg"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS = bindings("app")
+    COMMANDS = {ActionCommands, StoredThings}  # noqa: RUF012
 
     def __init__(
         self,
@@ -72,7 +79,7 @@ class MemoryDeskApp(App[None]):
         self._data_dir = data_dir
         self._state_path = data_dir / FILE_NAME if data_dir is not None else None
         self.state = load_state(self._state_path)
-        self._desk: MemoryPort | None = None
+        self.desk: MemoryPort | None = None
         agent = agent_in(os.environ)
         titles = tuple((key, title) for _, title, key in PANES)
         self._panes = Panes(titles, run_by=agent.name if agent is not None else "")
@@ -100,10 +107,10 @@ class MemoryDeskApp(App[None]):
         run_job(self, self._count, group="count")
 
     async def _count(self) -> None:
-        if self._desk is not None:
-            self._panes.waiting = await self._desk.approvals.pending()
-            self._desk.skills.watch(self._skills_changed)
-            self._desk.approvals.listen(self.on_recount)
+        if self.desk is not None:
+            self._panes.waiting = await self.desk.approvals.pending()
+            self.desk.skills.watch(self._skills_changed)
+            self.desk.approvals.listen(self.on_recount)
 
     def _heard(self, heard: "ActivityEvent") -> None:
         """An agent came, left, called or wrote, or a command changed the store."""
@@ -153,7 +160,7 @@ class MemoryDeskApp(App[None]):
         except Exception as error:  # whatever the engine meets, the app stays and says so
             self.maker.fail(opening_error(error))
         else:
-            self._desk = desk
+            self.desk = desk
             self.maker.attach(desk)
             desk.activity.listen(self._heard)
             self._look_for_space()
@@ -226,17 +233,13 @@ class MemoryDeskApp(App[None]):
         contexts = getattr(self.screen, "HELP_CONTEXTS", ("app",))
         self.push_screen(HelpScreen(contexts))
 
+    def action_command_palette(self) -> None:
+        """Open the palette."""
+        open_palette(self)
+
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """Yield a palette entry for each action of the current screen and of the app."""
-        for context in getattr(screen, "HELP_CONTEXTS", ("app",)):
-            for action in of(context):
-                if action.palette:
-                    owner: App[None] | Screen[Any] = self if context == "app" else screen
-                    yield SystemCommand(
-                        f"{action.label} ({action.key(self.state.keymap)})",
-                        action.help,
-                        partial(owner.call_later, owner.run_action, action.method),
-                    )
+        """Return a palette entry for each action of the current screen and of the app."""
+        return system_commands(self, screen)
 
 
 def run(

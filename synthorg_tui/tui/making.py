@@ -93,6 +93,14 @@ class PaneMaker:
         self._app.switch_mode("skills")
         self.skills.show_skill(name)
 
+    def show_session(self, row: "ListedMemory") -> None:
+        """Go to the session that a memory was drawn from, where a pane shows sessions."""
+        show = getattr(self._app, "show_session", None)
+        if show is not None and row.source:
+            show(row.source)
+        else:
+            self.show_memory(row)
+
     def attach(self, desk: MemoryPort) -> None:
         """Hand the open store to every pane that is there, and to those to come."""
         self._desk, self._error = desk, None

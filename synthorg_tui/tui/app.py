@@ -29,7 +29,7 @@ from synthorg_tui.tui.palette import (
     system_commands,
 )
 from synthorg_tui.tui.panes import PANES, Panes
-from synthorg_tui.tui.ports import EngineHost, MemoryPort
+from synthorg_tui.tui.ports import EngineHost
 from synthorg_tui.tui.safety import SafetyReport
 from synthorg_tui.tui.state import FILE_NAME, load_state, save_state
 from synthorg_tui.tui.terminal import TerminalDriver, has_shell, is_gone
@@ -79,7 +79,6 @@ class MemoryDeskApp(App[None]):
         self._data_dir = data_dir
         self._state_path = data_dir / FILE_NAME if data_dir is not None else None
         self.state = load_state(self._state_path)
-        self.desk: MemoryPort | None = None
         agent = agent_in(os.environ)
         titles = tuple((key, title) for _, title, key in PANES)
         self._panes = Panes(titles, run_by=agent.name if agent is not None else "")
@@ -107,10 +106,10 @@ class MemoryDeskApp(App[None]):
         run_job(self, self._count, group="count")
 
     async def _count(self) -> None:
-        if self.desk is not None:
-            self._panes.waiting = await self.desk.approvals.pending()
-            self.desk.skills.watch(self._skills_changed)
-            self.desk.approvals.listen(self.on_recount)
+        if self.maker.desk is not None:
+            self._panes.waiting = await self.maker.desk.approvals.pending()
+            self.maker.desk.skills.watch(self._skills_changed)
+            self.maker.desk.approvals.listen(self.on_recount)
 
     def _heard(self, heard: "ActivityEvent") -> None:
         """An agent came, left, called or wrote, or a command changed the store."""
@@ -160,7 +159,6 @@ class MemoryDeskApp(App[None]):
         except Exception as error:  # whatever the engine meets, the app stays and says so
             self.maker.fail(opening_error(error))
         else:
-            self.desk = desk
             self.maker.attach(desk)
             desk.activity.listen(self._heard)
             self._look_for_space()

@@ -43,7 +43,8 @@ class PaneMaker:
         self._panes = panes
         self._now = now
         self._monotonic = monotonic
-        self._desk: MemoryPort | None = None
+        self.desk: MemoryPort | None = None
+        """The open store; ``None`` before it is open."""
         self._error: DomainError | None = None
         self._later: list[Pane] = []
 
@@ -103,7 +104,7 @@ class PaneMaker:
 
     def attach(self, desk: MemoryPort) -> None:
         """Hand the open store to every pane that is there, and to those to come."""
-        self._desk, self._error = desk, None
+        self.desk, self._error = desk, None
         self.memories.attach(desk)
         for pane in self._later:
             pane.attach(desk)
@@ -128,7 +129,7 @@ class PaneMaker:
         return pane
 
     def _connect(self, pane: "Pane") -> None:
-        if self._desk is not None:
-            pane.attach(self._desk)
+        if self.desk is not None:
+            pane.attach(self.desk)
         elif self._error is not None:
             pane.tell_error(self._error)

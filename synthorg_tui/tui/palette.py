@@ -20,7 +20,8 @@ from synthorg_tui.tui.base.lines import one_line
 from synthorg_tui.tui.state import keymap_of
 
 if TYPE_CHECKING:
-    from synthorg_tui.tui.app import MemoryDeskApp
+    from synthorg_tui.tui.making import PaneMaker
+    from synthorg_tui.tui.ports import MemoryPort
 
 MAX_FOUND: Final = 10
 """Most entries of each kind of thing that the store holds."""
@@ -76,43 +77,35 @@ class StoredThings(Provider):
     """Memories, skills and sessions whose text has all the words."""
 
     async def search(self, query: str) -> Hits:
+        maker: PaneMaker = self.app.maker  # type: ignore[attr-defined]
         words = tuple(query.split())
-        desk = self._desk_app.desk
-        if desk is None or len(query.strip()) < _LEAST_LETTERS:
+        if maker.desk is None or len(query.strip()) < _LEAST_LETTERS:
             return
-        maker = self._desk_app.maker
         try:
-            for row in await self._rows(BrowseFilter(words=words)):
+            for row in await _rows(maker.desk, BrowseFilter(words=words)):
                 if _SESSION_TAG not in row.tags:
                     yield self._hit("memory", _title(row), row.agent_id, maker.show_memory, row)
-            for row in await self._rows(BrowseFilter(words=words, tags=(_SESSION_TAG,))):
+            for row in await _rows(maker.desk, BrowseFilter(words=words, tags=(_SESSION_TAG,))):
                 yield self._hit("session", _title(row), row.agent_id, maker.show_session, row)
-            for name, about in await self._skills(words):
+            for name, about in await _skills(maker.desk, words):
                 yield self._hit("skill", name, about, maker.show_skill, name)
         except DomainError:  # the pane says what is wrong with the store
             return
-
-    @property
-    def _desk_app(self) -> "MemoryDeskApp":
-        return self.app  # type: ignore[return-value]
-
-    async def _rows(self, what: BrowseFilter) -> tuple[ListedMemory, ...]:
-        assert self._desk_app.desk is not None
-        page = await self._desk_app.desk.browse(what, sort="newest", offset=0, limit=MAX_FOUND)
-        return page.entries
-
-    async def _skills(self, words: tuple[str, ...]) -> list[tuple[str, str]]:
-        assert self._desk_app.desk is not None
-        rows = (await self._desk_app.desk.skills.overview()).rows
-        found = [(row.name, row.description) for row in rows]
-        return [(name, about) for name, about in found if _has(f"{name} {about}", words)][
-            :MAX_FOUND
-        ]
 
     def _hit(self, kind: str, title: str, about: str, go: Callable[[Any], None], to: object) -> Hit:
         text = f"{kind:<8} {title}"
         shown = Content.assemble((f"{kind:<8} ", "$text-muted"), title)
         return Hit(_BY_STORE, shown, partial(go, to), text=text, help=one_line(about))
+
+
+async def _rows(desk: "MemoryPort", what: BrowseFilter) -> tuple[ListedMemory, ...]:
+    page = await desk.browse(what, sort="newest", offset=0, limit=MAX_FOUND)
+    return page.entries
+
+
+async def _skills(desk: "MemoryPort", words: tuple[str, ...]) -> list[tuple[str, str]]:
+    rows = [(row.name, row.description) for row in (await desk.skills.overview()).rows]
+    return [(name, about) for name, about in rows if _has(f"{name} {about}", words)][:MAX_FOUND]
 
 
 def _title(row: ListedMemory) -> str:

@@ -167,6 +167,23 @@ class MemoryDeskApp(App[None]):
         finally:
             started()
 
+    def action_manage(self, what: str) -> None:
+        """Open a screen about the whole: doctor, backups, connecting or settings."""
+        from synthorg_tui.tui.manage.opening import open_screen
+
+        open_screen(self, what, self._host.management, self._now)
+
+    def action_import_path(self) -> None:
+        """Ask for a path and import the transcripts there."""
+        from synthorg_tui.tui.manage.opening import ask_for_path
+
+        ask_for_path(self, self.maker.desk)
+
+    def action_scenarios(self) -> None:
+        """Go to the Digest pane and open its scenarios."""
+        self.switch_mode("digest")
+        self.call_after_refresh(self.run_action, "screen.scenarios")
+
     def action_trail(self) -> None:
         """List what was decided, adopted or refused, also while the app was closed."""
         self._safety.list_trail(self._now())

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from synthorg_tui.tui.activity.adapter import EngineActivity
     from synthorg_tui.tui.approvals.adapter import EngineApprovals
     from synthorg_tui.tui.digest.adapter import EngineDigests
+    from synthorg_tui.tui.manage.adapter import StoreManagement
     from synthorg_tui.tui.safety import EngineSafety
     from synthorg_tui.tui.skills.adapter import EngineSkills
 
@@ -197,6 +198,11 @@ class EngineHost(Protocol):
         opening waits for another process that owns the store, and ``indexes`` with the progress of
         building the search index, from 0 to 1, then ``None``.
         """
+        ...
+
+    @property
+    def management(self) -> "StoreManagement":
+        """What is done with the store as a whole, and with what it is connected to."""
         ...
 
     async def look(self) -> MemoryReader | None:

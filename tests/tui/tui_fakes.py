@@ -27,6 +27,7 @@ from synthorg_tui.memory.listing import (
 from synthorg_tui.settings.safety import Loosened
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.filters import matches
+from synthorg_tui.tui.manage.adapter import StoreManagement
 from synthorg_tui.tui.ports import Change, Draft, MemoryPort, MemoryReader
 from synthorg_tui.tui.safety import EngineSafety, News
 from tests.tui.activity.activity_fakes import FakeActivity
@@ -343,6 +344,10 @@ class FakeHost:
         indexes: Callable[[float | None], None],
     ) -> None:
         self.failed, self.waits, self.indexes = failed, waits, indexes
+
+    @property
+    def management(self) -> StoreManagement:
+        raise NotImplementedError("tests/tui/manage uses a real store")
 
     async def look(self) -> MemoryReader | None:
         return self.desk if self.shows_early else None

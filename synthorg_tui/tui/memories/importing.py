@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class ImportScreen(Screen[bool]):
     """The import dialog; returns ``True`` if memories may have been added.
 
-    With ``sample`` it imports the sample sessions at once.
+    With ``sample`` it imports the sample sessions at once, with ``roots`` what is there.
     """
 
     BINDINGS = bindings("importing")
@@ -46,8 +46,16 @@ class ImportScreen(Screen[bool]):
             """Return whether an older message may be dropped: only the newest is drawn."""
             return isinstance(message, ImportScreen.Stepped)
 
-    def __init__(self, desk: MemoryPort, *, run_job: bool = False, sample: bool = False) -> None:
+    def __init__(
+        self,
+        desk: MemoryPort,
+        *,
+        run_job: bool = False,
+        sample: bool = False,
+        roots: Sequence[Path] = (),
+    ) -> None:
         super().__init__()
+        self._roots = roots
         self._desk = desk
         self._start = run_job
         self._sample = sample
@@ -75,8 +83,8 @@ class ImportScreen(Screen[bool]):
         run_job(self, self._look, group="look")
 
     async def _look(self) -> None:
-        if self._sample:
-            self._begin(())
+        if self._sample or self._roots:
+            self._begin(self._roots)
             return
         places = self.query_one(FixedList)
         try:
@@ -90,7 +98,7 @@ class ImportScreen(Screen[bool]):
                 line(("No sessions found", "title")),
                 Line(),
                 line(("Claude Code keeps them in ~/.claude, Codex in ~/.codex.", "text")),
-                line(("synthorg-tui import PATH", "accent"), (" reads any other place.", "muted")),
+                line(("f3", "accent"), (" imports from any other place.", "muted")),
                 line(("l", "accent"), (" loads a sample to look around in", "muted")),
             ]
         self._draw_places()
@@ -119,7 +127,7 @@ class ImportScreen(Screen[bool]):
         if action in ("mark", "start"):
             return bool(self._places) and not self.importing
         if action == "sample":
-            return not (self._places or self.importing or self._sample)
+            return not (self._places or self.importing or self._sample or self._roots)
         return super().check_action(action, parameters)
 
     def action_sample(self) -> None:
@@ -154,7 +162,7 @@ class ImportScreen(Screen[bool]):
         self._cancel.clear()
         self.add_class("-running")
         self.remove_class("-done")
-        self.set_class(self._sample, "-sample")
+        self.set_class(self._sample or bool(self._roots), "-sample")
         self.query_one(FixedList).styles.height = len(self._places) + 2
         self.refresh_bindings()
         self.query_one("#progress", LineBar).show(line(("Reading …", "muted")))

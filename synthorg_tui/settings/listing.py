@@ -45,8 +45,10 @@ def list_settings(
     ``path`` is chosen as by ``load_settings``; ``running`` are the settings that the program runs
     with. Raises ``ConfigError`` with one line for each problem.
     """
-    values = load_settings(path, environ=environ).model_dump(mode="json")
-    present = dict(_leaves(running.model_dump(mode="json"))) if running is not None else {}
+    settings = load_settings(path, environ=environ)
+    # Compared as they are: a set has no order, but the list that JSON makes of it does.
+    wanted = dict(_leaves(settings.model_dump()))
+    present = dict(_leaves(running.model_dump())) if running is not None else wanted
     source = config_file(path, environ=environ)
     document = read_document(source) if source is not None else Document({})
     _, variables = apply_environment(document.data, environ)
@@ -58,9 +60,9 @@ def list_settings(
             show(at, value),
             _source(at, {**lines, **variables}),
             explainer.allowed(at),
-            waits=running is not None and present.get(at) != value,
+            waits=present.get(at) != wanted.get(at),
         )
-        for at, value in _leaves(values)
+        for at, value in _leaves(settings.model_dump(mode="json"))
     )
 
 

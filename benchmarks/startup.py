@@ -54,8 +54,7 @@ def child_hello(path: str) -> None:
 
 
 def child_ours(path: str, data_dir: Path, step: str) -> None:
-    from textual.screen import Screen
-
+    from synthorg_tui.tui import making
     from synthorg_tui.tui.app import MemoryDeskApp, run
     from synthorg_tui.tui.memories.screen import MemoriesScreen
     from synthorg_tui.tui.ports import MemoryPort
@@ -72,16 +71,13 @@ def child_ours(path: str, data_dir: Path, step: str) -> None:
                 self.call_after_refresh(report, path, self.app)
 
     class Measured(MemoryDeskApp):
-        def _make_memories(self) -> Screen[None]:
-            self._memories = Watched(state=self.state, now=self._now, panes=self._panes)
-            return self._memories
-
         def action_reopen(self) -> None:
             if step == "painted":
                 report(path, self)
             else:
                 super().action_reopen()
 
+    making.MemoriesScreen = Watched  # type: ignore[attr-defined]
     run(data_dir=data_dir, app_type=Measured)
 
 

@@ -8,7 +8,7 @@ import importlib
 import os
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui import __version__
@@ -153,10 +153,10 @@ def _open_app(args: Namespace, console: "Console") -> int:
         return 2
     from synthorg_tui.cli.guarded import guarded
 
-    def run() -> int:
+    def run(let_go: Callable[[], None]) -> int:
         # The app stands above the command line; it is named, not imported.
         app = importlib.import_module("synthorg_tui.tui.app")
-        app.run(data_dir=args.data_dir, config_path=args.config)
-        return 0
+        code: int = app.run(data_dir=args.data_dir, config_path=args.config, let_go=let_go)
+        return code
 
     return guarded(run, console)

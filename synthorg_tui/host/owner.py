@@ -111,14 +111,19 @@ class Owner:
         finally:
             os.umask(mask)
 
+    def withdraw(self) -> None:
+        """Stop listening: whoever comes now finds no owner and waits for the store."""
+        if self._server is not None:
+            self._server.close()
+            endpoint.withdraw(self._path)
+
     async def stop(self) -> None:
         """Stop listening and end every connection; calling it again does nothing."""
         if self._server is None:
             return
-        self._server.close()
+        self.withdraw()
         self._server = None
         self._unsubscribe()
-        endpoint.withdraw(self._path)
         await asyncio.gather(*(client.peer.close() for client in tuple(self._clients.values())))
         await asyncio.gather(*self._tasks, return_exceptions=True)
 

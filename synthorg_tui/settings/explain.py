@@ -47,11 +47,11 @@ class Explainer:
         """Return a text that says what is wrong and what is allowed, without the setting's name."""
         if error["type"] == "extra_forbidden":
             return _unknown(error["loc"][-1], self._walk(error["loc"][:-1])[1])
-        path, nodes = self._walk(error["loc"])
+        path, _ = self._walk(error["loc"])
         if error["type"] == "union_tag_invalid":
             tag, tags = error["ctx"]["tag"], error["ctx"]["expected_tags"]
             return f"{show(path, tag)} is not allowed; allowed: one of {tags.replace(chr(39), '')}"
-        allowed = " or ".join(filter(None, dict.fromkeys(map(_describe, nodes))))
+        allowed = self.allowed(error["loc"])
         if error["type"] == "missing":
             return f"is required; allowed: {allowed}" if allowed else "is required"
         value = error["input"]
@@ -61,6 +61,11 @@ class Explainer:
         if error["type"] == "string_type" and not isinstance(value, dict | list | None):
             return f"{show(path, value)} is not text; put it in quotes"
         return f"{show(path, value)} is not allowed; allowed: {allowed or error['msg']}"
+
+    def allowed(self, path: SettingPath) -> str:
+        """Return what is allowed for the setting at ``path``; empty when anything is."""
+        _, nodes = self._walk(path)
+        return " or ".join(filter(None, dict.fromkeys(map(_describe, nodes))))
 
     def _walk(self, loc: SettingPath) -> tuple[SettingPath, list[Schema]]:
         """The part of ``loc`` that names settings, and the schemas at its end."""

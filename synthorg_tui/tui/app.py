@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import time
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -15,31 +16,37 @@ from textual.screen import Screen
 
 from synthorg_tui.core.actors import agent_in
 from synthorg_tui.core.disk_space import low_space
-from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.process_setup import started, starting
 from synthorg_tui.core.text import safe_text
-from synthorg_tui.memory.listing import ListedMemory
-from synthorg_tui.tui.actions import bindings, of
+from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.jobs import error_toast, opening_error, run_job, toast
-from synthorg_tui.tui.memories.screen import MemoriesScreen
+from synthorg_tui.tui.making import PaneMaker
+from synthorg_tui.tui.palette import (
+    ActionCommands,
+    StoredThings,
+    open_palette,
+    system_commands,
+)
 from synthorg_tui.tui.panes import PANES, Panes
-from synthorg_tui.tui.ports import EngineHost, MemoryPort
+from synthorg_tui.tui.ports import EngineHost
 from synthorg_tui.tui.safety import SafetyReport
-from synthorg_tui.tui.state import FILE_NAME, is_gone, load_state, save_state
+from synthorg_tui.tui.state import FILE_NAME, load_state, save_state
+from synthorg_tui.tui.terminal import TerminalDriver, has_shell, is_gone
 from synthorg_tui.tui.themes import DARK, THEMES
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
     from synthorg_tui.tui.activity.models import ActivityEvent
-    from synthorg_tui.tui.base.pane import Pane
 
 
 TERMINAL_CHECK_EVERY = 2.0
 """Seconds between two checks whether the app still has a terminal."""
 SPACE_CHECK_EVERY = 5.0
 """Seconds between two checks whether the disk is nearly full."""
+CTRL_C_TWICE = 2.0
+"""Seconds within which a second Ctrl-C quits."""
 COUNT_AFTER = 0.3
 """Seconds until pending approvals are counted, so that the screen is updated first."""
 
@@ -55,6 +62,7 @@ class MemoryDeskApp(App[None]):
     TITLE = "synthorg"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS = bindings("app")
+    COMMANDS = {ActionCommands, StoredThings}  # noqa: RUF012
 
     def __init__(
         self,
@@ -63,81 +71,29 @@ class MemoryDeskApp(App[None]):
         data_dir: Path | None = None,
         now: Callable[[], datetime] = _local_now,
         monotonic: Callable[[], float] = time.monotonic,
+        let_go: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__()
+        super().__init__(driver_class=TerminalDriver)
         self._host = host
         self._now = now
         self._data_dir = data_dir
         self._state_path = data_dir / FILE_NAME if data_dir is not None else None
         self.state = load_state(self._state_path)
-        self._desk: MemoryPort | None = None
-        self._later: list[Pane] = []
         agent = agent_in(os.environ)
         self._panes = Panes(tuple((k, t) for _, t, k in PANES), run_by=agent.name if agent else "")
         self._monotonic = monotonic
+        self._let_go = let_go
+        self._interrupted = -CTRL_C_TWICE
         self._waited_for_by = os.getppid()
         self._counting: Timer | None = None
         self._safety = SafetyReport(self, self._panes)
-        self._open_error: DomainError | None = None
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = self.state.theme if self.state.theme in self.available_themes else DARK
         self.set_keymap(self.state.keymap)
+        self.maker = PaneMaker(self, self.state, self._panes, now, monotonic)
         for name, _, _ in PANES:
-            self.add_mode(name, getattr(self, f"_make_{name}"))
-
-    def _make_memories(self) -> Screen[None]:
-        self._memories = MemoriesScreen(state=self.state, now=self._now, panes=self._panes)
-        return self._memories
-
-    def _make_digest(self) -> Screen[None]:
-        from synthorg_tui.tui.digest.screen import DigestScreen
-
-        make = partial(DigestScreen, show_memory=self._show_memory)
-        return self._add_pane(make(panes=self._panes, now=self._now))
-
-    def _make_skills(self) -> Screen[None]:
-        from synthorg_tui.tui.skills.screen import SkillsScreen
-
-        self._skills = SkillsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
-        return self._add_pane(self._skills)
-
-    def _make_approvals(self) -> Screen[None]:
-        from synthorg_tui.tui.approvals.screen import ApprovalsScreen
-
-        make = partial(ApprovalsScreen, monotonic=self._monotonic)
-        return self._add_pane(make(panes=self._panes, now=self._now))
-
-    def _make_activity(self) -> Screen[None]:
-        from synthorg_tui.tui.activity.screen import ActivityScreen
-
-        make = partial(ActivityScreen, show_memory=self._show_memory, show_skill=self._show_skill)
-        return self._add_pane(make(panes=self._panes, now=self._now))
-
-    def _make_sessions(self) -> Screen[None]:
-        from synthorg_tui.tui.sessions.screen import SessionsScreen
-
-        make = partial(SessionsScreen, show_memory=self._show_memory)
-        return self._add_pane(make(panes=self._panes, now=self._now))
-
-    def show_session(self, ref: str) -> None:
-        """Show a session at the place that ``ref`` names, a memory's source; esc leads back."""
-        from synthorg_tui.tui.sessions.transcript import TranscriptScreen
-
-        if self._desk is not None:
-            self.push_screen(TranscriptScreen(self._desk.sessions, ref, zone=self._now().tzinfo))
-
-    def _add_pane(self, pane: "Pane") -> Screen[None]:
-        """Attach a new pane once it is mounted; if the store opens or fails later, then."""
-        self._later.append(pane)
-        self.call_later(self._connect_pane, pane)
-        return pane
-
-    def _connect_pane(self, pane: "Pane") -> None:
-        if self._desk is not None:
-            pane.attach(self._desk)
-        elif self._open_error is not None:
-            pane.tell_error(self._open_error)
+            self.add_mode(name, getattr(self.maker, f"make_{name}"))
 
     def on_recount(self) -> None:
         """Count the pending approvals soon; further messages don't extend the delay."""
@@ -149,37 +105,28 @@ class MemoryDeskApp(App[None]):
         run_job(self, self._count, group="count")
 
     async def _count(self) -> None:
-        if self._desk is not None:
-            self._panes.waiting = await self._desk.approvals.pending()
-            self._desk.skills.watch(self._skills_changed)
-            self._desk.approvals.listen(self.on_recount)
+        if self.maker.desk is not None:
+            self._panes.waiting = await self.maker.desk.approvals.pending()
+            self.maker.desk.skills.watch(self._skills_changed)
+            self.maker.desk.approvals.listen(self.on_recount)
 
     def _heard(self, heard: "ActivityEvent") -> None:
         """An agent came, left, called or wrote, or a command changed the store."""
         self._panes.hear(heard)
         if heard.topic == "changed":
-            self._memories.keep_up()
+            self.maker.memories.keep_up()
 
     def _skills_changed(self, items: int) -> None:
         """Something changed in a folder of skills; what that made is counted and shown."""
         if items:
             toast(self, f"{counted(items, 'change')} of skills on disk: 4 reviews it")
-        for pane in filter(lambda pane: pane is self.screen, self._later):
-            pane.reload()
+        self.maker.reload(self.screen)
         self.on_recount()
-
-    def _show_memory(self, row: ListedMemory) -> None:
-        self.switch_mode("memories")
-        self._memories.show_memory(row)
-
-    def _show_skill(self, name: str) -> None:
-        self.switch_mode("skills")
-        self._skills.show_skill(name)
 
     def on_mount(self) -> None:
         self._host.listen(
             failed=partial(error_toast, self),
-            waits=lambda error: self._memories.tell_waiting(error),
+            waits=lambda error: self.maker.memories.tell_waiting(error),
             indexes=self._indexing,
         )
         self.switch_mode(PANES[0][0])
@@ -190,7 +137,7 @@ class MemoryDeskApp(App[None]):
 
     def _leave_when_alone(self) -> None:
         if is_gone() or os.getppid() != self._waited_for_by:  # nobody would give the terminal back
-            self.exit()
+            self.exit(return_code=128 + signal.SIGHUP)
 
     def _look_for_space(self) -> None:
         if self._data_dir is not None:
@@ -205,24 +152,38 @@ class MemoryDeskApp(App[None]):
         try:
             shelf = await self._host.look()
             if shelf is not None:
-                await self._memories.browse(shelf)
+                await self.maker.memories.browse(shelf)
                 drawn = asyncio.Event()
                 self.call_after_refresh(drawn.set)
                 await drawn.wait()
             desk = await self._host.open()
         except Exception as error:  # whatever the engine meets, the app stays and says so
-            self._fail(opening_error(error))
+            self.maker.fail(opening_error(error))
         else:
-            self._desk = desk
-            self._memories.attach(desk)
+            self.maker.attach(desk)
             desk.activity.listen(self._heard)
             self._look_for_space()
-            for pane in self._later:
-                self._connect_pane(pane)
             self.on_recount()
             self._safety.begin(desk.safety)
         finally:
             started()
+
+    def action_manage(self, what: str) -> None:
+        """Open a screen about the whole: doctor, backups, connecting or settings."""
+        from synthorg_tui.tui.manage.opening import open_screen
+
+        open_screen(self, what, self._host.management, self._now)
+
+    def action_import_path(self) -> None:
+        """Ask for a path and import the transcripts there."""
+        from synthorg_tui.tui.manage.opening import ask_for_path
+
+        ask_for_path(self, self.maker.memories)
+
+    def action_scenarios(self) -> None:
+        """Go to the Digest pane and open its scenarios."""
+        self.switch_mode("digest")
+        self.call_after_refresh(self.run_action, "screen.scenarios")
 
     def action_trail(self) -> None:
         """List what was decided, adopted or refused, also while the app was closed."""
@@ -230,14 +191,8 @@ class MemoryDeskApp(App[None]):
 
     def _indexing(self, share: float | None) -> None:
         self._panes.work = "" if share is None else f"indexing {share:.0%}"
-        if share is None and self._memories.listing.degraded:  # what was found then isn't all
-            self._memories.reload(facets=False)
-
-    def _fail(self, error: DomainError) -> None:
-        self._open_error = error
-        self._memories.tell_error(error)
-        for pane in self._later:
-            self._connect_pane(pane)
+        if share is None and self.maker.memories.listing.degraded:  # what was found then isn't all
+            self.maker.memories.reload(facets=False)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Stop the focused input's cursor from blinking: an idle screen isn't redrawn."""
@@ -255,6 +210,27 @@ class MemoryDeskApp(App[None]):
         await self._safety.tell()
         self.exit()
 
+    def action_help_quit(self) -> None:
+        """Say how to quit, or do it when Ctrl-C was pressed just before."""
+        before, self._interrupted = self._interrupted, self._monotonic()
+        if self._interrupted - before < CTRL_C_TWICE:
+            self.call_later(self.action_quit)
+        else:
+            toast(self, "q quits, and so does Ctrl-C once more")
+
+    def action_suspend_process(self) -> None:
+        """Give the terminal back to the shell until it continues the app."""
+        if has_shell():
+            super().action_suspend_process()
+        else:
+            toast(self, "There is no shell to go back to here; q quits", severity="warning")
+
+    def on_given_back(self) -> None:
+        """Let nobody wait for the store to close, once the terminal is as it was before."""
+        if self.return_code == 0:
+            self._host.withdraw()
+            self._let_go()
+
     async def on_unmount(self) -> None:
         self.state.theme = self.theme
         save_state(self._state_path, self.state)
@@ -267,26 +243,27 @@ class MemoryDeskApp(App[None]):
         contexts = getattr(self.screen, "HELP_CONTEXTS", ("app",))
         self.push_screen(HelpScreen(contexts))
 
+    def action_command_palette(self) -> None:
+        """Open the palette."""
+        open_palette(self)
+
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """Yield a palette entry for each action of the current screen and of the app."""
-        for context in getattr(screen, "HELP_CONTEXTS", ("app",)):
-            for action in of(context):
-                if action.palette:
-                    owner: App[None] | Screen[Any] = self if context == "app" else screen
-                    yield SystemCommand(
-                        f"{action.label} ({action.key(self.state.keymap)})",
-                        action.help,
-                        partial(owner.call_later, owner.run_action, action.method),
-                    )
+        """Return a palette entry for each action of the current screen and of the app."""
+        return system_commands(self, screen)
 
 
 def run(
     *,
     data_dir: Path | None = None,
     config_path: Path | None = None,
+    let_go: Callable[[], None] = lambda: None,
     app_type: type[MemoryDeskApp] = MemoryDeskApp,
-) -> None:
-    """Run the app until the person quits; the settings are those the commands use."""
+) -> int:
+    """Run the app until the person quits, and return its exit code.
+
+    The settings are those the commands use. ``let_go`` is called when the terminal is given back
+    and only the store is still to be closed.
+    """
     import logging
 
     from synthorg_tui.core.paths import user_data_dir
@@ -296,4 +273,6 @@ def run(
     logging.getLogger("synthorg_tui").addHandler(logging.NullHandler())
     starting()
     host = LocalEngineHost(data_dir=data_dir, config_path=config_path)
-    app_type(host, data_dir=data_dir or user_data_dir()).run()
+    app = app_type(host, data_dir=data_dir or user_data_dir(), let_go=let_go)
+    app.run()
+    return app.return_code or 0

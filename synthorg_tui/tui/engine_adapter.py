@@ -31,6 +31,7 @@ from synthorg_tui.tui.ports import Change, Draft
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
+    from synthorg_tui.host.owner import Owner
     from synthorg_tui.ingest.discovery import FoundTranscripts
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
     from synthorg_tui.memory.store.reader import StoreReader
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from synthorg_tui.settings.root import RootConfig
     from synthorg_tui.tui.activity.adapter import EngineActivity
     from synthorg_tui.tui.approvals.adapter import EngineApprovals
+    from synthorg_tui.tui.manage.adapter import StoreManagement
     from synthorg_tui.tui.safety import EngineSafety
     from synthorg_tui.tui.sessions.adapter import EngineSessions
     from synthorg_tui.tui.skills.adapter import EngineSkills
@@ -58,6 +60,8 @@ class LocalEngineHost:
         self._stack = AsyncExitStack()
         self._warming: asyncio.Task[None] | None = None
         self._desk: EngineAdapter | None = None
+        self._owner: Owner | None = None
+        self._engine: Engine | None = None
         self._failed: Callable[[DomainError], None] = lambda _: None
         self._waits: Callable[[DomainError], None] = lambda _: None
         self._indexes: Callable[[float | None], None] = lambda _: None
@@ -108,6 +112,7 @@ class LocalEngineHost:
             engine = await self._stack.enter_async_context(opening)
         except StoreLockedError:
             engine = await self._take_over(settings)
+        self._engine = engine
         self._warming = asyncio.create_task(self._after_opening(engine))
         self._desk = EngineAdapter(engine)
         return self._desk
@@ -132,6 +137,7 @@ class LocalEngineHost:
             remedy = "They reach the store once the app is closed."
             self._failed(DomainError(f"Agents and commands can't connect: {error}.", remedy=remedy))
         else:
+            self._owner = owner
             self._stack.push_async_callback(owner.stop)
             if self._desk is not None:
                 self._desk.activity.open(owner)
@@ -179,6 +185,31 @@ class LocalEngineHost:
             return None
         return self._data_dir or Path(memory.storage.data_dir)
 
+    @cached_property
+    def management(self) -> "StoreManagement":
+        """The interface of the screens about the whole, created when it is first used."""
+        from synthorg_tui.core.paths import user_data_dir
+        from synthorg_tui.tui.manage.adapter import StoreManagement
+
+        return StoreManagement(
+            self._opened,
+            lambda: self._data_dir or user_data_dir(),
+            lambda: len(self._owner.clients) if self._owner is not None else 0,
+            self.close,
+            self._config_path,
+        )
+
+    def _opened(self) -> "Engine":
+        if self._engine is None:
+            raise DomainError(
+                "The store isn't open yet.", remedy="Wait a moment, or r tries again."
+            )
+        return self._engine
+
+    def withdraw(self) -> None:
+        if self._owner is not None:
+            self._owner.withdraw()
+
     async def close(self) -> None:
         if self._warming is not None:
             self._warming.cancel()
@@ -186,6 +217,7 @@ class LocalEngineHost:
         if self._desk is not None:
             await self._desk.close()
         await self._stack.aclose()
+        self._database = self._engine = self._owner = self._desk = self._warming = None
         ending()
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from synthorg_tui.tui.activity.adapter import EngineActivity
     from synthorg_tui.tui.approvals.adapter import EngineApprovals
     from synthorg_tui.tui.digest.adapter import EngineDigests
+    from synthorg_tui.tui.manage.adapter import StoreManagement
     from synthorg_tui.tui.safety import EngineSafety
     from synthorg_tui.tui.sessions.adapter import EngineSessions
     from synthorg_tui.tui.skills.adapter import EngineSkills
@@ -201,6 +202,11 @@ class EngineHost(Protocol):
         """
         ...
 
+    @property
+    def management(self) -> "StoreManagement":
+        """What is done with the store as a whole, and with what it is connected to."""
+        ...
+
     async def look(self) -> MemoryReader | None:
         """Return a reader of the store that works before the engine is open, or ``None``.
 
@@ -210,6 +216,10 @@ class EngineHost(Protocol):
 
     async def open(self) -> MemoryPort:
         """Return the open engine; raises ``DomainError`` with the cause and a remedy."""
+        ...
+
+    def withdraw(self) -> None:
+        """Take no more callers: whoever comes now waits until the store is closed."""
         ...
 
     async def close(self) -> None:

@@ -1,12 +1,10 @@
-"""The interface state stored in ``ui.json``, and a check whether the app's terminal still exists.
+"""The interface state stored in ``ui.json``.
 
 The file only holds preferences and may be deleted at any time: a value that is missing or invalid
 is replaced by its default. Nothing of the store belongs here.
 """
 
 import json
-import select
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
@@ -20,7 +18,6 @@ VERSION = 1
 FILE_NAME = "ui.json"
 MIN_SPLIT, MAX_SPLIT = 30, 75
 _MAX_BYTES = 100_000
-_GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL
 
 
 @dataclass(slots=True)
@@ -82,16 +79,3 @@ def _sensible(name: str, value: object) -> bool:
             isinstance(part, str) and part for pair in value.items() for part in pair
         )
     return isinstance(value, str) and len(value) < 1000
-
-
-def is_gone() -> bool:
-    """Return whether the app has lost its terminal, as after its window was closed.
-
-    The system usually ends the program then. It doesn't if the hang-up signal is ignored, and the
-    app would read the end of its input in an endless loop.
-    """
-    with suppress(OSError, ValueError, AttributeError):
-        poll = select.poll()
-        poll.register(sys.__stdin__.fileno(), 0)  # type: ignore[union-attr]
-        return any(state & _GONE for _, state in poll.poll(0))
-    return False

@@ -1,9 +1,12 @@
 """Whatever ends the app, the terminal is given back."""
 
 import signal
+import time
+from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
 from tests.pty_kit import at_terminal
 
 APP = """
@@ -11,7 +14,7 @@ import os, signal, sys, termios, tty
 from synthorg_tui.cli.guarded import guarded
 from synthorg_tui.cli.output import Console
 
-def run():
+def run(let_go):
     tty.setraw(2)
     os.write(2, b"\\x1b[?1049h\\x1b[?1003h\\x1b[?25l")
     {act}
@@ -58,3 +61,22 @@ def test_an_app_that_is_stopped_and_continued_goes_on() -> None:
     )
     ran = at_terminal(["-c", APP.format(act=act)])
     assert ran.code == 3
+
+
+def test_nobody_waits_for_an_app_that_has_let_go_and_it_has_no_terminal(tmp_path: Path) -> None:
+    go, done = tmp_path / "go", tmp_path / "done"
+    act = (
+        "import pathlib, time; let_go()\n"
+        f"    while not pathlib.Path({str(go)!r}).exists(): time.sleep(.01)\n"
+        "    seen = [os.isatty(stream) for stream in range(3)], os.getsid(0) == os.getpid()\n"
+        f"    pathlib.Path({str(done)!r}).write_text(str(seen))"
+    )
+    ran = at_terminal(["-c", APP.format(act=act)])
+    assert ran.code == 0
+    assert "ended by" not in ran.screen
+    go.touch()
+    end = time.monotonic() + PATIENCE
+    while not done.exists() or not done.read_text():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert done.read_text() == "([False, False, False], True)"

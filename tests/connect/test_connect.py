@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from synthorg_tui.cli import main
-from synthorg_tui.cli.commands.connect import own_command
 from synthorg_tui.connect import CLIENT_NAMES, DIGEST_EVENTS, IMPORT_EVENTS
 from synthorg_tui.connect.clients import CLIENTS
 from synthorg_tui.connect.hook import LOG_FILE
+from synthorg_tui.connect.joining import own_command
 from tests import REPO
 from tests.odd_files import KINDS, put_kind
 

@@ -15,6 +15,10 @@ from synthorg_tui.tui.digest.dialogs import AgentDialog
 from synthorg_tui.tui.digest.scenarios import ScenariosScreen
 from synthorg_tui.tui.digest.screen import DigestScreen
 from synthorg_tui.tui.digest.widgets import OptionsList
+from synthorg_tui.tui.manage.backups import BackupsScreen
+from synthorg_tui.tui.manage.connecting import ConnectScreen
+from synthorg_tui.tui.manage.doctor import DoctorScreen
+from synthorg_tui.tui.manage.settings import SettingsScreen
 from synthorg_tui.tui.memories.deleted import DeletedScreen
 from synthorg_tui.tui.memories.importing import ImportScreen
 from synthorg_tui.tui.memories.screen import MemoriesScreen
@@ -51,6 +55,10 @@ OWNERS: dict[str, type] = {
     "deleted": DeletedScreen,
     "importing": ImportScreen,
     "welcome": WelcomeScreen,
+    "doctor": DoctorScreen,
+    "backups": BackupsScreen,
+    "connecting": ConnectScreen,
+    "settings": SettingsScreen,
     "form": MemoryForm,
     "confirm": ConfirmDialog,
 }
@@ -67,6 +75,10 @@ FOOTERS = (
     ("deleted", "app"),
     ("importing", "app"),
     ("welcome", "app"),
+    ("doctor", "app"),
+    ("backups", "app"),
+    ("connecting", "app"),
+    ("settings", "app"),
 )
 
 

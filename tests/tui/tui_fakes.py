@@ -25,6 +25,7 @@ from synthorg_tui.memory.listing import (
 from synthorg_tui.settings.safety import Loosened
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.filters import matches
+from synthorg_tui.tui.manage.adapter import StoreManagement
 from synthorg_tui.tui.ports import Change, Draft, MemoryPort, MemoryReader
 from synthorg_tui.tui.safety import EngineSafety, News
 from tests.tui.activity.activity_fakes import FakeActivity
@@ -320,6 +321,7 @@ class FakeHost:
         self.gate = gate
         self.error = error
         self.closed = 0
+        self.withdrawn = 0
         self.failed: Callable[[DomainError], None] = lambda _: None
         self.waits: Callable[[DomainError], None] = lambda _: None
         self.indexes: Callable[[float | None], None] = lambda _: None
@@ -333,6 +335,10 @@ class FakeHost:
     ) -> None:
         self.failed, self.waits, self.indexes = failed, waits, indexes
 
+    @property
+    def management(self) -> StoreManagement:
+        raise NotImplementedError("tests/tui/manage uses a real store")
+
     async def look(self) -> MemoryReader | None:
         return self.desk if self.shows_early else None
 
@@ -342,6 +348,9 @@ class FakeHost:
         if self.error is not None:
             raise self.error
         return self.desk
+
+    def withdraw(self) -> None:
+        self.withdrawn += 1
 
     async def close(self) -> None:
         self.closed += 1

@@ -1,11 +1,9 @@
 """``connect``, ``disconnect`` and ``hook``: this program's entries in coding agents' settings."""
 
 import argparse
-import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.arguments import Subparsers, add_command, agent_id
 from synthorg_tui.cli.commands import COMMANDS
@@ -21,10 +19,7 @@ from synthorg_tui.persistence import DATABASE_FILE
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
     from synthorg_tui.connect.changes import ClientInstaller, FileChange
-    from synthorg_tui.connect.clients import ServerCommand
     from synthorg_tui.connect.skills import PlacedSkills
-
-_SCRIPT: Final = "synthorg-tui"
 
 
 def add(commands: Subparsers) -> None:
@@ -100,8 +95,8 @@ async def run_connect(context: "Context") -> int:
     """Add the MCP server, and hooks if asked, to a client's configuration; link skills for it."""
     from dataclasses import asdict
 
-    from synthorg_tui.connect import skills
     from synthorg_tui.connect.clients import CLIENTS, ConfigScope
+    from synthorg_tui.connect.joining import link_skills, server_command
 
     args, client = context.args, CLIENTS[context.args.client]
     if args.hooks and not client.has_hooks:
@@ -110,16 +105,21 @@ async def run_connect(context: "Context") -> int:
         )
     scope = ConfigScope(args.scope) if args.scope else client.usual
     installer = _installer(context)
-    call = _server_command(context, args.agent or client.name)
+    data_dir = context.data_dir.absolute()
+    call = server_command(args.agent or client.name, data_dir=data_dir, config_path=args.config)
     changes = installer.plan(client, scope, call, hooks=args.hooks)
     if _show_changes(context, changes):
         context.confirm("Write this?")
         installer.apply(changes)
-    wanted = await _approved(context, call.agent_id)
-    shipped, unapproved = skills.shipped({*(wanted or {}), *await _rejected(context)})
-    sources = (context.settings().own_skills(context.data_dir.absolute()), *shipped)
-    root, placed = installer.place_skills(client, scope, call.agent_id, sources, wanted or {})
-    unapproved = () if wanted is None else unapproved
+    root, placed, unapproved = link_skills(
+        installer,
+        client,
+        scope,
+        call.agent_id,
+        own=context.settings().own_skills(data_dir),
+        wanted=await _approved(context, call.agent_id),
+        rejected=await _rejected(context),
+    )
     backups = [installer.backup_path(change) for change in changes]
     if context.wants_json:
         files = [
@@ -223,35 +223,6 @@ async def run_hook(context: "Context") -> int:
     for name, value in options.items():
         words += [name, str(value)] if value is not None else []
     return main(words)
-
-
-def _server_command(context: "Context", agent_id: str) -> "ServerCommand":
-    """How clients start us, with no more options than the same store needs."""
-    from synthorg_tui.connect.clients import ServerCommand
-    from synthorg_tui.settings.environment import config_file, default_config_file
-    from synthorg_tui.settings.loader import load_settings
-
-    source, data_dir = config_file(context.args.config), context.data_dir.absolute()
-    config: tuple[str, ...] = ()
-    if source is not None and source != default_config_file():
-        config = ("--config", str(source.absolute()))
-    # What this shell's variables say, the client's environment may not.
-    usual = Path(load_settings(source, environ={}).memory.storage.data_dir).absolute()
-    named = ("--data-dir", str(data_dir))
-    options = config if data_dir == usual else (*named, *config)
-    return ServerCommand(own_command(sys.argv[0]), options, (*named, *config), agent_id)
-
-
-def own_command(called: str) -> tuple[str, ...]:
-    """Return the command that starts this program from any folder.
-
-    ``called`` is ``sys.argv[0]``, how this process was started.
-    """
-    beside = Path(sys.executable).with_name(_SCRIPT)
-    for script in (Path(called), beside):
-        if script.name == _SCRIPT and script.is_file() and os.access(script, os.X_OK):
-            return (str(script.absolute()),)
-    return (sys.executable, "-m", "synthorg_tui")
 
 
 def _show_changes(context: "Context", changes: "Sequence[FileChange]") -> bool:

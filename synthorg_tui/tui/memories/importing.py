@@ -83,7 +83,7 @@ class ImportScreen(Screen[None]):
             places.placeholder = [
                 line((nowhere, "muted")),
                 Line(),
-                line(("synthorg-tui import PATH", "accent"), (" reads any other place.", "muted")),
+                line(("f3", "accent"), (" imports from any other place", "muted")),
                 line(("l", "accent"), (" loads a sample to look around in", "muted")),
             ]
         self._draw_places()

@@ -83,10 +83,12 @@ class SessionsScreen(Pane):
         panes: Panes,
         now: Callable[[], datetime],
         show_memory: Callable[[ListedMemory], None],
+        show_import: Callable[[], None],
     ) -> None:
         super().__init__(panes=panes, now=now)
         self.sessions = Sessions(now)
         self._show_memory = show_memory
+        self._show_import = show_import
         self._made: dict[str, MadeOfSession] = {}
         self._sought: str | None = None
 
@@ -357,7 +359,4 @@ class SessionsScreen(Pane):
 
     def action_importing(self) -> None:
         """Import the sessions of this machine."""
-        from synthorg_tui.tui.memories.importing import ImportScreen
-
-        if self.desk is not None:
-            self.app.push_screen(ImportScreen(self.desk), lambda _changed: self.reload())
+        self._show_import()

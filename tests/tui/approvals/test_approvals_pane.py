@@ -61,7 +61,7 @@ class TestHeader:
         app = fake_app(desk)
         counted: list[int] = []
         async with app.run_test() as pilot:
-            while not app._memories.rows.window.rows:
+            while not app.maker.memories.rows.window.rows:
                 counted.append(desk.approvals.counted)
                 await pilot.pause(0.001)
             await settle(pilot)

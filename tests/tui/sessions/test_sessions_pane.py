@@ -116,7 +116,7 @@ async def test_enter_reads_it_and_escape_comes_back() -> None:
         assert "Push the branch retries." in screen_text(app)
         await pilot.press("escape")
         await settle(pilot)
-        assert app.screen is screen
+        assert app.screen_stack[-1] is screen
 
 
 @pytest.mark.parametrize("key", ["y", "c"])

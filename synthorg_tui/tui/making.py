@@ -1,0 +1,147 @@
+"""Makes the panes when they are first shown, and connects each to the store.
+
+The app is painted with one pane; the modules of the others are loaded when they are asked for. A
+pane that is made before the store is open, or after opening failed, hears of it here.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.app import App
+from textual.screen import Screen
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.memories.screen import MemoriesScreen
+from synthorg_tui.tui.panes import Panes
+from synthorg_tui.tui.ports import MemoryPort
+from synthorg_tui.tui.state import UiState
+
+if TYPE_CHECKING:
+    from synthorg_tui.memory.listing import ListedMemory
+    from synthorg_tui.tui.base.pane import Pane
+    from synthorg_tui.tui.skills.screen import SkillsScreen
+
+
+class PaneMaker:
+    """The panes of an app: ``make_<mode>`` makes one; ``attach`` and ``fail`` reach all of them."""
+
+    memories: MemoriesScreen
+    skills: "SkillsScreen"
+
+    def __init__(
+        self,
+        app: App[None],
+        state: UiState,
+        panes: Panes,
+        now: Callable[[], datetime],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._app = app
+        self._state = state
+        self._panes = panes
+        self._now = now
+        self._monotonic = monotonic
+        self.desk: MemoryPort | None = None
+        """The open store; ``None`` before it is open."""
+        self._error: DomainError | None = None
+        self._later: list[Pane] = []
+
+    def make_memories(self) -> Screen[None]:
+        self.memories = MemoriesScreen(state=self._state, now=self._now, panes=self._panes)
+        return self.memories
+
+    def make_digest(self) -> Screen[None]:
+        from synthorg_tui.tui.digest.screen import DigestScreen
+
+        return self._add(
+            DigestScreen(panes=self._panes, now=self._now, show_memory=self.show_memory)
+        )
+
+    def make_skills(self) -> Screen[None]:
+        from synthorg_tui.tui.skills.screen import SkillsScreen
+
+        self.skills = SkillsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
+        return self._add(self.skills)
+
+    def make_approvals(self) -> Screen[None]:
+        from synthorg_tui.tui.approvals.screen import ApprovalsScreen
+
+        return self._add(
+            ApprovalsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
+        )
+
+    def make_activity(self) -> Screen[None]:
+        from synthorg_tui.tui.activity.screen import ActivityScreen
+
+        return self._add(
+            ActivityScreen(
+                panes=self._panes,
+                now=self._now,
+                show_memory=self.show_memory,
+                show_skill=self.show_skill,
+            )
+        )
+
+    def make_sessions(self) -> Screen[None]:
+        from synthorg_tui.tui.sessions.screen import SessionsScreen
+
+        return self._add(
+            SessionsScreen(
+                panes=self._panes,
+                now=self._now,
+                show_memory=self.show_memory,
+                show_import=self.memories.action_importing,
+            )
+        )
+
+    def show_memory(self, row: "ListedMemory") -> None:
+        """Go to the Memories pane and put the cursor on this memory."""
+        self._app.switch_mode("memories")
+        self.memories.show_memory(row)
+
+    def show_skill(self, name: str) -> None:
+        """Go to the Skills pane and put the cursor on the skill of this name."""
+        self._app.switch_mode("skills")
+        self.skills.show_skill(name)
+
+    def show_session(self, ref: str) -> None:
+        """Show a session at the place that ``ref`` names, a memory's source; esc leads back."""
+        from synthorg_tui.tui.sessions.transcript import TranscriptScreen
+
+        if self.desk is not None:
+            screen = TranscriptScreen(self.desk.sessions, ref, zone=self._now().tzinfo)
+            self._app.push_screen(screen)
+
+    def attach(self, desk: MemoryPort) -> None:
+        """Hand the open store to every pane that is there, and to those to come."""
+        self.desk, self._error = desk, None
+        self.memories.attach(desk)
+        for pane in self._later:
+            pane.attach(desk)
+
+    def fail(self, error: DomainError) -> None:
+        """Show in every pane why the store isn't open."""
+        self._error = error
+        self.memories.tell_error(error)
+        for pane in self._later:
+            pane.tell_error(error)
+
+    def reload(self, shown: Screen[object]) -> None:
+        """Read the pane on the screen again, unless it is the Memories pane."""
+        for pane in self._later:
+            if pane is shown:
+                pane.reload()
+
+    def _add(self, pane: "Pane") -> Screen[None]:
+        """Attach a new pane once it is mounted; if the store opens or fails later, then."""
+        self._later.append(pane)
+        self._app.call_later(self._connect, pane)
+        return pane
+
+    def _connect(self, pane: "Pane") -> None:
+        if self.desk is not None:
+            pane.attach(self.desk)
+        elif self._error is not None:
+            pane.tell_error(self._error)

@@ -1,0 +1,238 @@
+"""What the screens about the whole ask: each method is what the command of its name does.
+
+The app starts without the engine, so what loads it is imported inside. Everything that changes
+files of others or replaces the store is refused where an agent runs the app.
+"""
+
+import asyncio
+import os
+import resource
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from synthorg_tui.core.errors import DomainError
+
+if TYPE_CHECKING:
+    from synthorg_tui.connect.changes import ClientInstaller, FileChange
+    from synthorg_tui.connect.clients import Client, ConfigScope
+    from synthorg_tui.connect.joining import LinkedSkills
+    from synthorg_tui.engine import Engine
+    from synthorg_tui.memory.store.doctor import DoctorReport
+    from synthorg_tui.persistence.backups import Backup
+    from synthorg_tui.persistence.integrity import ReadProgress
+    from synthorg_tui.settings.listing import ListedSetting
+
+
+@dataclass(frozen=True, slots=True)
+class ClientState:
+    """A coding agent that can be connected; ``scopes`` are those it is connected in."""
+
+    client: "Client"
+    scopes: tuple["ConfigScope", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedConnection:
+    """The exact changes that connect or disconnect a client, before a person agreed to them."""
+
+    client: "Client"
+    scope: "ConfigScope | None"
+    changes: tuple["FileChange", ...]
+    removes: bool
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether any file would change."""
+        return any(change.is_needed for change in self.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFacts:
+    """What this process takes and where its models are; ``memory`` and ``most`` are in bytes.
+
+    ``remote`` are the addresses that texts are sent to, none when everything stays here.
+    """
+
+    memory: int
+    most: int
+    embedding: str
+    completion: str
+    remote: tuple[str, ...]
+
+
+class StoreManagement:
+    """Doctor, backups, settings and connections of the store that the app has open.
+
+    Args:
+        engine: Returns the open engine, or raises ``DomainError``.
+        data_dir: Returns the data directory.
+        clients: Returns how many clients are connected to this process.
+        close: Closes the store.
+        config_path: The settings file named at the start, if any.
+    """
+
+    def __init__(
+        self,
+        engine: "Callable[[], Engine]",
+        data_dir: Callable[[], Path],
+        clients: Callable[[], int],
+        close: Callable[[], Awaitable[None]],
+        config_path: Path | None = None,
+    ) -> None:
+        self._engine = engine
+        self._data_dir = data_dir
+        self._clients = clients
+        self._close = close
+        self.config_path = config_path
+
+    async def doctor(
+        self, *, fix: bool, progress: "ReadProgress", cancel: threading.Event
+    ) -> "DoctorReport":
+        """Examine the store, with ``fix`` repair it, and return the report."""
+        maintenance = self._engine().maintenance
+        return await maintenance.doctor(fix=fix, progress=progress, cancel=cancel)
+
+    def facts(self) -> ProcessFacts:
+        """Return what this process takes, and where its models are."""
+        settings = self._engine().settings
+        models = (settings.embedding(), settings.providers.completion)
+        remote = [str(address) for m in models if (address := getattr(m, "base_url", ""))]
+        embedding, completion = (str(getattr(model, "type", "")) for model in models)
+        now, most = _memory()
+        return ProcessFacts(now, most, embedding, completion, tuple(remote))
+
+    async def backups(self) -> "tuple[Backup, ...]":
+        """Return the backups of the store, newest first."""
+        from synthorg_tui.persistence.backups import backups_in
+
+        return await asyncio.to_thread(backups_in, self._data_dir())
+
+    async def back_up(self, *, progress: "ReadProgress", cancel: threading.Event) -> Path:
+        """Back the store up and return the path of the copy."""
+        return await self._engine().maintenance.backup(progress=progress, cancel=cancel)
+
+    def require_alone(self) -> None:
+        """Raise ``DomainError`` when an agent runs the app, or anybody else uses the store."""
+        from synthorg_tui.approvals.person import require_no_agent
+
+        require_no_agent()
+        if connected := self._clients():
+            raise DomainError(
+                f"{connected} other {'program uses' if connected == 1 else 'programs use'} "
+                "the store",
+                remedy="End the agents and commands that are connected first; 5 lists them.",
+            )
+
+    async def restore(
+        self, backup: Path, *, progress: "ReadProgress", cancel: threading.Event
+    ) -> Path:
+        """Close the store and replace it by a backup; the caller opens it again, in any case."""
+        from synthorg_tui.persistence.backups import restore_backup
+
+        self.require_alone()
+        data_dir = self._data_dir()
+        await self._close()
+        return await asyncio.to_thread(
+            restore_backup, data_dir, backup, progress=progress, cancel=cancel
+        )
+
+    async def settings(self) -> "tuple[ListedSetting, ...]":
+        """Return every setting as after a start now; raises ``ConfigError``."""
+        from synthorg_tui.settings.listing import list_settings
+
+        running = self._engine().settings
+        return await asyncio.to_thread(list_settings, self.config_path, running=running)
+
+    def settings_file(self) -> Path:
+        """Return the settings file in force, or where it would be."""
+        from synthorg_tui.settings.environment import config_file, default_config_file
+
+        return config_file(self.config_path) or default_config_file()
+
+    async def connections(self) -> tuple[ClientState, ...]:
+        """Return every client that can be connected, and where it is."""
+        from synthorg_tui.connect.clients import CLIENTS, ConfigScope
+        from synthorg_tui.connect.records import Records
+
+        records = Records(self._data_dir().absolute())
+        return tuple(
+            ClientState(
+                client,
+                tuple(scope for scope in ConfigScope if records.files_of(client.name, scope)),
+            )
+            for client in CLIENTS.values()
+        )
+
+    async def plan(self, client: "Client", scope: "ConfigScope", hooks: bool) -> PlannedConnection:
+        """Return what connecting would change; writes nothing."""
+        from synthorg_tui.connect.joining import server_command
+
+        call = server_command(client.name, data_dir=self._data_dir(), config_path=self.config_path)
+        changes = await asyncio.to_thread(self._installer().plan, client, scope, call, hooks=hooks)
+        return PlannedConnection(client, scope, changes, removes=False)
+
+    async def plan_removal(self, client: "Client") -> PlannedConnection:
+        """Return what disconnecting would change, wherever it was connected; writes nothing."""
+        changes = await asyncio.to_thread(self._installer().plan_removal, client, None)
+        return PlannedConnection(client, None, changes, removes=True)
+
+    async def connect(self, plan: PlannedConnection) -> "LinkedSkills":
+        """Write what was planned, then link the approved skills."""
+        from synthorg_tui.approvals.person import require_no_agent
+        from synthorg_tui.connect.joining import link_skills
+        from synthorg_tui.connect.skills import approved
+        from synthorg_tui.core.enums import SkillState
+
+        require_no_agent()
+        assert plan.scope is not None
+        installer, agent, engine = self._installer(), plan.client.name, self._engine()
+        await asyncio.to_thread(installer.apply, plan.changes)
+        wanted: dict[str, str] | None = None
+        try:
+            wanted = await approved(self._data_dir().absolute(), agent)
+        except DomainError:  # linked at the agent's next session
+            wanted = None
+        rows = (await engine.skills.overview()).rows
+        refused = {r.name for r in rows if r.was_rejected and r.state is SkillState.SHIPPED}
+        own = engine.settings.own_skills(self._data_dir().absolute())
+        return await asyncio.to_thread(
+            link_skills,
+            installer,
+            plan.client,
+            plan.scope,
+            agent,
+            own=own,
+            wanted=wanted,
+            rejected=refused,
+        )
+
+    async def disconnect(self, plan: PlannedConnection) -> dict[Path, tuple[str, ...]]:
+        """Write what was planned and remove our links; return their names by folder."""
+        from synthorg_tui.approvals.person import require_no_agent
+
+        require_no_agent()
+        installer = self._installer()
+        cleared = await asyncio.to_thread(installer.clear_skills, plan.client, None)
+        await asyncio.to_thread(installer.apply_removal, plan.changes)
+        return cleared
+
+    def _installer(self) -> "ClientInstaller":
+        from synthorg_tui.connect.changes import ClientInstaller
+        from synthorg_tui.connect.clients import here
+
+        return ClientInstaller(self._data_dir().absolute(), here())
+
+
+def _memory() -> tuple[int, int]:
+    """This process's resident memory now and at most, in bytes."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    most *= 1 if sys.platform == "darwin" else 1024
+    try:
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return most, most
+    return pages * os.sysconf("SC_PAGE_SIZE"), most

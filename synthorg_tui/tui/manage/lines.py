@@ -1,0 +1,204 @@
+"""Lines of the screens about the whole: reports, backups, settings and planned changes."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.paths import short_path
+from synthorg_tui.tui.base.formatting import counted, moment, size
+from synthorg_tui.tui.base.lines import Line, line, one_line
+
+if TYPE_CHECKING:
+    from synthorg_tui.connect.joining import LinkedSkills
+    from synthorg_tui.memory.store.doctor import DoctorReport
+    from synthorg_tui.persistence.backups import Backup
+    from synthorg_tui.settings.listing import ListedSetting
+    from synthorg_tui.tui.manage.adapter import ClientState, PlannedConnection, ProcessFacts
+
+_NAME_CELLS: Final = 13
+_VALUE_CELLS: Final = 22
+
+
+def facts_lines(facts: "ProcessFacts") -> list[Line]:
+    """What the process takes and where its models are."""
+    memory = line(
+        ("  memory       ", "muted"),
+        (size(facts.memory), "text"),
+        (f" resident, {size(facts.most)} at most so far", "muted"),
+    )
+    models = line(
+        ("  models       ", "muted"),
+        (f"embedding {facts.embedding}", "text"),
+        (f" · language model {facts.completion}", "text"),
+    )
+    if facts.remote:
+        network = line(
+            ("  network      ", "muted"),
+            ("sends texts to ", "warn"),
+            (", ".join(facts.remote), "warn"),
+        )
+    else:
+        network = line(
+            ("  network      ", "muted"),
+            ("offline", "good"),
+            (": nothing leaves this machine", "text"),
+        )
+    return [line(("This process", "title")), memory, models, network, Line()]
+
+
+def report_lines(report: "DoctorReport", *, was_fixed: bool) -> list[Line]:
+    """The checks of a store, as the command ``doctor`` prints them."""
+    verdict = ("Everything is in order", "good") if report.ok else ("Something is wrong", "bad")
+    lines = [line(("The store  ", "title"), verdict)]
+    for check in report.checks:
+        mark = ("  ✓ ", "good") if check.ok else ("  ✗ ", "bad")
+        row = line(mark, (f"{check.name:<{_NAME_CELLS - 2}} ", "strong"), (check.detail, "text"))
+        row.hang = _NAME_CELLS + 3
+        lines.append(row)
+    if not report.ok and not was_fixed:
+        lines += [Line(), line(("f", "accent"), (" repairs what can be repaired", "muted"))]
+    return lines
+
+
+def failure_lines(error: DomainError) -> list[Line]:
+    """An error and its remedy; an error of several lines has a line for each."""
+    lines = [
+        line(("✗ " if at == 0 else "  ", "bad"), (text, "text"))
+        for at, text in enumerate(error.message.split("\n"))
+    ]
+    for each in lines:
+        each.hang = 2
+    return [
+        *lines,
+        *([Line(), line(("→ ", "accent"), (error.remedy, "text"))] if error.remedy else []),
+    ]
+
+
+def backup_line(backup: "Backup", now: datetime) -> Line:
+    """A backup: when, how large, by whom."""
+    return line(
+        (f"{moment(backup.made_at, now):<32}", "text"),
+        (f"{size(backup.size):>10}  ", "strong"),
+        (f"{'daily' if backup.is_daily else 'by hand':<8}", "muted"),
+        (one_line(backup.path.name), "faint"),
+    )
+
+
+def client_line(state: "ClientState") -> Line:
+    """A coding agent and where it is connected."""
+    connected = " and ".join(f"in this {s}" if s == "project" else "for you" for s in state.scopes)
+    mark = ("● ", "good") if state.scopes else ("○ ", "faint")
+    text = f"connected {connected}" if state.scopes else "not connected"
+    return line(mark, (f"{state.client.title:<14}", "strong"), (text, "muted"))
+
+
+def plan_lines(plan: "PlannedConnection") -> list[Line]:
+    """The exact changes, as the command shows them before it asks."""
+    if not plan.is_needed:
+        what = (
+            "isn't connected here"
+            if plan.removes
+            else "is connected: every file is as it should be"
+        )
+        return [line((f"{plan.client.title} {what}.", "text"))]
+    act = "Disconnecting" if plan.removes else "Connecting"
+    lines = [line((f"{act} {plan.client.title} would change:", "title")), Line()]
+    for change in plan.changes:
+        for text in change.diff() if change.is_needed else ():
+            lines.append(line((text, _diff_role(text))))
+        lines.append(Line())
+    return [
+        *lines,
+        line(
+            ("y", "accent"),
+            (" writes this", "text"),
+            (" · any other choice writes nothing", "muted"),
+        ),
+    ]
+
+
+def _diff_role(text: str) -> str:
+    if text.startswith(("---", "+++", "@@")):
+        return "muted"
+    return {"+": "good", "-": "bad"}.get(text[:1], "text")
+
+
+def connected_lines(plan: "PlannedConnection", linked: "LinkedSkills") -> list[Line]:
+    """What connecting did."""
+    where, names = short_path(str(linked.root)), ", ".join(linked.placed.linked)
+    skills = (
+        f"Skills linked in {where}: {names}"
+        if names
+        else (f"No approved skills yet; those to come are linked in {where}.")
+    )
+    lines = [
+        line(("✓ ", "good"), (f"{plan.client.title} is connected.", "strong")),
+        line((skills, "text")),
+    ]
+    for name in (*linked.placed.changed, *linked.placed.left_alone):
+        lines.append(
+            line(
+                ("! ", "warn"),
+                (f"{one_line(name)} isn't linked: it isn't the approved one", "text"),
+            )
+        )
+    if note := plan.client.notes.get(plan.scope) if plan.scope else None:
+        lines.append(line((note, "muted")))
+    return [*lines, line((f"Start {plan.client.title} again to use it.", "text"))]
+
+
+def disconnected_lines(plan: "PlannedConnection", links: int) -> list[Line]:
+    """What disconnecting did."""
+    lines = [line(("✓ ", "good"), (f"{plan.client.title} is disconnected.", "strong"))]
+    for change in plan.changes:
+        state = "is as it was" if change.is_whole else "was changed since; only ours was taken out"
+        lines.append(line((f"{short_path(str(change.path))} {state}.", "text")))
+    if links:
+        lines.append(line((f"{counted(links, 'link')} to skills removed.", "text")))
+    return lines
+
+
+def setting_line(setting: "ListedSetting", width: int) -> Line:
+    """A setting: name, value, and a mark when somebody gave it."""
+    given = setting.source != "default"
+    mark = "↻" if setting.waits else "●" if given else " "
+    name = line((f"{mark} ", "accent"), (setting.path, "strong" if given else "text"))
+    value = line((one_line(setting.value), "accent" if given else "muted"))
+    room = max(width - min(value.width, max(width // 3, _VALUE_CELLS)) - 3, 8)
+    return name.fit(room).extend(line(("  ", "text"))).extend(value)
+
+
+def setting_lines(setting: "ListedSetting") -> list[Line]:
+    """All about a setting."""
+    lines = [
+        line((setting.path, "title")),
+        Line(),
+        line(("value    ", "muted"), (setting.value, "strong")),
+        line(("from     ", "muted"), (short_path(setting.source), "text")),
+        line(("allowed  ", "muted"), (setting.allowed or "anything", "text")),
+        Line(),
+    ]
+    for each in lines:
+        each.hang = 9
+    if setting.waits:
+        return [
+            *lines,
+            line(
+                ("↻ ", "accent"), ("Changed since the app started: restart it to use this.", "warn")
+            ),
+        ]
+    return [*lines, line(("A change holds from the next start of the app on.", "muted"))]
+
+
+def settings_among(
+    settings: Iterable["ListedSetting"], words: Sequence[str]
+) -> "list[ListedSetting]":
+    """The settings with all the words in name, value or source."""
+    return [
+        setting
+        for setting in settings
+        if all(
+            word in f"{setting.path} {setting.value} {setting.source}".casefold() for word in words
+        )
+    ]

@@ -1,0 +1,210 @@
+"""The screens about the whole, over a real store: what each shows, writes and refuses."""
+
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from synthorg_tui.core.actors import AGENT_MARKS
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.host.client import connect
+from synthorg_tui.tui.app import MemoryDeskApp
+from synthorg_tui.tui.engine_adapter import LocalEngineHost
+from synthorg_tui.tui.manage.backups import BackupsScreen
+from synthorg_tui.tui.manage.connecting import ConnectScreen
+from synthorg_tui.tui.manage.doctor import DoctorScreen
+from synthorg_tui.tui.manage.opening import PathSuggester
+from synthorg_tui.tui.manage.settings import SettingsScreen
+from synthorg_tui.tui.memories.importing import ImportScreen
+from synthorg_tui.tui.ports import Draft
+from tests import patience
+from tests.tui.tui_helpers import screen_text, settle, toasts, until
+
+Opened = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
+DRAFT = Draft("codex", MemoryCategory.PROCEDURAL, "Push with an upstream.", ("git",))
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for mark in AGENT_MARKS:
+        monkeypatch.delenv(mark, raising=False)
+    for name in ("HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@asynccontextmanager
+async def opened(home: Path) -> AsyncIterator[Pilot[None]]:
+    """The app over a store of its own, with one memory."""
+    data_dir = home / "data"
+    app = MemoryDeskApp(LocalEngineHost(data_dir=data_dir), data_dir=data_dir)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await patience.until(lambda: app.maker.desk is not None)
+        desk = app.maker.desk
+        assert desk is not None
+        await desk.add(DRAFT)
+        yield pilot
+        await settle(pilot, held=1)
+
+
+async def says(pilot: Pilot[None], *texts: str) -> None:
+    """Wait until all these are on the screen or in a toast."""
+    await until(pilot, lambda: all(text in shown(pilot) for text in texts))
+
+
+def shown(pilot: Pilot[None]) -> str:
+    return f"{screen_text(pilot.app)}\n{toasts(pilot.app)}"
+
+
+async def test_the_doctor_reads_the_store_and_says_what_the_process_takes(home: Path) -> None:
+    async with opened(home) as pilot:
+        await pilot.press("f4")
+        await says(pilot, "Everything is in order", "✓ database", "✓ disk space")
+        await says(pilot, "MB resident", "embedding minilm", "offline: nothing leaves")
+        await pilot.press("f")
+        await says(pilot, "Repair what can be repaired?")
+        await pilot.press("y")
+        await until(pilot, lambda: isinstance(pilot.app.screen, DoctorScreen))
+        await says(pilot, "Everything is in order")
+
+
+async def test_a_backup_is_made_and_restored_once_the_word_is_typed(home: Path) -> None:
+    async with opened(home) as pilot:
+        app = pilot.app
+        assert isinstance(app, MemoryDeskApp)
+        await pilot.press("f6", "b")
+        await says(pilot, "Backed up to", "by hand")
+        desk = app.maker.desk
+        assert desk is not None
+        later = await desk.add(Draft("codex", MemoryCategory.SEMANTIC, "Added after the backup."))
+        await pilot.press("R")
+        await says(pilot, "Replace the store by", "type restore")
+        await pilot.press(*"yes", "enter")
+        await says(pilot, "Nothing was changed")
+        assert (await desk.history(later))[0].kind == "added"
+        await pilot.press("R")
+        await says(pilot, "type restore")
+        await pilot.press(*"restore", "enter")
+        await says(pilot, "Restored ")
+        await patience.until(lambda: app.maker.desk is not desk)
+        await pilot.press("escape")
+        await says(pilot, "Push with an upstream.")
+        await until(pilot, lambda: "Added after" not in screen_text(app))
+
+
+async def test_nothing_is_restored_beside_other_clients(home: Path) -> None:
+    async with opened(home) as pilot:
+        await pilot.press("f6", "b")
+        await says(pilot, "Backed up to")
+        await patience.until(lambda: (home / "data" / "owner.sock").exists())
+        connection = await connect(home / "data", role="command")
+        try:
+            await pilot.press("enter")
+            await says(pilot, "1 other program uses the store")
+            assert isinstance(pilot.app.screen, BackupsScreen)
+        finally:
+            await connection.close()
+
+
+async def test_connecting_shows_the_change_and_writes_it_after_y(home: Path) -> None:
+    written = home / ".claude.json"
+    async with opened(home) as pilot:
+        await pilot.press("f2")
+        await says(pilot, "Claude Code   not connected")
+        await pilot.press("y")
+        await pilot.press("enter")
+        await says(pilot, "Connecting Claude Code would change", '+  "mcpServers": {')
+        assert not written.exists()
+        await pilot.press("y")
+        await says(pilot, "Claude Code is connected.", "connected for you")
+        assert '"synthorg"' in written.read_text("utf-8")
+        await pilot.press("d")
+        await says(pilot, "Disconnecting Claude Code would change")
+        await pilot.press("y")
+        await says(pilot, "Claude Code is disconnected.", "is as it was")
+        assert not written.exists()
+
+
+async def test_another_agent_or_scope_drops_the_shown_change(home: Path) -> None:
+    async with opened(home) as pilot:
+        await pilot.press("f2")
+        await says(pilot, "not connected")
+        for key in ("j", "s", "h"):
+            await pilot.press("enter")
+            await says(pilot, "would change:")
+            await pilot.press(key)
+            await says(pilot, "Nothing is written before you say so")
+            await pilot.press("y")
+        assert isinstance(pilot.app.screen, ConnectScreen)
+        assert not list(home.glob(".c*"))
+
+
+async def test_an_agent_that_runs_the_app_connects_and_restores_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(home) as pilot:
+        await pilot.press("f6", "b")
+        await says(pilot, "Backed up to")
+        monkeypatch.setenv("CLAUDECODE", "1")
+        await pilot.press("enter")
+        await says(pilot, "runs this; only a person")
+        await pilot.press("escape", "f2")
+        await says(pilot, "not connected")
+        await pilot.press("enter")
+        await says(pilot, "runs this; only a person")
+        await pilot.press("y")
+        assert not (home / ".claude.json").exists()
+
+
+async def test_settings_are_listed_with_source_and_checked_after_the_editor(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = home / "good.yaml"
+    good.write_text("memory:\n  retrieval:\n    max_memories: 7\n", encoding="utf-8")
+    bad = home / "bad.yaml"
+    bad.write_text("memory:\n  level: never\n  nonsense: 1\n", encoding="utf-8")
+    chosen: list[Path] = []
+    monkeypatch.setattr(
+        "synthorg_tui.tui.manage.settings.edit_file",
+        lambda _app, path: shutil.copy(chosen[-1], path),
+    )
+    async with opened(home) as pilot:
+        await pilot.press("f7")
+        await says(pilot, "memory.level", "from     default")
+        await pilot.press("slash", *"max_memories")
+        await says(pilot, "memory.retrieval.max_memories", "whole number")
+        chosen.append(good)
+        await pilot.press("enter", "E")
+        await says(pilot, "1 change after a restart", "↻ memory.retrieval.max_memories")
+        await pilot.press("j")
+        await says(pilot, "synthorg-tui/company.yaml:3", "Changed since the app started")
+        chosen.append(bad)
+        await pilot.press("E")
+        await says(pilot, "company.yaml:2: memory.level", "company.yaml:3: memory.nonsense")
+        assert isinstance(pilot.app.screen, SettingsScreen)
+
+
+async def test_a_path_is_imported_and_one_that_is_not_there_is_named(home: Path) -> None:
+    (home / "sessions").mkdir()
+    async with opened(home) as pilot:
+        await pilot.press("f3", *"nowhere", "enter")
+        await says(pilot, "There is no file or folder")
+        await pilot.press("f3", *"sess")
+        await patience.until(lambda: "sessions/" in screen_text(pilot.app))
+        await pilot.press("right", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ImportScreen))
+        await until(pilot, lambda: not pilot.app.screen.importing)  # type: ignore[attr-defined]
+
+
+async def test_the_rest_of_a_name_is_offered_folders_first(tmp_path: Path) -> None:
+    for name in ("logs.jsonl", ".logs"):
+        (tmp_path / name).touch()
+    (tmp_path / "logs").mkdir()
+    suggester = PathSuggester()
+    assert await suggester.get_suggestion(f"{tmp_path}/lo") == f"{tmp_path}/logs/"
+    assert await suggester.get_suggestion(f"{tmp_path}/.l") == f"{tmp_path}/.logs"
+    assert await suggester.get_suggestion(f"{tmp_path}/nothing") is None

@@ -60,7 +60,7 @@ class TestQuery:
             ("cat:dreams", "is none of working, episodic"),
             ("since:soon", "is no time"),
             ("tag:", "needs a tag"),
-            ("-tag:git", "works on words only"),
+            ("-since:7d", "works on words and on"),
         ],
     )
     def test_what_makes_no_sense_is_left_out_and_explained(self, text: str, said: str) -> None:

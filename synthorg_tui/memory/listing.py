@@ -4,7 +4,8 @@ Commands and screens use these classes as they are. The first rows are on the sc
 engine is loaded, so nothing here may import pydantic, DuckDB or a model.
 """
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -176,7 +177,14 @@ def project_of(here: Path, projects: Collection[str]) -> str | None:
 
 def project_name(path: str) -> str:
     """Return what a person calls a project: the name of its folder."""
-    return path.rstrip("/").rpartition("/")[2] or path
+    return path.replace("\\", "/").rstrip("/").rpartition("/")[2] or path
+
+
+def project_names(paths: Iterable[str]) -> dict[str, str]:
+    """Return how to name each project: by its folder, or by its path if several are called so."""
+    named = {path: project_name(path) for path in paths}
+    called = Counter(name.lower() for name in named.values())
+    return {path: name if called[name.lower()] == 1 else path for path, name in named.items()}
 
 
 class ChangeKind(StrEnum):

@@ -25,15 +25,14 @@ _GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL
 
 @dataclass(slots=True)
 class UiState:
-    """The stored preferences, such as theme, order and filter.
+    """The stored preferences, such as theme and order.
 
     ``split`` is the share of the list in percent.
     """
 
     theme: str = DARK
     sort: SortOrder = "newest"
-    filter: str = ""
-    split: int = 58
+    split: int = 62
     facets: bool = True
     welcomed: bool = False
     keymap: dict[str, str] = field(default_factory=dict)

@@ -22,16 +22,20 @@ from synthorg_tui.executions.store import Excerpt
 from synthorg_tui.ingest.discovery import FoundTranscripts
 from synthorg_tui.ingest.service import ImportReport
 from synthorg_tui.memory.listing import BrowseFilter, Facets, ListedMemory
+from synthorg_tui.memory.retrieval.passages import PassageFinder
 from synthorg_tui.skills.document import Finding, Severity
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.approvals.wording import Wording
 from synthorg_tui.tui.base.filters import parse_query
 from synthorg_tui.tui.base.lines import Line, plain, wrap
+from synthorg_tui.tui.base.window import RowWindow
 from synthorg_tui.tui.jobs import toast
 from synthorg_tui.tui.memories.detail import detail_lines, excerpt_lines
+from synthorg_tui.tui.memories.headings import headings_of
 from synthorg_tui.tui.memories.lines import (
     chip_line,
     facet_lines,
+    found_lines,
     listing_error,
     memory_line,
     place_line,
@@ -255,7 +259,7 @@ async def test_search_results_and_banner_are_inert() -> None:
         await type_text(pilot, "evil")
         await pilot.press("enter")
         await settle(pilot)
-        assert "fused" in screen_text(app)
+        assert "Results" in screen_text(app)
         assert_inert(app)
 
 
@@ -320,12 +324,21 @@ def test_view_models_give_safe_lines_of_exact_width(text: str, width: int) -> No
     assert place.width <= width
     history = [edit_of(row.id, text, {"content": text}, {"content": text * 2, text: text})]
     detail = detail_lines(row, history, now=NOW)
-    facets = Facets(((text, 1),), ((MemoryCategory.SOCIAL, 1),))
+    categories = ((MemoryCategory.SOCIAL, 1), (MemoryCategory.WORKING, 1))
+    facets = Facets(((text, 1),), categories, projects=((text, 1), (f"/{text}", 1)))
     groups = [each for _, each in facet_lines(facets, width, chosen=BrowseFilter())]
+    listed = replace(row, project=text, agent_id=text)
+    found = found_lines(listed, width, finder=PassageFinder(text), now=NOW, marked=False)
+    assert all(each.width <= width for each in found)
+    over = headings_of(RowWindow((listed,), 0, 1), "newest", now=NOW).over(0)
+    headings = [heading.line(width) for heading in over]
+    assert all(heading.width <= width for heading in headings)
     report = report_lines(ImportReport(files=1, memories_added=1, skipped=((text, text),)))
     ref = SourceRef(execution_id="codex:1", first_line=1, last_line=1)
     excerpt = excerpt_lines(Excerpt(ref, text, ((1, text), (2, text))))
-    chips = chip_line(parse_query(text, now=NOW), width, search=False)
+    chips = chip_line(parse_query(text, now=NOW), search=False)
     errors = listing_error(DomainError(text, remedy=text))
-    assert_safe([first, place, *detail, *groups, *report, *excerpt, chips, *errors])
+    assert_safe(
+        [first, place, *found, *headings, *detail, *groups, *report, *excerpt, chips, *errors]
+    )
     assert all(row.width <= max(width, 2) for each in detail for row in wrap(each, width))

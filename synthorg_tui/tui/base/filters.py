@@ -130,12 +130,12 @@ def parse_row_filter(text: str, *names: str, states: Sequence[str]) -> Query:
     return read_query(text.lower(), operators)
 
 
-def filter_line(query: Query, width: int, *, title: str = "filter ") -> Line:
-    """Render the parts of a filter as chips in one line."""
+def filter_line(query: Query, *, title: str = "filter ") -> Line:
+    """Render the parts of a filter as chips in one line, which who draws it cuts to its width."""
     shown = line((title, "faint"))
     for chip in query.chips:
         shown.add("▐", chip.role).add(chip.label, "strong").add("▌ ", chip.role)
-    return shown.fit(width)
+    return shown
 
 
 def matches(what: BrowseFilter, row: ListedMemory, *, now: datetime | None = None) -> bool:

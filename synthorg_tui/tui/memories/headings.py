@@ -16,6 +16,8 @@ from synthorg_tui.tui.base.formatting import ago
 from synthorg_tui.tui.base.lines import Line, line, one_line
 from synthorg_tui.tui.base.window import RowWindow
 
+_NO_SESSION = "outside sessions"
+
 
 @dataclass(frozen=True, slots=True)
 class RowHeading:
@@ -77,7 +79,10 @@ class Headings:
 
 
 def headings_of(window: RowWindow, order: SortOrder, *, now: datetime) -> Headings:
-    """Return the headings of the loaded rows, which are in this order."""
+    """Return the headings of the loaded rows, which are in this order.
+
+    Memories of no session or project stand first under their day, or under a heading of their own.
+    """
     found: list[tuple[int, tuple[RowHeading, ...]]] = []
     before: tuple[RowHeading, ...] = ()
     for at, row in enumerate(window.rows, start=window.offset):
@@ -85,8 +90,9 @@ def headings_of(window: RowWindow, order: SortOrder, *, now: datetime) -> Headin
         same = 0
         while same < len(before) and before[same].key == levels[same].key:
             same += 1
-        if levels[same:]:
-            found.append((at, levels[same:]))
+        new = tuple(level for level in levels[same:] if same or level.text != _NO_SESSION)
+        if new:
+            found.append((at, new))
         before = levels
     return Headings(found)
 
@@ -101,8 +107,9 @@ def _levels(row: ListedMemory, order: SortOrder, now: datetime) -> tuple[RowHead
         return (RowHeading(shown, f"confidence {shown}", "title"),)
     local = row.created_at.astimezone(now.tzinfo)
     day = RowHeading(local.date(), _day(local, now), "title", ago(row.created_at, now))
-    place = " · ".join(filter(None, (row.project_name, row.agent_id)))
-    key = (row.session_id, row.project, row.agent_id)
+    agent = row.agent_id if row.session_id else ""
+    place = " · ".join(filter(None, (row.project_name, agent))) or _NO_SESSION
+    key = (row.session_id, row.project, agent)
     session = RowHeading(key, place, "muted", f"{local:%H:%M}", indent=" ")
     return day, session
 
@@ -120,12 +127,18 @@ def agent_and_age(
 ) -> tuple[bool, bool]:
     """Return whether a row has to show its agent and its age: only where they change.
 
-    In orders by time the headings say both; without an order there are none.
+    In orders by time the headings say both, but not the agents of what was written outside
+    sessions. Without an order there are no headings.
     """
     if order is None:
         return True, True
     if order in ("newest", "oldest"):
-        return False, False
+        return row.session_id is None and _agent_of(before) != row.agent_id, False
     agent = order != "agent" and (before is None or before.agent_id != row.agent_id)
     age = before is None or ago(before.created_at, now) != ago(row.created_at, now)
     return agent, age
+
+
+def _agent_of(row: ListedMemory | None) -> str:
+    """Whose memory the row is, if it says so itself."""
+    return row.agent_id if row is not None and row.session_id is None else ""

@@ -152,7 +152,7 @@ async def test_what_stands_on_a_line_is_what_a_click_on_it_chooses(
         for y in range(inside.y, inside.bottom):
             listed.cursor = before = 100
             await pilot.click(offset=Offset(inside.x + 8, y))
-            number = re.search(r"memory (\d+)\.", lines[y])
+            number = re.search(r"memory (\d+)\.", lines[y][: inside.right])
             seen.add(bool(number))
             assert listed.cursor == (int(number[1]) if number else before), lines[y]
         assert seen == {True, False}, "headings and memories are in view"

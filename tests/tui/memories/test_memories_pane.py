@@ -297,7 +297,7 @@ async def test_groups_count_what_the_filter_lists() -> None:
     app = fake_app()
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
-        assert re.search(r"codex +20\b", screen_text(app))
+        assert re.search(r"codex +19\b", screen_text(app))
         pane(app).set_text("timeout", "filter")
         await settle(pilot)
         assert re.search(r"codex +6\b", screen_text(app))

@@ -50,4 +50,9 @@ def clean_output(output: str) -> str:
 
     A backslash followed by ``n`` becomes a line break, since hooks print line ends like that.
     """
-    return _TOOL_ERROR.sub("", _ANSI.sub("", output)).replace("\\n", "\n")
+    return _TOOL_ERROR.sub("", without_codes(output)).replace("\\n", "\n")
+
+
+def without_codes(text: str) -> str:
+    """Return ``text`` without the codes that colour a terminal or set its title."""
+    return _ANSI.sub("", text)

@@ -129,15 +129,15 @@ class MemoryAdmin(Protocol):
         query: MemoryQuery,
         *,
         agents: frozenset[str] | None = None,
-        without: tuple[str, ...] = (),
+        within: BrowseFilter | None = None,
     ) -> FoundMemories:
         """Search by meaning and keywords, and return the best matches.
 
         Args:
             query: Text and filters; ``query.text`` is required.
             agents: Agents whose memories are searched; ``None`` for all.
-            without: Words whose presence excludes a memory; they are applied before
-                ``query.limit``.
+            within: A memory must also be listed by this filter; its ``words`` are not asked for.
+                It is applied before ``query.limit``.
         """
         ...
 
@@ -165,8 +165,12 @@ class MemoryAdmin(Protocol):
         """
         ...
 
-    async def facets(self) -> Facets:
-        """Return the number of live memories by agent and by category."""
+    async def facets(self, what: BrowseFilter | None = None) -> Facets:
+        """Return the number of live memories by group, or of those that a filter lists.
+
+        Under a filter kinds are counted, too, and the part of it on a group leaves the numbers of
+        the other groups of its sort as they are.
+        """
         ...
 
     async def places(self, agent_id: NotBlankStr) -> AgentPlaces:

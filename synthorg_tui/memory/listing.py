@@ -4,6 +4,8 @@ Commands and screens use these classes as they are. The first rows are on the sc
 engine is loaded, so nothing here may import pydantic, DuckDB or a model.
 """
 
+from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -11,9 +13,14 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.kinds import MemoryKind, kind_of
 
 SortOrder = Literal["newest", "oldest", "agent", "category", "confidence"]
 SORT_ORDERS: tuple[SortOrder, ...] = get_args(SortOrder)
+
+MemoryState = Literal["edited", "expiring", "expired"]
+MEMORY_STATES: tuple[MemoryState, ...] = get_args(MemoryState)
+"""What a listing can ask of a memory: changed by hand, with an end, past that end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +29,8 @@ class ListedMemory:
 
     Only searches set the scores. ``dense`` is the cosine similarity and ``sparse`` the raw BM25
     score, each ``None`` when the respective ranking didn't return the memory. ``fused`` is the
-    combined score in [0, 1] by which search results are ordered.
+    combined score in [0, 1] by which search results are ordered. ``project`` is the path of a
+    folder, ``session_id`` what the agent's own program calls the session.
     """
 
     id: str
@@ -40,6 +48,19 @@ class ListedMemory:
     sparse: float | None = None
     fused: float | None = None
     deleted_at: datetime | None = None
+    project: str | None = None
+    session_id: str | None = None
+    edited: bool = False
+
+    @property
+    def kind(self) -> MemoryKind:
+        """What sort of thing the memory tells."""
+        return kind_of(self.category, self.tags, self.content)
+
+    @property
+    def project_name(self) -> str:
+        """The name of the project's folder; empty without a project."""
+        return project_name(self.project) if self.project else ""
 
     def is_live(self, now: datetime) -> bool:
         """Return whether the memory is neither deleted nor, at the time ``now``, expired."""
@@ -71,12 +92,24 @@ class FoundMemories:
 
 
 @dataclass(frozen=True, slots=True)
+class Unwanted:
+    """What a listing leaves out: memories of one of these groups, or with one of these tags."""
+
+    agents: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    kinds: tuple[MemoryKind, ...] = ()
+    categories: tuple[MemoryCategory, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class BrowseFilter:
     """Filter of a listing; empty fields don't restrict it.
 
-    A memory must contain all of ``words`` (case-insensitive) and none of ``without``, and have been
-    created in [``since``, ``until``). With ``deleted`` only soft-deleted and expired memories are
-    listed.
+    A memory must contain all of ``words`` (case-insensitive) and none of ``without``, have all
+    ``tags`` (case-insensitive, too) and ``states``, and have been created in [``since``,
+    ``until``). ``projects`` are paths. With ``deleted`` only soft-deleted and expired memories are
+    listed, with the state ``expired`` only expired ones.
     """
 
     agents: tuple[str, ...] = ()
@@ -87,6 +120,15 @@ class BrowseFilter:
     words: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     deleted: bool = False
+    projects: tuple[str, ...] = ()
+    kinds: tuple[MemoryKind, ...] = ()
+    states: tuple[MemoryState, ...] = ()
+    unwanted: Unwanted = Unwanted()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is restricted."""
+        return self == BrowseFilter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,22 +143,22 @@ class AgentPlaces:
 
     def usual(self, here: Path) -> str | None:
         """Return the project that ``here`` is in, else the agent's latest; ``None`` without any."""
-        for folder in (here, *here.parents):
-            if str(folder) in self.projects:
-                return str(folder)
-        return self.projects[0] if self.projects else None
+        return project_of(here, self.projects) or (self.projects[0] if self.projects else None)
 
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """Numbers of live memories by agent and by category.
+    """Numbers of live memories by agent, category, project (a path) and kind.
 
-    ``limit`` is how many an agent may have; ``None`` means any number.
+    Kinds are counted only under a filter. ``limit`` is how many an agent may have; ``None`` means
+    any number.
     """
 
     agents: tuple[tuple[str, int], ...] = ()
     categories: tuple[tuple[MemoryCategory, int], ...] = ()
     limit: int | None = None
+    projects: tuple[tuple[str, int], ...] = ()
+    kinds: tuple[tuple[MemoryKind, int], ...] = ()
 
     @property
     def total(self) -> int:
@@ -126,6 +168,23 @@ class Facets:
     def is_full(self, count: int) -> bool:
         """Tell whether an agent with so many memories can store no more."""
         return self.limit is not None and count >= self.limit
+
+
+def project_of(here: Path, projects: Collection[str]) -> str | None:
+    """Return the innermost of the projects that the folder ``here`` is in, or ``None``."""
+    return next((str(at) for at in (here, *here.parents) if str(at) in projects), None)
+
+
+def project_name(path: str) -> str:
+    """Return what a person calls a project: the name of its folder."""
+    return path.replace("\\", "/").rstrip("/").rpartition("/")[2] or path
+
+
+def project_names(paths: Iterable[str]) -> dict[str, str]:
+    """Return how to name each project: by its folder, or by its path if several are called so."""
+    named = {path: project_name(path) for path in paths}
+    called = Counter(name.lower() for name in named.values())
+    return {path: name if called[name.lower()] == 1 else path for path, name in named.items()}
 
 
 class ChangeKind(StrEnum):

@@ -10,6 +10,7 @@ import importlib
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -281,9 +282,9 @@ class EngineAdapter:
         """Return at most ``limit`` of the matching memories, from ``offset`` on, in order."""
         return await self._engine.desk.browse(what, sort=sort, offset=offset, limit=limit)
 
-    async def facets(self) -> Facets:
-        """Return the number of memories by category and by agent."""
-        return await self._engine.desk.facets()
+    async def facets(self, what: BrowseFilter | None = None) -> Facets:
+        """Return the number of memories by group, or of those that a filter lists."""
+        return await self._engine.desk.facets(what)
 
     async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
         """Return all changes of a memory, newest first."""
@@ -296,13 +297,12 @@ class EngineAdapter:
         query = MemoryQuery(
             text=text,
             categories=frozenset(what.categories) or None,
-            tags=what.tags,
             since=what.since,
+            until=what.until,
             limit=limit,
         )
         agents = frozenset(what.agents) or None
-        found = await self._engine.desk.find(query, agents=agents, without=what.without)
-        return FoundMemories(found.hits, found.degraded)
+        return await self._engine.desk.find(query, agents=agents, within=replace(what, words=()))
 
     async def add(self, draft: Draft) -> str:
         """Store a new memory and return its id."""

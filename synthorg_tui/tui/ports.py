@@ -68,8 +68,11 @@ class MemoryReader(Protocol):
         """Return at most ``limit`` of the matching memories, from ``offset`` on, in order."""
         ...
 
-    async def facets(self) -> Facets:
-        """Return the number of memories by category and by agent, without deleted ones."""
+    async def facets(self, what: BrowseFilter | None = None) -> Facets:
+        """Return the number of memories by group, or of those that a filter lists.
+
+        Deleted ones aren't counted, and kinds only under a filter.
+        """
         ...
 
     async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:

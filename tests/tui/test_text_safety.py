@@ -23,16 +23,20 @@ from synthorg_tui.executions.sessions import StoredSession
 from synthorg_tui.ingest.discovery import FoundTranscripts
 from synthorg_tui.ingest.service import ImportReport
 from synthorg_tui.memory.listing import BrowseFilter, Facets, ListedMemory
+from synthorg_tui.memory.retrieval.passages import PassageFinder
 from synthorg_tui.skills.document import Finding, Severity
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.approvals.wording import Wording
 from synthorg_tui.tui.base.filters import parse_query
 from synthorg_tui.tui.base.lines import Line, plain, wrap
+from synthorg_tui.tui.base.window import RowWindow
 from synthorg_tui.tui.jobs import toast
 from synthorg_tui.tui.memories.detail import detail_lines
+from synthorg_tui.tui.memories.headings import headings_of
 from synthorg_tui.tui.memories.lines import (
     chip_line,
     facet_lines,
+    found_lines,
     listing_error,
     memory_line,
     place_line,
@@ -297,7 +301,7 @@ async def test_search_results_and_banner_are_inert() -> None:
         await type_text(pilot, "evil")
         await pilot.press("enter")
         await settle(pilot)
-        assert "fused" in screen_text(app)
+        assert "Results" in screen_text(app)
         assert_inert(app)
 
 
@@ -362,18 +366,25 @@ def test_view_models_give_safe_lines_of_exact_width(text: str, width: int) -> No
     assert place.width <= width
     history = [edit_of(row.id, text, {"content": text}, {"content": text * 2, text: text})]
     detail = detail_lines(row, history, now=NOW)
-    facets = Facets(((text, 1),), ((MemoryCategory.SOCIAL, 1),))
+    categories = ((MemoryCategory.SOCIAL, 1), (MemoryCategory.WORKING, 1))
+    facets = Facets(((text, 1),), categories, projects=((text, 1), (f"/{text}", 1)))
     groups = [each for _, each in facet_lines(facets, width, chosen=BrowseFilter())]
+    listed = replace(row, project=text, agent_id=text)
+    found = found_lines(listed, width, finder=PassageFinder(text), now=NOW, marked=False)
+    assert all(each.width <= width for each in found)
+    over = headings_of(RowWindow((listed,), 0, 1), "newest", now=NOW).over(0)
+    headings = [heading.line(width) for heading in over]
+    assert all(heading.width <= width for heading in headings)
     report = report_lines(ImportReport(files=1, memories_added=1, skipped=((text, text),)))
     transcript = TranscriptText(evil_conversation(text), named=(10, 11))
     transcript.turn_all(unfolded=True)
     stored = evil_stored(text)
     session_row = SessionRow(stored, project=text, agent=text)
-    listed = session_line(session_row, width, unfolded=False)
-    assert listed.width <= width
+    drawn_session = session_line(session_row, width, unfolded=False)
+    assert drawn_session.width <= width
     known = session_lines(stored, MadeOfSession((text,), 1, 0, text), parts=1, now=NOW)
-    chips = chip_line(parse_query(text, now=NOW), width, search=False)
+    chips = chip_line(parse_query(text, now=NOW), search=False)
     errors = listing_error(DomainError(text, remedy=text))
-    assert_safe([first, place, *detail, *groups, *report, chips, *errors])
-    assert_safe([*transcript.lines, listed, *known])
+    assert_safe([first, place, *found, *headings, *detail, *groups, *report, chips, *errors])
+    assert_safe([*transcript.lines, drawn_session, *known])
     assert all(row.width <= max(width, 2) for each in detail for row in wrap(each, width))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.ingest.service import ImportProgress
-from synthorg_tui.memory.listing import BrowseFilter, MemoryPage
+from synthorg_tui.memory.listing import BrowseFilter, Facets, FoundMemories, MemoryPage
 from synthorg_tui.tui.base.filters import matches, parse_query, toggle_operator
 from synthorg_tui.tui.base.formatting import ago, duration, size
 from synthorg_tui.tui.base.lines import bar, beside, line, plain, wrap
@@ -60,7 +60,7 @@ class TestQuery:
             ("cat:dreams", "is none of working, episodic"),
             ("since:soon", "is no time"),
             ("tag:", "needs a tag"),
-            ("-tag:git", "works on words only"),
+            ("-since:7d", "works on words and on"),
         ],
     )
     def test_what_makes_no_sense_is_left_out_and_explained(self, text: str, said: str) -> None:
@@ -102,7 +102,7 @@ class TestQuery:
 
     def test_words_of_a_search_are_one_chip(self) -> None:
         query = parse_query("push a branch tag:git", now=NOW)
-        assert "▐push a branch▌ ▐#git▌" in chip_line(query, 60, search=True).plain
+        assert "▐push a branch▌ ▐#git▌" in chip_line(query, search=True).plain
 
 
 class TestMatches:
@@ -150,10 +150,6 @@ class TestWindow:
         assert offset <= first
         assert last < offset + WINDOW
 
-    def test_totals_are_honest(self) -> None:
-        assert RowWindow(tuple(rows(3)), 0, 3).caption == "3"
-        assert RowWindow(tuple(rows(300)), 0, 12345).caption == "1–300 of 12,345"
-
 
 class TestListing:
     def test_only_the_newest_question_is_answered(self) -> None:
@@ -176,6 +172,29 @@ class TestListing:
         listing = Listing(lambda: NOW)
         assert listing.targets(rows(1)[0]) == (rows(1)[0],)
         assert listing.targets(None) == ()
+
+    def test_the_caption_tells_where_the_cursor_is_among_how_many(self) -> None:
+        listing = Listing(lambda: NOW)
+        assert listing.caption(0) == ""
+        listing.facets = Facets(categories=((MemoryCategory.SOCIAL, 50_000),))
+        listing.take_page(0, MemoryPage(tuple(rows(300)), 0, 50_000))
+        assert listing.caption(11) == "12 of 50,000 · newest"
+
+    def test_under_a_filter_the_caption_tells_how_many_of_all_match(self) -> None:
+        listing = Listing(lambda: NOW)
+        listing.facets = Facets(categories=((MemoryCategory.SOCIAL, 59),))
+        listing.filter_text = "git"
+        listing.take_page(0, MemoryPage(tuple(rows(4)), 0, 4))
+        assert listing.caption(1) == "2 of 4 · 4 of 59 match · newest"
+
+    @pytest.mark.parametrize(
+        ("found", "said"), [(99, "1 of 99 · best first"), (100, "1 of 100 · the 100 best")]
+    )
+    def test_a_search_that_is_cut_off_says_so(self, found: int, said: str) -> None:
+        listing = Listing(lambda: NOW)
+        listing.search_text = "git"
+        listing.take_hits(0, FoundMemories(tuple(rows(found))))
+        assert listing.caption(0) == said
 
     def test_a_search_of_operators_only_is_a_filter(self) -> None:
         listing = Listing(lambda: NOW)

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -197,14 +198,15 @@ class FakeDesk:
         scored.sort(key=lambda row: -(row.fused or 0))
         return FoundMemories(tuple(scored[:limit]), self.degraded)
 
-    async def facets(self) -> Facets:
+    async def facets(self, what: BrowseFilter | None = None) -> Facets:
         self._check()
-        agents: dict[str, int] = {}
-        categories: dict[MemoryCategory, int] = {}
-        for row in self.live.values():
-            agents[row.agent_id] = agents.get(row.agent_id, 0) + 1
-            categories[row.category] = categories.get(row.category, 0) + 1
-        return Facets(tuple(sorted(agents.items())), tuple(categories.items()))
+        rows = [row for row in self.live.values() if what is None or matches(what, row)]
+        return Facets(
+            agents=tuple(sorted(Counter(row.agent_id for row in rows).items())),
+            categories=tuple(Counter(row.category for row in rows).items()),
+            projects=tuple(Counter(row.project for row in rows if row.project).items()),
+            kinds=() if what is None else tuple(Counter(row.kind for row in rows).items()),
+        )
 
     async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
         row = self.live.get(memory_id) or self.gone[memory_id]

@@ -98,6 +98,8 @@ def conditions(where: IndexFilter) -> PayloadFilter:
         must.append(FieldMatch(field, tuple(sorted(where.agents))))
     if where.exclude_agent is not None:
         must_not.append(FieldMatch("agent", (where.exclude_agent,)))
+    if where.projects:
+        must.append(FieldMatch("project", tuple(sorted(where.projects))))
     if where.categories:
         must.append(FieldMatch("category", tuple(sorted(where.categories))))
     if where.namespaces:

@@ -89,6 +89,7 @@ class IndexFilter:
     since: datetime | None = None
     until: datetime | None = None
     visibility: Visibility | None = None
+    projects: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

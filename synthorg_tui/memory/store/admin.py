@@ -74,11 +74,11 @@ class StoreAdmin:
         query: MemoryQuery,
         *,
         agents: frozenset[str] | None = None,
-        without: tuple[str, ...] = (),
+        within: BrowseFilter | None = None,
     ) -> FoundMemories:
         """Search private and shared memories by meaning and keywords; see ``MemoryAdmin.find``."""
         with translate_errors(MemoryRetrievalError, "searching"):
-            return await self._search.hybrid(query, SearchScope(agents=agents), without=without)
+            return await self._search.hybrid(query, SearchScope(agents=agents), within=within)
 
     async def browse(
         self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
@@ -120,9 +120,9 @@ class StoreAdmin:
         with translate_errors(MemoryRetrievalError, "reading"):
             return await self._core.read(lambda db: queries.stored_sources(db, memory_ids))
 
-    async def facets(self) -> Facets:
-        """Return the number of live memories by agent (most first) and by category."""
-        facets = await self._reader.facets()
+    async def facets(self, what: BrowseFilter | None = None) -> Facets:
+        """Return the number of live memories by group, or of those that a filter lists."""
+        facets = await self._reader.facets(what)
         return replace(facets, limit=self._core.policy.max_memories_per_agent)
 
     async def places(self, agent_id: NotBlankStr) -> AgentPlaces:

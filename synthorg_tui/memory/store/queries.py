@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
     from synthorg_tui.memory.index.protocol import Visibility
-    from synthorg_tui.memory.listing import BrowseFilter, ListedMemory, SortOrder
+    from synthorg_tui.memory.listing import ListedMemory, SortOrder
     from synthorg_tui.memory.models import MemoryQuery
 
 ORDERS: "dict[SortOrder, str]" = {
@@ -98,43 +98,13 @@ def add_query(where: WhereClause, query: "MemoryQuery") -> None:
         where.add("list_contains(?::VARCHAR[], m.category)", sorted(query.categories))
     if query.namespaces:
         where.add("list_contains(?::VARCHAR[], m.namespace)", sorted(query.namespaces))
-    _add_common(where, query.tags, query.since, query.until)
+    if query.tags:
+        where.add("list_has_all(m.tags, ?::VARCHAR[])", list(query.tags))
+    add_times(where, query.since, query.until)
 
 
-def browse_where(what: "BrowseFilter", now: datetime) -> WhereClause:
-    """Return the conditions for a person's listing filter."""
-    where = _removed_where(now) if what.deleted else live_where(now=now)
-    if what.agents:
-        where.add("list_contains(?::VARCHAR[], m.agent_id)", list(what.agents))
-    if what.categories:
-        where.add("list_contains(?::VARCHAR[], m.category)", [str(c) for c in what.categories])
-    _add_common(where, what.tags, what.since, what.until)
-    add_words(where, what.words, what.without)
-    return where
-
-
-def _removed_where(now: datetime) -> WhereClause:
-    """Every memory that ``live_where`` leaves out, so that none is in no list."""
-    where = WhereClause()
-    where.add("(m.deleted_at IS NOT NULL OR m.expires_at <= ?)", naive_utc(now))
-    return where
-
-
-def add_words(where: WhereClause, words: Sequence[str], without: Sequence[str]) -> None:
-    """Append conditions on the content: all of ``words`` and none of ``without``, ignoring case."""
-    # ILIKE with an ESCAPE clause takes more than twice as long as this.
-    for word in words:
-        where.add("contains(lower(m.content), lower(?))", word)
-    for word in without:
-        where.add("NOT contains(lower(m.content), lower(?))", word)
-    where.reads_texts = bool(words or without)
-
-
-def _add_common(
-    where: WhereClause, tags: Sequence[str], since: datetime | None, until: datetime | None
-) -> None:
-    if tags:
-        where.add("list_has_all(m.tags, ?::VARCHAR[])", list(tags))
+def add_times(where: WhereClause, since: datetime | None, until: datetime | None) -> None:
+    """Append the condition that a memory was created in [``since``, ``until``)."""
     if since is not None:
         where.add("m.created_at >= ?", naive_utc(since))
     if until is not None:
@@ -234,18 +204,6 @@ def first_id(db: "Connection", where: WhereClause) -> str | None:
 def total(db: "Connection", where: WhereClause) -> int:
     """Return the number of matching rows."""
     return _number(db, f"SELECT count(*) FROM memories m WHERE {where}", where.values)
-
-
-def counts_by(db: "Connection", column: str, where: WhereClause) -> list[tuple[str, int]]:
-    """Return the number of matching rows for each value of ``column``, largest first.
-
-    ``column`` becomes part of the SQL text, so it must not come from a user.
-    """
-    return db.execute(
-        f"SELECT m.{column}, count(*) AS n FROM memories m WHERE {where} "
-        f"GROUP BY 1 ORDER BY n DESC, 1",
-        where.values,
-    ).fetchall()
 
 
 def latest_values(db: "Connection", column: str, where: WhereClause) -> list[str]:

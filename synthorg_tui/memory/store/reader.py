@@ -1,7 +1,7 @@
 """Lists and counts memories with nothing but the database: no settings, no models, no index.
 
-The app shows its first list with this, before the engine is loaded; so only ``queries``, ``rows``
-and ``listing`` may be imported.
+The app shows its first list with this, before the engine is loaded; so only ``queries``,
+``browsing``, ``rows`` and ``listing`` may be imported.
 """
 
 import json
@@ -10,7 +10,6 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from synthorg_tui.core.clock import Clock
-from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.errors import MemoryRetrievalError, translate_errors
 from synthorg_tui.memory.listing import (
     BrowseFilter,
@@ -20,7 +19,7 @@ from synthorg_tui.memory.listing import (
     MemoryRevision,
     SortOrder,
 )
-from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store import browsing, queries
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -47,7 +46,7 @@ class StoreReader:
         self, what: BrowseFilter, *, sort: SortOrder = "newest", offset: int = 0, limit: int = 300
     ) -> MemoryPage:
         """Return one page of the memories that match a filter; ties are ordered by id."""
-        where = queries.browse_where(what, self._clock.now())
+        where = browsing.browse_where(what, self._clock.now())
         order = queries.ORDERS[sort]
         with translate_errors(MemoryRetrievalError, "listing"):
             rows, total = await self._source.read(
@@ -55,20 +54,17 @@ class StoreReader:
             )
         return MemoryPage(tuple(rows), offset, total)
 
-    async def facets(self) -> Facets:
-        """Return the number of live memories by agent (most first) and by category."""
-        where = queries.live_where(now=self._clock.now())
+    async def facets(self, what: BrowseFilter | None = None) -> Facets:
+        """Return the number of live memories by group, or of those that a filter lists."""
+        now = self._clock.now()
 
-        def work(db: "DuckDBPyConnection") -> tuple[list[tuple[str, int]], dict[str, int]]:
-            categories = dict(queries.counts_by(db, "category", where))
-            return queries.counts_by(db, "agent_id", where), categories
+        def work(db: "DuckDBPyConnection") -> Facets:
+            if what is None:
+                return browsing.count_all(db, now)
+            return browsing.count_groups(db, what, now)
 
         with translate_errors(MemoryRetrievalError, "counting"):
-            agents, counts = await self._source.read(work)
-        return Facets(
-            agents=tuple(agents),
-            categories=tuple((c, counts[c.value]) for c in MemoryCategory if c.value in counts),
-        )
+            return await self._source.read(work)
 
     async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
         """Return all changes to a memory, newest first.

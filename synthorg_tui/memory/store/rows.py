@@ -7,14 +7,13 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.retrieval.tags import parse_tags
-from synthorg_tui.persistence.values import aware
 
 if TYPE_CHECKING:  # rows are listed before the models are loaded
     from synthorg_tui.memory.extensions import MemoryDraft
@@ -69,6 +68,8 @@ class StoredMemory(NamedTuple):
 COLUMNS = StoredMemory._fields
 _SCORES = frozenset({"dense", "sparse", "fused"})
 _LISTED_COLUMNS = [field.name for field in fields(ListedMemory) if field.name not in _SCORES]
+_PERHAPS_TIMES = ("updated_at", "expires_at", "deleted_at")
+_CATEGORIES = {category.value: category for category in MemoryCategory}
 RowT = TypeVar("RowT", StoredMemory, ListedMemory)
 
 
@@ -89,12 +90,14 @@ def _stored(values: tuple[Any, ...]) -> StoredMemory:
 
 
 def _listed(values: tuple[Any, ...]) -> ListedMemory:
-    row = dict(zip(_LISTED_COLUMNS, values, strict=True))
-    row["category"] = MemoryCategory(row["category"])
-    row["tags"] = tuple(row["tags"])
-    for name in ("created_at", "updated_at", "expires_at", "deleted_at"):
-        row[name] = aware(row[name])
-    return ListedMemory(**row)
+    made = dict(zip(_LISTED_COLUMNS, values, strict=True))
+    made["category"] = _CATEGORIES[made["category"]]
+    made["tags"] = tuple(made["tags"])
+    made["created_at"] = made["created_at"].replace(tzinfo=UTC)
+    for name in _PERHAPS_TIMES:
+        if made[name] is not None:
+            made[name] = made[name].replace(tzinfo=UTC)
+    return ListedMemory(**made)
 
 
 STORED = RowShape(_columns(COLUMNS), _stored)

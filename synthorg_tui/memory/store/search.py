@@ -17,7 +17,8 @@ from synthorg_tui.memory.index.protocol import (
     SparseVector,
     Visibility,
 )
-from synthorg_tui.memory.listing import FoundMemories, ListedMemory
+from synthorg_tui.memory.kinds import IMPORTED
+from synthorg_tui.memory.listing import BrowseFilter, FoundMemories, ListedMemory
 from synthorg_tui.memory.models import MemoryEntry, MemoryQuery
 from synthorg_tui.memory.retrieval.hits import SearchHit, SearchResult
 from synthorg_tui.memory.retrieval.relevance import (
@@ -28,7 +29,7 @@ from synthorg_tui.memory.retrieval.relevance import (
     meaning_of,
     relevant_hits,
 )
-from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store import browsing, queries
 from synthorg_tui.memory.store.core import Core, entry_of
 from synthorg_tui.memory.store.rows import LISTED
 from synthorg_tui.providers.embedding.errors import EmbeddingError
@@ -48,6 +49,8 @@ class SearchScope(NamedTuple):
     exclude_agent: str | None = None
     shared: bool | None = None
     visibility: Visibility | None = None
+    projects: frozenset[str] | None = None
+    tags: tuple[str, ...] = ()
 
 
 class _Question(NamedTuple):
@@ -65,24 +68,27 @@ class Search:
         self._core = core
 
     async def hybrid(
-        self, query: MemoryQuery, scope: SearchScope, *, without: Sequence[str] = ()
+        self, query: MemoryQuery, scope: SearchScope, *, within: BrowseFilter | None = None
     ) -> FoundMemories:
         """Search by meaning and keywords and return the relevant memories by fused score.
 
-        ``query.text`` is required. Memories that contain one of the words ``without`` are excluded
-        before ``query.limit`` is applied; the index can't filter by such words, so more results are
-        fetched until enough remain.
+        ``query.text`` is required. Memories that ``within`` doesn't list, whatever its words, are
+        left out before ``query.limit`` is applied; the index knows little of such a filter, so more
+        results are fetched until enough remain.
         """
+        within = None if within is None or within.is_empty else within
+        if within is not None:
+            scope = await self._narrowed(scope, within)
         text = _text_of(query)
         terms = frozenset(self._core.tokenizer.tokenize(text))
         question = await self._question(text)
         wanted, depth = max(MIN_CANDIDATES, 2 * query.limit), _depth(query.limit)
         while True:
             (hits,) = await self._rankings(question, query, [scope], depth)
-            candidates = fuse_hits(hits, limit=2 * depth if without else wanted)
-            found = await self._load(candidates, query, without)
+            candidates = fuse_hits(hits, limit=2 * depth if within else wanted)
+            found = await self._load(candidates, query, within)
             is_all = max(len(hits.dense), len(hits.sparse)) < depth
-            if not without or is_all or len(found) >= wanted:
+            if not within or is_all or len(found) >= wanted:
                 break
             depth *= 4
         relevant = relevant_hits(
@@ -91,6 +97,14 @@ class Search:
             limit=query.limit,
         )
         return FoundMemories(hits=relevant, degraded=question.degraded)
+
+    async def _narrowed(self, scope: SearchScope, within: BrowseFilter) -> SearchScope:
+        """The scope with those parts of a filter that the index knows."""
+        tags = await self._core.read(lambda db: browsing.sole_spellings(db, within.tags))
+        if len(within.kinds) == 1 and within.kinds[0] in IMPORTED:
+            tags.append(within.kinds[0].value)
+        projects = frozenset(within.projects) or None
+        return scope._replace(projects=projects, tags=tuple(tags))
 
     async def candidates(
         self, query: MemoryQuery, own: SearchScope, shared: SearchScope | None
@@ -185,13 +199,17 @@ class Search:
         return not projection.is_behind
 
     async def _load(
-        self, ranked: Sequence[FusedHit], query: MemoryQuery, without: Sequence[str] = ()
+        self,
+        ranked: Sequence[FusedHit],
+        query: MemoryQuery,
+        within: BrowseFilter | None = None,
     ) -> list[ListedMemory]:
         """The hits that are relevant enough and live: the index may be behind the database."""
         wanted = [hit for hit in ranked if hit.fused >= query.min_relevance]
         # What is deleted or expired is told from the rows: DuckDB takes twice as long to do it.
         where, now = queries.WhereClause(), self._core.clock.now()
-        queries.add_words(where, (), without)
+        if within is not None:
+            where = browsing.browse_where(replace(within, words=()), now)
         rows = await self._core.read(
             lambda db: queries.in_order(db, where, [hit.id for hit in wanted], LISTED)
         )
@@ -206,10 +224,11 @@ class Search:
             shared=scope.shared,
             categories=query.categories or frozenset(),
             namespaces=query.namespaces or frozenset(),
-            tags=query.tags,
+            tags=(*query.tags, *scope.tags),
             since=query.since,
             until=query.until,
             visibility=scope.visibility,
+            projects=scope.projects,
         )
 
 

@@ -9,16 +9,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from synthorg_tui.core.enums import MemoryCategory
-from synthorg_tui.memory.listing import BrowseFilter, ListedMemory
+from synthorg_tui.memory.kinds import MemoryKind
+from synthorg_tui.memory.listing import MEMORY_STATES, BrowseFilter, ListedMemory, project_name
 from synthorg_tui.tui.base.lines import Line, line
 
 _TOKEN = re.compile(r'(-?)((?:[a-z]+:)?)(?:"([^"]*)"?|(\S+))|(-)')
 _AGE = re.compile(r"(\d{1,5})([hdwmy])")
+_MAX_NAMED = 6
+"""Projects that are named to whoever names another."""
 _UNITS = {"h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 24 * 365}
-_CATEGORY_NAMES = ", ".join(category.value for category in MemoryCategory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,28 +63,43 @@ Operator: TypeAlias = Callable[[Query, str], Query]
 """Returns the query with the operator's value applied, or with a problem added."""
 
 
-def parse_query(text: str, *, now: datetime, agents: Iterable[str] = ()) -> Query:
+def parse_query(
+    text: str, *, now: datetime, agents: Iterable[str] = (), projects: Iterable[str] = ()
+) -> Query:
     """Parse the filter or search text of the Memories pane.
 
-    ``agents`` are the known agent ids; relative dates count from ``now``.
+    ``agents`` are the known agent ids and ``projects`` the known paths; relative dates count from
+    ``now``.
     """
-    known = tuple(agents)
-    operators: Mapping[str, Operator] = {
-        "agent:": lambda query, value: _with_agent(query, value, known),
-        "cat:": _with_category,
-        "tag:": _with_tag,
-        "since:": lambda query, value: _with_since(query, value, now),
+    groups: Mapping[str, tuple[str, Finder, Labels]] = {
+        "project:": ("projects", partial(_projects_named, tuple(projects)), _project_chip),
+        "kind:": ("kinds", partial(_choices_named, "kind:", MemoryKind), _kind_chip),
+        "agent:": ("agents", partial(_agents_named, tuple(agents)), _agent_chip),
+        "cat:": ("categories", partial(_choices_named, "cat:", MemoryCategory), _category_chip),
+        "tag:": ("tags", _tags_named, _tag_chip),
     }
-    return read_query(text, operators)
+    operators: dict[str, Operator] = {
+        operator: partial(_with_group, *group) for operator, group in groups.items()
+    }
+    operators["since:"] = partial(_with_time, "since", now)
+    operators["until:"] = partial(_with_time, "until", now)
+    operators["is:"] = _with_state
+    without: dict[str, Operator] = {
+        operator: partial(_without_group, *group) for operator, group in groups.items()
+    }
+    return read_query(text, operators, without)
 
 
-def read_query(text: str, operators: Mapping[str, Operator]) -> Query:
-    """Parse a text with the given operators.
+def read_query(
+    text: str, operators: Mapping[str, Operator], without: Mapping[str, Operator] | None = None
+) -> Query:
+    """Parse a text with the given operators; ``without`` are those that a dash may stand before.
 
     No text is an error: an invalid part is ignored and explained in ``problems``. Words stand alone
     or in quotes, a dash before one excludes it, and an operator takes the word or the quotes that
     follow its colon. An operator that is not in the table is read as a word.
     """
+    excluding = without or {}
     query = Query()
     for match in _TOKEN.finditer(text.strip()):
         dash, operator, quoted, word, lone_dash = match.groups()
@@ -95,10 +112,11 @@ def read_query(text: str, operators: Mapping[str, Operator]) -> Query:
             operator, value = "", operator + value
         if not operator:
             query = _with_word(query, value, without=bool(dash))
-        elif dash:
-            query = _problem(query, f"-{operator} is not possible; - works on words only")
+        elif dash and operator not in excluding:
+            also = f" and on {' '.join(excluding)}" if excluding else " only"
+            query = _problem(query, f"-{operator} is not possible; - works on words{also}")
         else:
-            query = operators[operator](query, value)
+            query = (excluding if dash else operators)[operator](query, value)
     return query
 
 
@@ -112,23 +130,87 @@ def parse_row_filter(text: str, *names: str, states: Sequence[str]) -> Query:
     return read_query(text.lower(), operators)
 
 
-def filter_line(query: Query, width: int, *, title: str = "filter ") -> Line:
-    """Render the parts of a filter as chips in one line."""
+def filter_line(query: Query, *, title: str = "filter ") -> Line:
+    """Render the parts of a filter as chips in one line, which who draws it cuts to its width."""
     shown = line((title, "faint"))
     for chip in query.chips:
         shown.add("▐", chip.role).add(chip.label, "strong").add("▌ ", chip.role)
-    return shown.fit(width)
+    return shown
 
 
-def matches(what: BrowseFilter, row: ListedMemory) -> bool:
-    """Return whether the row meets the criteria, apart from the criterion on deleted memories."""
+def matches(what: BrowseFilter, row: ListedMemory, *, now: datetime | None = None) -> bool:
+    """Return whether the row meets the criteria, apart from the criterion on deleted memories.
+
+    Whether it is expired is told by ``now``; without it nothing is.
+    """
+    tags = {tag.lower() for tag in row.tags}
     return (
-        (not what.agents or row.agent_id in what.agents)
-        and (not what.categories or row.category in what.categories)
-        and set(what.tags) <= set(row.tags)
+        _is_in_groups(what, row)
+        and {tag.lower() for tag in what.tags} <= tags
+        and tags.isdisjoint(tag.lower() for tag in what.unwanted.tags)
         and (what.since is None or row.created_at >= what.since)
+        and (what.until is None or row.created_at < what.until)
+        and _has_states(what, row, now)
         and Query(what).has_words(row.content.lower())
     )
+
+
+def _is_in_groups(what: BrowseFilter, row: ListedMemory) -> bool:
+    unwanted = what.unwanted
+    return all(
+        (not wanted or value in wanted) and value not in left_out
+        for value, wanted, left_out in (
+            (row.agent_id, what.agents, unwanted.agents),
+            (row.project, what.projects, unwanted.projects),
+            (row.kind, what.kinds, unwanted.kinds),
+            (row.category, what.categories, unwanted.categories),
+        )
+    )
+
+
+def _has_states(what: BrowseFilter, row: ListedMemory, now: datetime | None) -> bool:
+    ended = now is not None and row.expires_at is not None and row.expires_at <= now
+    return (
+        ended is ("expired" in what.states and now is not None)
+        and ("edited" not in what.states or row.edited)
+        and ("expiring" not in what.states or row.expires_at is not None)
+    )
+
+
+def completed(text: str, values: Mapping[str, Sequence[str]]) -> str:
+    """Return the text with its last word completed; unchanged if there is nothing to complete.
+
+    ``values`` are what each operator can take. As in a shell, what several have in common is
+    filled in first, and then the first of them.
+    """
+    start, blank, last = text.rpartition(" ")
+    dash, word = ("-", last[1:]) if last.startswith("-") else ("", last)
+    operator, colon, begun = word.partition(":")
+    if not colon:
+        found = _extended_by(word, list(values)) if word else ""
+        return f"{start}{blank}{dash}{found}" if found else text
+    known = [_quoted(value) for value in values.get(f"{operator}:", ())]
+    if begun in known:
+        return f"{text} "
+    found = _extended_by(begun, known)
+    end = " " if found in known and found else ""
+    return f"{start}{blank}{dash}{operator}:{found}{end}" if found else text
+
+
+def _extended_by(begun: str, known: Sequence[str]) -> str:
+    folded = begun.lower().strip('"')
+    fitting = [value for value in known if value.lower().strip('"').startswith(folded)]
+    if not fitting:
+        return ""
+    first = fitting[0]
+    for end in range(len(first), len(begun), -1):
+        if all(value.lower().startswith(first[:end].lower()) for value in fitting):
+            return first[:end]
+    return first
+
+
+def _quoted(value: str) -> str:
+    return f'"{value}"' if re.search(r"\s", value) else value
 
 
 def toggle_operator(text: str, operator: str, value: str) -> str:
@@ -136,8 +218,8 @@ def toggle_operator(text: str, operator: str, value: str) -> str:
 
     If it has that value already, the operator is removed.
     """
-    spelled = operator + (f'"{value}"' if re.search(r"\s", value) else value)
-    rest = re.sub(rf'{operator}("[^"]*"?|\S*)\s*', "", text).strip()
+    spelled = operator + _quoted(value)
+    rest = re.sub(rf'(?<!\S)-?{operator}("[^"]*"?|\S*)\s*', "", text).strip()
     if spelled in text.split() or spelled in text:
         return rest
     return f"{spelled} {rest}".strip()
@@ -161,44 +243,109 @@ def _with_value(name: str, query: Query, value: str, choices: Sequence[str] = ()
     return replace(query, values=(*query.values, (name, value)), chips=chips)
 
 
-def _with_tag(query: Query, value: str) -> Query:
+Finder: TypeAlias = Callable[[str], Sequence[str] | str]
+"""Returns the groups that a value names, or says in words why it names none."""
+Labels: TypeAlias = Callable[[str], Chip]
+"""Returns the chip of a group."""
+
+
+def _with_group(field: str, find: Finder, chip: Labels, query: Query, value: str) -> Query:
+    found, what = find(value), query.criteria
+    if isinstance(found, str):
+        return _problem(query, found)
+    changed: dict[str, Any] = {field: _both(getattr(what, field), found)}
+    return _extended(query, replace(what, **changed), *map(chip, found))
+
+
+def _without_group(field: str, find: Finder, chip: Labels, query: Query, value: str) -> Query:
+    found, what = find(value), query.criteria
+    if isinstance(found, str):
+        return _problem(query, found)
+    unwanted = replace(what.unwanted, **{field: _both(getattr(what.unwanted, field), found)})
+    chips = (replace(chip(each), label=f"not {chip(each).label}", role="warn") for each in found)
+    return _extended(query, replace(what, unwanted=unwanted), *chips)
+
+
+def _both(before: Sequence[str], found: Sequence[str]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys((*before, *found)))
+
+
+def _tags_named(value: str) -> Sequence[str] | str:
+    return (value,) if value else "tag: needs a tag, as in tag:git"
+
+
+def _choices_named(
+    operator: str, choices: type[MemoryKind] | type[MemoryCategory], value: str
+) -> Sequence[str] | str:
+    names = ", ".join(choice.value for choice in choices)
     if not value:
-        return _problem(query, "tag: needs a tag, as in tag:git")
-    what = replace(query.criteria, tags=(*query.criteria.tags, value))
-    return _extended(query, what, Chip("tag", f"#{value}"))
+        return f"{operator} needs one of {names}"
+    named = [choice for choice in choices if choice.value.startswith(value.lower())]
+    return named or f"{operator}{value} is none of {names}"
 
 
-def _with_category(query: Query, value: str) -> Query:
-    named = [c for c in MemoryCategory if c.value.startswith(value.lower())]
-    if not value:
-        return _problem(query, f"cat: needs one of {_CATEGORY_NAMES}")
-    if not named:
-        return _problem(query, f"cat:{value} is none of {_CATEGORY_NAMES}")
-    what = replace(query.criteria, categories=(*query.criteria.categories, *named))
-    return _extended(query, what, *(Chip("cat", c.value, f"cat-{c.value}") for c in named))
-
-
-def _with_since(query: Query, value: str, now: datetime) -> Query:
-    since = read_since(value, now)
-    if not value:
-        return _problem(query, "since: needs a time, as in since:12h, 7d, 2w or 2026-01-31")
-    if since is None:
-        return _problem(query, f"since:{value} is no time; write 12h, 7d, 2w or 2026-01-31")
-    what = replace(query.criteria, since=since)
-    return _extended(query, what, Chip("since", f"since {value}"))
-
-
-def _with_agent(query: Query, value: str, agents: tuple[str, ...]) -> Query:
+def _agents_named(agents: tuple[str, ...], value: str) -> Sequence[str] | str:
     exact = [agent for agent in agents if agent.lower() == value.lower()]
     named = exact or [agent for agent in agents if value and value.lower() in agent.lower()]
     if not value:
         such = f" such as {agents[0]}" if agents else ""
-        return _problem(query, f"agent: needs an agent{such}, or a part of its name")
+        return f"agent: needs an agent{such}, or a part of its name"
     if agents and not named:
-        return _problem(query, f"agent:{value} is none of {', '.join(agents)}")
-    named = named or [value]
-    what = replace(query.criteria, agents=tuple(dict.fromkeys((*query.criteria.agents, *named))))
-    return _extended(query, what, *(Chip("agent", f"@{agent}") for agent in named))
+        return f"agent:{value} is none of {', '.join(agents)}"
+    return named or (value,)
+
+
+def _projects_named(projects: tuple[str, ...], value: str) -> Sequence[str] | str:
+    """A whole path, else all folders of the name, else all whose name has the value in it."""
+    if not value:
+        such = f" such as {project_name(projects[0])}" if projects else ""
+        return f"project: needs the name of a folder{such}, or its path"
+    folded = value.lower()
+    named = [path for path in projects if path == value]
+    named = named or [path for path in projects if project_name(path).lower() == folded]
+    named = named or [path for path in projects if folded in project_name(path).lower()]
+    if projects and not named:
+        shown = ", ".join(project_name(path) for path in projects[:_MAX_NAMED])
+        return f"project:{value} is none of {shown}{' …' if len(projects) > _MAX_NAMED else ''}"
+    return named or (value,)
+
+
+def _tag_chip(tag: str) -> Chip:
+    return Chip("tag", f"#{tag}")
+
+
+def _agent_chip(agent: str) -> Chip:
+    return Chip("agent", f"@{agent}")
+
+
+def _category_chip(category: str) -> Chip:
+    return Chip("cat", str(category), f"cat-{category}")
+
+
+def _kind_chip(kind: str) -> Chip:
+    return Chip("kind", str(kind))
+
+
+def _project_chip(path: str) -> Chip:
+    return Chip("project", f"project {project_name(path)}", "good")
+
+
+def _with_state(query: Query, value: str) -> Query:
+    named = tuple(state for state in MEMORY_STATES if state == value.lower())
+    if not named:
+        return _problem(query, f"is:{value} says nothing; is: takes {', '.join(MEMORY_STATES)}")
+    what = replace(query.criteria, states=(*query.criteria.states, *named))
+    return _extended(query, what, Chip("is", named[0]))
+
+
+def _with_time(name: str, now: datetime, query: Query, value: str) -> Query:
+    if not value:
+        return _problem(query, f"{name}: needs a time, as in {name}:12h, 7d, 2w or 2026-01-31")
+    time = read_since(value, now)
+    if time is None:
+        return _problem(query, f"{name}:{value} is no time; write 12h, 7d, 2w or 2026-01-31")
+    changed: dict[str, Any] = {name: time}
+    return _extended(query, replace(query.criteria, **changed), Chip(name, f"{name} {value}"))
 
 
 def read_since(value: str, now: datetime) -> datetime | None:

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from textual import on
 from textual.containers import Horizontal
+from textual.events import Key
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
@@ -108,7 +109,7 @@ class Pane(Screen[None]):
         if query.problems:
             bar.show(line(("! ", "bad"), (query.problems[0], "warn")))
         else:
-            bar.show(filter_line(query, max(bar.size.width, 20)))
+            bar.show(filter_line(query))
 
     def on_mount(self) -> None:
         self.main_list.focus()
@@ -168,6 +169,12 @@ class Pane(Screen[None]):
         entry = self.query_one("#query", Input)
         entry.cursor_position = len(entry.value)
         self.set_focus(entry)
+
+    def on_key(self, event: Key) -> None:
+        """From the filter entry, down leads into the list."""
+        if event.key == "down" and self.focused is not None and self.focused.id == "query":
+            event.stop()
+            self._entered()
 
     @on(Input.Submitted, "#query")
     def _entered(self) -> None:

@@ -79,13 +79,6 @@ class RowWindow:
         middle = (first + last) // 2
         return max(min(middle - WINDOW // 2, self.total - WINDOW), 0)
 
-    @property
-    def caption(self) -> str:
-        """The number of rows, ``12``, or of loaded and all rows, ``300 of 12,345``."""
-        if len(self.rows) < self.total:
-            return f"{self.offset + 1:,}–{self.offset + len(self.rows):,} of {self.total:,}"
-        return f"{self.total:,}"
-
 
 @dataclass(frozen=True, slots=True)
 class Marks:

@@ -31,9 +31,10 @@ class UndoableChanges:
         """Remove the newest change from the list and return its undo, or ``None``."""
         return self._undo.pop() if self._undo else None
 
-    async def add(self, desk: MemoryPort, draft: Draft) -> str:
-        """Store a new memory and return a message about it."""
+    async def add(self, desk: MemoryPort, draft: Draft, added: Callable[[str], None]) -> str:
+        """Store a new memory, tell ``added`` its id, and return a message about it."""
         memory_id = await desk.add(draft)
+        added(memory_id)
 
         async def take_back() -> str:
             await desk.remove([memory_id])

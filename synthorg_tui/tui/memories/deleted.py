@@ -61,7 +61,7 @@ class DeletedScreen(Screen[bool]):
         rows.border_subtitle = (
             f"{shown:,} of {page.total:,}" if shown < page.total else f"{shown:,}"
         )
-        rows.show(window, scored=False, follow=rows.row.id if rows.row else None)
+        rows.show(window, follow=rows.row.id if rows.row else None)
 
     def on_line_list_chosen(self, _event: LineList.Chosen) -> None:
         self.action_restore()

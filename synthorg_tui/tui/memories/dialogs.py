@@ -30,7 +30,8 @@ class MemoryDialogs:
     """Opens the dialogs of a pane over a listing, and makes the changes they are answered with.
 
     ``ready`` gives the open store, or says why there is none; ``reload_top`` reads the listing
-    from its first row, where what was imported appears, ``more`` soon and where it is.
+    from its first row, where what was imported appears, ``more`` soon and where it is;
+    ``added`` is told the id of a new memory.
     """
 
     def __init__(
@@ -41,11 +42,13 @@ class MemoryDialogs:
         ready: Callable[[], MemoryPort | None],
         reload_top: Callable[[], None],
         more: Callable[[], None],
+        added: Callable[[str], None],
     ) -> None:
         self._pane = pane
         self._listing = listing
         self._ready = ready
         self._reload_top = reload_top
+        self._added = added
         self._changes = UndoableChanges()
         self.importing = ImportRun(pane, more)
         self.welcome: WelcomeScreen | None = None
@@ -85,7 +88,7 @@ class MemoryDialogs:
 
         async def add(new: Written) -> str:
             draft = Draft(new.agent_id, new.category, new.content or "", new.tags, new.project)
-            return await self._changes.add(desk, draft)
+            return await self._changes.add(desk, draft, self._added)
 
         agents = [agent for agent, _ in self._listing.facets.agents]
         self._pane.app.push_screen(MemoryForm(None, agents, add), self._changed)

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import short_path
-from synthorg_tui.memory.listing import BrowseFilter, Facets, ListedMemory
+from synthorg_tui.memory.kinds import LESSON_START, MemoryKind
+from synthorg_tui.memory.listing import BrowseFilter, Facets, ListedMemory, project_names
 from synthorg_tui.tui.base.filters import Chip, Query, filter_line
 from synthorg_tui.tui.base.formatting import ago, counted, duration, memories, size
 from synthorg_tui.tui.base.lines import Line, bar, beside, error_lines, keys_line, line, one_line
@@ -21,6 +22,7 @@ from synthorg_tui.tui.memories.state import Listing
 if TYPE_CHECKING:  # they need pydantic, which the first rows don't wait for
     from synthorg_tui.ingest.discovery import FoundTranscripts
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
+    from synthorg_tui.memory.retrieval.passages import Passage, PassageFinder
 
 GLYPHS = {
     MemoryCategory.WORKING: "◌",
@@ -31,10 +33,23 @@ GLYPHS = {
 }
 """Glyphs of the categories, so that they differ in more than colour."""
 
+KIND_MARKS = {
+    MemoryKind.SESSION: ("S", "accent"),
+    MemoryKind.TASK: ("T", "muted"),
+    MemoryKind.RECOVERY: ("R", "warn"),
+    MemoryKind.COMMIT: ("C", "good"),
+    MemoryKind.REFUSED: ("X", "bad"),
+    MemoryKind.SAID: ('"', "match"),
+    MemoryKind.LESSON: ("L", "cat-procedural"),
+    MemoryKind.FACT: ("F", "cat-semantic"),
+    MemoryKind.WRITTEN: ("W", "cat-social"),
+}
+"""Letters of the kinds of memories, with their style roles."""
+
 _AGENT_WIDTH = 12
 _PREVIEW = 400
-_LESSON = "[DISCOVERY] "
-"""Start of the memory of a lesson, left out in lists, where the glyph shows it."""
+_STARTS = {MemoryKind.LESSON: LESSON_START, MemoryKind.COMMIT: "Committed: "}
+"""What a text starts with and the letter says already: left out in lists."""
 
 
 def category_mark(category: MemoryCategory) -> tuple[str, str]:
@@ -42,53 +57,79 @@ def category_mark(category: MemoryCategory) -> tuple[str, str]:
     return GLYPHS[category], f"cat-{category.value}"
 
 
-def memory_line(row: ListedMemory, width: int, *, now: datetime, marked: bool) -> Line:
-    """Render a memory in one line: mark, category glyph, start of the content, agent and age.
+def memory_line(
+    row: ListedMemory,
+    width: int,
+    *,
+    now: datetime,
+    marked: bool,
+    shows: tuple[bool, bool] = (True, True),
+) -> Line:
+    """Render a memory in one line: mark, letter of its kind, title and content, agent and age.
 
-    The result is shared by equal rows; don't modify it.
+    ``shows`` tells whether the agent and the age are shown; an expired memory always says so. The
+    result is shared by equal rows; don't modify it.
     """
-    age = ago(row.created_at, now)
+    with_agent, with_age = shows
+    age = ago(row.created_at, now) if with_age else ""
     if row.deleted_at is None and not row.is_live(now):
         age = "exp."
-    return _memory_line(row.content[:_PREVIEW], row.category, row.agent_id, age, width, marked)
+    agent_id = row.agent_id if with_agent else ""
+    return _memory_line(row.content[:_PREVIEW], row.kind, agent_id, age, width, marked)
 
 
 @lru_cache(maxsize=1024)  # a list that memories come to asks for the same ones a row further down
 def _memory_line(
-    content: str, category: MemoryCategory, agent_id: str, age: str, width: int, marked: bool
+    content: str, kind: MemoryKind, agent_id: str, age: str, width: int, marked: bool
 ) -> Line:
-    left = line(("✓ " if marked else "  ", "accent"))
-    left.add(GLYPHS[category] + " ", f"cat-{category.value}")
+    left = _row_start(kind, marked)
     title, _, rest = content.strip().partition("\n")
-    left.add(one_line(title).removeprefix(_LESSON), "text")
+    left.add(_title(title, kind), "text")
     if rest:
         left.add("  " + one_line(rest), "faint")
-    room = min(_AGENT_WIDTH, max(width // 5, 6))
-    right = line((one_line(agent_id), "muted")).fit(room, "muted")
-    return beside(left, right.add(age.rjust(5), "faint"), width)
+    right = Line()
+    if agent_id:
+        room = min(_AGENT_WIDTH, max(width // 5, 6))
+        right.extend(line((one_line(agent_id), "muted")).fit(room, "muted"))
+    if age:
+        right.add(age.rjust(5), "faint")
+    return beside(left, right, width) if right.spans else left.fit(width)
 
 
-def score_line(row: ListedMemory, width: int, *, best_sparse: float) -> Line:
-    """Render a row's search scores as bars.
+def _row_start(kind: MemoryKind, marked: bool) -> Line:
+    letter, role = KIND_MARKS[kind]
+    return line(("✓" if marked else " ", "accent"), (f"{letter} ", role))
 
-    ``best_sparse`` is the highest keyword score in the result, for which the bar is full.
+
+def _title(title: str, kind: MemoryKind) -> str:
+    return one_line(title).removeprefix(_STARTS.get(kind, ""))
+
+
+_RELEVANCE_WIDTH = 8
+
+
+def found_lines(
+    row: ListedMemory, width: int, *, finder: "PassageFinder", now: datetime, marked: bool
+) -> list[Line]:
+    """Render a search result in two lines, with the words that were searched for marked.
+
+    The first has the title and a bar for the relevance, the second the sentence that matches best
+    apart from the title.
     """
-    size, gap = (8, "   ") if width >= 76 else (4, "  ") if width >= 58 else (3, " ")
-    scores = line(("    ", "text"))
-    for name, score, share, role in (
-        ("fused", row.fused, row.fused or 0.0, "accent"),
-        ("dense", row.dense, row.dense or 0.0, "good"),
-        ("sparse", row.sparse, (row.sparse or 0.0) / (best_sparse or 1.0), "warn"),
-    ):
-        scores.add(f"{name} ", "faint").extend(bar(share, size, role))
-        scores.add(f" {_number(score)}{gap}", "muted" if score is not None else "faint")
-    return scores.fit(width)
+    title, _, rest = row.content.strip().partition("\n")
+    first = _row_start(row.kind, marked)
+    _add_passage(first, finder.marked(_title(title[:_PREVIEW], row.kind)), "text")
+    relevance = bar(row.fused or 0.0, _RELEVANCE_WIDTH)
+    second = line(("   ", "text"))
+    _add_passage(second, finder.best(rest or title), "muted")
+    aside = " ".join(filter(None, (row.project_name or row.agent_id, ago(row.created_at, now))))
+    right = line((one_line(aside), "faint"))
+    return [beside(first, relevance, width), beside(second, right, width)]
 
 
-def _number(score: float | None) -> str:
-    if score is None:
-        return "  – "
-    return f"{score:4.2f}" if score < 10 else f"{score:4.1f}"
+def _add_passage(shown: Line, passage: "Passage", role: str) -> None:
+    for piece, was_asked in passage.parts:
+        shown.add(piece, "match" if was_asked else role)
 
 
 def waiting_line(width: int) -> Line:
@@ -96,45 +137,103 @@ def waiting_line(width: int) -> Line:
     return line(("  · ", "faint"), ("·····", "faint")).fit(width)
 
 
-def facet_lines(
-    facets: Facets, width: int, *, chosen: BrowseFilter
-) -> list[tuple[tuple[str, str] | None, Line]]:
-    """Render the categories and agents with their counts.
+GroupLine: TypeAlias = "tuple[tuple[str, str] | None, Line]"
+"""The filter operator and value that a line toggles, or ``None`` for a heading."""
 
-    Each line comes with the filter operator and value it toggles, or ``None`` for a heading.
+
+def facet_lines(
+    facets: Facets, width: int, *, chosen: BrowseFilter, counts: Facets | None = None
+) -> list[GroupLine]:
+    """Render the groups of the listing with their numbers: projects, kinds, agents, categories.
+
+    ``counts`` are the numbers under the filter ``chosen``, and all of ``facets`` without. Kinds are
+    listed once they are counted, and categories if there are several.
     """
-    groups: list[tuple[tuple[str, str] | None, Line]] = []
-    groups.append((None, line(("Categories", "title")).fit(width)))
-    counts = dict(facets.categories)
-    for category in MemoryCategory:
-        left = _choice(category in chosen.categories)
-        glyph, role = category_mark(category)
-        left.add(glyph + " ", role).add(category.value, "text" if counts.get(category) else "faint")
-        count = line((f"{counts.get(category, 0):,}", "muted"))
-        groups.append((("cat:", category.value), beside(left, count, width)))
-    groups.append((None, line(("", "text")).fit(width)))
-    groups.append((None, line(("Agents", "title")).fit(width)))
+    shown = facets if counts is None else counts
+    sorts: list[list[GroupLine]] = []
+    if facets.projects:
+        sorts.append(_project_lines(facets, shown, width, chosen))
+    if shown.kinds:
+        sorts.append(_kind_lines(shown, width, chosen))
+    sorts.append(_agent_lines(facets, shown, width, chosen))
+    if len(facets.categories) > 1:
+        sorts.append(_category_lines(shown, width, chosen))
+    blank: GroupLine = (None, Line().fit(width))
+    return [each for sort in sorts for each in (*sort, blank)][:-1]
+
+
+def _project_lines(
+    facets: Facets, shown: Facets, width: int, chosen: BrowseFilter
+) -> list[GroupLine]:
+    counts, names = dict(shown.projects), project_names(path for path, _ in facets.projects)
+    groups = [_group_title("Projects", width)]
+    for path, _ in facets.projects:
+        left = _choice(path, chosen.projects, chosen.unwanted.projects)
+        name = names[path] if names[path] != path else short_path(path)
+        left.add(one_line(name), "text" if counts.get(path) else "faint")
+        groups.append((("project:", names[path]), _counted(left, counts.get(path, 0), width)))
+    return groups
+
+
+def _kind_lines(shown: Facets, width: int, chosen: BrowseFilter) -> list[GroupLine]:
+    counts = dict(shown.kinds)
+    groups = [_group_title("Kinds", width)]
+    for kind, (letter, role) in KIND_MARKS.items():
+        if kind in counts or kind in chosen.kinds or kind in chosen.unwanted.kinds:
+            left = _choice(kind, chosen.kinds, chosen.unwanted.kinds)
+            left.add(f"{letter} ", role).add(kind.value, "text" if kind in counts else "faint")
+            groups.append((("kind:", kind.value), _counted(left, counts.get(kind, 0), width)))
+    return groups
+
+
+def _agent_lines(
+    facets: Facets, shown: Facets, width: int, chosen: BrowseFilter
+) -> list[GroupLine]:
+    counts = dict(shown.agents)
+    groups = [_group_title("Agents", width)]
     for agent, number in facets.agents:
-        left = _choice(agent in chosen.agents).add(one_line(agent), "text")
-        count = line((f"{number:,}", "muted"))
-        if facets.is_full(number):
-            count = line(("full ", "warn"), (f"{number:,}", "warn"))
-        groups.append((("agent:", agent), beside(left, count, width)))
+        left = _choice(agent, chosen.agents, chosen.unwanted.agents)
+        left.add(one_line(agent), "text" if counts.get(agent) else "faint")
+        full = "full " if facets.is_full(number) else ""
+        shown_as = _counted(left, counts.get(agent, 0), width, full)
+        groups.append((("agent:", agent), shown_as))
     if not facets.agents:
         groups.append((None, line(("  none yet", "faint")).fit(width)))
     return groups
 
 
-def _choice(chosen: bool) -> Line:
-    return line(("▸ " if chosen else "  ", "accent"))
+def _category_lines(shown: Facets, width: int, chosen: BrowseFilter) -> list[GroupLine]:
+    counts = dict(shown.categories)
+    groups = [_group_title("Categories", width)]
+    for category in MemoryCategory:
+        left = _choice(category, chosen.categories, chosen.unwanted.categories)
+        glyph, role = category_mark(category)
+        left.add(glyph + " ", role).add(category.value, "text" if counts.get(category) else "faint")
+        groups.append((("cat:", category.value), _counted(left, counts.get(category, 0), width)))
+    return groups
 
 
-def chip_line(query: Query, width: int, *, search: bool) -> Line:
+def _group_title(title: str, width: int) -> GroupLine:
+    return None, line((title, "title")).fit(width)
+
+
+def _counted(left: Line, number: int, width: int, full: str = "") -> Line:
+    role = "warn" if full else "muted"
+    return beside(left, line((full, role), (f"{number:,}", role)), width)
+
+
+def _choice(value: str, wanted: Sequence[str], unwanted: Sequence[str]) -> Line:
+    if value in unwanted:
+        return line(("- ", "warn"))
+    return line(("▸ " if value in wanted else "  ", "accent"))
+
+
+def chip_line(query: Query, *, search: bool) -> Line:
     """Render the parts of a filter or a search as chips; the words of a search form one chip."""
     if search and query.text:
         rest = (chip for chip in query.chips if chip.kind != "word")
         query = replace(query, chips=(Chip("word", query.text, "match"), *rest))
-    return filter_line(query, width, title="search " if search else "filter ")
+    return filter_line(query, title="search " if search else "filter ")
 
 
 def empty_lines(listing: Listing) -> list[Line]:

@@ -6,7 +6,8 @@ a reader of the store alone, ``attach`` brings the rest. What is asked for and w
 ``detail``: here are only widgets, keys, and which work runs when.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -14,36 +15,41 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
+from textual.events import Key
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings
-from synthorg_tui.tui.base.filters import toggle_operator
+from synthorg_tui.tui.base.filters import completed, toggle_operator
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, line
-from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.base.window import WINDOW
-from synthorg_tui.tui.jobs import Throttle, copy, run_job, toast
+from synthorg_tui.tui.jobs import Throttle, run_job, toast
 from synthorg_tui.tui.memories import lines as drawn
-from synthorg_tui.tui.memories.dialogs import MemoryDialogs
-from synthorg_tui.tui.memories.state import Listing, page_around
-from synthorg_tui.tui.memories.view import Marker, MemoriesBody
+from synthorg_tui.tui.memories.acting import MemoryActions
+from synthorg_tui.tui.memories.state import page_around
+from synthorg_tui.tui.memories.view import MemoriesBody
 from synthorg_tui.tui.panes import Panes, Recount
 from synthorg_tui.tui.ports import MemoryPort, MemoryReader
 from synthorg_tui.tui.state import MAX_SPLIT, MIN_SPLIT, UiState
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar
-from synthorg_tui.tui.widgets.rows import FixedList, MemoryList
+from synthorg_tui.tui.widgets.rows import FixedList
 
+ROOM_FOR_GROUPS = 130
+"""Terminal width in columns from which the groups are shown beside list and detail."""
 _ENTRIES = {
-    "filter": ("/ filter ", "words  -words  agent:  cat:  tag:  since:7d"),
+    "filter": (
+        "/ filter ",
+        "words  -words  project:  kind:  -agent:  tag:  since:7d  tab completes",
+    ),
     "search": ("s search ", "what you want to know, in your words"),
 }
 
 
-class MemoriesScreen(Pane):
+class MemoriesScreen(MemoryActions):
     """Lists, filters and searches; marks, writes, edits, deletes, restores, copies and exports."""
 
     BINDINGS = bindings("memories")
@@ -56,21 +62,11 @@ class MemoriesScreen(Pane):
     def __init__(self, *, state: UiState, now: Callable[[], datetime], panes: Panes) -> None:
         super().__init__(panes=panes, now=now)
         self.state = state
-        self.reader: MemoryReader | None = None
-        self.listing = Listing(now)
         self.listing.sort = state.sort
-        self.listing.filter_text = state.filter
-        self._dialogs = MemoryDialogs(
-            self,
-            self.listing,
-            ready=self._ready,
-            reload_top=partial(self.reload, top=True),
-            more=self.keep_up,
-        )
-        self._marker = Marker(self, self.listing)
         self._entering = "filter"
         self._welcomed = False
         self._narrow_facets = False
+        self._is_placed = False
         self._waits_for: DomainError | None = None
         self._keeping_up = Throttle(self, self.renew, self.KEEP_UP_AFTER)
         self._slow = True  # opening the store takes longer than drawing the screen once more
@@ -80,21 +76,6 @@ class MemoriesScreen(Pane):
         yield TopBar(self.panes, "Memories")
         yield MemoriesBody(self.listing, entry=self.filter_entry(""), now=self.now)
         yield KeyBar("memories", "app")
-
-    @property
-    def body(self) -> MemoriesBody:
-        """What is drawn between header and footer."""
-        return self.query_one(MemoriesBody)
-
-    @property
-    def rows(self) -> MemoryList:
-        """The list of memories."""
-        return self.body.rows
-
-    @property
-    def main_list(self) -> LineList:
-        """The memories."""
-        return self.rows
 
     # Loading
 
@@ -116,7 +97,7 @@ class MemoriesScreen(Pane):
         """Show cause and remedy in place of the list."""
         self._waits_for = None
         self.listing.clear()
-        self.rows.show(self.listing.window, scored=False, follow=None)
+        self._show_rows(None)
         super().tell_error(error)
 
     def tell_waiting(self, error: DomainError) -> None:
@@ -140,7 +121,7 @@ class MemoriesScreen(Pane):
         if self.reader is None:
             return
         generation = self.listing.ask()
-        offset = 0 if top else self.listing.window.offset
+        offset = 0 if top or self._added else self.listing.window.offset
         self.await_rows()
         run_job(self, partial(self._load, generation, offset, facets), group="listing")
 
@@ -151,6 +132,7 @@ class MemoriesScreen(Pane):
         try:
             if facets:
                 listing.facets = await reader.facets()
+                self._place()
             is_newest = await listing.read(generation, reader, self.desk, offset=offset)
         except DomainError as error:
             if generation == listing.generation:
@@ -161,6 +143,25 @@ class MemoriesScreen(Pane):
             self.show_answer()
             if facets:
                 self.post_message(Recount())
+            await self._count(generation)
+
+    def _place(self) -> None:
+        """At the start show the project that the app was started in, if it has memories."""
+        if not self._is_placed:
+            self._is_placed = True
+            with suppress(OSError):  # a folder that was deleted is in no project
+                self.listing.prefer_project(Path.cwd())
+
+    async def _count(self, generation: int) -> None:
+        """Count the groups under the filter while they are in view."""
+        if self.reader is None or not self.body.groups.display:
+            return
+        try:
+            is_newest = await self.listing.count(generation, self.reader)
+        except DomainError:  # the rows are there: the next reading counts again
+            return
+        if is_newest:
+            self.body.draw_groups()
 
     def show_answer(self) -> None:
         """Show what the newest question gave; a search starts at its best result."""
@@ -168,16 +169,20 @@ class MemoriesScreen(Pane):
         follow = self.rows.row.id if self.rows.row and not searching else None
         if searching:
             self.rows.cursor = 0
-        self._show_window(follow=follow, scored=searching)
+        self._show_window(follow=self._follow_added() or follow)
         is_bare = not self.listing.facets.total and not self.listing.text
         if is_bare and self.desk is not None and not self._welcomed:
             self._welcomed = True
             self._dialogs.show_welcome(self.desk)
 
-    def _show_window(self, *, follow: str | None = None, scored: bool = False) -> None:
-        self.rows.show(self.listing.window, scored=scored, follow=follow)
+    def _show_window(self, *, follow: str | None = None) -> None:
+        self._show_rows(follow)
         self.draw()
         self._follow_cursor()
+
+    def _show_rows(self, follow: str | None) -> None:
+        listing = self.listing
+        self.rows.show(listing.window, order=listing.sort, asked=listing.asked, follow=follow)
 
     @on(LineList.Scrolled, "#list")
     def _load_more(self) -> None:
@@ -221,6 +226,7 @@ class MemoriesScreen(Pane):
             middle = self.rows.cursor if self.rows.is_cursor_in_view else self.rows.visible_rows[0]
             page = await listing.page(reader, max(middle - WINDOW // 2, 0))
         listing.facets = facets
+        await self._count(generation)
         if page is None:  # a search stays as it was answered
             self.draw()
         elif listing.take_page(generation, page):
@@ -236,8 +242,14 @@ class MemoriesScreen(Pane):
     # Drawing
 
     def _arrange(self) -> None:
-        groups = self._narrow_facets if self.narrow else self.state.facets
+        groups = self.state.facets if self._has_room else self._narrow_facets
+        groups = groups and not self.has_class("-zoomed")
         self.body.lay_out(narrow=self.narrow, split=self.state.split, groups=groups)
+
+    @property
+    def _has_room(self) -> bool:
+        """Whether the terminal has room for the groups, so that they are shown unasked."""
+        return self.app.size.width >= ROOM_FOR_GROUPS
 
     def draw(self) -> None:
         """Draw everything from the state."""
@@ -264,6 +276,7 @@ class MemoriesScreen(Pane):
     @on(LineList.Moved, "#list")
     def _follow_cursor(self) -> None:
         self.body.detail.show_memory(self.rows.row, self.reader)
+        self.body.draw_list()
         self._load_more()
 
     # Filter and search
@@ -284,6 +297,14 @@ class MemoriesScreen(Pane):
         entry.placeholder = hint
         super().action_filter()
 
+    def on_key(self, event: Key) -> None:
+        """In the filter entry, tab completes operators and what they can take."""
+        entry = self.focused
+        if event.key == "tab" and isinstance(entry, Input) and entry.id == "query":
+            event.stop()
+            entry.value = completed(entry.value, self.listing.values)
+            entry.cursor_position = len(entry.value)
+
     @on(Input.Changed, "#query")
     def _typed(self, event: Input.Changed) -> None:
         self.set_text(event.value, self._entering)
@@ -294,7 +315,7 @@ class MemoriesScreen(Pane):
             self.listing.search_text = text
         else:
             self.listing.search_text = ""
-            self.listing.filter_text = self.state.filter = text
+            self.listing.filter_text = text
         self.listing.ask()
         self.draw()
         self.later(lambda: self.reload(facets=False, top=True))
@@ -307,7 +328,7 @@ class MemoriesScreen(Pane):
         self.remove_class("-entering")
         self.rows.focus()
         if self.has_class("-zoomed"):
-            self.remove_class("-zoomed")
+            self._zoom(False)
         elif self.listing.search_text:
             self.set_text("", "search")
         elif self.listing.filter_text and (entering or self.focused is self.rows):
@@ -332,16 +353,21 @@ class MemoriesScreen(Pane):
     @on(LineList.Chosen, "#list")
     def action_zoom(self) -> None:
         """Give the detail the whole screen, and back."""
-        if self.rows.row is not None:
-            self.toggle_class("-zoomed")
+        if self._has_row():
+            self._zoom(not self.has_class("-zoomed"))
             (self.body.detail if self.has_class("-zoomed") else self.rows).focus()
 
-    def action_facets(self) -> None:
-        if self.narrow:
-            self._narrow_facets = not self._narrow_facets
-        else:
-            self.state.facets = not self.state.facets
+    def _zoom(self, zoomed: bool) -> None:
+        self.set_class(zoomed, "-zoomed")
         self._arrange()
+
+    def action_facets(self) -> None:
+        if self._has_room:
+            self.state.facets = not self.state.facets
+        else:
+            self._narrow_facets = not self._narrow_facets
+        self._arrange()
+        run_job(self, partial(self._count, self.listing.generation), group="counts")
         groups = self.body.groups
         (groups if groups.display and self.narrow else self.rows).focus()
 
@@ -350,62 +376,6 @@ class MemoriesScreen(Pane):
         self.state.split = min(max(self.state.split + by, MIN_SPLIT), MAX_SPLIT)
         self._arrange()
 
-    # Marks
-
-    def action_mark(self) -> None:
-        self._marker.mark()
-
-    def action_mark_range(self) -> None:
-        self._marker.mark_range(self.reader)
-
-    def action_mark_all(self) -> None:
-        self._marker.mark_all(self.reader)
-
-    # Changes
-
-    def _ready(self) -> MemoryPort | None:
-        if self.desk is None:
-            why = "The store is not open" if self.reader is None else "Not loaded yet: try again"
-            toast(self, why, severity="warning")
-        return self.desk
-
-    def action_add(self) -> None:
-        self._dialogs.add()
-
-    def action_edit(self) -> None:
-        self._dialogs.edit()
-
-    def action_edit_outside(self) -> None:
-        self._dialogs.edit_outside()
-
-    def action_delete(self) -> None:
-        self._dialogs.delete()
-
-    def action_undo(self) -> None:
-        self._dialogs.undo()
-
-    def action_deleted(self) -> None:
-        self._dialogs.show_deleted()
-
-    def action_export(self) -> None:
-        self._dialogs.export()
-
-    def action_source(self) -> None:
-        self._dialogs.show_source()
-
-    def action_importing(self) -> None:
-        self._dialogs.show_import()
-
-    def run_import(self, paths: Sequence[Path]) -> None:
-        """Import files and folders in the background."""
-        self._dialogs.run_import(paths)
-
-    def action_copy(self) -> None:
-        rows = self.listing.targets(self.rows.row)
-        if rows:
-            copy(self, "\n\n".join(row.content for row in rows))
-            toast(self, f"Copied {memories(len(rows))}")
-
     # Elsewhere
 
     def show_memory(self, row: ListedMemory) -> None:
@@ -413,9 +383,10 @@ class MemoriesScreen(Pane):
         desk, listing = self.desk, self.listing
         if desk is None:
             return
-        listing.search_text = listing.filter_text = self.state.filter = ""
+        listing.search_text = listing.filter_text = ""
         listing.sort = self.state.sort = "newest"
-        self.remove_class("-entering", "-zoomed")
+        self.remove_class("-entering")
+        self._zoom(False)
         generation = listing.ask()
 
         async def show() -> None:

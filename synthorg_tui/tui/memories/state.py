@@ -4,10 +4,16 @@ The screen asks it what to list and draws what it holds. It works on a store and
 screen: no Textual, and no styled lines.
 """
 
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.kinds import MemoryKind
 from synthorg_tui.memory.listing import (
+    MEMORY_STATES,
     SORT_ORDERS,
     BrowseFilter,
     Facets,
@@ -15,8 +21,10 @@ from synthorg_tui.memory.listing import (
     ListedMemory,
     MemoryPage,
     SortOrder,
+    project_names,
+    project_of,
 )
-from synthorg_tui.tui.base.filters import Query, matches, parse_query
+from synthorg_tui.tui.base.filters import Query, matches, parse_query, toggle_operator
 from synthorg_tui.tui.base.window import WINDOW, Latest, Marks, RowWindow
 from synthorg_tui.tui.ports import MemoryPort, MemoryReader
 
@@ -34,6 +42,7 @@ class Listing(Latest):
         self.search_text = ""
         self.sort: SortOrder = "newest"
         self.facets = Facets()
+        self.counts: Facets | None = None
         self.window = RowWindow()
         self.marks = Marks()
         self.degraded = ""
@@ -52,7 +61,13 @@ class Listing(Latest):
     def query(self) -> Query:
         """The parsed filter or search text."""
         agents = tuple(agent for agent, _ in self.facets.agents)
-        return parse_query(self.text, now=self._now(), agents=agents)
+        projects = tuple(path for path, _ in self.facets.projects)
+        return parse_query(self.text, now=self._now(), agents=agents, projects=projects)
+
+    @property
+    def asked(self) -> str:
+        """The words that are searched for; empty while memories are listed."""
+        return self.query.text if self.searching else ""
 
     def clear(self) -> None:
         """Empty the list after the newest request failed."""
@@ -71,6 +86,40 @@ class Listing(Latest):
         query = self.query
         found = await desk.search(query.text, query.criteria, limit=MAX_HITS)
         return self.take_hits(generation, found)
+
+    async def count(self, generation: int, reader: MemoryReader) -> bool:
+        """Count the groups under the filter; return ``False`` if a newer request was made.
+
+        The words of a search rank memories rather than filter them, so they don't count.
+        """
+        what = self.query.criteria
+        counts = await reader.facets(replace(what, words=()) if self.searching else what)
+        if generation != self.generation:
+            return False
+        self.counts = counts
+        return True
+
+    def prefer_project(self, here: Path) -> None:
+        """Filter by the project that the folder ``here`` is in, if there are memories of it."""
+        project = project_of(here, dict(self.facets.projects))
+        if project is not None and not self.text.strip():
+            names = project_names(path for path, _ in self.facets.projects)
+            self.filter_text = toggle_operator("", "project:", names[project])
+
+    @property
+    def values(self) -> dict[str, tuple[str, ...]]:
+        """What each operator of a filter can take, as far as is known."""
+        tags = Counter(tag for row in self.window.rows for tag in row.tags)
+        return {
+            "project:": tuple(project_names(path for path, _ in self.facets.projects).values()),
+            "kind:": tuple(MemoryKind),
+            "agent:": tuple(agent for agent, _ in self.facets.agents),
+            "cat:": tuple(MemoryCategory),
+            "tag:": tuple(tag for tag, _ in tags.most_common()),
+            "is:": MEMORY_STATES,
+            "since:": (),
+            "until:": (),
+        }
 
     async def page(self, reader: MemoryReader, offset: int, limit: int = WINDOW) -> MemoryPage:
         """Return at most ``limit`` of the memories the filter lists, from ``offset`` on."""
@@ -117,7 +166,7 @@ class Listing(Latest):
         """Return whether the memory is listed now."""
         if self.searching:
             return self.window.index_of(row.id) is not None
-        return matches(self.query.criteria, row)
+        return matches(self.query.criteria, row, now=self._now())
 
     @property
     def marked(self) -> tuple[ListedMemory, ...]:
@@ -128,12 +177,28 @@ class Listing(Latest):
         """Return the rows an action affects: the marked ones listed, or else ``under_cursor``."""
         return self.marked or ((under_cursor,) if under_cursor is not None else ())
 
-    @property
-    def caption(self) -> str:
-        """The number of memories and their order, as the title of the list."""
+    def caption(self, cursor: int) -> str:
+        """The position of the cursor, the numbers of memories, and their order, for the list."""
+        total, stored = self.window.total, self.facets.total
         if not self.window.rows:
             return ""
-        return f"{self.window.caption} · {'best first' if self.searching else self.sort}"
+        at = f"{cursor + 1:,} of {total:,}"
+        if self.searching:
+            best = f"the {total} best" if total == MAX_HITS else "best first"
+            return f"{at} · {best}"
+        match = f"{total:,} of {stored:,} match · " if self.text.strip() else ""
+        return f"{at} · {match}{self.sort}"
+
+    @property
+    def why_empty(self) -> str:
+        """Why there is no memory under the cursor, for a key that needs one."""
+        if self.waiting or self.window.rows:
+            return "The memories are still being read"
+        if self.searching:
+            return "The search found no memory: esc goes back"
+        if self.text.strip():
+            return "The filter lists no memory: esc clears it"
+        return "There is no memory yet: a writes one, i imports sessions"
 
     @property
     def marked_caption(self) -> str:

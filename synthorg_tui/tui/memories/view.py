@@ -13,8 +13,9 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.text import safe_text
 from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
-from synthorg_tui.tui.base.lines import Line, line
+from synthorg_tui.tui.base.lines import Line, line, one_line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.base.window import Marks
 from synthorg_tui.tui.jobs import run_job, toast
@@ -71,6 +72,7 @@ class MemoryDetail(LineView):
 
     def _draw(self, history: tuple[MemoryRevision, ...] | None) -> None:
         lines = detail_lines(self._row, history, now=self._now()) if self._row else []
+        self.set_titles(top=_detail_title(self._row))
         self.show(lines, top=history is None)
 
 
@@ -135,13 +137,19 @@ class MemoriesBody(Horizontal):
         chips = self.query_one("#chips", LineBar)
         chips.display = bool(query.chips)
         searching = bool(listing.search_text.strip())
-        chips.show(chip_line(query, max(chips.size.width, 20), search=searching))
+        chips.show(chip_line(query, search=searching))
         banner = self.query_one("#banner", LineBar)
         warning = query.problems[0] if query.problems else listing.degraded
         banner.display = bool(warning)
         banner.show(line(("! ", "bad"), (warning, "warn")))
+        self.draw_groups()
+
+    def draw_groups(self) -> None:
+        """Draw the groups with their numbers."""
+        listing = self._listing
+        chosen, counts = listing.query.criteria, listing.counts
         self.groups.show(
-            lambda width: list(facet_lines(listing.facets, width, chosen=query.criteria))
+            lambda width: list(facet_lines(listing.facets, width, chosen=chosen, counts=counts))
         )
 
     def draw_list(self, placeholder: list[Line] | None = None) -> None:
@@ -150,9 +158,17 @@ class MemoriesBody(Horizontal):
         if placeholder is not None:
             rows.placeholder = placeholder
         rows.show_marks(listing.marks)
-        captions = [part for part in (listing.marked_caption, listing.caption) if part]
+        captions = filter(None, (listing.marked_caption, listing.caption(rows.cursor)))
         title = "Results" if listing.searching else "Memories"
         rows.set_titles(top=title, bottom=" · ".join(captions))
+
+
+def _detail_title(row: ListedMemory | None) -> str:
+    """What the row has a letter for in a word, and where it was; safe for a border's title."""
+    if row is None:
+        return "Detail"
+    project = f" · {one_line(safe_text(row.project_name))}" if row.project_name else ""
+    return f"Detail · {row.kind}{project}"
 
 
 class Marker:

@@ -19,7 +19,8 @@ class LineList(StyledScroll):
     """A scrollable list of ``row_count`` rows with a cursor; a row takes ``row_height`` lines.
 
     Subclasses provide ``row_count`` and ``row_lines``, and call ``changed`` after the rows changed.
-    ``placeholder`` is shown if there are no rows.
+    ``placeholder`` is shown if there are no rows. Lines over a row that no cursor is on come from
+    ``heading_lines``, with which ``top_of`` and ``place_of`` have to agree.
     """
 
     BINDINGS = bindings("list")
@@ -86,6 +87,21 @@ class LineList(StyledScroll):
         """Return the lines of a row, for a width in cells."""
         raise NotImplementedError
 
+    def heading_lines(self, index: int, width: int) -> list[Line]:
+        """Return the lines over a row that aren't part of it; by default there are none."""
+        return []
+
+    def top_of(self, index: int) -> int:
+        """Return the first line of a row with its headings; for ``row_count``, of what follows."""
+        return index * self.row_height
+
+    def place_of(self, line: int) -> tuple[int, int]:
+        """Return the row that a line belongs to, and which of its lines it is.
+
+        Headings have negative numbers: the one next to the row is -1.
+        """
+        return divmod(line, self.row_height)
+
     def selectable(self, index: int) -> bool:
         """Return whether the cursor may be on this row, which it may not for headings."""
         return 0 <= index < self.row_count
@@ -95,7 +111,7 @@ class LineList(StyledScroll):
         """The indexes of the first and the last visible row."""
         height = max(self.scrollable_content_region.height, 1)
         top = self.scroll_offset.y
-        return top // self.row_height, (top + height - 1) // self.row_height
+        return self.place_of(top)[0], self.place_of(top + height - 1)[0]
 
     def changed(self) -> None:
         """Redraw the visible rows that differ from what is drawn, after rows changed.
@@ -103,7 +119,7 @@ class LineList(StyledScroll):
         The cursor keeps its position where possible.
         """
         rows, width = self.row_count, self.scrollable_content_region.width
-        self.virtual_size = Size(width, rows * self.row_height)
+        self.virtual_size = Size(width, self.top_of(rows))
         self.cursor = min(self.cursor, max(rows - 1, 0))
         look = (width, self.row_height, not rows)
         if look != self._made_for:
@@ -119,7 +135,7 @@ class LineList(StyledScroll):
         changed = [at for at in range(first, last + 1) if before.get(at) != now.get(at)]
         for _, run in groupby(enumerate(changed), lambda place: place[1] - place[0]):
             rows = [index for _, index in run]
-            self.refresh_lines(rows[0] * self.row_height, len(rows) * self.row_height)
+            self._redraw_rows(rows[0], rows[-1])
 
     def refresh(
         self,
@@ -141,7 +157,7 @@ class LineList(StyledScroll):
     def reveal(self) -> None:
         """Scroll as little as needed to show the cursor."""
         height = self.scrollable_content_region.height
-        top, bottom = self.cursor * self.row_height, (self.cursor + 1) * self.row_height
+        top, bottom = self.top_of(self.cursor), self.top_of(self.cursor + 1)
         if self.cursor and not any(map(self.selectable, range(self.cursor))):
             top = 0
         if top < self.scroll_offset.y:
@@ -194,24 +210,35 @@ class LineList(StyledScroll):
     def redraw_row(self, index: int) -> None:
         """Redraw one row."""
         if index >= 0 and self.is_mounted:
-            self.refresh_lines(index * self.row_height, self.row_height)
+            self._redraw_rows(index, index)
+
+    def _redraw_rows(self, first: int, last: int) -> None:
+        top = self.top_of(first)
+        self.refresh_lines(top, self.top_of(last + 1) - top)
 
     def line_at(self, y: int, width: int) -> tuple[Line, Style | None]:
         """Return a line of the visible part and the style of its background, if it has one."""
         if not self.row_count:
             return self._placeholder_line(y, width), None
-        index, part = divmod(y + self.scroll_offset.y, self.row_height)
+        index, part = self.place_of(y + self.scroll_offset.y)
         if index >= self.row_count:
             return Line(), None
-        return self._lines(index, width)[part].fit(width), self._background(index)
+        background = self._background(index) if part >= 0 else None
+        return self._lines(index, width)[part].fit(width), background
 
     def _lines(self, index: int, width: int) -> list[Line]:
-        """The lines of a row, made once for each of its lines and for as long as it is so."""
+        """The lines of a row, made once for each of its lines and for as long as it is so.
+
+        Its headings are at the end, where their negative numbers find them.
+        """
         if width != self._made_for[0]:  # a scrollbar came or went: that is told a moment later
-            return self.row_lines(index, width)
+            return self._make_lines(index, width)
         if index not in self._made:
-            self._made[index] = self.row_lines(index, width)
+            self._made[index] = self._make_lines(index, width)
         return self._made[index]
+
+    def _make_lines(self, index: int, width: int) -> list[Line]:
+        return [*self.row_lines(index, width), *self.heading_lines(index, width)]
 
     def _placeholder_line(self, y: int, width: int) -> Line:
         rows = [row for shown in self.placeholder for row in wrap(shown, max(width - 2, 1))]
@@ -243,8 +270,9 @@ class LineList(StyledScroll):
             self.cursor = index
 
     def _row_at(self, event: events.MouseEvent) -> int:
-        index = self.line_under(event) // self.row_height
-        return index if 0 <= index < self.row_count else -1
+        line_number = self.line_under(event)
+        index, part = self.place_of(line_number) if line_number >= 0 else (-1, -1)
+        return index if part >= 0 and index < self.row_count else -1
 
     def action_down(self) -> None:
         """Move the cursor one row down."""

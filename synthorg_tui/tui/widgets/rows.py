@@ -2,23 +2,30 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.listing import ListedMemory, SortOrder
 from synthorg_tui.tui.base.lines import Line
 from synthorg_tui.tui.base.window import Marks, RowWindow
-from synthorg_tui.tui.memories.lines import memory_line, score_line, waiting_line
+from synthorg_tui.tui.memories.headings import Headings, agent_and_age, headings_of
+from synthorg_tui.tui.memories.lines import found_lines, memory_line, waiting_line
 from synthorg_tui.tui.widgets.line_list import LineList
+
+if TYPE_CHECKING:  # it stems words, which a list of all memories needn't
+    from synthorg_tui.memory.retrieval.passages import PassageFinder
 
 
 class MemoryList(LineList):
-    """The list of memories; with search scores, each has a second line for the bars."""
+    """The list of memories under headings; a search result has a second line, and no headings."""
 
     def __init__(self, *, now: Callable[[], datetime], id: str | None = None) -> None:
         super().__init__(id=id)
         self._now = now
         self.window = RowWindow()
         self.marks = Marks()
-        self._best_sparse = 0.0
+        self._headings = Headings()
+        self._order: SortOrder | None = None
+        self._finder: PassageFinder | None = None
 
     @property
     def row_count(self) -> int:
@@ -30,15 +37,26 @@ class MemoryList(LineList):
         """The memory under the cursor; ``None`` if it isn't loaded."""
         return self.window.get(self.cursor)
 
-    def show(self, window: RowWindow, *, scored: bool, follow: str | None) -> None:
-        """Show a window of rows.
+    def show(
+        self,
+        window: RowWindow,
+        *,
+        order: SortOrder | None = None,
+        asked: str = "",
+        follow: str | None = None,
+    ) -> None:
+        """Show a window of rows under headings, or the results of searching for ``asked``.
 
-        The cursor moves to the memory with the id ``follow``, if listed.
+        The rows are in ``order``; without one they have no headings, and say all themselves. The
+        cursor moves to the memory with the id ``follow``, if listed.
         """
-        self.window = window
-        self.row_height = 2 if scored else 1
-        self._best_sparse = max((row.sparse or 0.0 for row in window.rows), default=0.0)
-        self.changed()
+        (index, part), height = self.place_of(self.scroll_offset.y), self.row_height
+        shape = self._headings.shape
+        self._order, self.row_height = order, 2 if asked else 1
+        self._finder = _finder_of(asked)
+        self._take(window)
+        if height == self.row_height and shape != self._headings.shape:
+            self._scroll_back(index, part)
         at = window.index_of(follow)
         if at is not None:
             self.cursor = at
@@ -46,17 +64,45 @@ class MemoryList(LineList):
 
     def renew(self, window: RowWindow) -> None:
         """Show rows that were read again; cursor and scroll position stay on their memories."""
-        top = self.window.get(self.visible_rows[0])
-        was, shown = self.visible_rows[0], self.is_cursor_in_view
+        index, part = self.place_of(self.scroll_offset.y)
+        top, shown = self.window.get(index), self.is_cursor_in_view
         follow = self.row.id if self.row else None
-        self.window = window
-        self.changed()
+        self._take(window)
         if (at := window.index_of(follow)) is not None:
             self.cursor = at
         if top is not None and (now := window.index_of(top.id)) is not None:
-            self.shift(now - was)
+            self._scroll_back(now, part)
         if shown:
             self.reveal()
+
+    def _take(self, window: RowWindow) -> None:
+        """Draw a window of rows under its headings, which may be on other lines than before."""
+        before, self.window = self._headings.shape, window
+        self._headings = Headings()
+        if self._order is not None and self._finder is None:
+            self._headings = headings_of(window, self._order, now=self._now())
+        self.changed()
+        if before != self._headings.shape:
+            self.refresh()
+
+    def _scroll_back(self, index: int, part: int) -> None:
+        """Have this line of a row at the top again; at the top of the list new rows are shown."""
+        if self.scroll_offset.y:
+            over = len(self._headings.over(index))
+            line = self.top_of(index) + over + max(part, -over)
+            self.scroll_to(y=line, animate=False)
+
+    def heading_lines(self, index: int, width: int) -> list[Line]:
+        """Return the headings of the memories from this one on."""
+        return [heading.line(width - 1) for heading in self._headings.over(index)]
+
+    def top_of(self, index: int) -> int:
+        """Return the first line of a memory with its headings."""
+        return self._headings.top_of(index, self.row_height)
+
+    def place_of(self, line: int) -> tuple[int, int]:
+        """Return the memory that a line belongs to, and which of its lines it is."""
+        return self._headings.place_of(line, self.row_height)
 
     def show_marks(self, marks: Marks) -> None:
         """Redraw the rows with these marks."""
@@ -65,15 +111,24 @@ class MemoryList(LineList):
             self.changed()
 
     def row_lines(self, index: int, width: int) -> list[Line]:
-        """Return the lines of a memory: one, and with scores a second one."""
-        row = self.window.get(index)
+        """Return the lines of a memory: one, and of a search result a second one."""
+        row, now = self.window.get(index), self._now()
         width -= 1
         if row is None:
-            return [waiting_line(width), Line()]
-        first = memory_line(row, width, now=self._now(), marked=row.id in self.marks)
-        if self.row_height == 1:
-            return [first]
-        return [first, score_line(row, width, best_sparse=self._best_sparse)]
+            return [waiting_line(width), Line()][: self.row_height]
+        marked = row.id in self.marks
+        if self._finder is not None:
+            return found_lines(row, width, finder=self._finder, now=now, marked=marked)
+        shows = agent_and_age(row, self.window.get(index - 1), self._order, now)
+        return [memory_line(row, width, now=now, marked=marked, shows=shows)]
+
+
+def _finder_of(asked: str) -> "PassageFinder | None":
+    if not asked:
+        return None
+    from synthorg_tui.memory.retrieval.passages import PassageFinder
+
+    return PassageFinder(asked)
 
 
 class FixedList(LineList):

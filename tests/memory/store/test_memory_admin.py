@@ -256,10 +256,13 @@ async def test_excluded_words_are_left_out_before_the_limit(
     await backend.store_many(AGENT, [*excluded, *others], actor="me")
     found = await backend.admin.find(query("alpha", limit=limit))
     assert any("Beta" in content for content in contents(found.hits))
-    found = await backend.admin.find(query("alpha", limit=limit), without=("BETA",))
+    found = await backend.admin.find(
+        query("alpha", limit=limit), within=BrowseFilter(without=("BETA",))
+    )
     assert len(found.hits) == limit
     assert not any("Beta" in content for content in contents(found.hits))
-    none_left = await backend.admin.find(query("alpha", limit=limit), without=("beta", "gamma"))
+    neither = BrowseFilter(without=("beta", "gamma"))
+    none_left = await backend.admin.find(query("alpha", limit=limit), within=neither)
     assert none_left.hits == ()
 
 

@@ -1,12 +1,16 @@
 """A click on a list goes to the row under the pointer, as does what the pointer hovers over."""
 
+import re
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.digest.screen import DigestScreen
 from synthorg_tui.tui.memories.welcome import WelcomeScreen
 from synthorg_tui.tui.widgets.line_list import LineList
@@ -14,8 +18,8 @@ from synthorg_tui.tui.widgets.rows import FixedList
 from tests.tui.activity.activity_fakes import AGENTS, FakeActivity, calls
 from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows
 from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
-from tests.tui.tui_fakes import FakeDesk, fake_app, rows
-from tests.tui.tui_helpers import pane, settle, type_text
+from tests.tui.tui_fakes import NOW, FakeDesk, fake_app, rows
+from tests.tui.tui_helpers import pane, screen_text, settle, type_text
 
 WIDE, NARROW = (120, 40), (80, 24)
 
@@ -58,7 +62,8 @@ LISTS = [
     ("#list", keys(), WIDE, 1),
     ("#list", search, WIDE, 2),
     ("#list", search, NARROW, 2),
-    ("#facets", keys(), WIDE, 1),
+    ("#list", keys("o", "o"), NARROW, 1),
+    ("#facets", keys("t"), WIDE, 1),
     ("#candidates", ask, WIDE, 2),
     ("#candidates", ask, NARROW, 1),
     ("#skill-list", keys("3"), WIDE, 1),
@@ -75,16 +80,20 @@ LISTS = [
 def line_of(listed: LineList, index: int, part: int = 0) -> Offset:
     """Where a line of a row is on the screen."""
     inside = listed.scrollable_content_region
-    y = index * listed.row_height + part - listed.scroll_offset.y
+    y = listed.top_of(index + 1) - listed.row_height + part - listed.scroll_offset.y
     return inside.offset + Offset(inside.width // 2, y)
 
 
 def in_view(listed: LineList) -> list[int]:
     """The rows that are wholly in view and that the cursor may be on."""
-    height = listed.scrollable_content_region.height
-    top = -(-listed.scroll_offset.y // listed.row_height)
-    end = (listed.scroll_offset.y + height) // listed.row_height
-    return [index for index in range(top, end) if listed.selectable(index)]
+    inside, (first, last) = listed.scrollable_content_region, listed.visible_rows
+    return [
+        index
+        for index in range(first, last + 1)
+        if listed.selectable(index)
+        and line_of(listed, index).y >= inside.y
+        and line_of(listed, index, listed.row_height - 1).y < inside.bottom
+    ]
 
 
 async def check_each_line(pilot: Pilot[None], listed: LineList) -> None:
@@ -125,9 +134,49 @@ async def test_a_click_and_a_hover_are_on_the_row_under_the_pointer(
             await check_each_line(pilot, listed)
 
 
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+@pytest.mark.parametrize("scrolled", [0, 1, 2, 37, 10_000])
+async def test_what_stands_on_a_line_is_what_a_click_on_it_chooses(
+    size: tuple[int, int], scrolled: int
+) -> None:
+    """A heading is chosen by nothing; a memory between headings by a click on its own line."""
+    app = fake_app(FakeDesk(in_sessions(200)))
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        listed = pane(app).rows
+        listed.scroll_to(y=min(scrolled, int(listed.max_scroll_y)), animate=False)
+        await settle(pilot)
+        inside, lines = listed.scrollable_content_region, screen_text(app).split("\n")
+        seen = set()
+        for y in range(inside.y, inside.bottom):
+            listed.cursor = before = 100
+            await pilot.click(offset=Offset(inside.x + 8, y))
+            number = re.search(r"memory (\d+)\.", lines[y][: inside.right])
+            seen.add(bool(number))
+            assert listed.cursor == (int(number[1]) if number else before), lines[y]
+        assert seen == {True, False}, "headings and memories are in view"
+
+
+def in_sessions(count: int) -> list[ListedMemory]:
+    """Memories of sessions of four, two sessions a day."""
+    return [
+        replace(
+            row,
+            content=f"memory {at}.",
+            project=f"/home/ada/project-{at // 4}",
+            session_id=f"s{at // 4}",
+            agent_id="codex",
+            created_at=NOW - timedelta(days=at // 8, minutes=at % 8),
+        )
+        for at, row in enumerate(rows(count))
+    ]
+
+
 async def test_a_second_click_opens_the_row_that_was_clicked() -> None:
     app = fake_app(full_desk())
     async with app.run_test(size=WIDE) as pilot:
+        await settle(pilot)
+        await pilot.press("t")
         await settle(pilot)
         groups = app.screen.query_one("#facets", FixedList)
         codex = next(at for at in in_view(groups) if groups.value_at(at) == ("agent:", "codex"))

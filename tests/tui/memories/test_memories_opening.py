@@ -277,14 +277,55 @@ async def test_state_is_restored_and_junk_is_tolerated(tmp_path: Path) -> None:
     async with app.run_test() as pilot:
         await settle(pilot)
         app.theme = "nord"
-        await pilot.press("o", "slash")
-        await type_text(pilot, "git")
-        await pilot.press("enter")
+        await pilot.press("o")
         await settle(pilot)
     kept = load_state(tmp_path / FILE_NAME)
-    assert (kept.theme, kept.sort, kept.filter) == ("nord", "oldest", "git")
+    assert (kept.theme, kept.sort) == ("nord", "oldest")
     (tmp_path / FILE_NAME).write_text('{"version": 1, "theme": 7, "split": 9999, "x": []}')
     assert load_state(tmp_path / FILE_NAME) == load_state(None)
+
+
+async def test_a_filter_is_no_longer_there_at_the_next_start(tmp_path: Path) -> None:
+    for start in range(2):
+        app = MemoryDeskApp(FakeHost(FakeDesk(rows(6))), data_dir=tmp_path, now=lambda: NOW)
+        async with app.run_test() as pilot:
+            await settle(pilot)
+            assert pane(app).listing.window.total == 6, start
+            await pilot.press("slash")
+            await type_text(pilot, "zebra")
+            await pilot.press("enter")
+            await settle(pilot)
+            assert pane(app).listing.window.total == 0
+
+
+async def test_the_project_of_the_working_directory_is_preselected_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = tmp_path / "shop"
+    (shop / "src").mkdir(parents=True)
+    desk = FakeDesk([replace(rows(2)[0], project=str(shop)), *rows(6)[1:]])
+    monkeypatch.chdir(shop / "src")
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        assert "project shop" in screen_text(app)
+        assert pane(app).listing.window.total == 1
+        await pilot.press("escape")
+        await settle(pilot)
+        assert pane(app).listing.window.total == 6
+        await pilot.press("r")
+        await settle(pilot)
+        assert pane(app).listing.window.total == 6
+
+
+async def test_a_working_directory_without_memories_preselects_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    app = fake_app(FakeDesk([replace(rows(1)[0], project=str(tmp_path / "shop"))]))
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        assert pane(app).listing.filter_text == ""
 
 
 async def test_leaving_closes_the_engine() -> None:

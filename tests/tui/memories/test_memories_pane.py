@@ -5,14 +5,16 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from textual import events
 from textual.widgets import Input
 
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.sessions.transcript import TranscriptScreen
+from synthorg_tui.tui.widgets.line_list import LineList
 from tests.tui.tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
-from tests.tui.tui_helpers import pane, screen_text, settle, type_text, until
+from tests.tui.tui_helpers import pane, screen_text, settle, toasts, type_text, until
 
 
 async def test_number_key_one_shows_the_memories() -> None:
@@ -51,13 +53,14 @@ async def test_at_most_300_rows_are_held_and_the_total_is_honest() -> None:
     app = fake_app(FakeDesk(rows(1000)))
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        assert "1–300 of 1,000" in screen_text(app)
+        assert "1 of 1,000" in screen_text(app)
         for _ in range(9):
             await pilot.press(*["ctrl+f"] * 2)
             await settle(pilot)
         assert len(pane(app).listing.window.rows) <= 300
         assert pane(app).rows.row is not None
         assert "·····" not in screen_text(app)
+        assert f"{pane(app).rows.cursor + 1} of 1,000" in screen_text(app)
 
 
 async def test_filter_narrows_in_place_and_shows_chips() -> None:
@@ -98,7 +101,7 @@ async def test_an_operator_that_makes_no_sense_is_explained() -> None:
         assert pane(app).listing.window.total == 40
 
 
-async def test_search_shows_three_scores_a_row() -> None:
+async def test_a_search_shows_the_sentence_that_matched_and_one_bar() -> None:
     app = fake_app()
     async with app.run_test() as pilot:
         await settle(pilot)
@@ -107,8 +110,9 @@ async def test_search_shows_three_scores_a_row() -> None:
         await pilot.press("enter")
         await settle(pilot)
         shown = screen_text(app)
-        for part in ("Results", "fused", "dense", "sparse", "0.80"):
+        for part in ("Results", "git push -u origin HEAD` sets it", "━━━━"):
             assert part in shown
+        assert "best first" in shown
 
 
 async def test_search_that_finds_nothing_says_so() -> None:
@@ -199,9 +203,9 @@ async def test_choosing_a_group_filters_by_it_and_again_lifts_it() -> None:
     app = fake_app()
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        await pilot.press("shift+tab", "enter")
+        await pilot.press("t", "shift+tab", "enter")
         await settle(pilot)
-        assert pane(app).listing.filter_text == "cat:working"
+        assert pane(app).listing.filter_text == "kind:written"
         await pilot.press("enter")
         await settle(pilot)
         assert pane(app).listing.filter_text == ""
@@ -262,5 +266,133 @@ async def test_a_narrow_terminal_stacks_and_a_wide_one_sets_side_by_side() -> No
         assert screen.query_one("#detail").region.y > screen.rows.region.y
         await pilot.resize_terminal(120, 40)
         await settle(pilot)
-        assert screen.query_one("#facets").display
         assert screen.query_one("#detail").region.x > screen.rows.region.x
+
+
+@pytest.mark.parametrize(("width", "shown"), [(129, False), (130, True)])
+async def test_groups_are_shown_unasked_where_there_is_room(width: int, shown: bool) -> None:
+    app = fake_app()
+    async with app.run_test(size=(width, 40)) as pilot:
+        await settle(pilot)
+        assert pane(app).query_one("#facets").display is shown
+        await pilot.press("t")
+        await settle(pilot)
+        assert pane(app).query_one("#facets").display is not shown
+
+
+async def test_the_zoom_gives_the_detail_the_whole_screen() -> None:
+    app = fake_app()
+    async with app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        await pilot.press("z")
+        await settle(pilot)
+        assert not pane(app).query_one("#facets").display
+        assert pane(app).query_one("#detail").outer_size.width == 140
+        await pilot.press("escape")
+        await settle(pilot)
+        assert pane(app).query_one("#facets").display
+
+
+async def test_groups_count_what_the_filter_lists() -> None:
+    app = fake_app()
+    async with app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        assert re.search(r"codex +19\b", screen_text(app))
+        pane(app).set_text("timeout", "filter")
+        await settle(pilot)
+        assert re.search(r"codex +6\b", screen_text(app))
+        assert re.search(r"claude-code +0\b", screen_text(app))
+
+
+async def test_groups_without_the_focus_show_no_cursor() -> None:
+    app = fake_app()
+    async with app.run_test(size=(140, 40)) as pilot:
+        await settle(pilot)
+        groups = pane(app).body.groups
+        row, other = (
+            {segment.style.bgcolor for segment in groups.render_line(at) if segment.style}
+            for at in (groups.cursor, groups.cursor + 1)
+        )
+        assert row == other
+
+
+async def test_chips_are_whole_at_the_first_draw() -> None:
+    app = fake_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("slash")
+        app.screen.query_one("#query", Input).value = "agent:claude-code since:2026-01-31"
+        await pilot.pause()
+        assert "▐@claude-code▌ ▐since 2026-01-31▌" in screen_text(app)
+
+
+async def test_down_leads_from_the_filter_into_the_list() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("slash")
+        await type_text(pilot, "git")
+        await pilot.press("down", "j")
+        await settle(pilot)
+        assert app.focused is pane(app).rows
+        assert (pane(app).rows.cursor, pane(app).listing.filter_text) == (1, "git")
+
+
+async def test_tab_completes_in_the_filter() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("slash")
+        await type_text(pilot, "ag")
+        await pilot.press("tab")
+        await type_text(pilot, "cl")
+        await pilot.press("tab")
+        await settle(pilot)
+        assert isinstance(app.focused, Input)
+        assert app.focused.value == "agent:claude-code "
+        assert {row.agent_id for row in pane(app).listing.window.rows} == {"claude-code"}
+
+
+@pytest.mark.parametrize("key", ["e", "E", "d", "p", "space", "v", "asterisk", "y", "x", "z"])
+async def test_a_key_on_an_empty_list_says_why_it_does_nothing(key: str) -> None:
+    app = fake_app(FakeDesk(rows(6)))
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        pane(app).set_text("zebra", "filter")
+        await settle(pilot)
+        await pilot.press(key)
+        assert toasts(app) == "The filter lists no memory: esc clears it"
+
+
+async def test_headings_scroll_through_many_pages_without_losing_the_cursor() -> None:
+    app = fake_app(FakeDesk(rows(2000)))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        listed = pane(app).rows
+        for _ in range(40):
+            await pilot.press("ctrl+f")
+            await settle(pilot)
+            assert listed.is_cursor_in_view
+            assert listed.row == rows(2000)[listed.cursor]
+        middle = listed.cursor
+        assert middle > 300
+        await pilot.press("G", "g")
+        await settle(pilot)
+        assert (listed.cursor, listed.scroll_offset.y) == (0, 0)
+
+
+async def test_reading_on_leaves_the_rows_in_view_where_they_are() -> None:
+    app = fake_app(FakeDesk(rows(2000)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        listed = pane(app).rows
+        await pilot.press("G")
+        await settle(pilot)
+        for _ in range(12):
+            await pilot.press("ctrl+b")
+            listed.post_message(LineList.Scrolled(listed, 0))
+            before = [line for line in screen_text(app).split("\n")[3:-2] if "·····" not in line]
+            await settle(pilot)
+            assert listed.is_cursor_in_view
+            assert "·····" not in screen_text(app)
+            assert before

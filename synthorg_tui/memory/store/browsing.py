@@ -1,0 +1,182 @@
+"""SQL of what a person lists: the conditions of a filter, and the numbers of its groups.
+
+Plain functions on a connection, as in ``queries``, whose conditions these are built from.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.kinds import KIND_SQL, MemoryKind
+from synthorg_tui.memory.listing import BrowseFilter, Facets, MemoryState, Unwanted
+from synthorg_tui.memory.store.queries import LIVE, WhereClause, add_times, live_where
+from synthorg_tui.persistence.values import naive_utc
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_FOLDED_TAGS: Final = "(chr(31) || lower(array_to_string(m.tags, chr(31))) || chr(31))"
+"""All tags in lower case between separators: a third of the time of lowering each in a list."""
+
+_STATES: Final[dict[MemoryState, str]] = {
+    "edited": "m.edited",
+    "expiring": "m.expires_at IS NOT NULL",
+}
+
+
+def browse_where(what: BrowseFilter, now: datetime) -> WhereClause:
+    """Return the conditions for a person's listing filter."""
+    where = _restricted(what, now)
+    _add_groups(where, what, wanted=True)
+    _add_groups(where, what.unwanted, wanted=False)
+    return where
+
+
+def add_words(where: WhereClause, words: Sequence[str], without: Sequence[str]) -> None:
+    """Append conditions on the content: all of ``words`` and none of ``without``, ignoring case."""
+    # ILIKE with an ESCAPE clause takes more than twice as long as this.
+    for word in words:
+        where.add("contains(lower(m.content), lower(?))", word)
+    for word in without:
+        where.add("NOT contains(lower(m.content), lower(?))", word)
+    where.reads_texts = bool(words or without)
+
+
+def sole_spellings(db: "DuckDBPyConnection", tags: Sequence[str]) -> list[str]:
+    """Return those of the tags, as they are stored, that are spelled in one way only."""
+    if not tags:
+        return []
+    rows = db.execute(
+        "SELECT lower(tag), list(tag) FROM (SELECT DISTINCT unnest(m.tags) AS tag FROM memories m) "
+        "WHERE list_contains(?::VARCHAR[], lower(tag)) GROUP BY 1",
+        [[tag.lower() for tag in tags]],
+    ).fetchall()
+    return [spellings[0] for _, spellings in rows if len(spellings) == 1]
+
+
+def count_groups(db: "DuckDBPyConnection", what: BrowseFilter, now: datetime) -> Facets:
+    """Return the numbers of memories by group that a filter lists.
+
+    Within each sort of group its own part of the filter doesn't count, so that the numbers of the
+    groups that could be chosen instead are told.
+    """
+    where = _restricted(what, now)
+    rows = db.execute(
+        f"SELECT m.agent_id, m.category, m.project, {KIND_SQL}, count(*) FROM memories m "
+        f"WHERE {where} GROUP BY ALL",
+        where.values,
+    ).fetchall()
+    return _summed([_Cell(*row[:4]) for row in rows], [row[4] for row in rows], what)
+
+
+def count_all(db: "DuckDBPyConnection", now: datetime) -> Facets:
+    """Return the numbers of live memories by group, without kinds, which take far longer."""
+    where = live_where(now=now)
+    rows = db.execute(
+        "SELECT m.agent_id, m.category, m.project, count(*) FROM memories m "
+        f"WHERE {where} GROUP BY ALL",
+        where.values,
+    ).fetchall()
+    sums: dict[str, Counter[str]] = {name: Counter() for name in _GROUPS}
+    for agent, category, project, count in rows:
+        sums["agents"][agent] += count
+        sums["categories"][category] += count
+        if project:
+            sums["projects"][project] += count
+    return _facets(sums)
+
+
+class _Cell(NamedTuple):
+    """The groups that some memories have in common; the fields are called as in ``_GROUPS``."""
+
+    agents: str
+    categories: str
+    projects: str | None
+    kinds: str = ""
+
+
+_GROUPS: Final = {
+    "agents": "m.agent_id",
+    "categories": "m.category",
+    "projects": "m.project",
+    "kinds": KIND_SQL,
+}
+"""Names of the groups in filters, and their SQL."""
+
+
+def _summed(cells: Sequence[_Cell], counts: Sequence[int], what: BrowseFilter) -> Facets:
+    sums: dict[str, Counter[str]] = {name: Counter() for name in _GROUPS}
+    for cell, count in zip(cells, counts, strict=True):
+        hidden_by = [name for name in _GROUPS if not _has_group(cell, name, what)]
+        for name in _GROUPS if not hidden_by else hidden_by if len(hidden_by) == 1 else ():
+            if value := getattr(cell, name):
+                sums[name][value] += count
+    return _facets(sums)
+
+
+def _facets(sums: dict[str, Counter[str]]) -> Facets:
+    ranked = {
+        name: sorted(c.items(), key=lambda each: (-each[1], each[0])) for name, c in sums.items()
+    }
+    return Facets(
+        agents=tuple(ranked["agents"]),
+        categories=tuple(
+            (c, sums["categories"][c]) for c in MemoryCategory if c in sums["categories"]
+        ),
+        projects=tuple(ranked["projects"]),
+        kinds=tuple((k, sums["kinds"][k]) for k in MemoryKind if k in sums["kinds"]),
+    )
+
+
+def _has_group(cell: _Cell, name: str, what: BrowseFilter) -> bool:
+    value, wanted = getattr(cell, name), getattr(what, name)
+    return (not wanted or value in wanted) and value not in getattr(what.unwanted, name)
+
+
+def _restricted(what: BrowseFilter, now: datetime) -> WhereClause:
+    """The conditions of a filter apart from those on groups."""
+    where = _removed_where(now) if what.deleted else _live_or_expired(what, now)
+    for state in what.states:
+        if state in _STATES:
+            where.add(_STATES[state])
+    _add_tags(where, what)
+    add_times(where, what.since, what.until)
+    add_words(where, what.words, what.without)
+    return where
+
+
+def _live_or_expired(what: BrowseFilter, now: datetime) -> WhereClause:
+    if "expired" not in what.states:
+        return live_where(now=now)
+    where = WhereClause(LIVE)
+    where.add("m.expires_at <= ?", naive_utc(now))
+    return where
+
+
+def _removed_where(now: datetime) -> WhereClause:
+    """Every memory that ``live_where`` leaves out, so that none is in no list."""
+    where = WhereClause()
+    where.add("(m.deleted_at IS NOT NULL OR m.expires_at <= ?)", naive_utc(now))
+    return where
+
+
+def _add_groups(where: WhereClause, groups: BrowseFilter | Unwanted, *, wanted: bool) -> None:
+    for name, column in _GROUPS.items():
+        if values := getattr(groups, name):
+            is_one = f"list_contains(?::VARCHAR[], {column})"
+            where.add(
+                is_one if wanted else f"NOT coalesce({is_one}, false)", list(map(str, values))
+            )
+
+
+def _add_tags(where: WhereClause, what: BrowseFilter) -> None:
+    for tag in what.tags:
+        where.add(f"contains({_FOLDED_TAGS}, ?)", _folded(tag))
+    for tag in what.unwanted.tags:
+        where.add(f"NOT contains({_FOLDED_TAGS}, ?)", _folded(tag))
+
+
+def _folded(tag: str) -> str:
+    return f"\x1f{tag.lower()}\x1f"

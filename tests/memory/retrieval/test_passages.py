@@ -1,0 +1,73 @@
+"""The sentence of a memory that is shown for a search."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synthorg_tui.memory.retrieval.passages import MAX_PASSAGE, MAX_READ, PassageFinder
+
+TEXT = (
+    "Worked in shop. It ended normally.\n"
+    "Ran git status; it was clean.\n"
+    "Pushing failed, as the branch had no upstream. Then it was late."
+)
+
+
+def marked(query: str, text: str) -> list[str]:
+    return [piece for piece, asked in PassageFinder(query).best(text).parts if asked]
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("push a branch", "Pushing failed, as the branch had no upstream."),
+        ("BRANCHES", "Pushing failed, as the branch had no upstream."),
+        ("git", "Ran git status;"),
+        ("push git push git status", "Ran git status;"),
+        ("zebra", "Worked in shop."),
+        ("the it was", "Worked in shop."),
+        ("", "Worked in shop."),
+    ],
+)
+def test_the_sentence_with_most_of_the_words_is_taken_else_the_first(
+    query: str, sentence: str
+) -> None:
+    assert PassageFinder(query).best(TEXT).text == sentence
+
+
+def test_words_are_marked_in_whatever_form_they_stand() -> None:
+    assert marked("push branches", TEXT) == ["Pushing", "branch"]
+    assert marked("zebra", TEXT) == []
+
+
+def test_a_word_counts_once_however_often_it_stands_in_a_sentence() -> None:
+    text = "git git git git.\nA git push."
+    assert PassageFinder("git push").best(text).text == "A git push."
+
+
+def test_of_a_long_sentence_the_part_around_the_first_match_is_shown() -> None:
+    text = "word " * 2000 + "needle " + "more " * 2000
+    found = PassageFinder("needle").best(text)
+    assert found.text.startswith("… word")
+    assert "needle" in found.text
+    assert len(found.text) <= MAX_PASSAGE + 4
+    assert marked("needle", text) == ["needle"]
+
+
+def test_of_a_very_long_text_only_the_beginning_is_read() -> None:
+    inside = "x. " * (MAX_READ // 3 - 4) + "needle"
+    assert marked("needle", inside) == ["needle"]
+    assert marked("needle", "x. " * (MAX_READ // 3) + "needle") == []
+    assert PassageFinder("needle").best("\x00" * 2_000_000).text == "\x00" * MAX_PASSAGE + " …"
+
+
+def test_an_empty_text_has_an_empty_passage() -> None:
+    assert PassageFinder("git").best(" \n\n ").text == ""
+
+
+@given(st.text(max_size=300), st.text(max_size=40))
+def test_the_pieces_are_the_passage(text: str, query: str) -> None:
+    finder = PassageFinder(query)
+    for found in (finder.best(text), finder.marked(text)):
+        assert "".join(piece for piece, _ in found.parts) == found.text
+        assert "\n" not in found.text

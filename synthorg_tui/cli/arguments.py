@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.paths import expand_home
 from synthorg_tui.core.text import agent_id_problem, is_utf8, safe_text
+from synthorg_tui.memory.kinds import MemoryKind
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
@@ -28,6 +29,7 @@ Run: TypeAlias = "Callable[[Context], Awaitable[int]]"
 """A command: prints its result and returns the exit code."""
 
 CATEGORIES: Final = tuple(category.value for category in MemoryCategory)
+KINDS: Final = tuple(kind.value for kind in MemoryKind)
 _RELATIVE: Final = re.compile(r"(\d{1,5})([hdw])")
 _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 
@@ -127,6 +129,21 @@ def add_group(
 def add_memory_filters(parser: argparse.ArgumentParser) -> None:
     """Add the options that select memories, such as those of an agent or with a tag."""
     parser.add_argument(
+        "--project",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only of this folder: its name, or its path (repeatable)",
+    )
+    parser.add_argument(
+        "--kind",
+        action="append",
+        default=[],
+        choices=KINDS,
+        metavar="KIND",
+        help=f"only {', '.join(KINDS)} (repeatable)",
+    )
+    parser.add_argument(
         "--agent", action="append", default=[], metavar="ID", help="only this one's (repeatable)"
     )
     parser.add_argument(
@@ -166,9 +183,11 @@ def storable_path(text: str) -> Path:
     return parsed
 
 
-def words(text: str) -> tuple[str, ...]:
-    """Parse an argument as words separated by commas."""
-    return tuple(word.strip() for word in text.split(",") if word.strip())
+def tags(text: str) -> tuple[str, ...]:
+    """Parse an argument as tags separated by commas or blanks."""
+    from synthorg_tui.memory.retrieval.tags import split_tags
+
+    return split_tags(text)
 
 
 def whole(low: int, high: int | None = None) -> Callable[[str], int]:

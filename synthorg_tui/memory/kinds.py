@@ -50,6 +50,10 @@ KIND_SQL: Final = (
 """``kind_of`` as SQL on ``memories m``."""
 
 
+TITLE_STARTS: Final = {MemoryKind.LESSON: LESSON_START, MemoryKind.COMMIT: "Committed: "}
+"""What a text starts with and its kind says already: left out where the kind is shown."""
+
+
 def kind_of(category: MemoryCategory, tags: Sequence[str], content: str) -> MemoryKind:
     """Return the kind of a memory; what is none of the others was written by somebody."""
     if tags and tags[0] in IMPORTED:

@@ -5,7 +5,7 @@ engine is loaded, so nothing here may import pydantic, DuckDB or a model.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -173,6 +173,16 @@ class Facets:
 def project_of(here: Path, projects: Collection[str]) -> str | None:
     """Return the innermost of the projects that the folder ``here`` is in, or ``None``."""
     return next((str(at) for at in (here, *here.parents) if str(at) in projects), None)
+
+
+def projects_named(value: str, projects: Sequence[str]) -> list[str]:
+    """Return the project of this path, else all whose folder is called so, else in part."""
+    folded = value.lower()
+    return (
+        [path for path in projects if path == value]
+        or [path for path in projects if project_name(path).lower() == folded]
+        or [path for path in projects if folded in project_name(path).lower()]
+    )
 
 
 def project_name(path: str) -> str:

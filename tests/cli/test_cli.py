@@ -186,6 +186,60 @@ class TestMemories:
         assert (shown["content"], shown["category"]) == ("Otters hold hands.", "social")
         assert (shown["tags"], shown["agent_id"], shown["excerpt"]) == (["a", "b"], "tester", [])
 
+    def test_tags_are_separated_by_commas_or_blanks(self, cli: Cli) -> None:
+        memory_id = add(cli, "Weasels whistle.", "--tags", "a b,c , d")
+        assert cli("memories", "show", memory_id, "--json").json["tags"] == ["a", "b", "c", "d"]
+
+    def test_a_list_is_of_a_project_by_name_path_or_part(self, cli: Cli, tmp_path: Path) -> None:
+        kept = add(cli, "Moles dig deep.", "--project", str(tmp_path / "burrow-site"))
+        for name in ("burrow-site", "BURROW", str(tmp_path / "burrow-site")):
+            listed = cli("memories", "list", "--project", name, "--json").json["memories"]
+            assert [memory["id"] for memory in listed] == [kept]
+        found = cli("search", "moles", "--project", "burrow-site", "--json").json["results"]
+        assert [hit["id"] for hit in found] == [kept]
+
+    def test_a_project_without_memories_is_refused_with_the_names_of_those_that_have(
+        self, cli: Cli
+    ) -> None:
+        result = cli("memories", "list", "--project", "nowhere")
+        assert result.code == 2
+        assert "no memories are of a project 'nowhere'; projects: " in result.err
+
+    def test_a_list_and_a_search_are_of_a_kind(self, cli: Cli) -> None:
+        for command in (("memories", "list"), ("search", "push upstream")):
+            result = cli(*command, "--kind", "recovery", "--json").json
+            found = result.get("memories") or result.get("results")
+            assert found
+            assert all(memory["tags"][0] == "recovery" for memory in found)
+
+    def test_a_table_names_the_kind_the_title_and_the_agent_where_it_changes(
+        self, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "120")
+        head, first, second, *_ = cli("memories", "list", "--sort", "agent").out.splitlines()
+        assert head.split() == ["ID", "CREATED", "AGENT", "KIND", "TITLE"]
+        assert first.split()[3] == "claude-code"
+        assert "claude-code" not in second
+        alone = cli("memories", "list", "--agent", "claude-code", "--limit", "1").out
+        assert "AGENT" not in alone
+        assert "all of claude-code" in alone
+
+    def test_a_memory_is_shown_as_a_person_reads_it(self, cli: Cli) -> None:
+        (hit,) = cli("search", "no upstream branch", "--limit", "1", "--json").json["results"]
+        shown = cli("memories", "show", hit["id"], "--context", "3").out
+        assert shown.startswith(hit["content"].splitlines()[0])
+        assert "kind         recovery, episodic" in shown
+        assert re.search(r"\d+  ▸  \S+ git push .*failed", shown)
+        assert '{"' not in shown
+        assert '{"' in cli("memories", "show", hit["id"], "--raw").out
+
+    def test_a_result_shows_the_sentence_that_matched_and_a_bar(self, cli: Cli) -> None:
+        add(cli, "About voles.\nThey sleep a lot. Voles tunnel under snow.")
+        shown = cli("search", "voles tunnelling", "--limit", "1").out
+        first, title, sentence, *_ = shown.splitlines()
+        assert first.startswith(" 1  ━")
+        assert (title.strip(), sentence.strip()) == ("About voles.", "Voles tunnel under snow.")
+
     def test_content_can_come_from_standard_input(
         self, cli: Cli, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -13,7 +13,7 @@ from synthorg_tui.tui.memories.importing import ImportScreen
 from synthorg_tui.tui.widgets.bars import TopBar
 from tests.disk_kit import disk_of
 from tests.tui.tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
-from tests.tui.tui_helpers import screen_text, settle, toasts, type_text, until
+from tests.tui.tui_helpers import pane, screen_text, settle, toasts, type_text, until
 
 
 def footer_of(text: str) -> str:
@@ -43,12 +43,12 @@ class TestFooters:
             await pilot.click("#keys", offset=(3, 0))
             await settle(pilot)
             assert not isinstance(app.screen.focused, Input)
-            assert app.state.filter == "git"
+            assert pane(app).listing.filter_text == "git"
             await pilot.press("slash")
             await settle(pilot)
             await pilot.click("#keys", offset=(12, 0))
             await settle(pilot)
-            assert app.state.filter == ""
+            assert pane(app).listing.filter_text == ""
 
     async def test_keys_that_were_replaced_are_shown_in_footer_help_and_palette(self) -> None:
         app = fake_app(FakeDesk(rows(6)))

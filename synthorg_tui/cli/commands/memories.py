@@ -17,7 +17,7 @@ from synthorg_tui.cli.arguments import (
     agent_id,
     fraction,
     path,
-    words,
+    tags,
 )
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.commands import memories_as_agent as as_agent
@@ -84,7 +84,9 @@ def _add_adding(actions: Subparsers) -> None:
         metavar="NAME",
         help=f"{', '.join(CATEGORIES)} (default semantic)",
     )
-    parser.add_argument("--tags", metavar="A,B", type=words, default=(), help="separated by commas")
+    parser.add_argument(
+        "--tags", metavar="A,B", type=tags, default=(), help="separated by commas or blanks"
+    )
 
 
 def _add_editing(actions: Subparsers) -> None:
@@ -101,7 +103,7 @@ def _add_editing(actions: Subparsers) -> None:
     parser.add_argument(
         "--category", choices=CATEGORIES, metavar="NAME", help=f"one of {', '.join(CATEGORIES)}"
     )
-    parser.add_argument("--tags", metavar="A,B", type=words, help="new tags, separated by commas")
+    parser.add_argument("--tags", metavar="A,B", type=tags, help="new tags, by commas or blanks")
     parser.add_argument("--confidence", metavar="X", type=fraction, help="new confidence, 0 to 1")
     parser.add_argument(
         "--sensitivity",

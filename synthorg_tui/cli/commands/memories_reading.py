@@ -1,24 +1,34 @@
 """The subcommands of ``memories`` that change nothing: ``list``, ``show`` and ``history``."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_memory_filters, whole
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import local_time
+from synthorg_tui.cli.output import cell_width, cut, local_time
 from synthorg_tui.core.actors import actor_words
-from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.enums import CallOutcome, MemoryCategory
+from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.errors import MemoryNotFoundError
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.output import Console
+    from synthorg_tui.executions.models import Execution, SourceRef
     from synthorg_tui.executions.store import Excerpt
-    from synthorg_tui.memory.extensions import BrowseFilter, MemoryAdmin
-    from synthorg_tui.memory.listing import ListedMemory
+    from synthorg_tui.memory.extensions import MemoryAdmin
+    from synthorg_tui.memory.listing import BrowseFilter, ListedMemory, MemoryPage
 
 SHORT_ID: Final = 8
 """Characters of an id that are shown where it stands for a memory among others."""
+MAX_AGENT: Final = 12
+"""Columns for an agent's id in a table."""
+MAX_ENTRIES: Final = 15
+"""Entries of a session that are shown with a memory: a screen of them."""
+MIN_HEAD: Final = 20
 MAX_NAMED: Final = 10
 """Memories that are listed one by one; of more only the number is printed."""
 _SORTS: Final = ("newest", "oldest", "agent", "category", "confidence")
@@ -59,6 +69,9 @@ def add_reading(actions: Subparsers) -> None:
         default=0,
         help="transcript lines around the source",
     )
+    parser.add_argument(
+        "--raw", action="store_true", help="all fields, and the lines as the store has them"
+    )
     parser = add_command(actions, "history", run_history, "show every change to a memory")
     parser.add_argument("id", metavar="ID")
 
@@ -68,7 +81,10 @@ async def run_list(context: "Context") -> int:
     args = context.args
     async with context.engine() as engine:
         page = await engine.desk.browse(
-            _filter(context), sort=args.sort, offset=args.offset, limit=args.limit
+            await _filter(context, engine.desk),
+            sort=args.sort,
+            offset=args.offset,
+            limit=args.limit,
         )
         resolver = shapes.SourceResolver(engine.executions)
         if context.wants_json:
@@ -84,23 +100,33 @@ async def run_list(context: "Context") -> int:
             "No memories yet; they come with `synthorg-tui import`." if is_empty else reason
         )
         return 0
-    rows = [
-        (
-            entry.id[:SHORT_ID],
-            local_time(entry.created_at),
-            entry.agent_id,
-            entry.category.value,
-            entry.content,
-        )
-        for entry in page.entries
-    ]
-    context.console.table(("ID", "CREATED", "AGENT", "CATEGORY", "CONTENT"), rows)
-    context.console.line(f"{len(rows):,} of {counted(page.total, 'memory', 'memories')}", "dim")
+    _print_rows(context.console, page)
     return 0
 
 
-def _filter(context: "Context") -> "BrowseFilter":
-    from synthorg_tui.memory.extensions import BrowseFilter
+def _print_rows(console: "Console", page: "MemoryPage") -> None:
+    """A table in which the title has most of the room; an agent is named where it changes."""
+    from synthorg_tui.memory.kinds import TITLE_STARTS
+
+    agents = {entry.agent_id for entry in page.entries}
+    rows, before = [], ""
+    for entry in page.entries:
+        agent = cut(entry.agent_id, MAX_AGENT) if entry.agent_id != before else ""
+        title, _, _ = entry.content.strip().partition("\n")
+        title = title.removeprefix(TITLE_STARTS.get(entry.kind, ""))
+        cells = entry.id[:SHORT_ID], local_time(entry.created_at), agent, entry.kind.value, title
+        rows.append(cells if len(agents) > 1 else (*cells[:2], *cells[3:]))
+        before = entry.agent_id
+    header = ("ID", "CREATED", "AGENT", "KIND", "TITLE")
+    console.table(header if len(agents) > 1 else (*header[:2], *header[3:]), rows)
+    whose = "" if len(agents) > 1 else f", all of {next(iter(agents))}"
+    console.line(f"{len(rows):,} of {counted(page.total, 'memory', 'memories')}{whose}", "dim")
+
+
+async def filter_of(context: "Context", desk: "MemoryAdmin") -> "BrowseFilter":
+    """Return the filter that the options of ``add_memory_filters`` make, apart from words."""
+    from synthorg_tui.memory.kinds import MemoryKind
+    from synthorg_tui.memory.listing import BrowseFilter
 
     args = context.args
     return BrowseFilter(
@@ -109,6 +135,33 @@ def _filter(context: "Context") -> "BrowseFilter":
         tags=tuple(args.tag),
         since=args.since,
         until=args.until,
+        projects=await _projects(context, desk) if args.project else (),
+        kinds=tuple(map(MemoryKind, args.kind)),
+    )
+
+
+async def _projects(context: "Context", desk: "MemoryAdmin") -> tuple[str, ...]:
+    from synthorg_tui.memory.listing import project_name, projects_named
+
+    known = [path for path, _ in (await desk.facets()).projects]
+    found: list[str] = []
+    for value in context.args.project:
+        named = projects_named(value, known) or projects_named(_absolute(value), known)
+        if not named:
+            names = ", ".join(dict.fromkeys(map(project_name, known))) or "none"
+            raise UsageError(f"no memories are of a project {value!r}; projects: {names}")
+        found += named
+    return tuple(dict.fromkeys(found))
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).expanduser().resolve())
+
+
+async def _filter(context: "Context", desk: "MemoryAdmin") -> "BrowseFilter":
+    args = context.args
+    return replace(
+        await filter_of(context, desk),
         words=tuple(args.word),
         without=tuple(args.without),
         deleted=args.deleted,
@@ -122,18 +175,87 @@ async def run_show(context: "Context") -> int:
     async with context.engine() as engine:
         entry = await find_one(engine.desk, context.args.id, deleted=True)
         source = await shapes.SourceResolver(engine.executions).resolve(entry.source)
-        ref = SourceRef.parse(entry.source or "")
-        excerpt = (
-            await engine.executions.excerpt(ref, context=context.args.context) if ref else None
-        )
+        ref, around = SourceRef.parse(entry.source or ""), context.args.context
+        if ref and not (context.wants_json or context.args.raw):
+            execution = await engine.executions.get(ref.execution_id)
+            _show_readable(context.console, entry, execution, ref, around)
+            return 0
+        excerpt = await engine.executions.excerpt(ref, context=around) if ref else None
     if context.wants_json:
         lines = (
             [{"line": number, "text": text} for number, text in excerpt.lines] if excerpt else []
         )
         context.console.json({**shapes.memory(entry, source), "excerpt": lines})
-    else:
+    elif context.args.raw:
         _show_entry(context, entry, shapes.place(source), excerpt)
+    else:
+        _show_readable(context.console, entry, None, None, 0)
     return 0
+
+
+def _show_readable(
+    console: "Console",
+    entry: "ListedMemory",
+    execution: "Execution | None",
+    ref: "SourceRef | None",
+    around: int,
+) -> None:
+    """What a person wants to know of a memory: its text, what it is, and what happened."""
+    from synthorg_tui.memory.enums import Sensitivity
+    from synthorg_tui.memory.kinds import TITLE_STARTS
+    from synthorg_tui.memory.retrieval.tags import parse_tags
+
+    sensitivity = parse_tags(entry.tags).sensitivity
+    title, _, text = entry.content.strip().partition("\n")
+    session = entry.session_id or (ref.execution_id if ref else "")
+    console.line(title.removeprefix(TITLE_STARTS.get(entry.kind, "")), "bold")
+    console.facts(
+        [
+            ("kind", f"{entry.kind.value}, {entry.category.value}"),
+            ("project", short_path(entry.project) if entry.project else ""),
+            ("session", f"{session} of {entry.agent_id}" if session else ""),
+            ("agent", "" if session else entry.agent_id),
+            ("when", local_time(entry.created_at)),
+            ("changed", local_time(entry.updated_at)),
+            ("expires", local_time(entry.expires_at)),
+            ("deleted", local_time(entry.deleted_at)),
+            ("sensitivity", "" if sensitivity is Sensitivity.PRIVATE else sensitivity.value),
+            ("tags", " ".join(f"#{tag}" for tag in entry.tags)),
+            ("id", entry.id),
+        ]
+    )
+    if text.strip():
+        console.line()
+        console.block(text.strip("\n"))
+    if execution is not None and ref is not None:
+        console.line()
+        _show_conversation(console, execution, ref, around)
+
+
+def _show_conversation(
+    console: "Console", execution: "Execution", ref: "SourceRef", around: int
+) -> None:
+    """A screen of the session that the memory was drawn from, one line a call."""
+    from synthorg_tui.executions.conversation import EntryKind, conversation_of
+
+    first, last = ref.first_line - around, ref.last_line + around
+    told = [
+        entry
+        for entry in conversation_of(execution).entries
+        if entry.last_line >= first and entry.first_line <= last
+    ]
+    width = len(f"{execution.line_count:,}")
+    for entry in told[:MAX_ENTRIES]:
+        who = {EntryKind.SAID: "You:", EntryKind.ANSWERED: "Agent:", EntryKind.ASKED: "Asked:"}
+        start = who.get(entry.kind, "·" if entry.kind is EntryKind.FOLDED else "▸")
+        number, outcome = f"{entry.first_line:>{width},}", cut(entry.told, console.width // 2)
+        room = max(console.width - width - len(start) - cell_width(outcome) - 6, MIN_HEAD)
+        bad = entry.outcome not in (None, CallOutcome.OK)
+        style = ("dim",) if entry.kind is EntryKind.FOLDED else ()
+        head = (cut(entry.head, room), *style)
+        console.parts([(number, "dim"), (start, "bold"), head, (outcome, "red" if bad else "dim")])
+    if len(told) > MAX_ENTRIES:
+        console.line(f"and {len(told) - MAX_ENTRIES:,} more; --raw prints their lines", "dim")
 
 
 def _show_entry(

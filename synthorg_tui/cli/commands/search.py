@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_memory_filters, whole
 from synthorg_tui.cli.commands import COMMANDS
+from synthorg_tui.cli.commands.memories_reading import filter_of
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import Console, local_time
+from synthorg_tui.cli.output import Console, cut, local_time, wrap
 from synthorg_tui.core.text import counted, safe_text
 
 if TYPE_CHECKING:
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     from synthorg_tui.executions.store import ExecutionStore
     from synthorg_tui.memory.listing import FoundMemories, ListedMemory
     from synthorg_tui.memory.models import MemoryQuery
+    from synthorg_tui.memory.retrieval.passages import Passage, PassageFinder
 
-_CONTENT_LINES = 3
+_BAR = 8
+"""Columns of the bar that shows a relevance from 0 to 1."""
 
 
 def add(commands: Subparsers) -> None:
@@ -47,7 +50,8 @@ async def run_search(context: "Context") -> int:
     query = _query(context)
     async with context.engine() as engine:
         started = time.perf_counter()
-        result = await engine.desk.find(query, agents=frozenset(args.agent) or None)
+        within = await filter_of(context, engine.desk)
+        result = await engine.desk.find(query, agents=frozenset(args.agent) or None, within=within)
         took_ms = round((time.perf_counter() - started) * 1000, 1)
         sources = await sources_of(result, engine.executions)
         agents = None if result.hits else dict((await engine.desk.facets()).agents)
@@ -65,7 +69,7 @@ async def run_search(context: "Context") -> int:
             }
         )
     else:
-        show_results(context.console, result, sources, took_ms)
+        show_results(context.console, result, sources, query.text or "", took_ms)
     return 0
 
 
@@ -98,33 +102,68 @@ def show_results(
     console: Console,
     result: "FoundMemories",
     sources: Sequence[shapes.Json | None],
+    query: str,
     took_ms: float | None = None,
 ) -> None:
     """Print results for a person; ``took_ms`` is the time of the search in milliseconds."""
+    from synthorg_tui.memory.retrieval.passages import PassageFinder
+
     if not result.hits:
         console.line("No memory matches.")
         return
+    finder = PassageFinder(query)
     for rank, (hit, source) in enumerate(zip(result.hits, sources, strict=True), start=1):
-        _show_hit(console, rank, hit, shapes.place(source))
+        _show_hit(console, rank, hit, shapes.place(source), finder)
     took = f" in {took_ms:.0f} ms" if took_ms is not None else ""
     console.line(f"{counted(len(result.hits), 'result')}{took}", "dim")
 
 
-def _show_hit(console: Console, rank: int, entry: "ListedMemory", place: str) -> None:
+def _show_hit(
+    console: Console, rank: int, entry: "ListedMemory", place: str, finder: "PassageFinder"
+) -> None:
+    from synthorg_tui.memory.kinds import TITLE_STARTS
+
+    title, _, rest = entry.content.strip().partition("\n")
     console.parts(
         [
             (f"{rank:>2}", "dim"),
-            (f"{entry.fused:.2f}", "green"),
-            (entry.category.value, "cyan"),
-            (entry.agent_id,),
+            (_bar(entry.fused or 0.0), "green"),
+            (entry.kind.value, "cyan"),
+            (entry.project_name,),
+            (entry.agent_id, "dim"),
             (local_time(entry.created_at), "dim"),
         ]
     )
-    console.block(entry.content, indent=4, max_lines=_CONTENT_LINES)
-    for detail in (place, "  ".join([entry.id[:8], *(f"#{tag}" for tag in entry.tags)])):
+    shown = [title.removeprefix(TITLE_STARTS.get(entry.kind, ""))]
+    if rest.strip():
+        shown.append(finder.best(rest).text)
+    for number, text in enumerate(shown):
+        passage = finder.marked(cut(safe_text(text), console.width * (1 + number) - 8))
+        _show_passage(console, passage)
+    for detail in (place, entry.id[:8]):
         if detail:
             console.line(f"    {detail}", "dim")
     console.line()
+
+
+def _bar(share: float) -> str:
+    full = round(min(max(share, 0.0), 1.0) * _BAR)
+    return "━" * full + "─" * (_BAR - full)
+
+
+def _show_passage(console: Console, passage: "Passage") -> None:
+    """The text, which must be safe, wrapped and with the words that were searched for in bold."""
+    at = 0
+    for row in wrap(passage.text, console.width - 4):
+        start = max(passage.text.find(row, at), at)
+        at = start + len(row)
+        parts: list[tuple[str, ...]] = [("    ",)]
+        for first, last in passage.marks:
+            if start <= first < at:
+                end = min(last, at)
+                parts += [(passage.text[start:first],), (passage.text[first:end], "bold")]
+                start = end
+        console.parts([*parts, (passage.text[start:at],)], separator="")
 
 
 def _query(context: "Context") -> "MemoryQuery":
@@ -140,7 +179,6 @@ def _query(context: "Context") -> "MemoryQuery":
         return MemoryQuery(
             text=text,
             categories=frozenset(args.category) or None,
-            tags=tuple(args.tag),
             since=args.since,
             until=args.until,
             limit=args.limit,

@@ -199,7 +199,7 @@ async def run_demo(context: "Context") -> int:
         console.line()
         console.line(f'synthorg-tui search "{_DEMO_QUERY}"', "bold")
         console.line()
-        show_results(console, result, sources)
+        show_results(console, result, sources, _DEMO_QUERY)
         console.note("Next: `synthorg-tui import` for your own sessions, `synthorg-tui` to browse.")
     return 0
 

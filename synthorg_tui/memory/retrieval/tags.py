@@ -26,6 +26,11 @@ class MemoryTags(NamedTuple):
     sensitivity: Sensitivity = Sensitivity.PRIVATE
 
 
+def split_tags(text: str) -> tuple[str, ...]:
+    """Return the tags that a person wrote in one text, separated by commas or blanks."""
+    return tuple(dict.fromkeys(text.replace(",", " ").split()))
+
+
 def parse_tags(tags: Iterable[str]) -> MemoryTags:
     """Return the fact key and sensitivity that the tags state.
 

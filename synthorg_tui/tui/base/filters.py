@@ -13,7 +13,13 @@ from typing import Any, TypeAlias
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.kinds import MemoryKind
-from synthorg_tui.memory.listing import MEMORY_STATES, BrowseFilter, ListedMemory, project_name
+from synthorg_tui.memory.listing import (
+    MEMORY_STATES,
+    BrowseFilter,
+    ListedMemory,
+    project_name,
+    projects_named,
+)
 from synthorg_tui.tui.base.lines import Line, line
 
 _TOKEN = re.compile(r'(-?)((?:[a-z]+:)?)(?:"([^"]*)"?|(\S+))|(-)')
@@ -296,14 +302,10 @@ def _agents_named(agents: tuple[str, ...], value: str) -> Sequence[str] | str:
 
 
 def _projects_named(projects: tuple[str, ...], value: str) -> Sequence[str] | str:
-    """A whole path, else all folders of the name, else all whose name has the value in it."""
     if not value:
         such = f" such as {project_name(projects[0])}" if projects else ""
         return f"project: needs the name of a folder{such}, or its path"
-    folded = value.lower()
-    named = [path for path in projects if path == value]
-    named = named or [path for path in projects if project_name(path).lower() == folded]
-    named = named or [path for path in projects if folded in project_name(path).lower()]
+    named = projects_named(value, projects)
     if projects and not named:
         shown = ", ".join(project_name(path) for path in projects[:_MAX_NAMED])
         return f"project:{value} is none of {shown}{' …' if len(projects) > _MAX_NAMED else ''}"

@@ -14,6 +14,7 @@ from textual.widgets import Input, TextArea
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.text import has_hidden, safe_text
 from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.retrieval.tags import split_tags
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.saving import Saving
@@ -127,7 +128,7 @@ class MemoryForm(ModalScreen[str | None]):
             yield CategoryPicker(self._row.category if self._row else MemoryCategory.SEMANTIC)
             yield LineBar([line(("Content", "muted"))])
             yield TextArea(self._shown, id="content", tab_behavior="focus", compact=True)
-            yield LineBar([line(("Tags, with blanks between", "muted"))])
+            yield LineBar([line(("Tags, separated by spaces or commas", "muted"))])
             yield Input(self._tags, placeholder="git push", compact=True, id="tags")
             if self._row is None:
                 yield LineBar([line(("Project", "muted"))])
@@ -185,7 +186,7 @@ class MemoryForm(ModalScreen[str | None]):
             return
         unchanged = self._row is not None and self._content == self._shown
         tags_box = self.query_one("#tags", Input).value
-        tags = self._row.tags if self._row and tags_box == self._tags else tuple(tags_box.split())
+        tags = self._row.tags if self._row and tags_box == self._tags else split_tags(tags_box)
         chosen = self.query_one(CategoryPicker).chosen
         content = None if unchanged else self._content
         written = Written(agent, chosen, content, tags, self._project)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import short_path
-from synthorg_tui.memory.kinds import LESSON_START, MemoryKind
+from synthorg_tui.memory.kinds import TITLE_STARTS, MemoryKind
 from synthorg_tui.memory.listing import BrowseFilter, Facets, ListedMemory, project_names
 from synthorg_tui.tui.base.filters import Chip, Query, filter_line
 from synthorg_tui.tui.base.formatting import ago, counted, duration, memories, size
@@ -48,8 +48,6 @@ KIND_MARKS = {
 
 _AGENT_WIDTH = 12
 _PREVIEW = 400
-_STARTS = {MemoryKind.LESSON: LESSON_START, MemoryKind.COMMIT: "Committed: "}
-"""What a text starts with and the letter says already: left out in lists."""
 
 
 def category_mark(category: MemoryCategory) -> tuple[str, str]:
@@ -102,7 +100,7 @@ def _row_start(kind: MemoryKind, marked: bool) -> Line:
 
 
 def _title(title: str, kind: MemoryKind) -> str:
-    return one_line(title).removeprefix(_STARTS.get(kind, ""))
+    return one_line(title).removeprefix(TITLE_STARTS.get(kind, ""))
 
 
 _RELEVANCE_WIDTH = 8

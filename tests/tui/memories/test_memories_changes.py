@@ -1,14 +1,17 @@
 """Memories that are deleted, marked, written and edited in the pane."""
 
 import pytest
+from textual.pilot import Pilot
 from textual.widgets import Button, Input, TextArea
 
+from synthorg_tui.memory.listing import SortOrder
+from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.base.form import MemoryForm
 from synthorg_tui.tui.memories.deleted import DeletedScreen
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
-from tests.tui.tui_helpers import pane, screen_text, settle, type_text
+from tests.tui.tui_helpers import pane, screen_text, settle, toasts, type_text
 
 
 async def test_delete_is_confirmed_on_another_key_with_no_in_focus() -> None:
@@ -165,6 +168,49 @@ async def test_a_new_memory_is_written_and_taken_back() -> None:
         await pilot.press("u")
         await settle(pilot)
         assert "new-6" not in desk.live
+
+
+async def write(app: MemoryDeskApp, pilot: Pilot[None], content: str) -> None:
+    await pilot.press("a")
+    app.screen.query_one("#agent", Input).value = "codex"
+    app.screen.query_one("#content", TextArea).text = content
+    await pilot.press("ctrl+s")
+    await settle(pilot)
+
+
+async def test_the_cursor_goes_to_a_memory_that_was_just_written() -> None:
+    app = fake_app(FakeDesk(rows(1000)))
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("G")
+        await settle(pilot)
+        await write(app, pilot, "Always run the linter.")
+        row = pane(app).rows.row
+        assert row is not None
+        assert row.content == "Always run the linter."
+        await pilot.press("j", "r")
+        await settle(pilot)
+        assert pane(app).rows.cursor == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "order", "said"),
+    [
+        ("upgrade", "newest", "The filter hides the new memory; esc clears it"),
+        ("", "oldest", "The new memory is further down: sorted by oldest"),
+    ],
+)
+async def test_it_is_said_when_a_new_memory_is_not_in_view(
+    text: str, order: SortOrder, said: str
+) -> None:
+    app = fake_app(FakeDesk(rows(1000)))
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        pane(app).listing.sort = order
+        pane(app).set_text(text, "filter")
+        await settle(pilot)
+        await write(app, pilot, "Always run the linter.")
+        assert said in toasts(app)
 
 
 async def test_a_memory_without_content_is_not_saved() -> None:

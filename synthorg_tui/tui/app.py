@@ -21,7 +21,7 @@ from synthorg_tui.core.text import safe_text
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings, of
 from synthorg_tui.tui.base.formatting import counted
-from synthorg_tui.tui.jobs import error_toast, opening_error, run_job, toast
+from synthorg_tui.tui.jobs import InterruptibleApp, error_toast, opening_error, run_job, toast
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.panes import PANES, Panes
 from synthorg_tui.tui.ports import EngineHost, MemoryPort
@@ -48,7 +48,7 @@ def _local_now() -> datetime:
     return datetime.now().astimezone()
 
 
-class MemoryDeskApp(App[None]):
+class MemoryDeskApp(InterruptibleApp):
     """The application; ``data_dir`` holds its interface state, ``None`` stores none."""
 
     CSS_PATH = Path(__file__).with_name("app.tcss")

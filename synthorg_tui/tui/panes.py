@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from textual.message import Message
-
 if TYPE_CHECKING:
     from synthorg_tui.tui.activity.models import ActivityEvent
 
@@ -104,7 +102,3 @@ class Panes:
     def _tell(self) -> None:
         for listener in self._listeners:
             listener()
-
-
-class Recount(Message):
-    """A message that asks the app to count the pending approvals again."""

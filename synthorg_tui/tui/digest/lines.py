@@ -309,6 +309,16 @@ def changed_text(before: str, after: str) -> list[Line]:
     return lines
 
 
+def change_places(lines: Sequence[Line]) -> list[int]:
+    """Return where each run of changed lines begins in what ``changed_text`` returned."""
+    signs = [shown.plain[:1] for shown in lines]
+    return [
+        at
+        for at, sign in enumerate(signs)
+        if sign in ("-", "+") and (at == 0 or signs[at - 1] not in ("-", "+"))
+    ]
+
+
 def _diff_line(sign: str, part: str, role: str) -> Line:
     changed = line((f"{sign} ", role), (part, role))
     changed.hang = 2

@@ -23,12 +23,12 @@ from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.base.window import WINDOW
-from synthorg_tui.tui.jobs import Throttle, copy, run_job, toast
+from synthorg_tui.tui.jobs import Recount, Throttle, copy, run_job, toast
 from synthorg_tui.tui.memories import lines as drawn
 from synthorg_tui.tui.memories.dialogs import MemoryDialogs
 from synthorg_tui.tui.memories.state import Listing, page_around
 from synthorg_tui.tui.memories.view import Marker, MemoriesBody
-from synthorg_tui.tui.panes import Panes, Recount
+from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.ports import MemoryPort, MemoryReader
 from synthorg_tui.tui.state import MAX_SPLIT, MIN_SPLIT, UiState
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar

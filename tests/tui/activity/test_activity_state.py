@@ -143,7 +143,7 @@ def test_a_call_is_summed_up_in_the_agents_words(arguments: str, said: str) -> N
     [
         ("archival_memory_write", True, False, "wrote"),
         ("archival_memory_write", False, False, "waits"),
-        ("archival_memory_write", False, True, "refused"),
+        ("archival_memory_write", False, True, "failed"),
         ("synthorg_memory_delete_entry", True, False, "deleted"),
         ("synthorg_memory_delete_entry", False, False, "waits"),
         ("search_memory", False, False, "read"),
@@ -162,9 +162,9 @@ def test_only_a_call_for_a_skill_names_one() -> None:
 
 def test_what_restricting_an_agent_did_is_said_with_the_way_back() -> None:
     ada = ListedAgent("ada")
-    assert "p lets it go on" in paused_line(ada)
+    assert "P lets it go on" in paused_line(ada)
     assert paused_line(replace(ada, paused=True)) == "ada goes on"
-    assert "o lets it write again" in read_only_line(ada)
+    assert "W lets it write again" in read_only_line(ada)
     assert read_only_line(replace(ada, read_only=True)) == "ada may write again"
 
 

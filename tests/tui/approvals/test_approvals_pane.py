@@ -136,7 +136,7 @@ class TestInbox:
         app = fake_app(desk)
         async with app.run_test() as pilot:
             await open_pane(pilot)
-            await pilot.press("s")
+            await pilot.press("w")
             await settle(pilot)
             assert isinstance(app.screen, SnoozeDialog)
             await pilot.press("enter")
@@ -146,7 +146,7 @@ class TestInbox:
             await pilot.press("v")
             await settle(pilot)
             assert [row.item.snoozed_until is not None for row in pane(app).inbox.rows] == [True]
-            await pilot.press("s")
+            await pilot.press("w")
             await settle(pilot)
             assert "●3" in screen_text(app)
             assert "Nothing is snoozed" in screen_text(app)
@@ -299,7 +299,7 @@ async def test_snoozing_offers_times_ahead() -> None:
     app = fake_app(desk)
     async with app.run_test() as pilot:
         await open_pane(pilot)
-        await pilot.press("s", "G", "enter")
+        await pilot.press("w", "G", "enter")
         await settle(pilot)
         until = desk.approvals.rows["lesson-0000"].item.snoozed_until
         assert until is not None

@@ -136,7 +136,7 @@ class TestPlaces:
         assert asked is not None
         assert asked.visibility == Visibility(None, "/srv/there")
         assert asked.overrides == {}
-        assert question_line(made).plain.startswith(" a as codex in there  b ")
+        assert question_line(made).plain.startswith(" @ as codex in there  b ")
 
     def test_project_and_session_are_options(self) -> None:
         made = digest()

@@ -128,7 +128,7 @@ async def test_a_range_marks_all_between() -> None:
     app = fake_app()
     async with app.run_test() as pilot:
         await settle(pilot)
-        await pilot.press("v", "j", "j", "j", "v")
+        await pilot.press("V", "j", "j", "j", "V")
         await settle(pilot)
         assert len(pane(app).listing.marks) == 4
 

@@ -78,7 +78,7 @@ async def test_what_taught_it_how_often_it_was_applied_and_its_versions_are_know
     app = fake_app(desk_with())
     async with app.run_test(size=(120, 60)) as pilot:
         await open_pane(pilot, at="set-upstream-first-push")
-        await pilot.press("v", "z")
+        await pilot.press("z", "v")
         await settle(pilot)
         shown = screen_text(app)
         for part in ("Taught by", "3f2a91c0 L10–14", "14×, last", "edited by person (tui)"):
@@ -89,7 +89,7 @@ async def test_changes_between_versions_and_on_disk_are_shown_one_by_one() -> No
     app = fake_app(desk_with())
     async with app.run_test(size=(120, 40)) as pilot:
         await open_pane(pilot, at="rebuild-index")
-        await pilot.press("d")
+        await pilot.press("c")
         await settle(pilot)
         assert "change 2 of 2" in screen_text(app)
         assert "+2. Run `git status`" in screen_text(app)
@@ -123,7 +123,7 @@ async def test_what_was_here_before_is_only_listed_until_somebody_reviews_it() -
     app = fake_app(desk)
     async with app.run_test() as pilot:
         await open_pane(pilot, at="run-the-tests")
-        assert "found, not reviewed" in screen_text(app)
+        assert "not reviewed yet" in screen_text(app)
         await pilot.press("a")
         await settle(pilot)
         assert isinstance(app.screen, ReviewScreen)
@@ -158,7 +158,7 @@ async def test_what_is_on_disk_as_we_know_it_is_not_written_back() -> None:
     app = fake_app(desk_with())
     async with app.run_test() as pilot:
         screen = await open_pane(pilot, at="set-upstream-first-push")
-        await pilot.press("w")
+        await pilot.press("R")
         await settle(pilot)
         assert app.screen is screen
         assert "Nothing to write back" in toasts(app)
@@ -166,7 +166,7 @@ async def test_what_is_on_disk_as_we_know_it_is_not_written_back() -> None:
 
 @pytest.mark.parametrize(
     ("key", "act", "name"),
-    [("X", "retire", "set-upstream-first-push"), ("w", "restore", "rebuild-index")],
+    [("X", "retire", "set-upstream-first-push"), ("R", "restore", "rebuild-index")],
 )
 async def test_retiring_and_writing_back_ask_first_and_can_be_undone(
     key: str, act: str, name: str
@@ -210,7 +210,7 @@ async def test_checking_tells_how_the_file_is_now() -> None:
     app = fake_app(desk_with())
     async with app.run_test() as pilot:
         await open_pane(pilot, at="review-style")
-        await pilot.press("c")
+        await pilot.press("exclamation_mark")
         await settle(pilot)
         assert "review-style has 2 problems" in toasts(app)
 

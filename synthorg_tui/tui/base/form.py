@@ -66,7 +66,8 @@ class CategoryPicker(LineBar, can_focus=True):
         categories = Line()
         for category in _CATEGORIES:
             on = category is self.chosen
-            categories.add("▸" if on and self.has_focus else " ", "accent")
+            mark = "▸" if self.has_focus else "•"
+            categories.add(mark if on else " ", "accent")
             categories.add(f"{GLYPHS[category]} ", f"cat-{category.value}" if on else "faint")
             categories.add(category.value, "strong" if on else "faint").add("  ", "text")
         self.show(categories)

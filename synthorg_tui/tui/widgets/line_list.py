@@ -232,10 +232,9 @@ class LineList(StyledScroll):
         styles = self.get_component_styles(name)
         behind = self.background_colors[1]
         colour = behind.blend(styles.background, styles.background.a, alpha=1.0)
-        # Reverse video stands in for the colour where there is none, so the cursor always shows.
-        reverse = self.app.no_color or self.app.native_ansi_color
-        if reverse:
-            return Style(reverse=True)
+        # Without colours reverse video is the cursor, and an underline the one of another list.
+        if self.app.no_color or self.app.native_ansi_color:
+            return Style(reverse=True) if "cursor" in name else Style(underline=True)
         return Style(bgcolor=colour.rich_color, bold=styles.text_style.bold)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:

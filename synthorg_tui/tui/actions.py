@@ -226,7 +226,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("review.memory", "m", "m", "Memory", "Show the memory it is about in the Memories pane"),
     Action("review.next", "n", "n", "Next", "The next item of the list", True),
     Action("review.previous", "N", "N", "Previous", "The item before"),
-    Action("review.copy", "y", "y", "Copy", "Copy what would be kept"),
+    Action("review.copy", "y", "y", "Copy", "Copy what would be stored"),
     Action("review.undo", "u", "u", "Undo", "Take back the last decision"),
     Action("review.reload", "r,f5", "r", "Reload", "Read the item again"),
     Action("review.close", "escape", "esc", "Back", "Back, deciding nothing"),

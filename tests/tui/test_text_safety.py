@@ -255,7 +255,7 @@ async def test_search_results_and_banner_are_inert() -> None:
         await type_text(pilot, "evil")
         await pilot.press("enter")
         await settle(pilot)
-        assert "fused" in screen_text(app)
+        assert "relevance" in screen_text(app)
         assert_inert(app)
 
 

@@ -128,7 +128,7 @@ class MemoryForm(ModalScreen[str | None]):
             yield CategoryPicker(self._row.category if self._row else MemoryCategory.SEMANTIC)
             yield LineBar([line(("Content", "muted"))])
             yield TextArea(self._shown, id="content", tab_behavior="focus", compact=True)
-            yield LineBar([line(("Tags, with blanks between", "muted"))])
+            yield LineBar([line(("Tags, separated by spaces", "muted"))])
             yield Input(self._tags, placeholder="git push", compact=True, id="tags")
             if self._row is None:
                 yield LineBar([line(("Project", "muted"))])

@@ -110,10 +110,24 @@ def agent_text(digest: Digest, *, diffing: bool) -> tuple[str, str, list[Line]]:
     if diffing:
         lines = changed_text(before.text, answer.text)
         return "Changes in what the agent reads", changes or "no change", lines
-    size = f"{counted(digest.text_tokens, 'token')} in all"
+    size = size_caption(digest)
     lines = ruled_text(answer.text, digest.text_tokens) or text_placeholder(digest)
     shows = f"{changes} · {key_of('digest.diff')} shows · "
     return TEXT_TITLE, shows + size if changes else size, lines
+
+
+def size_caption(digest: Digest) -> str:
+    """Return the tokens of the whole text, and how they come about if memories are in it.
+
+    The memories, with the frame that the budget counts, are measured against the budget; what is
+    around them comes on top.
+    """
+    answer, whole = digest.answer, digest.text_tokens
+    if answer is None or not 0 < answer.tokens_used <= whole:
+        return counted(whole, "token")
+    used, around = answer.tokens_used, whole - answer.tokens_used
+    memories_share = f"{used:,} of {answer.token_budget:,} for memories"
+    return f"{memories_share} + {around:,} around them = {whole:,}" if around else memories_share
 
 
 def text_placeholder(digest: Digest) -> list[Line]:

@@ -76,9 +76,9 @@ def score_line(row: ListedMemory, width: int, *, best_sparse: float) -> Line:
     size, gap = (8, "   ") if width >= 76 else (4, "  ") if width >= 58 else (3, " ")
     scores = line(("    ", "text"))
     for name, score, share, role in (
-        ("fused", row.fused, row.fused or 0.0, "accent"),
-        ("dense", row.dense, row.dense or 0.0, "good"),
-        ("sparse", row.sparse, (row.sparse or 0.0) / (best_sparse or 1.0), "warn"),
+        ("relevance", row.fused, row.fused or 0.0, "accent"),
+        ("meaning", row.dense, row.dense or 0.0, "good"),
+        ("words", row.sparse, (row.sparse or 0.0) / (best_sparse or 1.0), "warn"),
     ):
         scores.add(f"{name} ", "faint").extend(bar(share, size, role))
         scores.add(f" {_number(score)}{gap}", "muted" if score is not None else "faint")

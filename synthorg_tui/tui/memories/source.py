@@ -86,7 +86,7 @@ class SourceScreen(Screen[None]):
     def action_copy(self) -> None:
         """Copy the lines the memory refers to to the clipboard."""
         copy(self, self._referenced)
-        toast(self, "Copied the lines referred to")
+        toast(self, "Sent the lines referred to to the terminal's clipboard")
 
     def action_close(self) -> None:
         """Close the screen."""

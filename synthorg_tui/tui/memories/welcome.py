@@ -18,6 +18,8 @@ from synthorg_tui.tui.widgets.rows import FixedList
 
 Beginning = Literal["import", "sample", "empty"]
 
+NONE_FOUND = "No sessions of a coding agent were found here"
+
 
 class WelcomeScreen(Screen[Beginning]):
     """The welcome screen; returns the way the person chose to begin."""
@@ -58,7 +60,7 @@ class WelcomeScreen(Screen[Beginning]):
         else:
             files = sum(place.files for place in places)
             total = size(sum(place.bytes for place in places))
-            self._found = f"{counted(files, 'session file')}, {total}" if files else "none found"
+            self._found = f"{counted(files, 'session file')}, {total}" if files else NONE_FOUND
             if not files:
                 self.query_one(FixedList).move_to(1)
         self._draw()
@@ -73,8 +75,9 @@ class WelcomeScreen(Screen[Beginning]):
         def draw(width: int) -> list[tuple[object, Line]]:
             shown: list[tuple[object, Line]] = []
             for value, key, title, note in choices:
+                role = "faint" if note == NONE_FOUND else "strong"
                 choice = line(
-                    ("  ", "text"), (key, "accent"), ("  ", "text"), (f"{title:<24}", "strong")
+                    ("  ", "text"), (key, "accent"), ("  ", "text"), (f"{title:<24}", role)
                 )
                 shown.append((value, choice.add(note, "muted").fit(width)))
             return shown

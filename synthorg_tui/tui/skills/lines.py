@@ -72,7 +72,8 @@ def group_lines(skills: Skills, width: int) -> list[tuple[object, Line]]:
 def root_line(group: SkillGroup, width: int) -> Line:
     """A root: whose it is, and where; of a long path the end is shown."""
     count = f"{len(group.rows):,}"
-    head = line((f"{group.scope} ", "title"))
+    scope = "from lessons" if group.scope == "own" else group.scope
+    head = line((f"{scope} ", "title"))
     room = max(width - head.width - len(count) - 2, 8)
     path = one_line(short_path(group.path))
     head.add(path if len(path) <= room else "…" + path[1 - room :], "muted")

@@ -272,7 +272,7 @@ class SkillsScreen(Pane):
     # Disk and memory
 
     def action_accept(self) -> None:
-        """Review what changed on disk; approving takes it over into memory."""
+        """Review what changed on disk; approving brings it into memory."""
         chosen = self._chosen()
         if chosen is None:
             return

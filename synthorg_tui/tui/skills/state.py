@@ -120,7 +120,8 @@ class Skills:
 
     def lists(self, row: SkillOverviewRow) -> bool:
         """Whether the filter lists the skill: all words in its name, description or state."""
-        text = f"{row.name} {row.description} {row.state}".lower()
+        shown = {SkillState.FOUND: "not reviewed yet", SkillState.GONE: "missing on disk"}
+        text = f"{row.name} {row.description} {row.state} {shown.get(row.state, '')}".lower()
         words = self.filter_text.lower().split()
         return all(
             word[1:] not in text if word.startswith("-") and len(word) > 1 else word in text

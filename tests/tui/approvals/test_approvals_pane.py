@@ -263,6 +263,31 @@ class TestBulk:
             assert [each[0] for each in desk.approvals.decided] == ["lesson-0000"]
             assert list(pane(app).inbox.reviewed) == []
 
+    async def test_one_undo_takes_back_all_that_were_approved_at_once_as_is_said(self) -> None:
+        desk = desk_with(6)
+        app = fake_app(desk)
+        async with app.run_test() as pilot:
+            await open_pane(pilot)
+            await review(pilot, 3)
+            await pilot.press("A")
+            await settle(pilot)
+            assert "u undoes all of them at once." in screen_text(app)
+
+    async def test_what_was_decided_offers_no_decision_in_the_footer(self) -> None:
+        app = fake_app(desk_with(3))
+        async with app.run_test() as pilot:
+            await open_pane(pilot)
+            await review(pilot, 3)
+            await pilot.press("A", "y")
+            await settle(pilot)
+            await pilot.press("v", "v")
+            await settle(pilot)
+            assert pane(app).inbox.view == "approved"
+            footer = screen_text(app).splitlines()[-1]
+            assert "Review" in footer
+            for label in ("Approve", "Snooze", "Mark"):
+                assert label not in footer
+
     async def test_a_glance_is_no_review(self) -> None:
         seconds = Seconds()
         seconds.held = True

@@ -14,8 +14,9 @@ from synthorg_tui.tui.base.form import MemoryForm
 from synthorg_tui.tui.digest.dialogs import AgentDialog
 from synthorg_tui.tui.digest.scenarios import ScenariosScreen
 from synthorg_tui.tui.digest.screen import DigestScreen
-from synthorg_tui.tui.digest.widgets import OptionsList
+from synthorg_tui.tui.digest.widgets import AgentText, OptionsList
 from synthorg_tui.tui.memories.screen import MemoriesScreen
+from synthorg_tui.tui.memories.source import SourceScreen
 from tests.tui.digest.digest_fakes import former_memory
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text, until
@@ -73,7 +74,7 @@ async def test_typing_the_task_shows_exactly_what_the_agent_reads() -> None:
         shown = screen_text(app)
         assert "Everything inside <memory>" in shown
         assert f"{len(answer.included)} in · {len(answer.left_out)} out" in shown
-        assert "cut · " in shown
+        assert "budget ends here" in shown
 
 
 async def test_a_late_answer_to_an_older_question_is_dropped() -> None:
@@ -238,10 +239,40 @@ async def test_the_budget_moves_the_cut() -> None:
         assert answer is not None
         assert answer.token_budget == 60
         assert any(each.verdict is Verdict.OVER_BUDGET for each in answer.candidates)
-        assert "didn't fit" in screen_text(app)
+        assert "over budget" in screen_text(app)
         await pilot.press("plus")
         await settle(pilot)
         assert screen.digest.budget == 80
+
+
+async def test_changes_are_shown_from_the_first_and_gone_through() -> None:
+    app = fake_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await ask(pilot)
+        text = screen.query_one(AgentText)
+        await pilot.press(*["j"] * 6, "x")
+        await settle(pilot)
+        await pilot.press("c")
+        await settle(pilot)
+        first = text.scroll_offset.y
+        shown = [text.line_at(row, 70)[0].plain[:1] for row in range(text.size.height)]
+        assert first > 0
+        assert "-" in shown
+        await pilot.press("n")
+        await settle(pilot)
+        assert text.scroll_offset.y >= first
+        await pilot.press("N")
+        await settle(pilot)
+        assert text.scroll_offset.y == first
+
+
+async def test_the_source_of_a_candidate_is_shown() -> None:
+    app = fake_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await ask(pilot)
+        await pilot.press("p")
+        await settle(pilot)
+        assert isinstance(app.screen, SourceScreen) or "written by hand" in toasts(app)
 
 
 async def test_a_budget_that_is_no_number_is_refused() -> None:

@@ -107,7 +107,7 @@ async def test_search_shows_three_scores_a_row() -> None:
         await pilot.press("enter")
         await settle(pilot)
         shown = screen_text(app)
-        for part in ("Results", "fused", "dense", "sparse", "0.80"):
+        for part in ("Results", "relevance", "meaning", "words", "0.80"):
             assert part in shown
 
 

@@ -13,6 +13,7 @@ from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.memories.source import SourceScreen
 from synthorg_tui.tui.skills import screen as skills_module
 from synthorg_tui.tui.skills.screen import SkillsScreen
+from synthorg_tui.tui.skills.state import Part
 from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows
 from tests.tui.skills.skills_fakes import OWN, FakeSkills, skill_rows
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
@@ -48,7 +49,14 @@ async def test_roots_and_skills_are_listed_with_their_state_by_glyph_and_word() 
     async with app.run_test(size=(120, 40)) as pilot:
         await open_pane(pilot)
         shown = screen_text(app)
-        for part in ("project", "own", "✗ review-style", "invalid", "≠ rebuild-index", "14×"):
+        for part in (
+            "project",
+            "from lessons",
+            "✗ review-style",
+            "invalid",
+            "≠ rebuild-index",
+            "14×",
+        ):
             assert part in shown
         for part in ("changed on disk", "◌ deploy-staging", "shadowed", "not in memory"):
             assert part in shown
@@ -83,6 +91,48 @@ async def test_what_taught_it_how_often_it_was_applied_and_its_versions_are_know
         shown = screen_text(app)
         for part in ("Taught by", "3f2a91c0 L10–14", "14×, last", "edited by person (tui)"):
             assert part in shown
+
+
+@pytest.mark.parametrize(
+    ("size", "parts"),
+    [
+        ((120, 40), [Part.CHANGES, Part.SOURCE]),
+        ((80, 24), [Part.KNOWN, Part.CHANGES, Part.SOURCE]),
+    ],
+)
+async def test_each_press_shows_another_view(size: tuple[int, int], parts: list[Part]) -> None:
+    app = fake_app(desk_with())
+    async with app.run_test(size=size) as pilot:
+        screen = await open_pane(pilot, at="rebuild-index")
+        for part in parts:
+            before = screen_text(app)
+            await pilot.press("v")
+            await settle(pilot)
+            assert screen.skills.shown is part
+            assert screen_text(app) != before
+
+
+async def test_its_memory_its_text_and_other_orders_are_a_key_away() -> None:
+    desk = desk_with()
+    app = fake_app(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await open_pane(pilot, at="set-upstream-first-push")
+        await pilot.press("y")
+        await settle(pilot)
+        assert app.clipboard == (screen.skill.text if screen.skill else "")
+        await pilot.press("o", "o")
+        await settle(pilot)
+        assert screen.skills.caption == "7 · state"
+        assert [row.name for row in screen.skills.groups[0].rows] == [
+            "review-style",
+            "run-the-tests",
+            "deploy-staging",
+        ]
+        assert screen.row is not None
+        assert screen.row.name == "set-upstream-first-push"
+        await pilot.press("m")
+        await settle(pilot)
+        assert "No memory stands behind this skill" in toasts(app)
 
 
 async def test_changes_between_versions_and_on_disk_are_shown_one_by_one() -> None:

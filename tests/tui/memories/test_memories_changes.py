@@ -119,7 +119,7 @@ async def test_marks_hidden_by_the_filter_are_left_alone() -> None:
         await pilot.press("d")
         assert "Delete 1 memory?" in screen_text(app)
         assert "The 5 marked ones that the filter hides are not deleted." in screen_text(app)
-        assert "u undoes" in screen_text(app)
+        assert "undoes this." in screen_text(app)
         await pilot.press("y")
         await settle(pilot)
         assert set(desk.gone) == {"mem-00001"}

@@ -72,6 +72,12 @@ DELETED: Final = "memories delete"
 """Names under which an agent's commands are recorded that undoing a call has to know."""
 
 
+PAUSED: Final = "a person paused this agent"
+ONLY_READS: Final = "this agent may only read"
+NO_TOOL: Final = "there is no tool"
+"""Beginnings of what an agent is told when it is refused a call, or asks for what there isn't."""
+
+
 class CallKind(StrEnum):
     """The kind of a recorded call."""
 

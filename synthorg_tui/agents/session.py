@@ -18,6 +18,8 @@ from synthorg_tui.agents.audit import AuditTrail
 from synthorg_tui.agents.client_sessions import ClientSessions
 from synthorg_tui.agents.guarded import WriteAllowance
 from synthorg_tui.agents.models import (
+    ONLY_READS,
+    PAUSED,
     AgentAccessConfig,
     AgentIdentity,
     AgentRefusedError,
@@ -79,6 +81,7 @@ class AgentSession:
     """All that one agent can call: tools, digests and skills. Every call is recorded.
 
     A tool that refuses returns a reply with an error; the other methods raise exceptions.
+    ``recorded`` is how many calls of this session were recorded.
     """
 
     def __init__(
@@ -93,6 +96,7 @@ class AgentSession:
         self._processes = processes
         self._tools: Toolbox | None = None
         self._allowance = allowance
+        self.recorded = 0
         self.connected_at = services.clock.now()
 
     async def tools(self) -> tuple[ToolDefinition, ...]:
@@ -119,7 +123,7 @@ class AgentSession:
             _log.exception("the tool %s failed", name[:64])
             reply = CallReply(replies.error("unexpected error").text, is_error=True)
         accepted = name in WRITING and not reply.is_error
-        wrote = accepted and not reply.waiting
+        wrote = accepted and not reply.waiting and bool(reply.memory_ids)
         await self._record(CallKind.TOOL, name, arguments, reply, started, wrote=wrote)
         if accepted:
             self._services.events.emit(WROTE, f"agents.{name}")
@@ -255,9 +259,9 @@ class AgentSession:
 
     def _require(self, *, writing: bool) -> None:
         if self._services.rights(self.identity.agent_id).paused:
-            raise AgentRefusedError("a person paused this agent")
+            raise AgentRefusedError(PAUSED)
         if writing and not self._may_write():
-            raise AgentRefusedError("this agent may only read")
+            raise AgentRefusedError(ONLY_READS)
 
     @asynccontextmanager
     async def _recording_refusal(
@@ -299,6 +303,7 @@ class AgentSession:
             wrote=wrote,
             explanation=explanation,
         )
+        self.recorded += 1
         self._services.events.emit(ACTIVITY, await self._services.audit.add(record))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from synthorg_tui.agents import tools
 from synthorg_tui.agents.guarded import ORIGIN_TAG, GuardedWrites, WriteAllowance
 from synthorg_tui.agents.models import (
+    NO_TOOL,
     AgentIdentity,
     AgentRefusedError,
     CallReply,
@@ -153,7 +154,7 @@ class Toolbox:
         if name == tools.DELETE_ENTRY:
             return await self._delete(arguments)
         if name not in self._memory_tools:
-            raise AgentRefusedError(f"there is no tool {name[:64]!r}")
+            raise AgentRefusedError(f"{NO_TOOL} {name[:64]!r}")
         return await self._ask_memory(name, arguments)
 
     @cached_property

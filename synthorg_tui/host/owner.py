@@ -55,7 +55,6 @@ class ConnectedClient:
     since: datetime
     role: str = ""
     pid: int = 0
-    calls: int = 0
     session: "AgentSession | None" = None
     greeted: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -164,7 +163,6 @@ class Owner:
                 self.idle.set()
 
     async def _handle(self, client: ConnectedClient, request: Request) -> Json:
-        client.calls += 1
         if request.method == HELLO:
             return self._greet(client, request.params)
         if not client.greeted.is_set():

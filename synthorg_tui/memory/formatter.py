@@ -67,11 +67,14 @@ def role_of(injection_point: InjectionPoint) -> MessageRole:
 def memory_block(memory: ScoredMemory) -> str:
     """Format a memory for an agent: its category, score and content, in a fence.
 
+    One that nothing scored, as a pinned one may be, has no score.
+
     Control, invisible and reordering characters are shown as glyphs, so that a person sees what
     the model gets.
     """
     shared = "[shared] " if memory.is_shared else ""
-    header = f"{shared}[{memory.entry.category} | score: {memory.combined_score:.2f}]"
+    score = f" | score: {memory.combined_score:.2f}" if memory.combined_score else ""
+    header = f"{shared}[{memory.entry.category}{score}]"
     block = wrap_untrusted(TAG_MEMORY_ENTRY, f"{header} {memory.entry.content}")
     return safe_text(block, multiline=True)
 

@@ -1,17 +1,21 @@
-"""The registry of all actions a key can start; bindings, footer, palette, help and docs read it."""
+"""The registry of all actions a key can start; bindings, footer, palette, help and docs read it.
+
+Texts that name a key ask it, too, also where no screen is: Textual is loaded by what needs it.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from textual.binding import Binding, BindingType
-from textual.keys import format_key
-from textual.widget import Widget
-from textual.widgets import Input, TextArea
-
+from synthorg_tui.tui.key_table import EXCEPTIONS, MEANINGS, without_screen
 from synthorg_tui.tui.panes import PANES
 
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+    from textual.widget import Widget
+
 FOOTER_KEYS = 8
-"""Maximum number of keys in a footer, so that it fits 80 columns."""
+"""Maximum number of keys in a footer of 80 columns; a wider one has as many as there is room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +49,27 @@ class Action:
         """The Textual action to run, without the prefix ``action_``."""
         return self.does or self.id.partition(".")[2]
 
+    @property
+    def command(self) -> str:
+        """The command that does the same without a screen; empty where there is none."""
+        return without_screen(self.context, self.id.partition(".")[2])[0]
+
+    @property
+    def screen_only(self) -> str:
+        """Why no command does the same, empty where one does."""
+        return without_screen(self.context, self.id.partition(".")[2])[1]
+
     def key(self, keymap: Mapping[str, str]) -> str:
         """Return the label of the action's first key.
 
         ``keymap`` maps action ids to the keys a person chose instead of the default ones.
         """
         keys = keymap.get(self.id)
-        return format_key(keys.split(",")[0].strip()).replace("ctrl+", "^") if keys else self.shown
+        if not keys:
+            return self.shown
+        from textual.keys import format_key
+
+        return format_key(keys.split(",")[0].strip()).replace("ctrl+", "^")
 
 
 CONTEXTS = {
@@ -68,7 +86,7 @@ CONTEXTS = {
     "deleting": "Deleting a session",
     "review": "Review",
     "lesson": "Rewording a lesson",
-    "parts": "Taking a part",
+    "parts": "Choosing parts",
     "list": "Moving in a list",
     "view": "Moving in a text",
     "source": "Transcript",
@@ -113,7 +131,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("memories.filter", "slash", "/", "Filter", "Filter as you type: words, -words, agent: cat: tag: since:", True, opens_entry=True),
     Action("memories.search", "s", "s", "Search", "Search by meaning and by words", True, opens_entry=True),
     Action("memories.mark", "space", "␣", "Mark", "Mark or unmark the memory under the cursor", True),
-    Action("memories.mark_range", "v", "v", "Range", "Start a range; again to mark all up to the cursor"),
+    Action("memories.mark_range", "V", "V", "Range", "Start a range; again to mark all up to the cursor"),
     Action("memories.mark_all", "asterisk", "*", "Mark all", "Mark every memory the view lists, or none"),
     Action("memories.add", "a", "a", "Add", "Write a new memory", True),
     Action("memories.edit", "e", "e", "Edit", "Edit the memory in a form", True),
@@ -123,30 +141,33 @@ ACTIONS: tuple[Action, ...] = (
     Action("memories.deleted", "U", "U", "Deleted", "List what was deleted, to restore or erase it"),
     Action("memories.source", "p", "p", "Source", "Show the transcript lines the memory came from", True),
     Action("memories.copy", "y", "y", "Copy", "Copy the content of the marked memories, or of this one"),
-    Action("memories.export", "x", "x", "Export", "Write the marked memories, or all in view, to a file"),
+    Action("memories.export", "ctrl+s", "^s", "Export", "Write the marked memories, or all in view, to a file"),
     Action("memories.sort", "o", "o", "Sort", "Next order: newest, oldest, agent, category, confidence"),
     Action("memories.importing", "i", "i", "Import", "Import transcripts of coding agents"),
     Action("memories.facets", "t", "t", "Groups", "Show or hide agents and categories"),
     Action("memories.zoom", "z", "z", "Zoom", "Give the detail the whole screen, and back"),
-    Action("memories.narrower", "left_square_bracket", "[", "Smaller", "Less room for the list", does="resize(-5)"),
-    Action("memories.wider", "right_square_bracket", "]", "Larger", "More room for the list", does="resize(5)"),
+    Action("memories.narrower", "less_than_sign", "<", "Smaller", "Less room for the list", does="resize(-5)"),
+    Action("memories.wider", "greater_than_sign", ">", "Larger", "More room for the list", does="resize(5)"),
     Action("memories.reload", "r,f5", "r", "Reload", "Read the store again"),
     Action("memories.back", "escape", "esc", "Back", "Close the zoom, the search, then the filter", False, False),
-    Action("digest.task", "slash,t", "/", "Task", "Write what the agent is about to do; answers as you type", True, opens_entry=True),
-    Action("digest.agent", "a", "a", "Agent", "Choose as which agent to ask", True),
+    Action("digest.task", "slash", "/", "Task", "Write what the agent is about to do; answers as you type", True, opens_entry=True),
+    Action("digest.agent", "at", "@", "Agent", "Choose as which agent to ask", True),
     Action("digest.budget", "b", "b", "Budget", "Set how many tokens the memories may take", True),
     Action("digest.more", "plus,equals_sign", "+", "More", "Raise the budget"),
     Action("digest.less", "minus", "-", "Less", "Lower the budget"),
-    Action("digest.options", "o", "o", "Options", "Strategy, fusion, weights, diversity and more", True),
-    Action("digest.reset", "R", "R", "Reset", "Options as configured, nothing pinned or excluded"),
-    Action("digest.pin", "p", "p", "Pin", "Put the memory in whatever its score, or let it go", True),
+    Action("digest.options", "O", "O", "Options", "Strategy, fusion, weights, variety and more", True),
+    Action("digest.reset", "R", "R", "Reset", "Options and budget as configured, nothing pinned or excluded"),
+    Action("digest.pin", "space", "␣", "Pin", "Put the memory in whatever its score, or let it go", True),
     Action("digest.exclude", "x", "x", "Exclude", "Keep the memory out, or let it in again", True),
     Action("digest.memory", "m", "m", "Memory", "Show the memory in the Memories pane"),
+    Action("digest.source", "p", "p", "Source", "Show the transcript lines the memory came from"),
     Action("digest.edit", "e", "e", "Edit", "Edit the memory and see what that changes"),
-    Action("digest.diff", "d", "d", "Changes", "Show what changed in the text, or the text again"),
-    Action("digest.compare", "D", "D", "From here", "Show later changes against the present text"),
+    Action("digest.diff", "c", "c", "Changes", "Show what changed in the text, or the text again"),
+    Action("digest.next_change", "n", "n", "Next", "To the next change of the text"),
+    Action("digest.previous_change", "N", "N", "Previous", "To the change before"),
+    Action("digest.compare", "C", "C", "From here", "Show later changes against the present text"),
     Action("digest.copy", "y", "y", "Copy", "Copy exactly what the agent would read", True),
-    Action("digest.save", "s", "s", "Save", "Keep the question as a scenario"),
+    Action("digest.save", "ctrl+s", "^s", "Save", "Keep the question as a scenario"),
     Action("digest.scenarios", "S", "S", "Scenarios", "List the scenarios and ask them again"),
     Action("digest.zoom", "z", "z", "Zoom", "Give the list or the text the whole room, and back"),
     Action("digest.reload", "r,f5", "r", "Reload", "Ask again"),
@@ -160,27 +181,32 @@ ACTIONS: tuple[Action, ...] = (
     Action("scenarios.delete", "d,delete", "d", "Delete", "Forget the scenario", True),
     Action("scenarios.close", "escape,S", "esc", "Back", "Back to the digest", True),
     Action("skills.filter", "slash", "/", "Filter", "Filter as you type: words and -words in name, description, state", True, opens_entry=True),
-    Action("skills.edit", "e", "e", "Editor", "Edit the file in $EDITOR; what changed is put up for review", True),
-    Action("skills.check", "c", "c", "Check", "Read the file again and tell its problems", True),
+    Action("skills.edit", "E,e", "E", "Editor", "Edit the file in $EDITOR; what changed is put up for review", True),
+    Action("skills.check", "exclamation_mark", "!", "Check", "Read the file again and tell its problems", True),
     Action("skills.problem", "n", "n", "Problem", "Go to the next problem of the source"),
-    Action("skills.accept", "a", "a", "Accept", "Review what changed or was found on disk, to take it over into memory", True),
-    Action("skills.restore", "w", "w", "Write back", "Write our version back over the one on disk"),
-    Action("skills.changes", "d", "d", "Changes", "Show what a version changed, or the source again", True),
+    Action("skills.previous_problem", "N", "N", "Previous", "Go to the problem before"),
+    Action("skills.accept", "a", "a", "Accept", "Review what changed or was found on disk, to use it in memory", True),
+    Action("skills.restore", "R", "R", "Write back", "Write our version back over the one on disk"),
+    Action("skills.changes", "c", "c", "Changes", "Show what a version changed, or the source again", True),
     Action("skills.older", "left_square_bracket", "[", "Older", "The change before"),
     Action("skills.newer", "right_square_bracket", "]", "Newer", "The change after"),
     Action("skills.source", "p", "p", "Source", "Show the transcript lines that taught it; again for the next", True),
+    Action("skills.memory", "m", "m", "Memory", "Show the skill's memory in the Memories pane"),
+    Action("skills.copy", "y", "y", "Copy", "Copy the skill's file as it is on disk"),
+    Action("skills.sort", "o", "o", "Sort", "Next order: name, use, state"),
     Action("skills.retire", "X,delete", "X", "Retire", "Take the skill out of use, file and memory", True),
     Action("skills.undo", "u", "u", "Undo", "Take back the last decision, also one of an earlier run"),
-    Action("skills.view", "v", "v", "View", "Show the source, what is known, or what changed"),
+    Action("skills.view", "v", "v", "View", "Show the source, what is known about it, or what changed"),
     Action("skills.zoom", "z", "z", "Zoom", "Give the skill the whole room, and back"),
     Action("skills.reload", "r,f5", "r", "Reload", "Look through the folders again"),
     Action("skills.back", "escape", "esc", "Back", "Close the zoom, the changes, then the filter", False, False),
     Action("approvals.filter", "slash", "/", "Filter", "Filter as you type: words, -words, kind: agent: scope: risk: is:flagged", True, opens_entry=True),
-    Action("approvals.review", "R", "↵", "Review", "Open the item with all a decision stands on; enter does too", True),
+    Action("approvals.review", "enter", "↵", "Review", "Open the item with all a decision stands on", True),
     Action("approvals.mark", "space", "␣", "Mark", "Mark or unmark the item under the cursor", True),
     Action("approvals.mark_all", "asterisk", "*", "Mark all", "Mark every item the view lists, or none"),
     Action("approvals.approve_reviewed", "A", "A", "Approve", "Approve what you reviewed and is listed; marked ones only, if any are", True),
-    Action("approvals.snooze", "s", "s", "Snooze", "Put the item out of the way for a while; a snoozed one waits again", True),
+    Action("approvals.snooze", "w", "w", "Snooze", "Put the item out of the way for a while; a snoozed one waits again", True),
+    Action("approvals.memory", "m", "m", "Memory", "Show the memory the item is about in the Memories pane"),
     Action("approvals.undo", "u", "u", "Undo", "Take back the last decision, also one of an earlier run", True),
     Action("approvals.view", "v", "v", "View", "What waits, is snoozed, was approved, was rejected", True),
     Action("approvals.sort", "o", "o", "Sort", "Next order: newest, oldest, confidence, recurrence, risk"),
@@ -189,14 +215,13 @@ ACTIONS: tuple[Action, ...] = (
     Action("approvals.reload", "r,f5", "r", "Reload", "Read the queue again"),
     Action("approvals.back", "escape", "esc", "Back", "Close the zoom, then the filter", False, False),
     Action("activity.filter", "slash", "/", "Filter", "Filter as you type: words, -words, agent: client: kind: tool: is:error is:write", True, opens_entry=True),
-    Action("activity.pause", "p", "p", "Pause", "Refuse everything to the agent, or let it go on", True),
-    Action("activity.read_only", "o", "o", "Read-only", "Refuse writes to the agent, or let it write again", True),
+    Action("activity.pause", "P", "P", "Pause", "Refuse every call of the agent, after asking, or let it go on", True),
+    Action("activity.read_only", "W", "W", "Read-only", "Refuse the agent's writes, after asking, or let it write again", True),
     Action("activity.disconnect", "X,delete", "X", "Disconnect", "End the agent's connection; it may come back", True),
     Action("activity.undo", "u", "u", "Undo", "Take back what the call wrote, or bring it back", True),
-    Action("activity.memory", "m", "m", "Memory", "Show a memory of the call in the Memories pane", True),
-    Action("activity.skill", "s", "s", "Skill", "Show the skill that was read in the Skills pane"),
+    Action("activity.memory", "m", "m", "Memory", "Show a memory of the call, or the skill it read, in its pane", True),
     Action("activity.view", "v", "v", "Why", "Show why the digest was so, or what the agent read", True),
-    Action("activity.only", "a", "a", "Only", "List only the calls of this agent, or all again"),
+    Action("activity.only", "at", "@", "Only", "List only the calls of this agent, or all again"),
     Action("activity.copy", "y", "y", "Copy", "Copy exactly what the agent read"),
     Action("activity.zoom", "z", "z", "Zoom", "Give the call the whole room, and back"),
     Action("activity.reload", "r,f5", "r", "Reload", "Read the log again"),
@@ -219,24 +244,26 @@ ACTIONS: tuple[Action, ...] = (
     Action("review.approve", "a", "a", "Approve", "Approve exactly what is shown", True),
     Action("review.reword", "e", "e", "Edit", "Reword it in a form, then approve it", True),
     Action("review.reword_outside", "E", "E", "Editor", "Reword it in $EDITOR, then approve it"),
-    Action("review.parts", "c", "c", "Parts", "Choose whose text for each field and which steps", True),
+    Action("review.parts", "f", "f", "Parts", "Choose whose text for each field and which steps", True),
     Action("review.drop", "backspace", "⌫", "Drop", "Drop your wording"),
     Action("review.reject", "x", "x", "Reject", "Reject with a reason; it is not proposed again", True),
-    Action("review.snooze", "s", "s", "Snooze", "Put it out of the way for a while", True),
+    Action("review.snooze", "w", "w", "Snooze", "Put it out of the way for a while", True),
     Action("review.source", "p", "p", "Source", "Show the transcript lines of the chosen occurrence", True),
-    Action("review.evidence", "o", "o", "Occurrence", "Choose the next recorded occurrence"),
+    Action("review.evidence", "right_square_bracket", "]", "Occurrence", "Choose the next recorded occurrence"),
+    Action("review.evidence_before", "left_square_bracket", "[", "Before", "Choose the occurrence before"),
+    Action("review.memory", "m", "m", "Memory", "Show the memory it is about in the Memories pane"),
     Action("review.next", "n", "n", "Next", "The next item of the list", True),
     Action("review.previous", "N", "N", "Previous", "The item before"),
-    Action("review.copy", "y", "y", "Copy", "Copy what would be kept"),
+    Action("review.copy", "y", "y", "Copy", "Copy what would be stored"),
     Action("review.undo", "u", "u", "Undo", "Take back the last decision"),
     Action("review.reload", "r,f5", "r", "Reload", "Read the item again"),
     Action("review.close", "escape", "esc", "Back", "Back, deciding nothing"),
-    Action("lesson.save", "ctrl+s", "^s", "Take over", "Show this wording in the review, to approve it there", palette=False),
+    Action("lesson.save", "ctrl+s", "^s", "Use it", "Show this wording in the review, to approve it there", palette=False),
     Action("lesson.close", "escape", "esc", "Cancel", "Leave the wording as it was; asks once when changed", palette=False),
     Action("parts.previous", "left,h", "←", "Before", "The text before, of evidence, model and you", palette=False),
     Action("parts.next", "right,l,space,enter", "→", "Next", "The next text; keeps or drops a step", palette=False),
     Action("parts.reword", "e", "e", "Reword", "Write a field yourself", palette=False),
-    Action("parts.save", "ctrl+s", "^s", "Take over", "Show these parts in the review, to approve them there", palette=False),
+    Action("parts.save", "ctrl+s", "^s", "Use these", "Show these parts in the review, to approve them there", palette=False),
     Action("parts.close", "escape", "esc", "Cancel", "Leave the lesson as it is", palette=False),
     _list_action("down", "j,down", "j", "Down", "One down"),
     _list_action("up", "k,up", "k", "Up", "One up"),
@@ -312,17 +339,21 @@ def of(*contexts: str) -> tuple[Action, ...]:
     return tuple(action for context in contexts for action in ACTIONS if action.context == context)
 
 
-def is_text(action: str, focused: Widget | None) -> bool:
+def is_text(action: str, focused: "Widget | None") -> bool:
     """Return whether the key of this action types a character now instead of starting the action.
 
     That is so for actions that open an entry, while an input or text area has the focus.
     """
+    from textual.widgets import Input, TextArea
+
     opens = any(known.method == action and known.opens_entry for known in ACTIONS)
     return opens and isinstance(focused, Input | TextArea)
 
 
-def bindings(context: str) -> list[BindingType]:
+def bindings(context: str) -> "list[BindingType]":
     """Return the Textual bindings of a context; their ids let a keymap replace the keys."""
+    from textual.binding import Binding
+
     return [
         Binding(
             action.keys,
@@ -339,8 +370,32 @@ def bindings(context: str) -> list[BindingType]:
 
 
 def footer(*contexts: str) -> tuple[Action, ...]:
-    """Return at most ``FOOTER_KEYS`` actions for the footer of a screen with these contexts."""
-    return tuple(action for action in of(*contexts) if action.footer)[:FOOTER_KEYS]
+    """Return the actions for the footer of a screen with these contexts, most wanted first.
+
+    Those of the first context that only have a place on a wide terminal come behind the others,
+    before the last one, which is the help.
+    """
+    listed = of(*contexts)
+    first = [action for action in listed if action.footer]
+    more = [each for each in listed if each not in first and each.context == contexts[0]]
+    return (*first[:-1], *(each for each in more if each.palette), *first[-1:])
+
+
+_BOUND: dict[str, str] = {}
+
+
+def use_keymap(keymap: Mapping[str, str]) -> None:
+    """Take over the keys that a person chose, by action id; a process has one app and one keymap."""
+    _BOUND.clear()
+    _BOUND.update(keymap)
+
+
+def key_of(action_id: str) -> str:
+    """Return the label of the key that starts an action, as a person has bound it.
+
+    Every text that names a key asks here, so that it never names one that does something else.
+    """
+    return next(action for action in ACTIONS if action.id == action_id).key(_BOUND)
 
 
 def keys_document(actions: Iterable[Action] = ACTIONS) -> str:
@@ -350,16 +405,39 @@ def keys_document(actions: Iterable[Action] = ACTIONS) -> str:
         "# Keys",
         "Made from the action registry by `python -m synthorg_tui.tui.actions > docs/keys.md`. To"
         ' change keys, put `"keymap": {"memories.delete": "D"}` (action id to comma-separated keys)'
-        " into `ui.json` in the data directory.",
+        " into `ui.json` in the data directory. The last column has the command that does the same"
+        " without a screen, or why there is none.",
+        "## What a key means",
+        "\n".join(_meaning_rows()),
     ]
     for context, title in CONTEXTS.items():
-        rows = [action for action in listed if action.context == context]
-        table = ["| Keys | Action | Id |", "|---|---|---|"]
-        for action in rows:
-            keys = " ".join(f"`{key}`" for key in action.keys.split(","))
-            table.append(f"| {keys} | {action.help} | `{action.id}` |")
+        table = ["| Keys | Action | Id | Without a screen |", "|---|---|---|---|"]
+        for action in (action for action in listed if action.context == context):
+            command = f"`{action.command}`" if action.command else action.screen_only
+            table.append(
+                f"| {_code(action.keys)} | {_cell(action.help)} | `{action.id}` | {command} |"
+            )
         parts += [f"## {title}", "\n".join(table)]
     return "\n\n".join(parts) + "\n"
+
+
+def _meaning_rows() -> list[str]:
+    """The table of keys with one meaning each, and of those that have another in one place."""
+    rows = ["| Keys | Meaning in every pane |", "|---|---|"]
+    rows += [f"| {_code(each.keys)} | {each.meaning} |" for each in MEANINGS]
+    rows += ["", "Elsewhere:", "", "| Key | Of | Because |", "|---|---|---|"]
+    return [
+        *rows,
+        *(f"| `{key}` | `{owner}` | {why} |" for (owner, key), why in EXCEPTIONS.items()),
+    ]
+
+
+def _code(keys: str) -> str:
+    return " ".join(f"`{key}`" for key in keys.split(","))
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 if __name__ == "__main__":

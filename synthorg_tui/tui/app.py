@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual import events
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.screen import Screen
 
 from synthorg_tui.core.actors import agent_in
@@ -20,7 +20,7 @@ from synthorg_tui.core.process_setup import started, starting
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.formatting import counted
-from synthorg_tui.tui.jobs import error_toast, opening_error, run_job, toast
+from synthorg_tui.tui.jobs import InterruptibleApp, error_toast, opening_error, run_job, toast
 from synthorg_tui.tui.making import PaneMaker
 from synthorg_tui.tui.palette import (
     ActionCommands,
@@ -45,8 +45,6 @@ TERMINAL_CHECK_EVERY = 2.0
 """Seconds between two checks whether the app still has a terminal."""
 SPACE_CHECK_EVERY = 5.0
 """Seconds between two checks whether the disk is nearly full."""
-CTRL_C_TWICE = 2.0
-"""Seconds within which a second Ctrl-C quits."""
 COUNT_AFTER = 0.3
 """Seconds until pending approvals are counted, so that the screen is updated first."""
 
@@ -55,7 +53,7 @@ def _local_now() -> datetime:
     return datetime.now().astimezone()
 
 
-class MemoryDeskApp(App[None]):
+class MemoryDeskApp(InterruptibleApp):
     """The application; ``data_dir`` holds its interface state, ``None`` stores none."""
 
     CSS_PATH = Path(__file__).with_name("app.tcss")
@@ -83,7 +81,6 @@ class MemoryDeskApp(App[None]):
         self._panes = Panes(tuple((k, t) for _, t, k in PANES), run_by=agent.name if agent else "")
         self._monotonic = monotonic
         self._let_go = let_go
-        self._interrupted = -CTRL_C_TWICE
         self._waited_for_by = os.getppid()
         self._counting: Timer | None = None
         self._safety = SafetyReport(self, self._panes)
@@ -209,14 +206,6 @@ class MemoryDeskApp(App[None]):
         """Save the interface state and exit; what the person was told of isn't told again."""
         await self._safety.tell()
         self.exit()
-
-    def action_help_quit(self) -> None:
-        """Say how to quit, or do it when Ctrl-C was pressed just before."""
-        before, self._interrupted = self._interrupted, self._monotonic()
-        if self._interrupted - before < CTRL_C_TWICE:
-            self.call_later(self.action_quit)
-        else:
-            toast(self, "q quits, and so does Ctrl-C once more")
 
     def action_suspend_process(self) -> None:
         """Give the terminal back to the shell until it continues the app."""

@@ -4,12 +4,14 @@ Every coroutine that a screen starts runs through ``run_job``, so that its error
 and handling a key press never waits for the engine.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from math import inf
 from time import monotonic
 from typing import Any, Final
 
 from textual.app import App
+from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.notifications import SeverityLevel
 from textual.timer import Timer
@@ -17,7 +19,10 @@ from textual.widget import Widget
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
+from synthorg_tui.tui.actions import key_of, use_keymap
 
+TWICE: Final = 2.0
+"""Seconds within which a second Ctrl-C quits."""
 _TOGETHER: Final = 0.05
 """Seconds to wait before a call, so that requests in quick succession cause only one."""
 
@@ -91,6 +96,33 @@ def run_job(
             fail(DomainError(f"{type(error).__name__}: {error}"))
 
     owner.run_worker(run, group=group, exclusive=newest_only, exit_on_error=False)  # type: ignore[arg-type]
+
+
+class Recount(Message):
+    """A message that asks the app to count the pending approvals again."""
+
+
+class InterruptibleApp(App[None]):
+    """An app that Ctrl-C doesn't end at once, as many press it to copy: it says what does.
+
+    A second Ctrl-C soon after the first quits.
+    """
+
+    _interrupted = -inf
+
+    async def action_help_quit(self) -> None:  # type: ignore[override]
+        """Say which key quits; quit at the second press within ``TWICE`` seconds."""
+        now = monotonic()
+        if now - self._interrupted < TWICE:
+            await self.run_action("quit")
+            return
+        self._interrupted = now
+        toast(self, f"{key_of('app.quit')} quits · Ctrl-C again does, too")
+
+    def set_keymap(self, keymap: Mapping[str, str]) -> None:
+        """Bind the keys that a person chose, and name them in texts from now on."""
+        use_keymap(keymap)
+        super().set_keymap(keymap)
 
 
 def opening_error(error: Exception) -> DomainError:

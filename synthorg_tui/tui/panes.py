@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from textual.message import Message
-
 from synthorg_tui.core.text import counted, safe_text
 
 if TYPE_CHECKING:
@@ -179,7 +177,3 @@ class Panes:
     def _tell(self) -> None:
         for listener in self._listeners:
             listener()
-
-
-class Recount(Message):
-    """A message that asks the app to count the pending approvals again."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from rich.style import Style
-from textual.color import Color
+from textual.color import BLACK, WHITE, Color
 from textual.theme import Theme
 
 DARK = "desk-dark"
@@ -66,8 +66,8 @@ THEMES = (
 # Role -> theme variable, how strongly it stands out from the background, bold.
 _ROLES: Mapping[str, tuple[str, float, bool]] = {
     "text": ("foreground", 1.0, False),
-    "muted": ("foreground", 0.66, False),
-    "faint": ("foreground", 0.45, False),
+    "muted": ("foreground", 0.75, False),
+    "faint": ("foreground", 0.6, False),
     "strong": ("foreground", 1.0, True),
     "title": ("primary", 1.0, True),
     "accent": ("accent", 1.0, False),
@@ -78,7 +78,7 @@ _ROLES: Mapping[str, tuple[str, float, bool]] = {
     "found": ("warning", 1.0, True),
     "here": ("warning", 1.0, True),
     "track": ("foreground", 0.18, False),
-    "cat-working": ("foreground", 0.66, False),
+    "cat-working": ("foreground", 0.75, False),
     "cat-episodic": ("primary", 1.0, False),
     "cat-semantic": ("secondary", 1.0, False),
     "cat-procedural": ("success", 1.0, False),
@@ -88,17 +88,48 @@ _MARKED = {"found": Style(underline=True), "here": Style(reverse=True)}
 """What a match of a search in a text has beside its colour, so that it shows without one."""
 
 
+MIN_CONTRAST = 4.5
+"""Least contrast of a text to what is behind it, as WCAG 2 asks of ordinary text (AA)."""
+_STEPS = 20
+
+
 def role_styles(variables: Mapping[str, str], background: Color) -> dict[str, Style]:
-    """Return the style of each role on a background, from the CSS variables of the theme in use."""
+    """Return the style of each role on a background, from the CSS variables of the theme in use.
+
+    Any theme and any row is readable: a colour too near to the background is moved towards the
+    theme's foreground. Only ``track`` isn't, which draws lines and no text.
+    """
     return {
-        role: Style(color=_colour(variables[name], strength, background).rich_color, bold=bold)
+        role: Style(color=_colour(variables, role, background).rich_color, bold=bold)
         + _MARKED.get(role, Style.null())
-        for role, (name, strength, bold) in _ROLES.items()
+        for role, (_, _, bold) in _ROLES.items()
     }
 
 
-def _colour(value: str, strength: float, background: Color) -> Color:
-    colour = Color.parse(value)
+def contrast(one: Color, other: Color) -> float:
+    """Return the contrast of two colours by WCAG 2, from 1 to 21."""
+    dark, light = sorted((_luminance(one), _luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: Color) -> float:
+    shares = (part / 255 for part in (colour.r, colour.g, colour.b))
+    linear = [
+        share / 12.92 if share <= 0.03928 else ((share + 0.055) / 1.055) ** 2.4 for share in shares
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _colour(variables: Mapping[str, str], role: str, background: Color) -> Color:
+    name, strength, _ = _ROLES[role]
+    colour, foreground = Color.parse(variables[name]), Color.parse(variables["foreground"])
     if colour.ansi is not None or background.ansi is not None:
         return colour
-    return background.blend(colour, strength) if strength < 1 else colour
+    blended = background.blend(colour, strength) if strength < 1 else colour
+    if role == "track" or foreground.ansi is not None:
+        return blended
+    for step in range(_STEPS + 1):
+        moved = blended.blend(foreground, step / _STEPS)
+        if contrast(moved, background) >= MIN_CONTRAST:
+            return moved
+    return max((WHITE, BLACK), key=lambda edge: contrast(edge, background))

@@ -293,6 +293,9 @@ class TestReports:
             execution = await engine.executions.get("generic:ada.run-1")
             stored = [each.id for each in (await engine.desk.browse(BrowseFilter())).entries]
             again = await session.call(tools.REPORT_OUTCOME, self.REPORT)
+            last, first = await gateway.calls(limit=2)
+        assert (first.wrote, last.wrote) == (True, False)
+        assert session.recorded == 2
         assert json.loads(reply.content)["data"]["recoveries"] == 1
         assert execution is not None
         assert len(execution.recoveries) == 1

@@ -281,6 +281,21 @@ class TestRestore:
         assert undone.code == 0
         assert not path.exists()
 
+    def test_a_skill_is_retired_once_the_person_agrees_and_brought_back(self, home: Home) -> None:
+        path = home.adopt()
+        retire = self.program(home, "skills", "retire", path.parent.name, "--json")
+        assert at_terminal(retire, answers={"[y/N]": "\n"}).code == 130
+        assert path.exists()
+        assert without_terminal(retire).code == 1
+        ran = at_terminal(retire, answers={"Retire it?": "y\n"}, piped=True)
+        assert json.loads(ran.out).keys() == documented("skills retire").keys()
+        assert json.loads(ran.out) == {"retired": str(path)}
+        assert not path.exists()
+        assert home.run("memories", "list", "--json").json["memories"] == []
+        undo = self.program(home, "proposals", "undo")
+        assert at_terminal(undo, answers={"Type undo:": "undo\n"}).code == 0
+        assert path.exists()
+
     def test_without_a_person_nothing_is_written(self, home: Home) -> None:
         path = home.adopt()
         shutil.rmtree(path.parent)

@@ -39,6 +39,11 @@ class Words:
         return len(text) // 4 + text.count("\n<") * 3
 
 
+def test_a_memory_that_nothing_scored_is_given_without_a_score() -> None:
+    block = memory_block(scored(content="Ports are open.", score=0.0))
+    assert block == "<memory-entry>\n[semantic] Ports are open.\n</memory-entry>"
+
+
 def test_a_block_has_the_fence_category_score_and_content() -> None:
     block = memory_block(scored(content="Ports are open.", score=0.876))
     assert block == "<memory-entry>\n[semantic | score: 0.88] Ports are open.\n</memory-entry>"

@@ -15,6 +15,13 @@ from synthorg_tui.tui.digest.dialogs import AgentDialog
 from synthorg_tui.tui.digest.scenarios import ScenariosScreen
 from synthorg_tui.tui.digest.screen import DigestScreen
 from synthorg_tui.tui.digest.widgets import OptionsList
+from synthorg_tui.tui.key_table import (
+    COMMANDS,
+    EXCEPTIONS,
+    MEANINGS,
+    SCREEN_ONLY_CONTEXTS,
+    KeyMeaning,
+)
 from synthorg_tui.tui.manage.backups import BackupsScreen
 from synthorg_tui.tui.manage.connecting import ConnectScreen
 from synthorg_tui.tui.manage.doctor import DoctorScreen
@@ -31,8 +38,9 @@ from synthorg_tui.tui.widgets.bars import KeyBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineView
 from tests import REPO
+from tests.cli.test_parser import EVERY
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
-from tests.tui.tui_helpers import screen_text, settle
+from tests.tui.tui_helpers import screen_text, settle, toasts, until
 
 OWNERS: dict[str, type] = {
     "app": MemoryDeskApp,
@@ -61,6 +69,16 @@ OWNERS: dict[str, type] = {
     "settings": SettingsScreen,
     "form": MemoryForm,
     "confirm": ConfirmDialog,
+}
+NOT_IN_PALETTE = {
+    "app.command_palette": "it is open",
+    "app.next_part": "moves the focus, which the palette has",
+    **dict.fromkeys(
+        (f"{pane}.back" for pane in ("memories", "digest", "skills", "approvals", "activity")),
+        "closes what is open, as the palette's own escape does",
+    ),
+    "form.save": "a form is left before anything else is done",
+    "form.close": "a form is left before anything else is done",
 }
 FOOTERS = (
     ("memories", "app"),
@@ -96,6 +114,48 @@ def test_ids_and_keys_are_unique_within_a_context() -> None:
         assert len(keys) == len(set(keys)), context
 
 
+def test_a_key_has_one_meaning_in_every_pane() -> None:
+    meanings: dict[str, KeyMeaning] = {}
+    for each in MEANINGS:
+        for key in each.keys.split(","):
+            assert key not in meanings, f"{key} has two rows in tui/key_table.py"
+            meanings[key] = each
+    for action in actions.ACTIONS:
+        verb = action.id.partition(".")[2]
+        for key in action.keys.split(","):
+            meant = meanings[key].verbs.split() if key in meanings else []
+            assert verb in meant or (action.id, key) in EXCEPTIONS, (
+                f"{action.id} has {key}, which means {meanings.get(key)}: take a free key and add "
+                "it to MEANINGS in tui/key_table.py, or add the exception with its reason"
+            )
+
+
+def test_no_exception_or_meaning_is_left_over() -> None:
+    had = {(action.id, key) for action in actions.ACTIONS for key in action.keys.split(",")}
+    assert set(EXCEPTIONS) <= had
+    assert set(COMMANDS) <= {action.id for action in actions.ACTIONS}
+
+
+COMMANDS_THERE = {"--help", *EVERY}
+
+
+@pytest.mark.parametrize("action", actions.ACTIONS, ids=lambda action: action.id)
+def test_what_a_key_does_is_in_the_palette_in_the_docs_and_done_by_a_command(
+    action: actions.Action,
+) -> None:
+    is_offered = action.palette or action.context in SCREEN_ONLY_CONTEXTS
+    is_offered = is_offered or action.id in NOT_IN_PALETTE
+    assert is_offered, f"{action.id}: offer it in the palette, or name it in NOT_IN_PALETTE"
+    assert f"`{action.id}`" in (REPO / "docs" / "keys.md").read_text("utf-8"), (
+        "make docs/keys.md anew: python -m synthorg_tui.tui.actions > docs/keys.md"
+    )
+    assert action.command or action.screen_only, (
+        f"{action.id}: name the command that does it without a screen in COMMANDS of "
+        "tui/key_table.py, or say in SCREEN_ONLY why there is none"
+    )
+    assert not action.command or action.command in COMMANDS_THERE, action.command
+
+
 @pytest.mark.parametrize("contexts", FOOTERS, ids="+".join)
 def test_footers_have_at_most_eight_keys_and_fit_80_columns(contexts: tuple[str, ...]) -> None:
     shown = [action for context in contexts for action in actions.of(context) if action.footer]
@@ -111,6 +171,56 @@ async def test_the_footer_shows_help_last_and_clips_nothing() -> None:
         for action in app.screen.query_one(KeyBar).actions:
             assert action.label in footer
         assert footer.rstrip().endswith("Help")
+
+
+@pytest.mark.parametrize(("width", "most"), [(80, 8), (120, 99)])
+async def test_a_wider_footer_has_more_keys(width: int, most: int) -> None:
+    app = fake_app()
+    async with app.run_test(size=(width, 24)) as pilot:
+        await settle(pilot)
+        shown = app.screen.query_one(KeyBar).actions
+        assert 7 <= len(shown) <= most
+        assert (len(shown) > actions.FOOTER_KEYS) == (width == 120)
+        footer = screen_text(app).splitlines()[-1]
+        assert all(action.label in footer for action in shown)
+
+
+async def test_the_footer_offers_no_key_for_a_row_where_there_is_none() -> None:
+    app = fake_app(FakeDesk(rows(6)))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert "d Delete" in screen_text(app).splitlines()[-1]
+        await pilot.press("slash", *"zebra", "enter")
+        await settle(pilot)
+        footer = screen_text(app).splitlines()[-1]
+        assert "Filter" in footer
+        for label in ("d Delete", "Edit", "Mark", "Source"):
+            assert label not in footer
+        await pilot.press("escape")
+        await settle(pilot)
+        assert "d Delete" in screen_text(app).splitlines()[-1]
+
+
+async def test_ctrl_c_says_which_key_quits_and_quits_at_the_second_press() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+c")
+        await settle(pilot)
+        assert "q quits" in toasts(app)
+        assert app.is_running
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: app.return_code == 0 and not app.is_running)
+
+
+async def test_a_text_that_names_a_key_names_the_one_it_is_bound_to() -> None:
+    app = fake_app(FakeDesk(rows(6)))
+    app.set_keymap({"app.quit": "Q"})
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("ctrl+c")
+        await settle(pilot)
+        assert "Q quits" in toasts(app)
 
 
 async def test_a_click_on_the_footer_does_what_the_key_does() -> None:

@@ -77,16 +77,16 @@ def test_over_budget(snap_compare: Compare, size: Size) -> None:
 @SIZES
 def test_changes(snap_compare: Compare, size: Size) -> None:
     """The excluded memory by glyph and word; what left the text with a minus before it."""
-    assert compare(snap_compare, fake_app(), size, "x", "d")
+    assert compare(snap_compare, fake_app(), size, "x", "c")
 
 
 @SIZES
 def test_options(snap_compare: Compare, size: Size) -> None:
     """Every option with its value, the changed one with a dot, beside the text."""
-    assert compare(snap_compare, fake_app(), size, "o", "j", "right")
+    assert compare(snap_compare, fake_app(), size, "O", "j", "right")
 
 
 @SIZES
 def test_scenarios(snap_compare: Compare, size: Size) -> None:
     """The scenario that ran with how it went, what it asks, and the keys."""
-    assert compare(snap_compare, fake_app(), size, "s", "enter", "S", "r")
+    assert compare(snap_compare, fake_app(), size, "ctrl+s", "enter", "S", "r")

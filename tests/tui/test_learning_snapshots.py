@@ -96,7 +96,7 @@ def test_form(snap_compare: Compare, size: Size) -> None:
 @SIZES
 def test_parts(snap_compare: Compare, size: Size) -> None:
     """Whose text each field has, which steps are kept, the one under the cursor in full."""
-    keys = ("4", "enter", "c", "right", "G", "space")
+    keys = ("4", "enter", "f", "right", "G", "space")
     assert compare(snap_compare, desk_with(6, 0), size, *keys)
 
 
@@ -130,4 +130,4 @@ def test_problems(snap_compare: Compare, size: Size) -> None:
 @SIZES
 def test_changes(snap_compare: Compare, size: Size) -> None:
     """What changed on disk as a diff, and which change of how many it is."""
-    assert compare(snap_compare, desk_with(6, 7), size, "3", *"jjjjj", "d")
+    assert compare(snap_compare, desk_with(6, 7), size, "3", *"jjjjj", "c")

@@ -9,17 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.ingest.service import ImportProgress
 from synthorg_tui.memory.listing import BrowseFilter, Facets, FoundMemories, MemoryPage
 from synthorg_tui.tui.base.filters import matches, parse_query, toggle_operator
 from synthorg_tui.tui.base.formatting import ago, duration, size
-from synthorg_tui.tui.base.lines import bar, beside, line, plain, wrap
+from synthorg_tui.tui.base.lines import bar, beside, error_lines, line, plain, wrap
 from synthorg_tui.tui.base.window import WINDOW, Marks, RowWindow
 from synthorg_tui.tui.memories.changes import as_json, as_markdown, render
 from synthorg_tui.tui.memories.detail import change_lines, diff_lines
 from synthorg_tui.tui.memories.lines import chip_line, progress_lines
 from synthorg_tui.tui.memories.state import Listing
 from tests.tui.tui_fakes import NOW, edit_of, rows
+
+
+def test_each_fault_of_an_error_has_a_line() -> None:
+    fault = DomainError("config.yaml:3 too many\nconfig.yaml:4 unknown", remedy="Mend it.")
+    shown = plain(error_lines("The store can't be opened", fault)).splitlines()
+    assert shown.index("config.yaml:4 unknown") == shown.index("config.yaml:3 too many") + 1
+
 
 AGENTS = ("claude-code", "codex", "reviewer")
 

@@ -42,8 +42,9 @@ def add(commands: Subparsers) -> None:
 async def run_evolve(context: "Context") -> int:
     """Run one cycle of the evolver now, regardless of the schedule."""
     if not context.settings().memory.procedural.evolver.enabled:
+        setting = "Set memory.procedural.evolver.enabled to true"
         raise UsageError(
-            "the evolver is off", remedy="Set memory.procedural.evolver.enabled to true."
+            "the evolver is off", remedy=f"{setting} in the file that `config path` names."
         )
     async with context.engine() as engine:
         with ProgressLine(context.console) as line:

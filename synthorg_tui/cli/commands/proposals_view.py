@@ -42,7 +42,7 @@ def show_list(console: Console, entries: "Sequence[InboxEntry]") -> None:
         )
         for entry in entries
     ]
-    console.table(("ID", "STATUS", "KIND", "SCOPE", "RUNS", "SURE", "TITLE"), rows)
+    console.table(("ID", "STATUS", "KIND", "SCOPE", "RUNS", "CONFIDENCE", "TITLE"), rows)
 
 
 def show_review(

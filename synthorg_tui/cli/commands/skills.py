@@ -125,6 +125,15 @@ def _add_reviewing(actions: Subparsers) -> None:
     parser.add_argument(
         "skills", nargs="*", metavar="NAME", help="name or path of one that is gone (default: all)"
     )
+    parser = add_command(
+        actions,
+        "retire",
+        run_retire,
+        "take a skill out of use, its file and its memories",
+        more="It asks at your terminal\nfirst; `proposals undo` brings the skill back.",
+        examples=("skills retire push-new-branch",),
+    )
+    parser.add_argument("skill", metavar="NAME", help="its name, or the path of its file")
 
 
 async def run_list(context: "Context") -> int:
@@ -253,6 +262,28 @@ async def run_restore(context: "Context") -> int:
     for problem in refused:
         context.console.warning(problem)
     return 1 if refused else 0
+
+
+async def run_retire(context: "Context") -> int:
+    """Take a skill out of use, file and memories, once the person agrees; returns 0."""
+    from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
+    from synthorg_tui.host.opening import engine_for_app
+
+    async with engine_for_app(context.settings(), data_dir=context.data_dir) as engine:
+        require_open_to_decisions(engine.settings.approvals)
+        path = await _path_of(engine, context.args.skill)
+        with controlling_terminal() as terminal:
+            context.console.note(short_path(path))
+            question = "Agents are no longer given it. Retire it? [y/N]"
+            if terminal.ask(question).lower() not in ("y", "yes"):
+                raise DeclinedError("nothing was changed")
+            decision = await engine.reviews.retire(path, terminal.person)
+    if context.wants_json:
+        context.console.json({"retired": path})
+        return 0
+    context.console.line(f"Retired: {decision.title}")
+    context.console.note("`synthorg-tui proposals undo` brings it back")
+    return 0
 
 
 async def _written_again(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.activity.models import ActivityEvent, ListedAgent, NamedMemory
 from synthorg_tui.tui.approvals.adapter import person
 
@@ -87,7 +88,8 @@ class EngineActivity:
 
         undone = await self._engine.gateway.undo_call(call.number, actor=str(person()))
         count = memories(len(undone.memory_ids))
-        return f"Brought back {count}" if undone.restored else f"Took back {count} · u brings back"
+        again = f"{key_of('activity.undo')} brings back"
+        return f"Brought back {count}" if undone.restored else f"Took back {count} · {again}"
 
     async def set_paused(self, agent_id: str, paused: bool) -> None:
         """Refuse all calls of the agent, or allow them again."""
@@ -142,7 +144,7 @@ class EngineActivity:
             client=identity.client,
             project=identity.project or "",
             since=client.since,
-            calls=max(client.calls - 1, 0),  # saying who it is was one of them
+            calls=client.session.recorded,
             paused=rights.paused,
             read_only=rights.read_only or identity.read_only,
         )

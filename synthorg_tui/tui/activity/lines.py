@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.activity.models import ListedAgent, NamedMemory
 from synthorg_tui.tui.activity.state import (
     Activity,
     arguments_of,
     can_undo,
+    failure,
     is_deletion,
+    is_empty_report,
     is_waiting,
     subject,
 )
@@ -43,14 +46,16 @@ _MAX_REASON = 200
 
 def call_mark(call: CallRecord) -> tuple[str, str, str]:
     """Return glyph, word and style role of a call; a refusal or a write overrides its kind."""
-    if call.is_error:
-        return ("✗", "refused", "bad")
+    if failed := failure(call):
+        return ("✗", failed, "bad")
     if is_deletion(call):
         return ("-", "deleted", "warn")
     if call.wrote:
         return ("+", "wrote", "warn")
     if is_waiting(call):
         return ("◷", "waits", "warn")
+    if is_empty_report(call):
+        return ("›", "report", "muted")
     return KINDS[call.kind]
 
 
@@ -160,7 +165,7 @@ def memory_lines(call: CallRecord, memories: Sequence[NamedMemory] | None) -> li
     if can_undo(call, memories):
         live = any(memory.is_live for memory in memories)
         does = "takes it back" if live else "brings it back"
-        lines.append(fact("undo", f"u {does}", "accent"))
+        lines.append(fact("undo", f"{key_of('activity.undo')} {does}", "accent"))
     return lines
 
 
@@ -219,7 +224,9 @@ def empty_log(activity: Activity) -> list[Line]:
             line(("No call matches", "title")),
             Line(),
             line((f"{counted(len(activity.held), 'call')} hidden by the filter.", "text")),
-            keys_line(("esc", "clears it"), ("/", "changes it")),
+            keys_line(
+                (key_of("activity.back"), "clears it"), (key_of("activity.filter"), "changes it")
+            ),
         ]
     return [
         line(("No agent has called yet", "title")),
@@ -233,11 +240,13 @@ def paused_line(agent: ListedAgent) -> str:
     """Return the toast text after an agent was paused or resumed."""
     if agent.paused:
         return f"{agent.agent_id} goes on"
-    return f"{agent.agent_id} is paused: it is refused everything · p lets it go on"
+    goes_on = f"{key_of('activity.pause')} lets it go on"
+    return f"{agent.agent_id} is paused: every call is refused · {goes_on}"
 
 
 def read_only_line(agent: ListedAgent) -> str:
     """Return the toast text after an agent was made read-only or allowed to write again."""
     if agent.read_only:
         return f"{agent.agent_id} may write again"
-    return f"{agent.agent_id} may only read · o lets it write again"
+    writes = f"{key_of('activity.read_only')} lets it write again"
+    return f"{agent.agent_id} may only read · {writes}"

@@ -4,7 +4,7 @@ It pauses, restricts and disconnects agents, undoes their writes, and opens the 
 concern. The data are in ``state``, the rendering in ``lines``.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,21 +16,11 @@ from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import ListedMemory
-from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.actions import bindings, key_of
 from synthorg_tui.tui.activity import lines as drawn
 from synthorg_tui.tui.activity.adapter import EngineActivity
-from synthorg_tui.tui.activity.models import (
-    ActivityEvent,
-    ListedAgent,
-    NamedMemory,
-)
-from synthorg_tui.tui.activity.state import (
-    LIMIT,
-    Activity,
-    can_undo,
-    own_memories,
-    skill_of,
-)
+from synthorg_tui.tui.activity.models import ActivityEvent, ListedAgent, NamedMemory
+from synthorg_tui.tui.activity.state import LIMIT, Activity, can_undo, own_memories, skill_of
 from synthorg_tui.tui.activity.widgets import AgentList, CallDetail, CallList, MemoryDialog
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, error_lines, line
@@ -279,7 +269,11 @@ class ActivityScreen(Pane):
                 await port.set_paused(agent.agent_id, not agent.paused)
                 return drawn.paused_line(agent)
 
-            self.run_change(pause)
+            if agent.paused:
+                self.run_change(pause)
+            else:
+                question = f"Pause {agent.agent_id}?"
+                self._ask_restriction(question, agent, "Pause", "Every call is refused", pause)
 
     def action_read_only(self) -> None:
         """Make the selected agent read-only, so that its writes are refused, or lift that."""
@@ -290,7 +284,30 @@ class ActivityScreen(Pane):
                 await port.set_read_only(agent.agent_id, not agent.read_only)
                 return drawn.read_only_line(agent)
 
-            self.run_change(restrict)
+            if agent.read_only:
+                self.run_change(restrict)
+            else:
+                question = f"Make {agent.agent_id} read-only?"
+                note = "Its writes are refused"
+                self._ask_restriction(question, agent, "Read-only", note, restrict)
+
+    def _ask_restriction(
+        self,
+        question: str,
+        agent: ListedAgent,
+        yes: str,
+        note: str,
+        act: Callable[[], Awaitable[str]],
+    ) -> None:
+        """Ask before something is taken from an agent that may be at work."""
+        from synthorg_tui.tui.base.dialogs import ConfirmDialog
+
+        action = "activity.pause" if yes == "Pause" else "activity.read_only"
+        note = f"{note} until {key_of(action)} lets it go on."
+        self.app.push_screen(
+            ConfirmDialog(question, [drawn.agent_line(agent, 60, self.now())], yes=yes, note=note),
+            lambda sure: self.run_change(act) if sure else None,
+        )
 
     def action_disconnect(self) -> None:
         """Close the selected connection, or all of the agent's, after a confirmation."""
@@ -314,7 +331,7 @@ class ActivityScreen(Pane):
                 f"Disconnect {counted(len(ended), 'client')}?",
                 [drawn.agent_line(connection, 60, self.now()) for connection in ended],
                 yes="Disconnect",
-                note="It may come back at once; p keeps it out.",
+                note=f"It may come back at once; {key_of('activity.pause')} keeps it out.",
             ),
             lambda yes: self.run_change(disconnect) if yes else None,
         )
@@ -360,17 +377,23 @@ class ActivityScreen(Pane):
                 f"Take back {memories(len(live))} that {call.agent_id} wrote?",
                 [memory_line(row, 60, now=self.now(), marked=False) for row in live],
                 yes="Take back",
-                note="u brings it back.",
+                note=f"{key_of('activity.undo')} brings it back.",
             ),
             lambda yes: self.run_change(lambda: port.undo(call)) if yes else None,
         )
 
     def action_memory(self) -> None:
-        """Open a memory of the call in the Memories pane; with several, ask which one."""
+        """Open a memory of the call in the Memories pane; with several, ask which one.
+
+        Of a call that read a skill it opens the skill in the Skills pane.
+        """
         target = self._call()
         if target is None:
             return
         call, port = target
+        if name := skill_of(call):
+            self._show_skill(name)
+            return
 
         def show(row: ListedMemory | None) -> None:
             if row is not None:
@@ -379,7 +402,7 @@ class ActivityScreen(Pane):
         async def choose() -> None:
             rows = [memory.row for memory in await port.memories(call) if memory.is_live]
             if not rows:
-                toast(self, "This call names no memory that is in the store", severity="warning")
+                toast(self, "This call names no memory in the store", severity="warning")
             elif len(rows) == 1:
                 show(rows[0])
             else:
@@ -387,21 +410,13 @@ class ActivityScreen(Pane):
 
         run_job(self, choose, group="memory")
 
-    def action_skill(self) -> None:
-        """Open the skill that the call read in the Skills pane."""
-        if target := self._call():
-            if name := skill_of(target[0]):
-                self._show_skill(name)
-            else:
-                toast(self, "This call read no skill", severity="warning")
-
     def action_copy(self) -> None:
         """Copy the exact text that the agent received to the clipboard."""
         if target := self._call():
             call, _ = target
             copy(self, call.reply)
             size = counted(drawn.reply_size(call), "byte")
-            toast(self, f"Copied {size}: exactly what the agent read")
+            toast(self, f"Sent {size} to the terminal's clipboard: exactly what the agent read")
 
     # Looks
 

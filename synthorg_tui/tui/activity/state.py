@@ -127,7 +127,7 @@ class Activity:
 
 
 def folded(calls: Sequence[CallRecord]) -> tuple[tuple[CallRecord, ...], dict[int, int]]:
-    """Return the calls with each agent's refused ones in a row as the newest of them.
+    """Return the calls with each agent's failed ones in a row as the newest of their kind.
 
     The second is how many others a call stands for, by its number.
     """
@@ -135,11 +135,27 @@ def folded(calls: Sequence[CallRecord]) -> tuple[tuple[CallRecord, ...], dict[in
     repeats: dict[int, int] = {}
     for call in calls:
         last = rows[-1] if rows else None
-        if last and call.is_error and last.is_error and call.agent_id == last.agent_id:
+        is_same = last is not None and failure(call) == failure(last) != ""
+        if last and is_same and call.agent_id == last.agent_id:
             repeats[last.number] = repeats.get(last.number, 0) + 1
         else:
             rows.append(call)
     return tuple(rows), repeats
+
+
+def failure(call: CallRecord) -> str:
+    """Return how a call came to nothing, in a word; an empty string if it didn't.
+
+    Refused is what a person's pause or read-only did; all else is the agent's own mistake, or ours.
+    """
+    from synthorg_tui.agents.models import NO_TOOL, ONLY_READS, PAUSED
+
+    if not call.is_error:
+        return ""
+    said = call.reply.removeprefix("Error: ")
+    if said.startswith((PAUSED, ONLY_READS)):
+        return "refused"
+    return "no tool" if said.startswith(NO_TOOL) else "failed"
 
 
 def is_deletion(call: CallRecord) -> bool:
@@ -151,9 +167,28 @@ def is_deletion(call: CallRecord) -> bool:
 
 def is_waiting(call: CallRecord) -> bool:
     """Return whether the call asked for a write that waits for a person's approval."""
-    from synthorg_tui.agents.tools import WRITING
+    from synthorg_tui.agents.tools import REPORT_OUTCOME, WRITING
 
-    return call.name in WRITING and not (call.wrote or call.is_error)
+    if call.name not in WRITING or call.wrote or call.is_error:
+        return False
+    return call.name != REPORT_OUTCOME or bool(_reported(call).get("waiting"))
+
+
+def is_empty_report(call: CallRecord) -> bool:
+    """Return whether the call reported a run of which no memory came."""
+    from synthorg_tui.agents.tools import REPORT_OUTCOME
+
+    is_report = call.name == REPORT_OUTCOME and not (call.wrote or call.is_error)
+    return is_report and not is_waiting(call)
+
+
+def _reported(call: CallRecord) -> dict[str, object]:
+    """What the reply to a report counts; it is JSON of ours, and empty when it was cut."""
+    try:
+        data = json.loads(call.reply)["data"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 def own_memories(call: CallRecord, memories: Sequence[NamedMemory]) -> tuple[NamedMemory, ...]:

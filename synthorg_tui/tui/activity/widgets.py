@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from synthorg_tui.memory.listing import ListedMemory
-from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.actions import bindings, key_of
 from synthorg_tui.tui.activity.lines import (
     agent_lines,
     call_detail,
@@ -152,7 +152,8 @@ class CallDetail(Vertical):
         text.display = has_room or not why.display
         is_new, self._shown = self._shown != number, number
         text.show(call_detail(call, named, now) if call else [], top=is_new)
-        text.set_titles(bottom="v says why" if answer is not None and not has_room else "")
+        says_why = f"{key_of('activity.view')} says why"
+        text.set_titles(bottom=says_why if answer is not None and not has_room else "")
         width = max(why.content_size.width - why.scrollbar_size_vertical, 20)
         why.show(why_lines(answer, width) if answer is not None else [], top=is_new)
         lacks_width = why.display and not why.content_size.width

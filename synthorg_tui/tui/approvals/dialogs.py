@@ -1,14 +1,14 @@
-"""Dialogs of a review: until when to snooze the item, and how to reword it.
+"""Where a review leads: a time to snooze until, a form to reword it, the memory it is about.
 
 The texts of the form's entries are worked out in ``wording``.
 """
 
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 from textual.widgets import TextArea
 
 from synthorg_tui.tui.actions import bindings
@@ -22,11 +22,24 @@ from synthorg_tui.tui.approvals.wording import (
     problems,
 )
 from synthorg_tui.tui.base.lines import Line, beside, line
+from synthorg_tui.tui.base.pane import to_memory
+from synthorg_tui.tui.jobs import toast
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar
 from synthorg_tui.tui.widgets.rows import FixedList
 
-NOT_TAKEN: Final = "Not taken over. esc again gives it up, ^s takes it."
+if TYPE_CHECKING:
+    from synthorg_tui.curation.review import Review
+
+NOT_TAKEN: Final = "Not used yet. esc again gives it up, ^s uses it."
+
+
+def show_subject(screen: Screen[None], review: "Review") -> None:
+    """Go to the memory that an item would change; a lesson has none before it is approved."""
+    if review.replaces:
+        to_memory(screen.app, review.replaces[0])
+    else:
+        toast(screen, "No memory yet: approving stores one", severity="warning")
 
 
 class SnoozeDialog(ModalScreen[datetime | None]):
@@ -87,8 +100,8 @@ class RewordForm(ModalScreen[Reworded | None]):
     def compose(self) -> ComposeResult:
         is_lesson = isinstance(self._before, Wording)
         with Vertical(classes="dialog", id="lesson" if is_lesson else "reworded") as box:
-            box.border_title = "Reword the lesson" if is_lesson else "Reword what would be kept"
-            box.border_subtitle = "^s takes it over · esc cancels"
+            box.border_title = "Reword the lesson" if is_lesson else "Reword what would be stored"
+            box.border_subtitle = "^s uses it · esc cancels"
             for name, text in self._entries.items():
                 entry = TextArea(text, id=name, tab_behavior="focus", compact=True)
                 if is_lesson:

@@ -35,8 +35,8 @@ class PartsScreen(ModalScreen[Wording | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog", id="parts-box") as box:
-            box.border_title = "Take a part"
-            box.border_subtitle = "← → whose · ␣ keeps or drops · e rewords · ^s takes it over"
+            box.border_title = "Choose parts"
+            box.border_subtitle = "← → whose · ␣ keeps or drops · e rewords · ^s uses these"
             yield FixedList(id="parts")
             text = LineView(id="part")
             text.can_focus = False

@@ -15,7 +15,7 @@ from textual.containers import Horizontal
 from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.actions import bindings, of
+from synthorg_tui.tui.actions import bindings, key_of
 from synthorg_tui.tui.approvals import review_lines as drawn
 from synthorg_tui.tui.approvals.lines import CANNOT_SHOW, decision_line, undo_line
 from synthorg_tui.tui.approvals.state import INERT_SECONDS, InertGuard, ReviewState
@@ -30,8 +30,8 @@ from synthorg_tui.tui.approvals.wording import (
 )
 from synthorg_tui.tui.base.editor import EditorError, edit_text
 from synthorg_tui.tui.base.lines import Line, error_lines, line, one_line
-from synthorg_tui.tui.jobs import copy, run_job, toast
-from synthorg_tui.tui.panes import APPROVALS, Panes, Recount
+from synthorg_tui.tui.jobs import Recount, copy, run_job, toast
+from synthorg_tui.tui.panes import APPROVALS, Panes
 from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.review import Review
 
 NARROW = 100
-REJECTED = "Rejected: it is not proposed again · u takes it back"
-_INERT = frozenset(action.method for action in of("review")) - {"close"}
-"""Actions that are disabled at first: all of a review but leaving it."""
+_INERT = frozenset(("approve", "reject", "snooze", "undo", "drop"))
+"""Actions that are disabled at first: those that decide, or give up what a person wrote."""
+_ON_PENDING = frozenset(("approve", "reject", "snooze", "reword", "reword_outside", "parts"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +143,14 @@ class ReviewScreen(Screen[None]):
         review, draft, now = shown.review, shown.draft, self._opener.now()
         ground, kept = self.query_one("#ground", LineView), self.query_one("#kept", LineView)
         kept.display = not narrow and review is not None
-        ground.border_title = "Item" if narrow else "What it stands on"
+        ground.border_title = "Item" if narrow else "Why: the evidence"
         self._draw_head()
         if review is None:
             ground.show(error_lines(CANNOT_SHOW, self._error) if self._error else [])
             return
-        hint = "p transcript" if shown.evidence else ""
-        ground.border_subtitle = f"o next · {hint}" if shown.chosen >= 0 else hint
+        hint = f"{key_of('review.source')} transcript" if shown.evidence else ""
+        following = f"{key_of('review.evidence')} next · "
+        ground.border_subtitle = following + hint if shown.chosen >= 0 else hint
         if narrow:
             lines = drawn.whole_lines(review, shown.trail, now, draft, shown.chosen)
         else:
@@ -176,8 +177,14 @@ class ReviewScreen(Screen[None]):
 
     # What may be done
 
+    def offers(self, method: str) -> bool:
+        """Return whether the footer offers an action: what was decided is only read."""
+        review = self.shown.review
+        decided = review is not None and review.item.status != "pending"
+        return not (decided and method in _ON_PENDING)
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable all actions but leaving the review until its keys are enabled."""
+        """Disable the actions that decide until what is shown has been there for a moment."""
         inert = action in _INERT and self._guard.is_closed
         return not inert and super().check_action(action, parameters)
 
@@ -204,10 +211,21 @@ class ReviewScreen(Screen[None]):
 
     # Elsewhere
 
-    def action_evidence(self) -> None:
-        """Show the next recorded occurrence."""
-        self.shown.next_evidence()
+    def action_evidence(self, by: int = 1) -> None:
+        """Show the next recorded occurrence, or one before."""
+        self.shown.next_evidence(by)
         self._draw(top=False)
+
+    def action_evidence_before(self) -> None:
+        """Show the recorded occurrence before."""
+        self.action_evidence(-1)
+
+    def action_memory(self) -> None:
+        """Open the memory that the item is about in the Memories pane."""
+        from synthorg_tui.tui.approvals.dialogs import show_subject
+
+        if self.shown.review is not None:
+            show_subject(self, self.shown.review)
 
     def action_source(self) -> None:
         """Show the transcript lines of the selected occurrence."""
@@ -240,7 +258,7 @@ class ReviewScreen(Screen[None]):
         text = text or (review.text if review else "")
         if text:
             copy(self, text)
-            toast(self, "Copied what would be kept")
+            toast(self, "Sent what would be stored to the terminal's clipboard")
 
     def action_reload(self) -> None:
         """Read the item again."""
@@ -338,11 +356,11 @@ class ReviewScreen(Screen[None]):
 
         async def reject(review: "Review") -> str:
             await self._approvals.reject(review.item.id, review.shown, self.shown.reasons[item_id])
-            return REJECTED
+            return f"Rejected: it is not proposed again · {key_of('review.undo')} takes it back"
 
         before = self.shown.reasons.get(item_id, "")
         hint = "it is not proposed again · ↵ rejects · esc leaves"
-        self.app.push_screen(PromptDialog("Reject, because", before, hint=hint), answered)
+        self.app.push_screen(PromptDialog("Why not?", before, hint=hint), answered)
 
     def action_snooze(self) -> None:
         """Ask for a time and hide the item from the queue until then."""
@@ -391,7 +409,8 @@ class ReviewScreen(Screen[None]):
         if isinstance(wording, Wording):
             self.app.push_screen(PartsScreen(review.entry, wording), self._take)
         else:
-            toast(self, "What an agent wrote is one part: e rewords it", severity="warning")
+            rewords = f"{key_of('review.reword')} rewords it"
+            toast(self, f"What an agent wrote is one part: {rewords}", severity="warning")
 
     def action_reword_outside(self) -> None:
         """Reword the item in ``$EDITOR``; an invalid text is offered again the next time."""
@@ -407,7 +426,8 @@ class ReviewScreen(Screen[None]):
         wording = read_back(text, before)
         if wrong := problems(wording):
             self.shown.unparsed = text
-            toast(self, f"{wrong[0]}. E goes on where you were.", severity="warning")
+            goes_on = f"{key_of('review.reword_outside')} goes on where you were."
+            toast(self, f"{wrong[0]}. {goes_on}", severity="warning")
             return
         self.shown.unparsed = ""
         self._take(wording)

@@ -14,6 +14,7 @@ from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.redaction import marks_in
 from synthorg_tui.memory.retrieval.tags import parse_tags
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.approvals.lines import RISKS, kind_mark
 from synthorg_tui.tui.approvals.state import agent_of, both_sides
 from synthorg_tui.tui.approvals.wording import (
@@ -54,8 +55,8 @@ VERDICTS = {
 """The effect of approving on an existing skill, in a word, with its style role."""
 
 FLAGS = {"secret": "a secret", "injection": "an instruction to the agent", "hidden": "hidden text"}
-KEPT = "What would be kept"
-_LABEL = 11
+KEPT = "What would be stored"
+_LABEL = 12
 _MAX_DIFF = 800
 _MAX_REMOVED = 200
 
@@ -78,10 +79,14 @@ def head_lines(entry: InboxEntry) -> list[Line]:
     """Render the item's kind, agent, confidence and number of occurrences."""
     glyph, word, role = kind_mark(entry.kind)
     head = line((f"{glyph} {word}", role))
-    for text, text_role in ((agent_of(entry), "strong"), (entry.scope, "muted")):
-        head.add("  ", "text").add(one_line(text), text_role) if text else head
+    agent, scope = one_line(agent_of(entry)), one_line(entry.scope)
+    if agent and scope in ("", "agent"):
+        head.add(" · for ", "muted").add(agent, "strong").add(" only" if scope else "", "muted")
+    else:
+        head.add(f" · {scope}" if scope else "", "muted")
+        head.add(" · from " if agent else "", "muted").add(agent, "strong")
     risk = entry.item.risk_level
-    head.add(f"  {risk} risk", RISKS[risk])
+    head.add(" · ", "muted").add(f"{risk} risk", RISKS[risk])
     if entry.confidence is None:
         return [head]
     sure = line(("confidence ", "muted")).extend(bar(entry.confidence, 10))
@@ -229,7 +234,7 @@ def near_lines(review: Review) -> list[Line]:
 def about_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -> list[Line]:
     """Render the item's origin, when it expires, and the events of its trail."""
     item, write = review.item, write_of(review.entry)
-    lines = [fact("asked by", one_line(actor_words(item.requested_by)))]
+    lines = [fact("proposed by", one_line(actor_words(item.requested_by)))]
     if write is not None and write.draft.created_at is not None:
         lines.append(fact("written", moment(write.draft.created_at, now)))
     lines.append(fact("since", moment(item.created_at, now)))
@@ -244,11 +249,11 @@ def about_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -
     if review.agents:
         lines.append(fact("copies to", one_line(", ".join(review.agents))))
     lines.append(fact("id", item.id, "faint"))
-    lines.append(fact("shown", review.shown[:12], "faint"))
+    lines.append(fact("fingerprint", review.shown[:12], "faint"))
     for event in trail:
-        row = fact(event.kind, one_line(actor_words(event.actor)), "muted").add(
-            f"  {ago(event.at, now)}", "faint"
-        )
+        what = "proposed" if event.kind == "added" else event.kind
+        row = fact(what, one_line(actor_words(event.actor)), "muted")
+        row.add(f"  {ago(event.at, now)}", "faint")
         lines.append(row.add(f"  {one_line(event.reason)}" if event.reason else "", "text"))
     return lines
 
@@ -415,5 +420,6 @@ def banner_line(review: Review | None, *, is_stale: bool, is_reworded: bool) -> 
         return line(("  ↯ ", "bad"), (both, "warn"))
     if not is_reworded:
         return Line()
-    banner = line(("  ✎ ", "accent"), ("Your wording  ", "text"), ("a", "accent"))
-    return banner.add(" approves it  ", "muted").add("⌫", "accent").add(" drops it", "muted")
+    banner = line(("  ✎ ", "accent"), ("Your wording  ", "text"))
+    banner.add(key_of("review.approve"), "accent").add(" approves it  ", "muted")
+    return banner.add(key_of("review.drop"), "accent").add(" drops it", "muted")

@@ -16,7 +16,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.actions import bindings, key_of
 from synthorg_tui.tui.approvals.adapter import EngineApprovals
 from synthorg_tui.tui.approvals.lines import (
     CANNOT_SHOW,
@@ -32,8 +32,8 @@ from synthorg_tui.tui.approvals.state import Inbox
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.base.lines import Line, error_lines, line, one_line
 from synthorg_tui.tui.base.pane import Pane
-from synthorg_tui.tui.jobs import run_job, toast
-from synthorg_tui.tui.panes import APPROVALS, Panes, Recount
+from synthorg_tui.tui.jobs import Recount, run_job, toast
+from synthorg_tui.tui.panes import APPROVALS, Panes
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
@@ -95,6 +95,7 @@ class InboxList(LineList):
         return row_lines(row, width - 1, marks, now=self._now())
 
 
+_ON_PENDING = ("mark", "mark_all", "approve_reviewed", "snooze")
 _HINT = "words  -words  kind:lesson  agent:  scope:  risk:high  is:flagged"
 
 
@@ -146,6 +147,11 @@ class ApprovalsScreen(Pane):
     def approvals(self) -> EngineApprovals | None:
         """What waits for a person, once the store is open."""
         return self.desk.approvals if self.desk is not None else None
+
+    def offers(self, method: str) -> bool:
+        """Return whether the footer offers an action: of what was decided nothing is left to."""
+        decided = self.inbox.status != "pending"
+        return not (decided and method in _ON_PENDING) and super().offers(method)
 
     def tell_error(self, error: DomainError) -> None:
         """Show cause and remedy in place of the list."""
@@ -302,7 +308,8 @@ class ApprovalsScreen(Pane):
             return
         if not entries:
             problem = note or "Nothing listed here was reviewed."
-            toast(self, f"{problem} ↵ opens a review", severity="warning")
+            opens = f"{key_of('approvals.review')} opens a review"
+            toast(self, f"{problem} {opens}", severity="warning")
             return
         listed = [
             row_line(entry, 60, self.inbox.marks_of(entry)._replace(marked=False), now=self.now())
@@ -313,7 +320,7 @@ class ApprovalsScreen(Pane):
                 f"Approve {counted(len(entries), 'item')} as reviewed?",
                 listed,
                 yes="Approve",
-                note=f"{note} u takes back one at a time.".strip(),
+                note=f"{note} {key_of('approvals.undo')} undoes all of them at once.".strip(),
             ),
             lambda yes: self._approve(approvals, entries) if yes else None,
         )
@@ -355,6 +362,20 @@ class ApprovalsScreen(Pane):
         dialog = SnoozeDialog(self.now())
         self.app.push_screen(dialog, lambda until: snooze(until) if until else None)
 
+    def action_memory(self) -> None:
+        """Open the memory that the item is about in the Memories pane."""
+        from synthorg_tui.tui.approvals.dialogs import show_subject
+
+        entry, approvals = self.rows.entry, self._ready()
+        if entry is None or approvals is None:
+            return
+        item_id = entry.item.id
+
+        async def show() -> None:
+            show_subject(self, await approvals.review(item_id))
+
+        run_job(self, show, group="memory")
+
     def action_undo(self) -> None:
         """Undo the last decision, even if it was made in an earlier run of the app."""
         if approvals := self._ready():
@@ -383,6 +404,7 @@ class ApprovalsScreen(Pane):
         """Switch between pending, snoozed, approved and rejected items."""
         self.inbox.turn("view")
         self.inbox.loaded, self.inbox.rows = None, ()
+        self.refresh_bindings()
         self.draw()
         self.reload()
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.approvals.adapter import Status
 from synthorg_tui.tui.approvals.wording import Reworded, rewordable
 from synthorg_tui.tui.base.filters import Query, parse_row_filter
@@ -97,7 +98,8 @@ class ReviewState:
         if not 0 <= at < len(self._ids):
             return "This is the last one" if by > 0 else "This is the first one"
         if self.draft is not None:
-            return "Your wording is not approved: a approves, ⌫ drops it"
+            approves, drops = key_of("review.approve"), key_of("review.drop")
+            return f"Your wording is not approved: {approves} approves, {drops} drops it"
         self._at, self._evidence, self.stale, self.review = at, 0, None, None
         return ""
 
@@ -113,10 +115,10 @@ class ReviewState:
         several = self.review is not None and len(self.review.entry.evidence) > 1
         return self._evidence if several else -1
 
-    def next_evidence(self) -> None:
-        """Select the next occurrence."""
+    def next_evidence(self, by: int = 1) -> None:
+        """Select the next occurrence, or the one before with -1."""
         if self.review is not None and self.review.entry.evidence:
-            self._evidence = (self._evidence + 1) % len(self.review.entry.evidence)
+            self._evidence = (self._evidence + by) % len(self.review.entry.evidence)
 
     @property
     def wording(self) -> Reworded | None:

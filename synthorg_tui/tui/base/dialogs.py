@@ -8,8 +8,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input
+from textual.widgets.button import ButtonVariant
 
-from synthorg_tui.tui.actions import CONTEXTS, bindings, of
+from synthorg_tui.tui.actions import CONTEXTS, bindings, key_of, of
 from synthorg_tui.tui.base.lines import Line, line, wrap
 from synthorg_tui.tui.base.saving import Saving
 from synthorg_tui.tui.state import keymap_of
@@ -18,6 +19,18 @@ from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 _MAX_LISTED = 8
 _WIDTH = 62
 """Inner width of a dialog in columns; less on a narrow terminal."""
+
+
+class _Answer(Button):
+    """A button that shows by a mark, not by colour alone, that Enter presses it."""
+
+    def __init__(self, text: str, *, id: str, variant: ButtonVariant = "default") -> None:
+        super().__init__(f"  {text}", id=id, variant=variant, compact=True)
+        self._text = text
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        super().watch_has_focus(has_focus)
+        self.label = f"{'▸' if has_focus else ' '} {self._text}"
 
 
 class ConfirmDialog(ModalScreen[bool]):
@@ -48,8 +61,8 @@ class ConfirmDialog(ModalScreen[bool]):
         with Vertical(id="dialog", classes="dialog"):
             yield body
             with Vertical(id="buttons"):
-                yield Button("No, keep (n)", id="no", compact=True)
-                yield Button(f"{self._yes} (y)", id="yes", variant="error", compact=True)
+                yield _Answer(f"No, keep ({key_of('confirm.no')})", id="no")
+                yield _Answer(f"{self._yes} ({key_of('confirm.yes')})", id="yes", variant="error")
 
     def on_mount(self) -> None:
         self.query_one("#no", Button).focus()

@@ -45,7 +45,10 @@ class Written:
 
 
 class CategoryPicker(LineBar, can_focus=True):
-    """A line with all categories, of which left and right choose one."""
+    """A line with all categories, of which left and right choose one.
+
+    Where there isn't room for all their names, only the chosen one's is written.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("left,h", "previous", "Previous"),
@@ -63,14 +66,24 @@ class CategoryPicker(LineBar, can_focus=True):
         super().watch_has_focus(has_focus)
         self._draw()
 
+    def on_resize(self) -> None:
+        self._draw()
+
     def _draw(self) -> None:
+        whole = self._line(named=True)
+        fits = not self.size.width or whole.width <= self.size.width
+        self.show(whole if fits else self._line(named=False))
+
+    def _line(self, *, named: bool) -> Line:
         categories = Line()
         for category in _CATEGORIES:
             on = category is self.chosen
-            categories.add("▸" if on and self.has_focus else " ", "accent")
+            mark = "▸" if self.has_focus else "•"
+            categories.add(mark if on else " ", "accent")
             categories.add(f"{GLYPHS[category]} ", f"cat-{category.value}" if on else "faint")
-            categories.add(category.value, "strong" if on else "faint").add("  ", "text")
-        self.show(categories)
+            name = category.value if named or on else ""
+            categories.add(name, "strong" if on else "faint").add("  ", "text")
+        return categories
 
     def _step(self, by: int) -> None:
         at = (_CATEGORIES.index(self.chosen) + by) % len(_CATEGORIES)

@@ -152,7 +152,7 @@ def error_lines(title: str, error: DomainError, keys: Line | None = None) -> lis
 
     ``keys`` lists keys that help; by default that is ``r``, which tries again.
     """
-    lines = [line(("✗ ", "bad"), (title, "strong")), Line(), line((error.message, "text"))]
+    lines = [line(("✗ ", "bad"), (title, "strong")), Line(), *text_lines(error.message)]
     if error.remedy:
         lines += [Line(), line(("→ ", "accent"), (error.remedy, "text"))]
     return [*lines, Line(), keys or keys_line(("r", "tries again"))]

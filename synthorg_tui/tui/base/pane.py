@@ -8,9 +8,10 @@ belong to the state and the lines of a pane, which use no widgets.
 
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
+from textual.app import App
 from textual.containers import Horizontal
 from textual.events import Key
 from textual.screen import Screen
@@ -19,11 +20,13 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import is_text
 from synthorg_tui.tui.base.filters import Query, filter_line
 from synthorg_tui.tui.base.lines import line
 from synthorg_tui.tui.jobs import run_job, toast
-from synthorg_tui.tui.panes import Panes
+from synthorg_tui.tui.key_table import NEEDS_ROW
+from synthorg_tui.tui.panes import PANES, Panes
 from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.widgets.line_list import LineList
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
@@ -84,6 +87,16 @@ class Pane(Screen[None]):
         self._error = error
         self.draw()
 
+    def offers(self, method: str) -> bool:
+        """Return whether the footer offers an action: not one on a row while none is listed."""
+        verbs = NEEDS_ROW.get(getattr(self, "HELP_CONTEXTS", ("",))[0], "").split()
+        if method not in verbs:
+            return True
+        return self.is_mounted and self.main_list.selectable(self.main_list.cursor)
+
+    def show_memory(self, row: ListedMemory) -> None:
+        """Put the cursor on a memory; only the pane that lists them can."""
+
     @property
     def narrow(self) -> bool:
         """Whether the terminal is too narrow for list and detail side by side."""
@@ -114,6 +127,7 @@ class Pane(Screen[None]):
     def on_mount(self) -> None:
         self.main_list.focus()
         self.draw()
+        self.refresh_bindings()
         self.await_rows()
 
     def on_resize(self) -> None:
@@ -180,3 +194,10 @@ class Pane(Screen[None]):
     def _entered(self) -> None:
         self.remove_class("-entering")
         self.main_list.focus()
+
+
+def to_memory(app: App[Any], row: ListedMemory) -> None:
+    """Go to the Memories pane and put its cursor on a memory."""
+    app.switch_mode(PANES[0][0])
+    if isinstance(app.screen, Pane):
+        app.screen.show_memory(row)

@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.actions import bindings, key_of
 from synthorg_tui.tui.base.dialogs import PromptDialog
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, beside, line, one_line
@@ -26,12 +26,12 @@ def budget_dialog(budget: int, take: Callable[[int], None]) -> PromptDialog:
 
     ``take`` is called with the budget.
     """
-    hint = "such as 800 or 2k"
+    hint = "try 800 or 2k"
 
     async def save(text: str) -> str:
         tokens = read_budget(text)
         if tokens is None:
-            raise DomainError(f"{text} is no number of tokens.", remedy=f"Write one {hint}.")
+            raise DomainError(f'"{text}" isn\'t a number;', remedy=hint)
         take(tokens)
         return text
 
@@ -44,7 +44,7 @@ def scenario_dialog(digests: EngineDigests, question: "Question") -> PromptDialo
     async def save(name: str) -> str:
         scenario = await digests.save_scenario(name, question)
         expected = counted(len(scenario.expected), "memory", "memories")
-        return f"Saved {name}: {expected} expected · S runs all"
+        return f"Saved {name}: {expected} expected · {key_of('digest.scenarios')} runs all"
 
     suggested = " ".join(question.query.split()[:5])
     hint = "the same name replaces"

@@ -24,7 +24,7 @@ VERDICTS: dict[Verdict, tuple[str, str, str]] = {
     Verdict.INCLUDED: ("✓", "in", "good"),
     Verdict.PINNED: ("★", "pinned", "accent"),
     Verdict.NOT_RELEVANT: ("○", "not relevant", "faint"),
-    Verdict.BELOW_MINIMUM: ("↓", "below least", "muted"),
+    Verdict.BELOW_MINIMUM: ("↓", "below minimum", "muted"),
     Verdict.BEYOND_MAXIMUM: ("#", "too many", "muted"),
     Verdict.TOO_SIMILAR: ("≈", "too similar", "warn"),
     Verdict.FILTERED: ("÷", "filtered", "muted"),
@@ -41,7 +41,7 @@ VERDICTS: dict[Verdict, tuple[str, str, str]] = {
 }
 """Glyph, word and style role of each verdict, so that they differ in more than colour."""
 
-_WORD = 12
+_WORD = 13
 _PREVIEW = 400
 _RULER = 6
 
@@ -90,8 +90,8 @@ def candidate_lines(candidate: Candidate, width: int) -> list[Line]:
             second.add(one_line(candidate.reason), "muted").fit(width),
         ]
     second.extend(_score_bar(candidate))
-    second.add("  relevance ", "faint").add(f"{candidate.relevance:.2f}", "muted")
-    second.add("  recency ", "faint").add(f"{candidate.recency:.2f}", "muted")
+    for name, score in (("relevance", candidate.relevance), ("recency", candidate.recency)):
+        second.add(f"  {name} ", "faint").add(score_text(score or None).strip(), "muted")
     if candidate.similar_to is not None:
         second.add(f"  ≈ {candidate.similarity:.2f}", "warn")
     return [_head(left, candidate, width), second]
@@ -115,13 +115,14 @@ def _content(candidate: Candidate) -> Line:
 
 def _score_bar(candidate: Candidate) -> Line:
     scores = bar(candidate.combined, 6, "accent" if candidate.verdict.is_in else "faint")
-    return scores.add(f" {score_text(candidate.combined)}", "muted")
+    return scores.add(f" {score_text(candidate.combined or None)}", "muted")
 
 
 def cut_line(answer: Explanation, width: int) -> Line:
     """Render the line between the candidates in the digest and those left out."""
     head = line(("── ", "track"))
-    head.add(f"cut · {answer.tokens_used:,} of {answer.token_budget:,} tokens ", "muted")
+    spent = f"{answer.tokens_used:,} of {answer.token_budget:,} tokens"
+    head.add(f"budget ends here · {spent} ", "muted")
     return head.add("─" * max(width - head.width, 0), "track")
 
 
@@ -163,20 +164,19 @@ def why_lines(candidate: Candidate, candidates: Sequence[Candidate], *, full: bo
 def _scores(candidate: Candidate) -> list[Line]:
     lines = []
     for label, score, score_role in (
-        ("combined", candidate.combined, "accent"),
-        ("relevance", candidate.relevance, "good"),
-        ("recency", candidate.recency, "warn"),
-        ("dense", candidate.dense, "good"),
+        ("score", candidate.combined or None, "accent"),
+        ("relevance", candidate.relevance or None, "good"),
+        ("recency", candidate.recency or None, "warn"),
+        ("meaning", candidate.dense, "good"),
     ):
         fact = _label(label)
         if score is None:
-            lines.append(fact.add("not found by this index", "faint"))
+            why = "not found by it" if label == "meaning" else "–"
+            lines.append(fact.add(why, "faint"))
         else:
             lines.append(fact.extend(bar(score, 16, score_role)).add(f" {score:.2f}", "muted"))
-    sparse = (
-        "not found by this index" if candidate.sparse is None else f"{candidate.sparse:.2f} BM25"
-    )
-    lines.append(_label("sparse").add(sparse, "faint" if candidate.sparse is None else "text"))
+    words = "not found by them" if candidate.sparse is None else f"{candidate.sparse:.2f}"
+    lines.append(_label("words").add(words, "faint" if candidate.sparse is None else "text"))
     return lines
 
 
@@ -191,9 +191,9 @@ def _label(text: str) -> Line:
 
 def _place(candidate: Candidate) -> str:
     rank = f"{candidate.rank}" if candidate.rank else "not ranked"
-    boost = f" · boost +{candidate.boost:.2f}" if candidate.boost else ""
-    tokens = f" · {counted(candidate.tokens, 'token')} with the fence" if candidate.tokens else ""
-    return rank + boost + tokens
+    bonus = f" · bonus +{candidate.boost:.2f}" if candidate.boost else ""
+    tokens = f" · {counted(candidate.tokens, 'token')} with its frame" if candidate.tokens else ""
+    return rank + bonus + tokens
 
 
 def _numbers(candidate: Candidate) -> Line:
@@ -201,11 +201,11 @@ def _numbers(candidate: Candidate) -> Line:
     if not is_scored(candidate):
         return numbers.add(_place(candidate), "muted")
     parts = [
-        ("combined", candidate.combined),
-        ("dense", candidate.dense),
-        ("sparse", candidate.sparse),
+        ("score", candidate.combined or None),
+        ("meaning", candidate.dense),
+        ("words", candidate.sparse),
     ]
-    for name, score in [*parts, ("recency", candidate.recency)]:
+    for name, score in [*parts, ("recency", candidate.recency or None)]:
         numbers.add(f"{name} ", "faint").add(f"{score_text(score).strip()}  ", "muted")
     numbers.add(f"rank {candidate.rank}  " if candidate.rank else "", "muted")
     return numbers.add(f"{candidate.tokens} tokens", "muted")
@@ -253,7 +253,7 @@ def budget_caption(answer: Explanation) -> Line:
     caption.add(f", {frame:,} of them frame" if frame else " tokens", "muted")
     over = over_budget(answer)
     if over:
-        caption.add(f" · {len(over)} didn't fit", "warn")
+        caption.add(f" · {len(over)} over budget", "warn")
     return caption
 
 
@@ -307,6 +307,16 @@ def changed_text(before: str, after: str) -> list[Line]:
         lines.extend(_diff_line("-", part, "bad") for part in old[i1:i2])
         lines.extend(_diff_line("+", part, "good") for part in new[j1:j2])
     return lines
+
+
+def change_places(lines: Sequence[Line]) -> list[int]:
+    """Return where each run of changed lines begins in what ``changed_text`` returned."""
+    signs = [shown.plain[:1] for shown in lines]
+    return [
+        at
+        for at, sign in enumerate(signs)
+        if sign in ("-", "+") and (at == 0 or signs[at - 1] not in ("-", "+"))
+    ]
 
 
 def _diff_line(sign: str, part: str, role: str) -> Line:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, error_lines, keys_line, line, one_line
 from synthorg_tui.tui.digest.lines import (
@@ -36,11 +37,13 @@ TEXT_TITLE = "What the agent reads"
 
 def question_line(digest: Digest) -> Line:
     """Render the question's agent, token budget and options."""
-    asking = line((" a ", "accent"), ("as ", "muted"))
+    asking = line((f" {key_of('digest.agent')} ", "accent"), ("as ", "muted"))
     asking.add(one_line(digest.agent_id) or "nobody yet", "strong")
     asking.extend(place(digest.options))
-    asking.add("  b ", "accent").add(f"{counted(digest.budget, 'token')}", "strong")
-    asking.add("  o ", "accent").extend(options_summary(digest.options))
+    asking.add(f"  {key_of('digest.budget')} ", "accent")
+    asking.add(f"{counted(digest.budget, 'token')}", "strong")
+    asking.add(f"  {key_of('digest.options')} ", "accent")
+    asking.extend(options_summary(digest.options))
     for count, word in ((len(digest.pinned), "pinned"), (len(digest.excluded), "excluded")):
         asking.add(f" · {count} {word}" if count else "", "warn")
     return asking
@@ -75,7 +78,7 @@ def banner_lines(digest: Digest) -> list[Line]:
         warning = line(("! ", "bad"), (f"{memories(len(over))} over budget: ", "warn"))
         if lacking:
             warning.add(f"{lacking:,} tokens more would hold all of them", "text")
-            warning.add("  + ", "accent").add("raises it", "muted")
+            warning.add(f"  {key_of('digest.more')} ", "accent").add("raises it", "muted")
         else:
             warning.add(one_line(over[0].reason), "text")
         lines.append(warning)
@@ -107,9 +110,24 @@ def agent_text(digest: Digest, *, diffing: bool) -> tuple[str, str, list[Line]]:
     if diffing:
         lines = changed_text(before.text, answer.text)
         return "Changes in what the agent reads", changes or "no change", lines
-    size = f"{counted(digest.text_tokens, 'token')} in all"
+    size = size_caption(digest)
     lines = ruled_text(answer.text, digest.text_tokens) or text_placeholder(digest)
-    return TEXT_TITLE, f"{changes} · d shows · {size}" if changes else size, lines
+    shows = f"{changes} · {key_of('digest.diff')} shows · "
+    return TEXT_TITLE, shows + size if changes else size, lines
+
+
+def size_caption(digest: Digest) -> str:
+    """Return the tokens of the whole text, and how they come about if memories are in it.
+
+    The memories, with the frame that the budget counts, are measured against the budget; what is
+    around them comes on top.
+    """
+    answer, whole = digest.answer, digest.text_tokens
+    if answer is None or not 0 < answer.tokens_used <= whole:
+        return counted(whole, "token")
+    used, around = answer.tokens_used, whole - answer.tokens_used
+    memories_share = f"{used:,} of {answer.token_budget:,} for memories"
+    return f"{memories_share} + {around:,} around them = {whole:,}" if around else memories_share
 
 
 def text_placeholder(digest: Digest) -> list[Line]:
@@ -135,7 +153,10 @@ def empty_lines(digest: Digest, agents: int) -> list[Line]:
             line(("No agent has memories yet", "title")),
             Line(),
             line(("They come from the sessions of your coding agents.", "text")),
-            keys_line(("1", "then"), ("i", "imports sessions")),
+            keys_line(
+                (key_of("app.memories"), "then"),
+                (key_of("memories.importing"), "imports sessions"),
+            ),
         ]
     if not digest.query.strip():
         return [
@@ -143,10 +164,12 @@ def empty_lines(digest: Digest, agents: int) -> list[Line]:
             Line(),
             line(("Type what it is about to do, and read exactly what it would read.", "text")),
             keys_line(
-                ("/", "writes the task"), ("a", "chooses the agent"), ("S", "opens scenarios")
+                (key_of("digest.task"), "writes the task"),
+                (key_of("digest.agent"), "chooses the agent"),
+                (key_of("digest.scenarios"), "opens scenarios"),
             ),
         ]
-    if digest.answer is not None and digest.tools and not digest.answer.text:
+    if digest.answer is not None and digest.tools:
         return [
             line(("No memory is injected", "title")),
             Line(),
@@ -156,7 +179,10 @@ def empty_lines(digest: Digest, agents: int) -> list[Line]:
         line(("Nothing relevant", "title")),
         Line(),
         line((f"{one_line(digest.agent_id)} would be given no memory for this task.", "text")),
-        keys_line(("/", "changes the task"), ("o", "changes the options")),
+        keys_line(
+            (key_of("digest.task"), "changes the task"),
+            (key_of("digest.options"), "changes the options"),
+        ),
     ]
 
 
@@ -165,5 +191,7 @@ def failure_lines(error: DomainError) -> list[Line]:
     return error_lines(
         "The digest can't be made",
         error,
-        keys_line(("r", "tries again"), ("R", "resets the options")),
+        keys_line(
+            (key_of("digest.reload"), "tries again"), (key_of("digest.reset"), "resets the options")
+        ),
     )

@@ -59,14 +59,14 @@ _OFF_ON = (False, True)
 OPTIONS: tuple[Option, ...] = (
     Option("fusion_strategy", "Fusion", ("score", "linear", "rrf")),
     Option("relevance_weight", "Relevance weight", step=0.05),
-    Option("min_relevance", "Least relevance", step=0.05),
+    Option("min_relevance", "Minimum relevance", step=0.05),
     Option("max_memories", "Most memories", low=1, high=100, step=1),
-    Option("diversity_penalty_enabled", "Diversity", _OFF_ON),
-    Option("diversity_lambda", "Diversity lambda", step=0.05),
-    Option("non_inferable_only", "Non-inferable", _OFF_ON),
+    Option("diversity_penalty_enabled", "Variety", _OFF_ON),
+    Option("diversity_lambda", "Variety 0-1", step=0.05),
+    Option("non_inferable_only", "Only what can't be looked up", _OFF_ON),
     Option("include_shared", "Shared", _OFF_ON),
-    Option("digest_v1", "Digest v1", _OFF_ON),
-    Option("sensitivities", "Sensitivities", ("public", "public private", "all")),
+    Option("digest_v1", "Budgeted format", _OFF_ON),
+    Option("sensitivities", "May contain", ("public", "public private", "all")),
 )
 
 

@@ -16,7 +16,7 @@ from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import ListedMemory
-from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.actions import bindings, key_of
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.pane import Pane
@@ -24,7 +24,13 @@ from synthorg_tui.tui.digest import notices
 from synthorg_tui.tui.digest.adapter import EngineDigests
 from synthorg_tui.tui.digest.lines import is_removed
 from synthorg_tui.tui.digest.state import Digest, Pacing
-from synthorg_tui.tui.digest.widgets import CandidateList, DigestBody, OptionsList, QuestionBlock
+from synthorg_tui.tui.digest.widgets import (
+    AgentText,
+    CandidateList,
+    DigestBody,
+    OptionsList,
+    QuestionBlock,
+)
 from synthorg_tui.tui.jobs import copy, run_job, toast
 from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.ports import Change
@@ -278,7 +284,7 @@ class DigestScreen(Pane):
         if self.digest.is_changed:
             self.digest.reset()
             self.ask_soon()
-            toast(self, "Options are as configured; nothing is pinned or excluded")
+            toast(self, "Options and budget are as configured; nothing is pinned or excluded")
 
     # Candidates
 
@@ -288,19 +294,22 @@ class DigestScreen(Pane):
         if candidate is None:
             toast(self, "There is no candidate under the cursor", severity="warning")
         elif is_removed(candidate):
-            toast(self, "It is no longer given · U in Memories lists it, to restore it")
+            lists = f"{key_of('memories.deleted')} in Memories lists it"
+            toast(self, f"It is no longer given · {lists}, to restore it")
             return None
         return candidate
 
     def action_pin(self) -> None:
         """Pin the memory, so that it is in the digest whatever its score, or unpin it."""
         if candidate := self._candidate():
+            self.candidates.stay()
             self.digest.toggle_pin(candidate.entry.id)
             self.ask_soon()
 
     def action_exclude(self) -> None:
         """Exclude the memory from the digest, or include it again."""
         if candidate := self._candidate():
+            self.candidates.stay()
             self.digest.toggle_exclude(candidate.entry.id)
             self.ask_soon()
 
@@ -309,6 +318,19 @@ class DigestScreen(Pane):
         """Open the memory in the Memories pane."""
         if candidate := self._candidate():
             self._show_memory(candidate.entry)
+
+    def action_source(self) -> None:
+        """Show the transcript lines that the memory came from."""
+        from synthorg_tui.tui.sessions.transcript import TranscriptScreen
+
+        candidate, desk = self._candidate(), self.desk
+        if candidate is None or desk is None:
+            return
+        if source := candidate.entry.source:
+            zone = self.now().tzinfo
+            self.app.push_screen(TranscriptScreen(desk.sessions, source, zone=zone))
+        else:
+            toast(self, "This memory names no source: it was written by hand", severity="warning")
 
     def action_edit(self) -> None:
         """Edit the memory in a form; the digest's changes are then shown."""
@@ -324,7 +346,7 @@ class DigestScreen(Pane):
             if change == Change():
                 return ""
             await desk.edit(row.id, change)
-            return "Saved · d shows what it changes"
+            return f"Saved · {key_of('digest.diff')} shows what it changes"
 
         def saved(message: str | None) -> None:
             if message:
@@ -339,6 +361,19 @@ class DigestScreen(Pane):
         """Switch between the text and its changes since the question was first answered."""
         self.diffing = not self.diffing
         self.draw()
+        if self.diffing:
+            self.call_after_refresh(self.query_one(AgentText).next_change)
+
+    def action_next_change(self, by: int = 1) -> None:
+        """Show the changes of the text, and go to the next one or one before."""
+        if not self.diffing:
+            self.action_diff()
+        elif not self.query_one(AgentText).next_change(by):
+            toast(self, "Nothing changed in what the agent reads")
+
+    def action_previous_change(self) -> None:
+        """Go to the change before."""
+        self.action_next_change(-1)
 
     def action_compare(self) -> None:
         """Use the present text as the one that later changes are compared with."""
@@ -353,7 +388,8 @@ class DigestScreen(Pane):
         if self._is_answered() and answer is not None:
             copy(self, answer.text)
             size = len(answer.text.encode("utf-8", "replace"))
-            toast(self, f"Copied {counted(size, 'byte')}: exactly what the agent reads")
+            sent = f"Sent {counted(size, 'byte')} to the terminal's clipboard"
+            toast(self, f"{sent}: exactly what the agent reads")
 
     # Scenarios
 

@@ -78,7 +78,7 @@ class Digest:
     def __init__(self) -> None:
         self.agent_id = ""
         self.query = ""
-        self.budget = FIRST_BUDGET
+        self.budget = self.usual_budget = FIRST_BUDGET
         self.budget_chosen = False
         self.options = Options()
         self.pinned: tuple[str, ...] = ()
@@ -168,6 +168,7 @@ class Digest:
 
     def suggest_budget(self, budget: int) -> None:
         """Use what agents get by default as the budget, unless the person chose one."""
+        self.usual_budget = budget
         if not self.budget_chosen:
             self.budget = budget
 
@@ -182,14 +183,16 @@ class Digest:
         self.choose_budget(min(max(self.budget + by * step, 0), MAX_BUDGET))
 
     def reset(self) -> None:
-        """Reset the settings to the configured values, and remove all pins and exclusions."""
+        """Reset settings and budget to the configured values, and all pins and exclusions."""
         self.options.reset()
         self.pinned = self.excluded = ()
+        self.budget, self.budget_chosen = self.usual_budget, False
 
     @property
     def is_changed(self) -> bool:
         """Whether there is anything to reset."""
-        return bool(self.options.count_changed or self.pinned or self.excluded)
+        has_own_budget = self.budget_chosen and self.budget != self.usual_budget
+        return bool(self.options.count_changed or self.pinned or self.excluded or has_own_budget)
 
     def load(self, scenario: Scenario) -> None:
         """Use the question of a scenario."""

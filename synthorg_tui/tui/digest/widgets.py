@@ -22,6 +22,7 @@ from synthorg_tui.tui.digest.lines import (
     budget_line,
     candidate_line,
     candidate_lines,
+    change_places,
     cut_line,
     former_line,
     former_tally,
@@ -90,6 +91,7 @@ class CandidateList(LineList):
         self._answer: Explanation | None = None
         self._look: tuple[bool, list[Line]] = (False, [])
         self._rows: list[Candidate | None] = []
+        self._neighbour = ""
 
     def show(self, answer: "Explanation | None", *, roomy: bool, follow: bool) -> None:
         """Show an answer; with ``follow`` the cursor stays on its memory, else it goes to the top.
@@ -101,6 +103,8 @@ class CandidateList(LineList):
             return
         self._look = look
         following = self.candidate.entry.id if self.candidate and follow else None
+        if answer is not self._answer:
+            following, self._neighbour = self._neighbour or following, ""
         self._answer = answer
         self.row_height = 2 if roomy else 1
         self._rows = []
@@ -110,6 +114,15 @@ class CandidateList(LineList):
         self.changed()
         ids = [candidate.entry.id if candidate else "" for candidate in self._rows]
         self.move_to(ids.index(following) if following in ids else 0)
+
+    def stay(self) -> None:
+        """Keep the cursor in its place in the next answer, where its memory may be elsewhere.
+
+        It is then on what is next to that memory now.
+        """
+        places = (*range(self.cursor + 1, len(self._rows)), *range(self.cursor - 1, -1, -1))
+        near = (each.entry.id for at in places if (each := self._rows[at]) is not None)
+        self._neighbour = next(near, "")
 
     @property
     def row_count(self) -> int:
@@ -175,6 +188,8 @@ class AgentText(LineView):
         super().__init__(id=id)
         self.border_title = TEXT_TITLE
         self._shown: tuple[object, object, bool] = (None, None, False)
+        self._changes: list[int] = []
+        self._change = 0
 
     def show_answer(self, digest: Digest, *, diffing: bool) -> None:
         """Show the newest text, or its changes with ``diffing``, without scrolling."""
@@ -185,6 +200,17 @@ class AgentText(LineView):
         top, bottom, lines = agent_text(digest, diffing=diffing)
         self.set_titles(top=top, bottom=bottom)
         self.show(lines, top=digest.answer is None)
+        self._changes = change_places(lines) if diffing else []
+        self._change = -1
+
+    def next_change(self, by: int = 1) -> bool:
+        """Scroll to the next change, or the one before with -1; ``False`` when there is none."""
+        if not self._changes:
+            return False
+        start = self._change if self._change >= 0 or by > 0 else 0
+        self._change = (start + by) % len(self._changes)
+        self.reveal(self._changes[self._change])
+        return True
 
 
 class DigestBody(Horizontal):

@@ -71,15 +71,15 @@ def _fact(label: str, value: str, role: str = "text") -> Line:
 def _scores(row: ListedMemory) -> list[Line]:
     lines = []
     for label, score, role in (
-        ("fused", row.fused, "accent"),
-        ("dense", row.dense, "good"),
-        ("sparse", row.sparse, "warn"),
+        ("relevance", row.fused, "accent"),
+        ("meaning", row.dense, "good"),
+        ("words", row.sparse, "warn"),
     ):
         fact = line((label.ljust(_LABEL), "muted"))
         if score is None:
             lines.append(fact.add("not found by this index", "faint"))
-        elif label == "sparse":
-            lines.append(fact.add(f"{score:.2f} BM25", role))
+        elif label == "words":
+            lines.append(fact.add(f"{score:.2f}", role))
         else:
             lines.append(fact.extend(bar(score, 16, role)).add(f" {score:.2f}", "muted"))
     return lines

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.editor import EditorError, edit_text
 from synthorg_tui.tui.base.formatting import memories
 from synthorg_tui.tui.base.pane import Pane
@@ -139,8 +140,9 @@ class MemoryDialogs:
             return
         listed = [memory_line(row, 60, now=self._pane.now(), marked=False) for row in rows]
         hidden = len(listing.marks) - len(rows)
-        note = f"{hidden:,} marked but hidden by the filter stay. " if hidden > 0 else ""
-        question, note = f"Delete {memories(len(rows))}?", note + "u brings them back."
+        stay = f"The {hidden:,} marked ones that the filter hides are not deleted. "
+        undoes = f"{key_of('memories.undo')} undoes this."
+        question, note = f"Delete {memories(len(rows))}?", (stay if hidden > 0 else "") + undoes
         ids = [row.id for row in rows]
 
         async def delete() -> str:

@@ -25,12 +25,12 @@ from synthorg_tui.tui.base.filters import completed, toggle_operator
 from synthorg_tui.tui.base.formatting import counted, memories
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.window import WINDOW
-from synthorg_tui.tui.jobs import Throttle, run_job, toast
+from synthorg_tui.tui.jobs import Recount, Throttle, run_job, toast
 from synthorg_tui.tui.memories import lines as drawn
 from synthorg_tui.tui.memories.acting import MemoryActions
 from synthorg_tui.tui.memories.state import page_around
 from synthorg_tui.tui.memories.view import MemoriesBody
-from synthorg_tui.tui.panes import Panes, Recount
+from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.ports import MemoryPort, MemoryReader
 from synthorg_tui.tui.state import MAX_SPLIT, MIN_SPLIT, UiState
 from synthorg_tui.tui.widgets.bars import KeyBar, TopBar

@@ -224,7 +224,7 @@ class Marker:
             rows = await self._listing.rows(reader, first, wanted)
             self._set(self._listing.marks.including(rows))
             if count > wanted:
-                message = f"Marked the first {wanted:,}: no key marks more"
+                message = f"Marked {wanted:,}, the most at once"
                 toast(self._pane, message, severity="warning")
 
         run_job(self._pane, mark, group="marks")

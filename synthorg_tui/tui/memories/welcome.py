@@ -19,6 +19,8 @@ from synthorg_tui.tui.widgets.rows import FixedList
 
 Beginning = Literal["import", "sample", "empty"]
 
+NONE_FOUND = "No sessions of a coding agent were found here"
+
 
 class WelcomeScreen(Screen[Beginning]):
     """The welcome screen; returns the way the person chose to begin."""

@@ -21,8 +21,8 @@ from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.formatting import counted, size
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.pane import Pane
-from synthorg_tui.tui.jobs import copy, run_job, toast
-from synthorg_tui.tui.panes import SESSIONS, Panes, Recount
+from synthorg_tui.tui.jobs import Recount, copy, run_job, toast
+from synthorg_tui.tui.panes import SESSIONS, Panes
 from synthorg_tui.tui.sessions import lines as drawn
 from synthorg_tui.tui.sessions.adapter import EngineSessions, MadeOfSession
 from synthorg_tui.tui.sessions.deleting import DeleteSessionDialog, SessionFate

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.approvals.adapter import person
 
 if TYPE_CHECKING:
     from synthorg_tui.curation.overview import SkillDetail, SkillOverviewState
     from synthorg_tui.engine import Engine
+    from synthorg_tui.memory.listing import ListedMemory
 
 
 class EngineSkills:
@@ -32,6 +34,11 @@ class EngineSkills:
     async def skill(self, path: str) -> "SkillDetail":
         """One skill in full."""
         return await self._engine.skills.skill(path)
+
+    async def memory(self, memory_id: str) -> "ListedMemory | None":
+        """A memory of a skill as it is listed; ``None`` when it is deleted."""
+        found = await self._engine.desk.lookup(memory_id, limit=1)
+        return found[0] if found else None
 
     async def sync(self) -> int:
         """Put what changed on disk up for review; how many items that adds."""
@@ -54,7 +61,7 @@ class EngineSkills:
     async def retire(self, path: str) -> str:
         """Take a skill out of use, file and memory; ``undo`` brings it back."""
         decision = await self._engine.reviews.retire(path, person())
-        return f"Retired {decision.title} · u brings it back"
+        return f"Retired {decision.title} · {key_of('skills.undo')} brings it back"
 
     async def undo(self) -> str | None:
         """Take back the last decision; ``None`` when there is none."""

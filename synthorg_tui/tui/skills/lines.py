@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.approvals.review_lines import evidence_lines, fact, rule, unified_lines
 from synthorg_tui.tui.base.formatting import ago, counted, moment
 from synthorg_tui.tui.base.lines import (
@@ -36,18 +37,18 @@ STATES: dict[SkillState, tuple[str, str, str]] = {
     SkillState.INVALID: ("✗", "invalid", "bad"),
     SkillState.CHANGED: ("≠", "changed on disk", "accent"),
     SkillState.SHIPPED: ("◇", "shipped", "muted"),
-    SkillState.FOUND: ("·", "found, not reviewed", "muted"),
+    SkillState.FOUND: ("·", "not reviewed yet", "muted"),
     SkillState.NEW: ("+", "not in memory", "accent"),
     SkillState.SHADOWED: ("◌", "shadowed", "faint"),
-    SkillState.GONE: ("∅", "gone from disk", "warn"),
+    SkillState.GONE: ("∅", "missing on disk", "warn"),
     SkillState.RETIRED: ("†", "retired", "faint"),
 }
 """Glyph, word and role of each state: the colour is never the only sign."""
 
 _ON_REQUEST = {
-    SkillState.FOUND: ("found", "it was here before us: a reviews it, agents don't get it yet"),
-    SkillState.SHIPPED: ("shipped", "it comes with the app: a reviews it, agents don't get it yet"),
-    SkillState.CHANGED: ("shipped", "the app has another text: a reviews it, agents get the old"),
+    SkillState.FOUND: ("found", "it was here before us: {reviews}, agents don't get it yet"),
+    SkillState.SHIPPED: ("shipped", "it comes with the app: {reviews}, agents don't get it yet"),
+    SkillState.CHANGED: ("shipped", "the app has another text: {reviews}, agents get the old"),
 }
 """Why a skill isn't up for review, and what to do about it."""
 
@@ -71,7 +72,8 @@ def group_lines(skills: Skills, width: int) -> list[tuple[object, Line]]:
 def root_line(group: SkillGroup, width: int) -> Line:
     """A root: whose it is, and where; of a long path the end is shown."""
     count = f"{len(group.rows):,}"
-    head = line((f"{group.scope} ", "title"))
+    scope = "from lessons" if group.scope == "own" else group.scope
+    head = line((f"{scope} ", "title"))
     room = max(width - head.width - len(count) - 2, 8)
     path = one_line(short_path(group.path))
     head.add(path if len(path) <= room else "…" + path[1 - room :], "muted")
@@ -157,9 +159,11 @@ def _facts(skill: SkillDetail, now: datetime) -> list[Line]:
     if row.shadowed_by:
         lines.append(fact("wins", one_line(row.shadowed_by), "warn"))
     if row.waiting:
-        lines.append(fact("waits", "a reviews what changed on disk", "accent"))
+        reviews = f"{key_of('skills.accept')} reviews what changed on disk"
+        lines.append(fact("waits", reviews, "accent"))
     elif row.comes_up_on_request:
-        lines.append(fact(*_ON_REQUEST[row.state]))
+        label, why = _ON_REQUEST[row.state]
+        lines.append(fact(label, why.format(reviews=f"{key_of('skills.accept')} reviews it")))
     lines.append(fact("file", one_line(short_path(row.path)), "accent"))
     used = f"{row.applied:,}×" if row.applied else "never yet"
     last = f", last {moment(row.applied_at, now)}" if row.applied_at else ""
@@ -191,9 +195,10 @@ def change_lines(skill: SkillDetail, change: int) -> tuple[list[Line], str]:
 def check_message(name: str, row: SkillOverviewRow | None) -> str:
     """How a file is now that it was read again; without a row it is no longer there."""
     if row is None:
-        return f"{name} is gone from disk"
+        return f"{name} is missing on disk"
     if row.findings:
-        return f"{name} has {counted(len(row.findings), 'problem')}: n goes from one to the next"
+        goes = f"{key_of('skills.problem')} goes from one to the next"
+        return f"{name} has {counted(len(row.findings), 'problem')}: {goes}"
     return f"{name} is valid"
 
 
@@ -212,7 +217,9 @@ def empty_lines(skills: Skills) -> list[Line]:
             line(("No skill matches", "title")),
             Line(),
             line((hidden, "text")),
-            keys_line(("esc", "clears it"), ("/", "changes it")),
+            keys_line(
+                (key_of("skills.back"), "clears it"), (key_of("skills.filter"), "changes it")
+            ),
         ]
     roots = len(skills.overview.roots) if skills.overview else 0
     return [
@@ -220,7 +227,10 @@ def empty_lines(skills: Skills) -> list[Line]:
         Line(),
         line(("An approved lesson becomes a SKILL.md that your agents read.", "text")),
         line((f"{counted(roots, 'folder')} looked through.", "muted")),
-        keys_line(("4", "opens what waits for approval"), ("r", "looks again")),
+        keys_line(
+            (key_of("app.approvals"), "opens what waits for approval"),
+            (key_of("skills.reload"), "looks again"),
+        ),
     ]
 
 

@@ -17,13 +17,13 @@ from textual.widgets import Input
 
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.actions import bindings, key_of
 from synthorg_tui.tui.base.editor import EditorError, edit_file
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.base.lines import Line, line
-from synthorg_tui.tui.base.pane import Pane
-from synthorg_tui.tui.jobs import run_job, toast
-from synthorg_tui.tui.panes import Panes, Recount
+from synthorg_tui.tui.base.pane import Pane, to_memory
+from synthorg_tui.tui.jobs import Recount, copy, run_job, toast
+from synthorg_tui.tui.panes import Panes
 from synthorg_tui.tui.skills import lines as drawn
 from synthorg_tui.tui.skills.adapter import EngineSkills
 from synthorg_tui.tui.skills.state import WITHOUT_FILE, Part, Skills
@@ -233,7 +233,8 @@ class SkillsScreen(Pane):
             return
         row, _ = chosen
         if row.state in WITHOUT_FILE:
-            toast(self, f"{row.name} has no file; w writes ours back", severity="warning")
+            writes = f"{key_of('skills.restore')} writes ours back"
+            toast(self, f"{row.name} has no file; {writes}", severity="warning")
             return
         try:
             edit_file(self.app, Path(row.path))
@@ -256,18 +257,22 @@ class SkillsScreen(Pane):
 
         run_job(self, check, group="overview")
 
-    def action_problem(self) -> None:
-        """Go to the next problem of the source."""
+    def action_problem(self, by: int = 1) -> None:
+        """Go to the next problem of the source, or one before."""
         if self.skills.shown is not Part.SOURCE:
             self.skills.shown = Part.SOURCE
             self.draw()
-        if not self.view.next_problem():
+        if not self.view.next_problem(by):
             toast(self, "No problem was found in it")
+
+    def action_previous_problem(self) -> None:
+        """Go to the problem before."""
+        self.action_problem(-1)
 
     # Disk and memory
 
     def action_accept(self) -> None:
-        """Review what changed on disk; approving takes it over into memory."""
+        """Review what changed on disk; approving brings it into memory."""
         chosen = self._chosen()
         if chosen is None:
             return
@@ -304,7 +309,7 @@ class SkillsScreen(Pane):
         self._ask(
             "Write our version back?",
             "Write",
-            "What is on disk now is kept in the history. u undoes.",
+            f"What is on disk now stays in the history. {key_of('skills.undo')} undoes.",
             lambda port, row: port.restore(row.path),
         )
 
@@ -313,7 +318,7 @@ class SkillsScreen(Pane):
         self._ask(
             "Retire this skill?",
             "Retire",
-            "Agents are no longer given it. u brings it back.",
+            f"Agents are no longer given it. {key_of('skills.undo')} brings it back.",
             lambda port, row: port.retire(row.path),
         )
 
@@ -355,7 +360,40 @@ class SkillsScreen(Pane):
             zone = self.now().tzinfo
             self.app.push_screen(TranscriptScreen(self.desk.sessions, evidence.lines, zone=zone))
 
+    def action_memory(self) -> None:
+        """Open the skill's memory in the Memories pane."""
+        chosen, skill = self._chosen(), self.skill
+        if chosen is None:
+            return
+        _, port = chosen
+        ids = skill.memory_ids if skill is not None else ()
+
+        async def show() -> None:
+            row = await port.memory(ids[0]) if ids else None
+            if row is None:
+                toast(self, "No memory stands behind this skill", severity="warning")
+            else:
+                to_memory(self.app, row)
+
+        run_job(self, show, group="memory")
+
+    def action_copy(self) -> None:
+        """Copy the skill's file, as it is on disk, to the clipboard."""
+        if self._chosen() is None:
+            return
+        if self.skill is None or not self.skill.text:
+            toast(self, "There is no text to copy", severity="warning")
+            return
+        copy(self, self.skill.text)
+        size = counted(len(self.skill.text.encode("utf-8", "replace")), "byte")
+        toast(self, f"Sent {size} to the terminal's clipboard: the file as it is on disk")
+
     # Looks
+
+    def action_sort(self) -> None:
+        """Order the skills of each root by name, by use, or by state."""
+        toast(self, f"Skills by {self.skills.next_sort()}")
+        self.draw()
 
     def action_changes(self) -> None:
         """Show what the last version changed, or the source again."""
@@ -378,7 +416,8 @@ class SkillsScreen(Pane):
 
     def action_view(self) -> None:
         """Source, what is known, changes: the next of them."""
-        self.skills.shown = self.skills.shown.following
+        only_one = self.narrow or self.has_class("-zoomed")
+        self.skills.shown = self.skills.shown.following(only_one=only_one)
         self.draw()
 
     @on(LineList.Chosen, "#skill-list")

@@ -13,12 +13,18 @@ from synthorg_tui.core.enums import SkillState
 from synthorg_tui.tui.base.window import Latest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow, SkillOverviewState
 
 WITHOUT_FILE = (SkillState.GONE, SkillState.RETIRED)
 """States of a skill that is in memory, or was, and not on disk."""
+
+
+SORTS = ("name", "use", "state")
+"""The orders of the skills in a root; that by state puts first what asks for something."""
+_URGENCY = tuple(SkillState(name) for name in ("invalid", "changed", "new", "gone", "warnings"))
+_URGENCY += tuple(state for state in SkillState if state not in _URGENCY)
 
 
 class Part(StrEnum):
@@ -28,11 +34,13 @@ class Part(StrEnum):
     KNOWN = "known"
     CHANGES = "changes"
 
-    @property
-    def following(self) -> Part:
-        """The next one; after the last comes the first."""
-        parts = list(Part)
-        return parts[(parts.index(self) + 1) % len(parts)]
+    def following(self, *, only_one: bool) -> Part:
+        """Return the next one; after the last comes the first.
+
+        What is known is no view of its own where it stands below the source anyway.
+        """
+        parts = [part for part in Part if only_one or part is not Part.KNOWN]
+        return parts[(parts.index(self) + 1) % len(parts)] if self in parts else parts[0]
 
 
 class SkillGroup(NamedTuple):
@@ -64,6 +72,7 @@ class Skills:
         self.overview: SkillOverviewState | None = None
         self.latest = Latest()
         self.filter_text = ""
+        self.sort = SORTS[0]
         self.sought = ""
         self.shown = Part.SOURCE
         self.change = 0
@@ -82,21 +91,37 @@ class Skills:
 
     @property
     def groups(self) -> tuple[SkillGroup, ...]:
-        """Each root with its skills that the filter lists; one without any only if not all read."""
+        """Each root with its skills that the filter lists, in order of ``sort``.
+
+        One without any is there only if it wasn't read whole.
+        """
         roots = self.overview.roots if self.overview else ()
         heads = {str(state.root.path): (state.root.scope.value, state.problem) for state in roots}
         for row in self.rows:
             heads.setdefault(row.root, ("former", ""))
         groups = []
         for path, (scope, problem) in heads.items():
-            rows = tuple(row for row in self.rows if row.root == path and self.lists(row))
+            rows = self._ordered(row for row in self.rows if row.root == path and self.lists(row))
             if rows or problem:
                 groups.append(SkillGroup(path, scope, problem, rows))
         return tuple(groups)
 
+    def _ordered(self, rows: Iterable[SkillOverviewRow]) -> tuple[SkillOverviewRow, ...]:
+        if self.sort == "use":
+            return tuple(sorted(rows, key=lambda row: -row.applied))
+        if self.sort == "state":
+            return tuple(sorted(rows, key=lambda row: _URGENCY.index(row.state)))
+        return tuple(rows)
+
+    def next_sort(self) -> str:
+        """Take the next order of the skills in a root, and return it."""
+        self.sort = SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)]
+        return self.sort
+
     def lists(self, row: SkillOverviewRow) -> bool:
         """Whether the filter lists the skill: all words in its name, description or state."""
-        text = f"{row.name} {row.description} {row.state}".lower()
+        shown = {SkillState.FOUND: "not reviewed yet", SkillState.GONE: "missing on disk"}
+        text = f"{row.name} {row.description} {row.state} {shown.get(row.state, '')}".lower()
         words = self.filter_text.lower().split()
         return all(
             word[1:] not in text if word.startswith("-") and len(word) > 1 else word in text
@@ -129,7 +154,8 @@ class Skills:
         listed = sum(len(group.rows) for group in self.groups)
         if not total:
             return ""
-        return f"{total:,}" if listed == total else f"{listed:,} of {total:,}"
+        count = f"{total:,}" if listed == total else f"{listed:,} of {total:,}"
+        return count if self.sort == SORTS[0] else f"{count} · {self.sort}"
 
     def turn_change(self, skill: SkillDetail, by: int) -> None:
         """Show the change before or after, where there is one."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.skills.lines import change_lines, known_lines, source_lines
 from synthorg_tui.tui.skills.state import Part, Skills
@@ -31,7 +32,7 @@ class SkillView(Vertical):
         """The text above, what is known below."""
         yield LineView(id="source")
         known = LineView(id="known")
-        known.border_title = "Known"
+        known.border_title = "About"
         yield known
 
     @property
@@ -63,16 +64,21 @@ class SkillView(Vertical):
         else:
             lines, self._places = source_lines(skill)
             problems = len(skill.row.findings)
-            source.border_subtitle = f"{counted(problems, 'problem')} · n next" if problems else ""
+            hint = f"{counted(problems, 'problem')} · {key_of('skills.problem')} next"
+            source.border_subtitle = hint if problems else ""
         source.show(lines)
-        known.border_subtitle = "p transcript" if skill.evidence else ""
+        known.border_subtitle = f"{key_of('skills.source')} transcript" if skill.evidence else ""
         known.show(known_lines(skill, self._now()))
 
-    def next_problem(self) -> bool:
-        """Scroll to the next problem of the source; ``False`` when it has none."""
+    def next_problem(self, by: int = 1) -> bool:
+        """Scroll to the next problem of the source, or the one before with -1.
+
+        Returns ``False`` when it has none.
+        """
         if not self._places:
             return False
-        self._problem = (self._problem + 1) % len(self._places)
+        start = self._problem if self._problem >= 0 or by > 0 else 0
+        self._problem = (start + by) % len(self._places)
         self.source.reveal(self._places[self._problem])
         return True
 

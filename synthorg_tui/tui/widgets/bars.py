@@ -4,13 +4,14 @@ from textual import events
 from textual.timer import Timer
 from textual.widgets import Input
 
-from synthorg_tui.tui.actions import ENTRY, Action, footer
+from synthorg_tui.tui.actions import ENTRY, FOOTER_KEYS, Action, footer
 from synthorg_tui.tui.base.lines import Line, beside, line
 from synthorg_tui.tui.jobs import Throttle
 from synthorg_tui.tui.panes import ACTIVITY, APPROVALS, Panes
 from synthorg_tui.tui.state import keymap_of
 from synthorg_tui.tui.widgets.line_view import LineBar
 
+_NARROW = 80
 COUNTED_AGAIN_AFTER = 0.25
 """Minimum seconds between two updates of a header's counts, as agents may write often."""
 
@@ -22,7 +23,8 @@ NEWS_FADE_AFTER = 30.0
 class KeyBar(LineBar):
     """The footer: the keys that have an effect now; a click runs the action of the key.
 
-    If there isn't room for all, those before the help are dropped.
+    If there isn't room for all, those before the help are dropped. Where a pane has an ``offers``,
+    it says which keys would do nothing at the moment; they still work, and say why.
     """
 
     def __init__(self, *contexts: str, id: str = "keys") -> None:
@@ -35,9 +37,16 @@ class KeyBar(LineBar):
         """The actions to show."""
         if isinstance(self.screen.focused, Input):
             return ENTRY
-        can = self.screen.check_action
-        offered = [action for action in self._offered if can(action.method, ()) is not False]
-        while len(offered) > 1 and sum(map(self._width, offered)) > self.size.width > 0:
+        can, offers = self.screen.check_action, getattr(self.screen, "offers", lambda _method: True)
+        offered = [
+            action
+            for action in self._offered
+            if (can(action.method, ()) is not False or not self._awake) and offers(action.method)
+        ]
+        most = FOOTER_KEYS if self.size.width <= _NARROW else len(offered)
+        while len(offered) > most or sum(map(self._width, offered)) > self.size.width > 0:
+            if len(offered) == 1:
+                break
             del offered[-2]
         return tuple(offered)
 
@@ -48,16 +57,21 @@ class KeyBar(LineBar):
     def on_resize(self) -> None:
         self._draw()
 
+    def renew(self) -> None:
+        """Show the keys that have an effect now, after what is listed changed."""
+        self._draw()
+
     def wake(self, awake: bool) -> None:
-        """Show whether the keys have an effect yet."""
+        """Show whether all keys have an effect yet; those that don't stay in place, dimmed."""
         self._awake = awake
         self._draw()
 
     def _draw(self) -> None:
-        keys = Line()
+        keys, can = Line(), self.screen.check_action
         for action in self.actions:
-            keys.add(f" {self._key(action)} ", "accent" if self._awake else "faint")
-            keys.add(action.label + " ", "muted" if self._awake else "faint")
+            works = self._awake or can(action.method, ()) is not False
+            keys.add(f" {self._key(action)} ", "accent" if works else "faint")
+            keys.add(action.label + " ", "muted" if works else "faint")
         self.show(keys)
 
     def _key(self, action: Action) -> str:

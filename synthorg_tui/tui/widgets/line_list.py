@@ -123,6 +123,8 @@ class LineList(StyledScroll):
         self.cursor = min(self.cursor, max(rows - 1, 0))
         look = (width, self.row_height, not rows)
         if look != self._made_for:
+            if self._made_for[2] != look[2] and self.is_mounted:
+                self.screen.refresh_bindings()  # what acts on a row can be offered now, or can't
             self._made_for = look
             self.refresh()
         elif rows:

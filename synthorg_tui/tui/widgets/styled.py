@@ -3,6 +3,7 @@
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.color import Color
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.reactive import Reactive
@@ -21,10 +22,11 @@ class StyledWidget(Widget):
     """A widget that renders lines as Textual strips, with the styles of the current theme."""
 
     _role_styles: dict[str, Style] | None = None
+    _row_styles: dict[Style, dict[str, Style]] | None = None
 
     def notify_style_update(self) -> None:
         """Discard the cached styles after the theme or the widget's CSS changed."""
-        self._role_styles = None
+        self._role_styles = self._row_styles = None
         super().notify_style_update()
 
     def set_titles(self, *, top: str | None = None, bottom: str | None = None) -> None:
@@ -44,10 +46,22 @@ class StyledWidget(Widget):
         """Render the line in exactly ``width`` cells, over ``background`` if that is given."""
         styles = self._role_styles or self._styles()
         if background:
-            segments = [Segment(text, styles[role] + background) for text, role in line.spans]
-            return Strip(segments).adjust_cell_length(width, styles[_BASE] + background)
+            styles = self._styles_over(background, styles)
         segments = [Segment(text, styles[role]) for text, role in line.spans]
         return Strip(segments).adjust_cell_length(width, styles[_BASE])
+
+    def _styles_over(self, over: Style, styles: dict[str, Style]) -> dict[str, Style]:
+        """Each role readable over the colour of a row, such as the one under the cursor."""
+        made = self._row_styles = self._row_styles or {}
+        if over not in made:
+            if over.bgcolor is not None:
+                behind = Color.from_rich_color(over.bgcolor)
+                styles = {
+                    role: styles[role] + style
+                    for role, style in role_styles(self.app.theme_variables, behind).items()
+                } | {_BASE: styles[_BASE]}
+            made[over] = {role: style + over for role, style in styles.items()}
+        return made[over]
 
     def _styles(self) -> dict[str, Style]:
         """Each role over the widget's own style, which is dear to ask for."""
@@ -112,8 +126,7 @@ class StyledScroll(StyledWidget, ScrollView, can_focus=True):
         styles = self.get_component_styles(name)
         behind = self.background_colors[1]
         colour = behind.blend(styles.background, styles.background.a, alpha=1.0)
-        # Reverse video stands in for the colour where there is none, so the cursor always shows.
-        reverse = self.app.no_color or self.app.native_ansi_color
-        if reverse:
-            return Style(reverse=True)
+        # Without colours reverse video is the cursor, and an underline the one of another list.
+        if self.app.no_color or self.app.native_ansi_color:
+            return Style(reverse=True) if "cursor" in name else Style(underline=True)
         return Style(bgcolor=colour.rich_color, bold=styles.text_style.bold)

@@ -117,14 +117,21 @@ async def test_on_a_narrow_terminal_a_key_shows_why() -> None:
         assert "58 of 1,500 tokens" not in screen_text(app)
 
 
-@pytest.mark.parametrize(("key", "word"), [("p", "paused"), ("o", "read-only")])
-async def test_an_agent_is_restricted_and_let_go_on(key: str, word: str) -> None:
+@pytest.mark.parametrize(("key", "word"), [("P", "paused"), ("W", "read-only")])
+async def test_an_agent_is_restricted_after_asking_and_let_go_on(key: str, word: str) -> None:
     desk = desk_with()
     app = fake_app(desk)
     async with app.run_test(size=WIDE) as pilot:
         screen = await open_pane(pilot)
         who = screen.log_list.call.agent_id if screen.log_list.call else ""
         await pilot.press(key)
+        await settle(pilot)
+        assert isinstance(app.screen, ConfirmDialog)
+        await pilot.press(key, "enter")
+        await settle(pilot)
+        assert app.screen is screen
+        assert f"{who} ‖ {word}" not in screen_text(app)
+        await pilot.press(key, "y")
         await settle(pilot)
         assert f"{who} ‖ {word}" in screen_text(app)
         assert who in toasts(app)
@@ -139,7 +146,7 @@ async def test_an_agent_that_is_away_is_let_go_on_from_the_list_of_agents() -> N
     async with app.run_test(size=WIDE) as pilot:
         screen = await open_pane(pilot)
         screen.agent_list.focus()
-        await pilot.press("G", "p")
+        await pilot.press("G", "P")
         await settle(pilot)
         assert not desk.activity.there[-1].paused
 
@@ -225,10 +232,10 @@ async def test_one_key_lists_only_the_agent_of_the_call_and_all_again() -> None:
     app = fake_app(desk_with())
     async with app.run_test(size=WIDE) as pilot:
         screen = await open_pane(pilot)
-        await pilot.press("j", "a")
+        await pilot.press("j", "at")
         await settle(pilot)
         assert len({each.agent_id for each in screen.activity.rows}) == 1
-        await pilot.press("a")
+        await pilot.press("at")
         await settle(pilot)
         assert screen.activity.caption == "12"
 
@@ -268,7 +275,7 @@ async def test_the_skill_that_was_read_is_shown_in_the_skills_pane() -> None:
     app = fake_app(desk)
     async with app.run_test(size=WIDE) as pilot:
         await open_pane(pilot, at="read_skill")
-        await pilot.press("s")
+        await pilot.press("m")
         await settle(pilot)
         assert isinstance(app.screen, SkillsScreen)
         assert app.screen.row is not None

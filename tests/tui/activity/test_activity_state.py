@@ -143,7 +143,7 @@ def test_a_call_is_summed_up_in_the_agents_words(arguments: str, said: str) -> N
     [
         ("archival_memory_write", True, False, "wrote"),
         ("archival_memory_write", False, False, "waits"),
-        ("archival_memory_write", False, True, "refused"),
+        ("archival_memory_write", False, True, "failed"),
         ("synthorg_memory_delete_entry", True, False, "deleted"),
         ("synthorg_memory_delete_entry", False, False, "waits"),
         ("search_memory", False, False, "read"),
@@ -154,6 +154,28 @@ def test_a_call_says_what_came_of_it(name: str, wrote: bool, is_error: bool, wor
     assert call_mark(call)[1] == word
 
 
+@pytest.mark.parametrize(
+    ("reply", "word"),
+    [
+        ("Error: a person paused this agent", "refused"),
+        ("Error: this agent may only read", "refused"),
+        ("Error: there is no tool 'remember'", "no tool"),
+        ("Error: Memory not found: mem-99999", "failed"),
+        ('{"status": "error", "message": "a person paused this agent"}', "failed"),
+    ],
+)
+def test_refused_is_what_a_person_refused_and_nothing_else(reply: str, word: str) -> None:
+    call = call_of(1)._replace(is_error=True, reply=reply, kind=CallKind.TOOL)
+    assert call_mark(call)[1] == word
+
+
+@pytest.mark.parametrize(("waiting", "word"), [([], "report"), (["item-1"], "waits")])
+def test_a_report_that_stored_nothing_is_no_write(waiting: list[str], word: str) -> None:
+    reply = json.dumps({"status": "ok", "data": {"memories_added": 0, "waiting": waiting}})
+    call = call_of(1)._replace(name="report_outcome", wrote=False, is_error=False, reply=reply)
+    assert call_mark(call._replace(memory_ids=()))[1] == word
+
+
 def test_only_a_call_for_a_skill_names_one() -> None:
     assert skill_of(call_of(3)) == "set-upstream-first-push"
     assert skill_of(call_of(3)._replace(arguments="[1]")) == ""
@@ -162,9 +184,9 @@ def test_only_a_call_for_a_skill_names_one() -> None:
 
 def test_what_restricting_an_agent_did_is_said_with_the_way_back() -> None:
     ada = ListedAgent("ada")
-    assert "p lets it go on" in paused_line(ada)
+    assert "P lets it go on" in paused_line(ada)
     assert paused_line(replace(ada, paused=True)) == "ada goes on"
-    assert "o lets it write again" in read_only_line(ada)
+    assert "W lets it write again" in read_only_line(ada)
     assert read_only_line(replace(ada, read_only=True)) == "ada may write again"
 
 

@@ -134,7 +134,7 @@ class TestInbox:
         app = fake_app(desk)
         async with app.run_test() as pilot:
             await open_pane(pilot)
-            await pilot.press("s")
+            await pilot.press("w")
             await settle(pilot)
             assert isinstance(app.screen, SnoozeDialog)
             await pilot.press("enter")
@@ -144,7 +144,7 @@ class TestInbox:
             await pilot.press("v")
             await settle(pilot)
             assert [row.item.snoozed_until is not None for row in pane(app).inbox.rows] == [True]
-            await pilot.press("s")
+            await pilot.press("w")
             await settle(pilot)
             assert "●3" in screen_text(app)
             assert "Nothing is snoozed" in screen_text(app)
@@ -261,6 +261,31 @@ class TestBulk:
             assert [each[0] for each in desk.approvals.decided] == ["lesson-0000"]
             assert list(pane(app).inbox.reviewed) == []
 
+    async def test_one_undo_takes_back_all_that_were_approved_at_once_as_is_said(self) -> None:
+        desk = desk_with(6)
+        app = fake_app(desk)
+        async with app.run_test() as pilot:
+            await open_pane(pilot)
+            await review(pilot, 3)
+            await pilot.press("A")
+            await settle(pilot)
+            assert "u undoes all of them at once." in screen_text(app)
+
+    async def test_what_was_decided_offers_no_decision_in_the_footer(self) -> None:
+        app = fake_app(desk_with(3))
+        async with app.run_test() as pilot:
+            await open_pane(pilot)
+            await review(pilot, 3)
+            await pilot.press("A", "y")
+            await settle(pilot)
+            await pilot.press("v", "v")
+            await settle(pilot)
+            assert pane(app).inbox.view == "approved"
+            footer = screen_text(app).splitlines()[-1]
+            assert "Review" in footer
+            for label in ("Approve", "Snooze", "Mark"):
+                assert label not in footer
+
     async def test_a_glance_is_no_review(self) -> None:
         seconds = Seconds()
         seconds.held = True
@@ -297,7 +322,7 @@ async def test_snoozing_offers_times_ahead() -> None:
     app = fake_app(desk)
     async with app.run_test() as pilot:
         await open_pane(pilot)
-        await pilot.press("s", "G", "enter")
+        await pilot.press("w", "G", "enter")
         await settle(pilot)
         until = desk.approvals.rows["lesson-0000"].item.snoozed_until
         assert until is not None

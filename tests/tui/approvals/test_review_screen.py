@@ -25,7 +25,8 @@ from tests.tui.tui_fakes import FakeDesk, Seconds, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text
 
 LESSON, FLAGGED = "lesson-0000", "conflict-0005"
-INERT = [action.keys for action in of("review") if action.method != "close"]
+DECIDING = ("approve", "reject", "snooze", "undo", "drop")
+INERT = [action.keys for action in of("review") if action.method in DECIDING]
 
 
 def desk_with(count: int = 6) -> FakeDesk:
@@ -81,7 +82,7 @@ async def test_evidence_comes_first_then_what_would_be_kept_and_its_authors() ->
 
 
 class TestInert:
-    async def test_keys_pressed_as_the_review_opens_do_nothing(self) -> None:
+    async def test_keys_that_decide_do_nothing_as_the_review_opens(self) -> None:
         desk, seconds = desk_with(), Seconds()
         seconds.held = True
         app = fake_app(desk, seconds=seconds)
@@ -96,6 +97,20 @@ class TestInert:
             assert screen.shown.review is shown
             assert not desk.approvals.decided
             assert screen.shown.draft is None
+
+    async def test_keys_that_decide_nothing_work_as_soon_as_they_are_pressed(self) -> None:
+        seconds = Seconds()
+        seconds.held = True
+        app = fake_app(desk_with(), seconds=seconds)
+        async with app.run_test() as pilot:
+            screen = await open_review(pilot)
+            for place in ("2 of 6", "3 of 6", "4 of 6"):
+                await pilot.press("n")
+                await settle(pilot)
+                assert screen.shown.place == place
+            await pilot.press("N", "e")
+            await settle(pilot)
+            assert isinstance(app.screen, RewordForm)
 
     @pytest.mark.parametrize(("after", "decided"), [(0.499, False), (0.5, True)])
     async def test_keys_work_from_half_a_second_on(self, after: float, decided: bool) -> None:
@@ -285,7 +300,7 @@ class TestDecisions:
         app = fake_app(desk)
         async with app.run_test() as pilot:
             await open_review(pilot)
-            await pilot.press("s", "enter")
+            await pilot.press("w", "enter")
             await settle(pilot)
             assert desk.approvals.rows[LESSON].item.snoozed_until is not None
             assert "●5" in screen_text(app)
@@ -425,7 +440,7 @@ class TestRewording:
         app = fake_app(desk)
         async with app.run_test() as pilot:
             await open_review(pilot)
-            await pilot.press("c")
+            await pilot.press("f")
             await settle(pilot)
             assert isinstance(app.screen, PartsScreen)
             await pilot.press("right", "G", "space", "ctrl+s")
@@ -466,7 +481,7 @@ async def test_the_transcript_of_the_chosen_occurrence_is_shown() -> None:
     app = fake_app(desk_with())
     async with app.run_test() as pilot:
         await open_review(pilot)
-        await pilot.press("o", "p")
+        await pilot.press("right_square_bracket", "p")
         await settle(pilot)
         assert isinstance(app.screen, TranscriptScreen)
         assert "lines 31–40" in screen_text(app)

@@ -136,7 +136,7 @@ async def test_it_has_no_parts() -> None:
     app = fake_app(desk_with())
     async with app.run_test(size=WIDE) as pilot:
         screen = await open_review(pilot)
-        await pilot.press("c")
+        await pilot.press("f")
         await settle(pilot)
         assert app.screen is screen
         assert "one part" in toasts(app)

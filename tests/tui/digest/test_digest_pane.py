@@ -2,19 +2,21 @@
 
 import asyncio
 
+import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.retrieval.explanation import Verdict
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.base.dialogs import ConfirmDialog
+from synthorg_tui.tui.base.dialogs import ConfirmDialog, PromptDialog
 from synthorg_tui.tui.base.form import MemoryForm
 from synthorg_tui.tui.digest.dialogs import AgentDialog
 from synthorg_tui.tui.digest.scenarios import ScenariosScreen
 from synthorg_tui.tui.digest.screen import DigestScreen
-from synthorg_tui.tui.digest.widgets import OptionsList
+from synthorg_tui.tui.digest.widgets import AgentText, OptionsList
 from synthorg_tui.tui.memories.screen import MemoriesScreen
+from synthorg_tui.tui.sessions.transcript import TranscriptScreen
 from tests.tui.digest.digest_fakes import former_memory
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text, until
@@ -72,7 +74,7 @@ async def test_typing_the_task_shows_exactly_what_the_agent_reads() -> None:
         shown = screen_text(app)
         assert "Everything inside <memory>" in shown
         assert f"{len(answer.included)} in · {len(answer.left_out)} out" in shown
-        assert "cut · " in shown
+        assert "budget ends here" in shown
 
 
 async def test_a_late_answer_to_an_older_question_is_dropped() -> None:
@@ -110,7 +112,7 @@ async def test_a_slow_answer_is_told_and_the_old_text_is_not_copied_meanwhile() 
         assert "asking …" not in screen_text(app)
 
 
-async def test_a_pinned_memory_is_in_and_the_cursor_stays_on_it() -> None:
+async def test_a_pinned_memory_is_in_and_the_next_press_lets_it_go() -> None:
     app = fake_app()
     async with app.run_test() as pilot:
         screen = await ask(pilot)
@@ -118,15 +120,34 @@ async def test_a_pinned_memory_is_in_and_the_cursor_stays_on_it() -> None:
         chosen = screen.candidates.candidate
         assert chosen is not None
         assert not chosen.verdict.is_in
-        await pilot.press("p")
+        await pilot.press("space")
         await settle(pilot)
-        now = screen.candidates.candidate
-        assert now is not None
-        assert (now.entry.id, now.verdict) == (chosen.entry.id, Verdict.PINNED)
+        assert screen.digest.pinned == (chosen.entry.id,)
+        answer = screen.digest.answer
+        assert answer is not None
+        given = [(each.entry.id, each.verdict) for each in answer.included]
+        screen.candidates.move_to(given.index((chosen.entry.id, Verdict.PINNED)))
+        await settle(pilot)
         assert "★ pinned" in screen_text(app)
-        await pilot.press("p")
+        await pilot.press("space")
         await settle(pilot)
         assert screen.digest.pinned == ()
+
+
+@pytest.mark.parametrize("key", ["space", "x"])
+async def test_the_cursor_stays_in_its_place_when_its_memory_goes_elsewhere(key: str) -> None:
+    app = fake_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await ask(pilot)
+        acted = []
+        for _ in range(3):
+            chosen = screen.candidates.candidate
+            assert chosen is not None
+            acted.append(chosen.entry.id)
+            await pilot.press(key)
+            await settle(pilot)
+        assert len(set(acted)) == 3
+        assert {*screen.digest.pinned, *screen.digest.excluded} == set(acted)
 
 
 async def test_an_excluded_memory_is_out_and_the_change_is_shown() -> None:
@@ -135,7 +156,7 @@ async def test_an_excluded_memory_is_out_and_the_change_is_shown() -> None:
         screen = await ask(pilot)
         first = screen.candidates.candidate
         assert first is not None
-        await pilot.press("x", "d")
+        await pilot.press("x", "c")
         await settle(pilot)
         answer, before = screen.digest.answer, screen.digest.before
         assert answer is not None
@@ -143,7 +164,7 @@ async def test_an_excluded_memory_is_out_and_the_change_is_shown() -> None:
         assert first.entry.id not in [each.entry.id for each in answer.included]
         assert "Changes in what the agent reads" in screen_text(app)
         assert "- [procedural] Pushing a branch" in screen_text(app)
-        await pilot.press("D")
+        await pilot.press("C")
         await settle(pilot)
         assert "no change" in screen_text(app)
 
@@ -202,7 +223,7 @@ async def test_editing_a_candidate_shows_what_it_changes() -> None:
         assert isinstance(app.screen, MemoryForm)
         await pilot.press("Z", "ctrl+s")
         await settle(pilot)
-        await pilot.press("d")
+        await pilot.press("c")
         await settle(pilot)
         assert screen.digest.text_changed
         assert "+ [procedural] ZPushing" in screen_text(app)
@@ -218,10 +239,40 @@ async def test_the_budget_moves_the_cut() -> None:
         assert answer is not None
         assert answer.token_budget == 60
         assert any(each.verdict is Verdict.OVER_BUDGET for each in answer.candidates)
-        assert "didn't fit" in screen_text(app)
+        assert "over budget" in screen_text(app)
         await pilot.press("plus")
         await settle(pilot)
         assert screen.digest.budget == 80
+
+
+async def test_changes_are_shown_from_the_first_and_gone_through() -> None:
+    app = fake_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await ask(pilot)
+        text = screen.query_one(AgentText)
+        await pilot.press(*["j"] * 6, "x")
+        await settle(pilot)
+        await pilot.press("c")
+        await settle(pilot)
+        first = text.scroll_offset.y
+        shown = [text.line_at(row, 70)[0].plain[:1] for row in range(text.size.height)]
+        assert first > 0
+        assert "-" in shown
+        await pilot.press("n")
+        await settle(pilot)
+        assert text.scroll_offset.y >= first
+        await pilot.press("N")
+        await settle(pilot)
+        assert text.scroll_offset.y == first
+
+
+async def test_the_source_of_a_candidate_is_shown() -> None:
+    app = fake_app()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await ask(pilot)
+        await pilot.press("p")
+        await settle(pilot)
+        assert isinstance(app.screen, TranscriptScreen) or "written by hand" in toasts(app)
 
 
 async def test_a_budget_that_is_no_number_is_refused() -> None:
@@ -230,7 +281,25 @@ async def test_a_budget_that_is_no_number_is_refused() -> None:
         screen = await ask(pilot)
         await pilot.press("b", "x", "enter")
         await settle(pilot)
-        assert screen.digest.budget == 1000
+        assert isinstance(app.screen, PromptDialog)
+        assert '"x" isn\'t a number; try 800 or 2k' in screen_text(app)
+        await pilot.press("backspace", "6", "0", "enter")
+        await settle(pilot)
+        assert app.screen is screen
+        assert screen.digest.budget == 60
+
+
+async def test_a_reset_puts_the_budget_back_too() -> None:
+    app = fake_app()
+    async with app.run_test() as pilot:
+        screen = await ask(pilot)
+        usual = screen.digest.budget
+        await pilot.press("plus")
+        await settle(pilot)
+        assert screen.digest.budget != usual
+        await pilot.press("R")
+        await settle(pilot)
+        assert (screen.digest.budget, screen.digest.budget_chosen) == (usual, False)
 
 
 async def test_options_answer_as_they_turn_and_can_be_put_back() -> None:
@@ -238,7 +307,7 @@ async def test_options_answer_as_they_turn_and_can_be_put_back() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await ask(pilot)
         asked = desk_of(app).digests.asked
-        await pilot.press("o")
+        await pilot.press("O")
         assert isinstance(app.focused, OptionsList)
         await pilot.press("j", "right")
         await settle(pilot)
@@ -265,7 +334,7 @@ async def test_another_agent_is_chosen_from_a_list() -> None:
     app = fake_app()
     async with app.run_test() as pilot:
         screen = await ask(pilot)
-        await pilot.press("a")
+        await pilot.press("at")
         await settle(pilot)
         assert isinstance(app.screen, AgentDialog)
         await pilot.press("G", "enter")
@@ -279,7 +348,7 @@ async def test_the_list_of_agents_waits_until_they_are_read() -> None:
     async with app.run_test() as pilot:
         screen = await ask(pilot)
         screen.agents = None
-        await pilot.press("a")
+        await pilot.press("at")
         await settle(pilot)
         assert app.screen is screen
         assert "still being read" in toasts(app)
@@ -292,7 +361,7 @@ async def test_a_scenario_is_saved_run_accepted_opened_and_deleted() -> None:
         desk = desk_of(app)
         first = screen.candidates.candidate
         assert first is not None
-        await pilot.press("s", "enter")
+        await pilot.press("ctrl+s", "enter")
         await settle(pilot)
         assert list(desk.digests.saved) == ["git push of a branch"]
         desk.live.pop(first.entry.id)
@@ -345,14 +414,14 @@ async def test_what_is_no_longer_given_is_listed_last_and_cannot_be_pinned() -> 
         shown = screen_text(app)
         assert "no longer given · 1 other fits by words" in shown
         assert "deleted by eva at the app on 2026-01-04" in shown
-        for key in ("p", "x", "e", "enter"):
+        for key in ("space", "x", "e", "enter"):
             await pilot.press(key)
             await settle(pilot)
             assert pane(app) is screen
         assert (screen.digest.pinned, screen.digest.excluded) == ((), ())
         assert "U in Memories lists it, to restore it" in toasts(app)
         await pilot.press("home")
-        await pilot.press("p")
+        await pilot.press("space")
         await settle(pilot)
         assert len(screen.digest.pinned) == 1
 
@@ -391,7 +460,7 @@ async def test_hostile_text_reaches_the_terminal_as_glyphs_and_the_clipboard_as_
         assert "\x1b" not in shown
         assert "\u202e" not in shown
         assert "␛[31mpush" in shown
-        await pilot.press("y", "d", "z", "z")
+        await pilot.press("y", "c", "z", "z")
         await settle(pilot)
         assert bad in app.clipboard
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from synthorg_tui.tui.digest.lines import (
     candidate_line,
     candidate_lines,
     change_caption,
+    change_places,
     changed_text,
     former_line,
     former_tally,
@@ -25,7 +27,12 @@ from synthorg_tui.tui.digest.lines import (
     ruled_text,
     why_lines,
 )
-from synthorg_tui.tui.digest.notices import banner_lines, question_line
+from synthorg_tui.tui.digest.notices import (
+    banner_lines,
+    empty_lines,
+    question_line,
+    size_caption,
+)
 from synthorg_tui.tui.digest.options import (
     OPTIONS,
     PROJECT,
@@ -136,7 +143,7 @@ class TestPlaces:
         assert asked is not None
         assert asked.visibility == Visibility(None, "/srv/there")
         assert asked.overrides == {}
-        assert question_line(made).plain.startswith(" a as codex in there  b ")
+        assert question_line(made).plain.startswith(" @ as codex in there  b ")
 
     def test_project_and_session_are_options(self) -> None:
         made = digest()
@@ -285,9 +292,52 @@ class TestLines:
             rank=4,
         )
         shown = plain(why_lines(each, (other, each), full=True))
-        for part in ("too similar", "Says the same", "0.71", "not found by this index", "0.93"):
+        for part in ("too similar", "Says the same", "0.71", "not found by them", "0.93"):
             assert part in shown
         assert other.entry.content[:30] in shown
+
+    def test_what_nothing_scored_has_a_dash_instead_of_a_number(self) -> None:
+        unscored = Candidate(ENTRIES[0], Verdict.NOT_RELEVANT, "Too far off.", dense=0.2)
+        shown = plain(why_lines(unscored, (unscored,), full=True))
+        for label in ("score", "relevance", "recency"):
+            (row,) = [each for each in shown.splitlines() if each.startswith(label)]
+            assert row.split() == [label, "–"]
+        assert "0.00" not in shown
+        assert "0.00" not in plain(candidate_lines(unscored, 76))
+        assert "0.00" not in plain([candidate_line(unscored, 76)])
+
+    def test_an_agent_that_is_told_to_use_its_tools_is_not_told_that_nothing_is_relevant(
+        self,
+    ) -> None:
+        made = digest()
+        made.tools = ("search_memory",)
+        made.answer = Explanation("tool_based", "codex", "q", 1000, 0, "Use your tools.", (), ())
+        shown = plain(empty_lines(made, 1))
+        assert "The agent asks with its tools." in shown
+        assert "Nothing relevant" not in shown
+        made.tools = ()
+        assert "Nothing relevant" in plain(empty_lines(made, 1))
+
+    @pytest.mark.parametrize(
+        ("used", "whole", "said"),
+        [
+            (984, 1041, "984 of 1,000 for memories + 57 around them = 1,041"),
+            (984, 984, "984 of 1,000 for memories"),
+            (0, 57, "57 tokens"),
+        ],
+    )
+    def test_the_size_says_what_counts_against_the_budget(
+        self, used: int, whole: int, said: str
+    ) -> None:
+        made = digest()
+        made.text_tokens = whole
+        made.answer = Explanation("context", "codex", "q", 1000, used, "text", (), ())
+        assert size_caption(made) == said
+
+    def test_changes_are_found_by_run(self) -> None:
+        lines = changed_text("a\nb\nc\nd\ne", "a\nx\ny\nc\nd")
+        assert change_places(lines) == [1, 6]
+        assert change_places(changed_text("a", "a")) == []
 
     def test_why_says_deleted_once(self) -> None:
         each = Candidate(ENTRIES[0], Verdict.DELETED, "deleted by eva at the app")

@@ -121,7 +121,8 @@ async def test_marks_hidden_by_the_filter_are_left_alone() -> None:
         await settle(pilot)
         await pilot.press("d")
         assert "Delete 1 memory?" in screen_text(app)
-        assert "5 marked but hidden" in screen_text(app)
+        assert "The 5 marked ones that the filter hides are not deleted." in screen_text(app)
+        assert "undoes this." in screen_text(app)
         await pilot.press("y")
         await settle(pilot)
         assert set(desk.gone) == {"mem-00001"}
@@ -131,7 +132,7 @@ async def test_a_range_marks_all_between() -> None:
     app = fake_app()
     async with app.run_test() as pilot:
         await settle(pilot)
-        await pilot.press("v", "j", "j", "j", "v")
+        await pilot.press("V", "j", "j", "j", "V")
         await settle(pilot)
         assert len(pane(app).listing.marks) == 4
 

@@ -235,7 +235,7 @@ async def test_export_writes_the_marked_memories(tmp_path: Path) -> None:
     app = fake_app()
     async with app.run_test() as pilot:
         await settle(pilot)
-        await pilot.press("space", "space", "x")
+        await pilot.press("space", "space", "ctrl+s")
         target = tmp_path / "out.json"
         app.screen.query_one("#answer", Input).value = str(target)
         await pilot.press("enter")
@@ -250,7 +250,7 @@ async def test_export_never_overwrites(tmp_path: Path) -> None:
     app = fake_app()
     async with app.run_test() as pilot:
         await settle(pilot)
-        await pilot.press("x")
+        await pilot.press("ctrl+s")
         app.screen.query_one("#answer", Input).value = str(target)
         await pilot.press("enter")
         await settle(pilot)

@@ -9,6 +9,7 @@ from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow, SkillOverviewState
 from synthorg_tui.curation.registry import SkillVersion, VersionEvent
+from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.skills.document import Finding, RootScope, Severity, SkillRoot
 from synthorg_tui.skills.library import RootState
 from synthorg_tui.tui.skills.adapter import EngineSkills
@@ -116,11 +117,15 @@ class FakeSkills(EngineSkills):
     """Rows in a dict; retiring and restoring change their state."""
 
     def __init__(self, rows: list[SkillOverviewRow] | None = None) -> None:
+        self.memories: dict[str, ListedMemory] = {}
         self.rows = {row.path: row for row in rows or []}
         self.error: DomainError | None = None
         self.synced = 0
         self.acts: list[tuple[str, str]] = []
         self.changed: Callable[[int], None] = lambda _count: None
+
+    async def memory(self, memory_id: str) -> ListedMemory | None:
+        return self.memories.get(memory_id)
 
     async def overview(self) -> SkillOverviewState:
         if self.error is not None:

@@ -13,6 +13,7 @@ from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.sessions.transcript import TranscriptScreen
 from synthorg_tui.tui.skills import screen as skills_module
 from synthorg_tui.tui.skills.screen import SkillsScreen
+from synthorg_tui.tui.skills.state import Part
 from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows
 from tests.tui.skills.skills_fakes import OWN, FakeSkills, skill_rows
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
@@ -48,7 +49,14 @@ async def test_roots_and_skills_are_listed_with_their_state_by_glyph_and_word() 
     async with app.run_test(size=(120, 40)) as pilot:
         await open_pane(pilot)
         shown = screen_text(app)
-        for part in ("project", "own", "✗ review-style", "invalid", "≠ rebuild-index", "14×"):
+        for part in (
+            "project",
+            "from lessons",
+            "✗ review-style",
+            "invalid",
+            "≠ rebuild-index",
+            "14×",
+        ):
             assert part in shown
         for part in ("changed on disk", "◌ deploy-staging", "shadowed", "not in memory"):
             assert part in shown
@@ -78,18 +86,60 @@ async def test_what_taught_it_how_often_it_was_applied_and_its_versions_are_know
     app = fake_app(desk_with())
     async with app.run_test(size=(120, 60)) as pilot:
         await open_pane(pilot, at="set-upstream-first-push")
-        await pilot.press("v", "z")
+        await pilot.press("z", "v")
         await settle(pilot)
         shown = screen_text(app)
         for part in ("Taught by", "3f2a91c0 L10–14", "14×, last", "edited by person (tui)"):
             assert part in shown
 
 
+@pytest.mark.parametrize(
+    ("size", "parts"),
+    [
+        ((120, 40), [Part.CHANGES, Part.SOURCE]),
+        ((80, 24), [Part.KNOWN, Part.CHANGES, Part.SOURCE]),
+    ],
+)
+async def test_each_press_shows_another_view(size: tuple[int, int], parts: list[Part]) -> None:
+    app = fake_app(desk_with())
+    async with app.run_test(size=size) as pilot:
+        screen = await open_pane(pilot, at="rebuild-index")
+        for part in parts:
+            before = screen_text(app)
+            await pilot.press("v")
+            await settle(pilot)
+            assert screen.skills.shown is part
+            assert screen_text(app) != before
+
+
+async def test_its_memory_its_text_and_other_orders_are_a_key_away() -> None:
+    desk = desk_with()
+    app = fake_app(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await open_pane(pilot, at="set-upstream-first-push")
+        await pilot.press("y")
+        await settle(pilot)
+        assert app.clipboard == (screen.skill.text if screen.skill else "")
+        await pilot.press("o", "o")
+        await settle(pilot)
+        assert screen.skills.caption == "7 · state"
+        assert [row.name for row in screen.skills.groups[0].rows] == [
+            "review-style",
+            "run-the-tests",
+            "deploy-staging",
+        ]
+        assert screen.row is not None
+        assert screen.row.name == "set-upstream-first-push"
+        await pilot.press("m")
+        await settle(pilot)
+        assert "No memory stands behind this skill" in toasts(app)
+
+
 async def test_changes_between_versions_and_on_disk_are_shown_one_by_one() -> None:
     app = fake_app(desk_with())
     async with app.run_test(size=(120, 40)) as pilot:
         await open_pane(pilot, at="rebuild-index")
-        await pilot.press("d")
+        await pilot.press("c")
         await settle(pilot)
         assert "change 2 of 2" in screen_text(app)
         assert "+2. Run `git status`" in screen_text(app)
@@ -123,7 +173,7 @@ async def test_what_was_here_before_is_only_listed_until_somebody_reviews_it() -
     app = fake_app(desk)
     async with app.run_test() as pilot:
         await open_pane(pilot, at="run-the-tests")
-        assert "found, not reviewed" in screen_text(app)
+        assert "not reviewed yet" in screen_text(app)
         await pilot.press("a")
         await settle(pilot)
         assert isinstance(app.screen, ReviewScreen)
@@ -158,7 +208,7 @@ async def test_what_is_on_disk_as_we_know_it_is_not_written_back() -> None:
     app = fake_app(desk_with())
     async with app.run_test() as pilot:
         screen = await open_pane(pilot, at="set-upstream-first-push")
-        await pilot.press("w")
+        await pilot.press("R")
         await settle(pilot)
         assert app.screen is screen
         assert "Nothing to write back" in toasts(app)
@@ -166,7 +216,7 @@ async def test_what_is_on_disk_as_we_know_it_is_not_written_back() -> None:
 
 @pytest.mark.parametrize(
     ("key", "act", "name"),
-    [("X", "retire", "set-upstream-first-push"), ("w", "restore", "rebuild-index")],
+    [("X", "retire", "set-upstream-first-push"), ("R", "restore", "rebuild-index")],
 )
 async def test_retiring_and_writing_back_ask_first_and_can_be_undone(
     key: str, act: str, name: str
@@ -210,7 +260,7 @@ async def test_checking_tells_how_the_file_is_now() -> None:
     app = fake_app(desk_with())
     async with app.run_test() as pilot:
         await open_pane(pilot, at="review-style")
-        await pilot.press("c")
+        await pilot.press("exclamation_mark")
         await settle(pilot)
         assert "review-style has 2 problems" in toasts(app)
 

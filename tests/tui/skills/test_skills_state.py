@@ -49,7 +49,7 @@ class TestList:
         shown = group_lines(skills(), 60)
         headings = [line.plain for value, line in shown if value is None and line.plain.strip()]
         assert headings[0].startswith("project")
-        assert headings[1].startswith("own")
+        assert headings[1].startswith("from lessons")
         assert len([value for value, _ in shown if value is not None]) == 14
 
     def test_a_root_no_longer_looked_at_comes_last_as_a_former_one(self) -> None:

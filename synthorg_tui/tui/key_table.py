@@ -1,0 +1,261 @@
+"""What each key means in every pane, and which command does the same without a screen.
+
+One key has one meaning, so that a hand that learnt a pane knows the others. A key that must mean
+something else in a dialog is listed with the reason. ``docs/keys.md`` is made from this and from
+the registry in ``actions``; a test holds the registry to it.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+
+class KeyMeaning(NamedTuple):
+    """One or more keys with their meaning, and the verbs of the actions that may have them.
+
+    ``keys`` are Textual key names, comma-separated; a verb is the part of an action's id behind
+    the dot.
+    """
+
+    keys: str
+    meaning: str
+    verbs: str
+
+
+MEANINGS: Final[tuple[KeyMeaning, ...]] = (
+    KeyMeaning("question_mark,f1", "the keys of this screen", "help"),
+    KeyMeaning("ctrl+p", "any action by name", "command_palette"),
+    KeyMeaning("ctrl+t", "theme", "change_theme"),
+    KeyMeaning("q,ctrl+q", "quit", "quit"),
+    KeyMeaning("T", "trail of decisions", "trail"),
+    KeyMeaning("1", "Memories", "memories"),
+    KeyMeaning("2", "Digest", "digest"),
+    KeyMeaning("3", "Skills", "skills"),
+    KeyMeaning("4", "Approvals", "approvals"),
+    KeyMeaning("5", "Activity", "activity"),
+    KeyMeaning("6", "Sessions", "sessions"),
+    KeyMeaning("tab", "next part of the screen", "next_part"),
+    KeyMeaning("slash", "write into the entry: filter or task", "filter task find"),
+    KeyMeaning("a", "take in: add, approve, accept", "add approve accept"),
+    KeyMeaning("A", "take in all that was reviewed", "approve_reviewed"),
+    KeyMeaning("b", "budget", "budget"),
+    KeyMeaning("c", "changes, or the text again", "diff changes"),
+    KeyMeaning("C", "changes from here on", "compare"),
+    KeyMeaning("d", "delete", "delete"),
+    KeyMeaning("e", "edit", "edit reword"),
+    KeyMeaning("E", "edit in $EDITOR", "edit edit_outside reword_outside"),
+    KeyMeaning("f", "choose fields and steps", "parts"),
+    KeyMeaning("i", "import", "importing start"),
+    KeyMeaning("l", "load the sample", "sample"),
+    KeyMeaning("m", "to the memory", "memory"),
+    KeyMeaning("n", "next: item, problem, change, place", "next problem next_change jump"),
+    KeyMeaning("N", "the one before", "previous previous_problem previous_change"),
+    KeyMeaning("o", "next order", "sort"),
+    KeyMeaning("O", "options", "options"),
+    KeyMeaning("p", "source: the transcript lines", "source"),
+    KeyMeaning("P", "pause an agent", "pause"),
+    KeyMeaning("W", "refuse an agent's writes", "read_only"),
+    KeyMeaning("r,f5", "again: read, ask, run", "reload run"),
+    KeyMeaning("R", "put back how it was", "reset restore"),
+    KeyMeaning("s", "search", "search"),
+    KeyMeaning("S", "scenarios", "scenarios"),
+    KeyMeaning("ctrl+s", "save: a form, a question, a file", "save export"),
+    KeyMeaning("t", "groups", "facets group"),
+    KeyMeaning("u", "undo", "undo restore"),
+    KeyMeaning("U", "what was deleted", "deleted"),
+    KeyMeaning("v", "next view of the same", "view raw"),
+    KeyMeaning("V", "mark a range", "mark_range"),
+    KeyMeaning("space", "mark or choose", "mark pin"),
+    KeyMeaning("asterisk", "mark all", "mark_all"),
+    KeyMeaning("w", "wait: snooze", "snooze"),
+    KeyMeaning("x", "leave out: exclude, reject", "exclude reject"),
+    KeyMeaning("X", "end for good, after asking", "retire disconnect purge"),
+    KeyMeaning("delete", "take away, as d or X does", "delete retire disconnect"),
+    KeyMeaning("backspace", "back to what was proposed", "drop configured"),
+    KeyMeaning("y", "copy", "copy"),
+    KeyMeaning("z", "zoom", "zoom"),
+    KeyMeaning("at", "agent", "agent only"),
+    KeyMeaning("exclamation_mark", "check", "check"),
+    KeyMeaning("plus,equals_sign", "more", "more"),
+    KeyMeaning("minus", "less", "less"),
+    KeyMeaning("left_square_bracket", "the older one", "older evidence_before"),
+    KeyMeaning("right_square_bracket", "the newer one, the next one", "newer evidence"),
+    KeyMeaning("less_than_sign", "less room for the list", "narrower"),
+    KeyMeaning("greater_than_sign", "more room for the list", "wider"),
+    KeyMeaning("escape", "back, deciding nothing", "back close no"),
+    KeyMeaning("enter", "open or choose what is under the cursor", "choose review start restore"),
+    KeyMeaning("j,down", "down", "down"),
+    KeyMeaning("k,up", "up", "up"),
+    KeyMeaning("g,home", "to the first", "first"),
+    KeyMeaning("G,end", "to the last", "last"),
+    KeyMeaning("ctrl+d", "half a page down", "half_down"),
+    KeyMeaning("ctrl+u", "half a page up", "half_up"),
+    KeyMeaning("pagedown,ctrl+f", "a page down", "page_down half_down"),
+    KeyMeaning("pageup,ctrl+b", "a page up", "page_up half_up"),
+    KeyMeaning("left,h", "the value before", "previous"),
+    KeyMeaning("right", "the value behind", "next"),
+)  # fmt: skip
+"""The keys in every pane, each in one row."""
+
+_QUESTION: Final = "a question has two answers, and those keys are written on its buttons"
+_VALUE: Final = "the arrows and their letters turn the value under the cursor, in this list only"
+_TOGGLE: Final = "the key that opened the screen closes it"
+EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
+    ("confirm.yes", "y"): _QUESTION,
+    ("confirm.no", "n"): _QUESTION,
+    ("confirm.no", "enter"): "Enter that comes too early changes nothing",
+    ("knobs.next", "l"): _VALUE,
+    ("knobs.next", "space"): _VALUE,
+    ("knobs.next", "enter"): _VALUE,
+    ("parts.next", "l"): _VALUE,
+    ("parts.next", "space"): _VALUE,
+    ("parts.next", "enter"): _VALUE,
+    ("source.close", "p"): _TOGGLE,
+    ("scenarios.close", "S"): _TOGGLE,
+    ("deleted.close", "U"): _TOGGLE,
+    ("importing.cancel", "c"): "an import is stopped; there are no changes to show",
+    ("welcome.close", "e"): "the first run has nothing to edit: e starts with an empty store",
+}
+"""Actions with a key whose meaning is another here, and why."""
+
+NEEDS_ROW: Final[Mapping[str, str]] = {
+    "memories": "mark mark_range mark_all edit edit_outside delete source copy export zoom",
+    "digest": "pin exclude memory source edit diff next_change previous_change compare copy save"
+    " zoom",
+    "skills": "edit check problem previous_problem accept restore changes older newer source"
+    " memory copy retire view zoom",
+    "approvals": "review mark mark_all approve_reviewed snooze memory zoom",
+    "activity": "pause read_only disconnect undo memory view only copy zoom",
+    "scenarios": "run accept delete",
+}
+"""Verbs of a pane that act on a row; where it lists none, its footer doesn't offer them."""
+
+_CLIPBOARD: Final = "the terminal's clipboard"
+_MARKING: Final = "chooses what the next key acts on"
+_MOVING: Final = "moves what is shown"
+_LAYOUT: Final = "divides the screen"
+_FIELDS: Final = "a wording is read beside its evidence before it is approved"
+COMMANDS: Final[Mapping[str, str]] = {
+    "app.help": "--help",
+    "app.trail": "proposals trail",
+    "memories.filter": "memories list",
+    "memories.search": "search",
+    "memories.add": "memories add",
+    "memories.edit": "memories edit",
+    "memories.edit_outside": "memories edit",
+    "memories.delete": "memories delete",
+    "memories.undo": "memories restore",
+    "memories.deleted": "memories list",
+    "memories.source": "memories show",
+    "memories.export": "memories list",
+    "memories.sort": "memories list",
+    "memories.importing": "import",
+    "memories.reload": "memories list",
+    "digest.task": "digest",
+    "digest.agent": "digest",
+    "digest.budget": "digest",
+    "digest.more": "digest",
+    "digest.less": "digest",
+    "digest.options": "digest",
+    "digest.reset": "digest",
+    "digest.pin": "digest",
+    "digest.exclude": "digest",
+    "digest.memory": "memories show",
+    "digest.source": "memories show",
+    "digest.edit": "memories edit",
+    "digest.save": "scenarios save",
+    "digest.scenarios": "scenarios list",
+    "digest.reload": "digest",
+    "scenarios.run": "scenarios run",
+    "scenarios.accept": "scenarios save",
+    "scenarios.delete": "scenarios delete",
+    "skills.filter": "skills list",
+    "skills.edit": "skills sync",
+    "skills.check": "skills validate",
+    "skills.accept": "skills review",
+    "skills.restore": "skills restore",
+    "skills.changes": "skills show",
+    "skills.older": "skills show",
+    "skills.newer": "skills show",
+    "skills.source": "skills show",
+    "skills.memory": "memories show",
+    "skills.retire": "skills retire",
+    "skills.undo": "proposals undo",
+    "skills.view": "skills show",
+    "skills.reload": "skills sync",
+    "approvals.filter": "proposals list",
+    "approvals.review": "proposals show",
+    "approvals.approve_reviewed": "proposals approve",
+    "approvals.snooze": "proposals snooze",
+    "approvals.undo": "proposals undo",
+    "approvals.view": "proposals list",
+    "approvals.memory": "memories show",
+    "approvals.reload": "proposals list",
+    "activity.filter": "agents calls",
+    "activity.pause": "agents pause",
+    "activity.read_only": "agents read-only",
+    "activity.disconnect": "agents disconnect",
+    "activity.undo": "agents undo",
+    "activity.memory": "memories show",
+    "activity.view": "agents calls",
+    "activity.only": "agents calls",
+    "activity.reload": "agents calls",
+    "review.approve": "proposals approve",
+    "review.reject": "proposals reject",
+    "review.snooze": "proposals snooze",
+    "review.source": "proposals show",
+    "review.memory": "memories show",
+    "review.undo": "proposals undo",
+    "review.reload": "proposals show",
+    "deleted.restore": "memories restore",
+    "deleted.purge": "memories purge",
+    "importing.start": "import",
+    "importing.sample": "demo",
+    "welcome.importing": "import",
+    "welcome.sample": "demo",
+    "form.save": "memories add",
+    "source.more": "memories show",
+    "source.raw": "memories show",
+}  # fmt: skip
+"""The command that does without a screen what an action does, by the action's id."""
+
+SCREEN_ONLY: Final[Mapping[str, str]] = {
+    "back": _MOVING, "close": _MOVING, "view": _MOVING, "next": _MOVING, "previous": _MOVING,
+    "zoom": _LAYOUT, "narrower": _LAYOUT, "wider": _LAYOUT, "facets": _LAYOUT, "group": _LAYOUT,
+    "sort": "orders the rows on the screen",
+    "copy": _CLIPBOARD,
+    "mark": _MARKING, "mark_all": _MARKING, "mark_range": _MARKING,
+    "problem": _MOVING, "previous_problem": _MOVING, "jump": _MOVING,
+    "next_change": _MOVING, "previous_change": _MOVING,
+    "evidence": _MOVING, "evidence_before": _MOVING,
+    "diff": "two digests that were printed are compared with diff",
+    "compare": "two digests that were printed are compared with diff",
+    "reword": _FIELDS, "reword_outside": _FIELDS, "parts": _FIELDS, "drop": _FIELDS,
+    "command_palette": "finds what is on the screen",
+    "change_theme": "colours of the screen", "quit": "ends the screen", "next_part": _MOVING,
+    "cancel": "Ctrl-C stops a command",
+}  # fmt: skip
+"""Why an action has no command, by its verb."""
+
+SCREEN_ONLY_CONTEXTS: Final[Mapping[str, str]] = {
+    "list": _MOVING,
+    "view": _MOVING,
+    "knobs": "digest takes a value as --set",
+    "choose": "a command takes the choice as an argument",
+    "parts": _FIELDS,
+    "lesson": _FIELDS,
+    "confirm": "a command that needs one asks at the terminal",
+}
+"""Why no action of a context has a command."""
+
+
+def without_screen(context: str, verb: str) -> tuple[str, str]:
+    """Return the command that does the same as an action, and why there is none; one is empty.
+
+    Both are empty for an action that nobody has named here yet.
+    """
+    command = COMMANDS.get(f"{context}.{verb}", "")
+    if command:
+        return command, ""
+    is_pane = context == "app" and verb not in SCREEN_ONLY
+    reason = SCREEN_ONLY_CONTEXTS.get(context) or SCREEN_ONLY.get(verb, "")
+    return "", reason or (_MOVING if is_pane else "")

@@ -219,7 +219,8 @@ def _folded(lines: Sequence[int]) -> Iterator[Entry]:
 
 
 def _printed(text: str) -> str:
-    return safe_text(without_codes(text), multiline=True)
+    lines = without_codes(text).replace("\r\n", "\n").split("\n")
+    return "\n".join(safe_text(line, multiline=True) for line in lines)  # most need no change
 
 
 def _strings(line: str) -> Iterator[str]:

@@ -126,6 +126,8 @@ async def run_show(context: "Context") -> int:
         if args.raw:
             return await _show_raw(context, engine, session, at)
         told = await _conversation(engine, session)
+        if at and at > told.line_count:
+            raise UsageError(f"the session has {told.line_count:,} lines")
         marked = told.entry_at(at) if at else None
         chosen = _chosen(told, args.lines, marked)
         outputs = await outputs_of(engine, told, chosen) if args.full else {}

@@ -85,6 +85,10 @@ class EngineSessions:
 
     # A transcript
 
+    async def find(self, session_id: str) -> "StoredSession | None":
+        """Return the session with this id; ``None`` when it isn't stored."""
+        return next((each for each in await self.list() if each.id == session_id), None)
+
     async def conversation(self, session_id: str) -> "Conversation | None":
         """Return a session as a conversation; ``None`` when it isn't stored."""
         return await self._engine.sessions.conversation(session_id)

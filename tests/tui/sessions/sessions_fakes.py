@@ -165,7 +165,8 @@ class FakeSessions(EngineSessions):
             return None
         if self.error is not None:
             raise self.error
-        return conversation_of(self.executions.get(session_id) or execution(session_id))
+        recorded = self.executions.get(session_id) or execution(session_id)
+        return await asyncio.to_thread(conversation_of, recorded)
 
     async def _lines(self, session_id: str, first: int, last: int) -> tuple[tuple[int, str], ...]:
         self.bodies_read.append(first)

@@ -280,3 +280,17 @@ async def test_of_thousands_only_the_visible_ones_are_drawn() -> None:
         await settle(pilot)
         assert screen.rows.row_count > 5000
         assert 0 < len(set(drawn)) < 150
+
+
+@pytest.mark.parametrize(
+    ("width", "named"),
+    [(80, "4 Approvals●12 5 Activity◉2 6 Sessions"), (60, "4 ●12 5 ◉2 6 Sessions")],
+)
+async def test_the_header_has_room_for_all_panes(width: int, named: str) -> None:
+    app = fake_app(desk_with())
+    async with app.run_test(size=(width, 24)) as pilot:
+        screen = await open_pane(pilot)
+        screen.panes.waiting, screen.panes.agents = 12, (2, 0)
+        await settle(pilot)
+        header = " ".join(screen_text(app).split("\n")[0].split())
+        assert named in header

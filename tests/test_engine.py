@@ -1,6 +1,7 @@
 """The engine as programs use it: one ``async with``, everything wired."""
 
 import asyncio
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from synthorg_tui.memory.errors import MemoryCapabilityError, MemoryStoreError
 from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.settings.root import RootConfig
+from tests.conftest import FixedClock
 from tests.disk_kit import disk_of
+from tests.ingest.transcript_kit import ClaudeTranscript
 from tests.patience import PATIENCE, until
 
 FACT = MemoryStoreRequest(
@@ -82,6 +85,29 @@ async def test_the_backup_of_the_day_is_made_while_the_store_is_open(tmp_path: P
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
     assert not failed
+
+
+@pytest.mark.parametrize(("days", "left"), [(1, 0), (None, 1)])
+async def test_sessions_beyond_their_age_are_deleted_while_the_store_is_open(
+    tmp_path: Path, days: int | None, left: int
+) -> None:
+    said = ClaudeTranscript().user("Never push on a Friday.").say("Yes")
+    configured = settings(storage={"max_session_days": days})
+    clock = FixedClock(datetime(2027, 1, 1, tzinfo=UTC))
+    async with Engine.open(configured, data_dir=tmp_path / "data", clock=clock) as engine:
+        await engine.imports.run([said.write(tmp_path / "logs" / "session.jsonl")])
+        assert await engine.executions.count() == 1
+        failed: list[DomainError] = []
+        keeping = asyncio.create_task(engine.keep_backups(failed.append))
+        await until(lambda: list(tmp_path.glob("data/backups/*-daily.duckdb")))
+        async with asyncio.timeout(PATIENCE):
+            while await engine.executions.count() > left:
+                pass
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+        checks = {check.name: check.detail for check in (await engine.maintenance.doctor()).checks}
+    assert not failed
+    assert ("1 deleted by age, the last on 2027-01-01" in checks["sessions"]) is (left == 0)
 
 
 async def test_that_no_backup_of_the_day_could_be_made_is_told(

@@ -103,17 +103,22 @@ class SessionBlame:
         return [row[0] for row in rows]
 
     async def _with_author(self, touches: Sequence[FileTouch], text: str) -> list[FileTouch]:
-        """Follow the line through all changes, the earliest first, and mark who wrote it last."""
+        """Follow the line through all changes, the earliest first, and mark who wrote it last.
+
+        One that was taken out again and yet is there was in another place or checkout as well.
+        """
         author: int | None = None
+        was_author: int | None = None
         for number, touch in enumerate(touches):
-            written = await self._written(touch)
-            if text in written.added and not (written.is_whole and author is not None):
-                author = number
-            elif text in written.removed or (written.is_whole and text not in written.added):
+            changed = await self._changed(touch)
+            if text in changed.added and not (changed.is_whole and author is not None):
+                author = was_author = number
+            elif text in changed.removed or (changed.is_whole and text not in changed.added):
                 author = None
+        author = was_author if author is None else author
         return [replace(each, wrote_line=i == author) for i, each in enumerate(touches)]
 
-    async def _written(self, touch: FileTouch) -> ChangedLines:
+    async def _changed(self, touch: FileTouch) -> ChangedLines:
         ref = SourceRef(execution_id=touch.session_id, first_line=touch.line, last_line=touch.line)
         excerpt = await self._executions.excerpt(ref)
         if excerpt is None:

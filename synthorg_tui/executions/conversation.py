@@ -57,10 +57,10 @@ class Entry:
     """One entry of a conversation.
 
     ``first_line`` and ``last_line`` are lines of the transcript, 1-based and inclusive; those of
-    calls that ran at once overlap. ``head`` is one line; ``body`` is what was said, or the output
-    of a call as far as the record has it. The rest is of calls: ``asked`` are their arguments,
-    ``headline`` is the line of a failure that tells most, ``part`` the session that the call
-    started. A folded entry stands for ``count`` lines.
+    calls that ran at once overlap, and include the hooks that ran with a call. ``head`` is one
+    line; ``body`` is what was said, or the output of a call as far as the record has it. The rest
+    is of calls: ``asked`` are their arguments, ``headline`` is the line of a failure that tells
+    most, ``part`` the session that the call started. A folded entry stands for ``count`` lines.
     """
 
     kind: EntryKind
@@ -84,6 +84,11 @@ class Entry:
         code = "" if self.exit_code in (None, 0) else f", exit code {self.exit_code}"
         why = f": {self.headline}" if self.headline else ""
         return f"{_OUTCOMES.get(self.outcome, self.outcome.value)}{code}{why}"
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether ``body`` isn't the whole text, so that it takes the lines to have it."""
+        return self.kind is EntryKind.FOLDED or _CUT in self.body
 
     @property
     def body_ref(self) -> tuple[int, int]:
@@ -118,8 +123,9 @@ class Conversation:
         after = bisect_right(self.entries, line, key=attrgetter("first_line"))
         before = [(index, self.entries[index]) for index in range(after - 1, -1, -1)]
         ending = (i for i, each in before if line in (each.first_line, each.last_line))
-        around = (i for i, each in before if not each.outcome and line < each.last_line)
-        return next(ending, next(around, max(0, after - 1)))
+        around = [i for i, each in before if line < each.last_line]
+        folded = (i for i in around if self.entries[i].kind is EntryKind.FOLDED)
+        return next(ending, next(folded, next(iter(around), max(0, after - 1))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,19 +197,18 @@ def _started(call: "ToolCall", parts: Sequence[StartedSession]) -> str:
 
 
 def _with_folded(entries: Sequence[Entry], line_count: int) -> Iterator[Entry]:
-    """The entries, and between them one for all lines that are in none."""
+    """The entries, and between them one for all lines that are in none.
+
+    What is recorded while calls run, such as their hooks, is of these calls.
+    """
     taken = {line for entry in entries for line in (entry.first_line, entry.last_line)}
-    taken |= {
-        line
-        for entry in entries
-        if entry.kind is not EntryKind.CALL
-        for line in range(entry.first_line, entry.last_line)
-    }
     starts = [*(entry.first_line for entry in entries), line_count + 1]
     yield from _folded([line for line in range(1, starts[0]) if line not in taken])
+    ends = 0
     for entry, following in zip(entries, starts[1:], strict=True):
         yield entry
-        between = range(entry.first_line + 1, following)
+        ends = max(ends, entry.last_line) if entry.kind is EntryKind.CALL else entry.last_line
+        between = range(max(entry.first_line, ends) + 1, following)
         yield from _folded([line for line in between if line not in taken])
 
 
@@ -214,7 +219,8 @@ def _folded(lines: Sequence[int]) -> Iterator[Entry]:
 
 
 def _printed(text: str) -> str:
-    return safe_text(without_codes(text), multiline=True)
+    lines = without_codes(text).replace("\r\n", "\n").split("\n")
+    return "\n".join(safe_text(line, multiline=True) for line in lines)  # most need no change
 
 
 def _strings(line: str) -> Iterator[str]:

@@ -22,18 +22,20 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-FACTS: Final = (
-    "title",
-    "outcome",
-    "started_at",
-    "ended_at",
-    "parent_id",
-    "model",
-    "calls",
-    "failures",
-    "files",
-    "size",
-)
+_TYPES: Final = {
+    "id": "VARCHAR",
+    "title": "VARCHAR",
+    "outcome": "VARCHAR",
+    "started_at": "TIMESTAMP",
+    "ended_at": "TIMESTAMP",
+    "parent_id": "VARCHAR",
+    "model": "VARCHAR",
+    "calls": "BIGINT",
+    "failures": "BIGINT",
+    "files": "VARCHAR[]",
+    "size": "BIGINT",
+}
+FACTS: Final = tuple(_TYPES)[1:]
 """The columns; ``title`` is null where they aren't filled yet."""
 _BATCH: Final = 32
 """Rows that are filled in one transaction; of records, one at a time is in memory."""
@@ -61,10 +63,13 @@ async def fill_missing(database: Database) -> int:
     What is filled stays when the program is killed meanwhile.
     """
     filled = 0
-    while ids := await database.read(_unfilled):
-        values = [await database.read(partial(_facts_in, execution_id=each)) for each in ids]
-        await database.write(partial(_fill, rows=values))
-        filled += len(ids)
+    while sizes := await database.read(_unfilled):
+        rows = [
+            (id_, *await database.read(partial(_facts_in, execution_id=id_, lines_size=size)))
+            for id_, size in sizes
+        ]
+        await database.write(partial(_fill, rows=rows))
+        filled += len(rows)
     return filled
 
 
@@ -94,31 +99,33 @@ def unpack_record(record: bytes) -> Execution:
     return Execution.model_validate_json(zstandard.ZstdDecompressor().decompress(record))
 
 
-def _unfilled(db: "Connection") -> list[str]:
-    rows = db.execute(
-        "SELECT id FROM executions WHERE title IS NULL ORDER BY id LIMIT ?", [_BATCH]
+def _unfilled(db: "Connection") -> list[tuple[str, int]]:
+    """The ids of some rows to fill, each with the bytes of its lines."""
+    return db.execute(
+        "WITH bare AS (SELECT id FROM executions WHERE title IS NULL ORDER BY id LIMIT ?) "
+        "SELECT bare.id, coalesce(sum(octet_length(l.lines)), 0)::BIGINT FROM bare "
+        "LEFT JOIN execution_lines l ON l.execution_id = bare.id GROUP BY 1 ORDER BY 1",
+        [_BATCH],
     ).fetchall()
-    return [row[0] for row in rows]
 
 
-def _facts_in(db: "Connection", execution_id: str) -> tuple[object, ...]:
-    """The values of ``FACTS``, and the id; of an unreadable record those that say nothing."""
-    row = db.execute(
-        "SELECT e.record, octet_length(e.record) + coalesce((SELECT sum(octet_length(l.lines)) "
-        "FROM execution_lines l WHERE l.execution_id = e.id), 0)::BIGINT "
-        "FROM executions e WHERE e.id = ?",
-        [execution_id],
-    ).fetchone()
-    record, size = row if row else (b"", 0)
+def _facts_in(db: "Connection", execution_id: str, lines_size: int) -> tuple[object, ...]:
+    """The values of ``FACTS``; of an unreadable record those that say nothing."""
+    row = db.execute("SELECT record FROM executions WHERE id = ?", [execution_id]).fetchone()
+    record = row[0] if row else b""
     try:
-        return (*facts_of(unpack_record(record), size), execution_id)
+        execution = unpack_record(record)
     except Exception:  # whatever is wrong with one record, the list shows the others
         _log.warning("the record of session %s can't be read", execution_id, exc_info=True)
-    unknown = Execution(id=execution_id, reader="?", session_id=execution_id, agent_id="?")
-    return (*facts_of(unknown, size), execution_id)
+        execution = Execution(id=execution_id, reader="?", session_id=execution_id, agent_id="?")
+    return facts_of(execution, len(record) + lines_size)
 
 
 def _fill(db: "Connection", rows: "Sequence[tuple[object, ...]]") -> None:
-    sets = ", ".join(f"{name} = ?" for name in FACTS)
-    for values in rows:
-        db.execute(f"UPDATE executions SET {sets} WHERE id = ? AND title IS NULL", list(values))
+    sets = ", ".join(f"{name} = new.{name}" for name in FACTS)
+    columns = ", ".join(f"unnest(?::{kind}[]) AS {name}" for name, kind in _TYPES.items())
+    db.execute(
+        f"UPDATE executions SET {sets} FROM (SELECT {columns}) new "
+        "WHERE executions.id = new.id AND executions.title IS NULL",
+        list(map(list, zip(*rows, strict=True))),
+    )

@@ -28,7 +28,8 @@ class RemoteCall:
     """One engine method, with the types that convert its arguments and its result to JSON.
 
     ``changes`` is true if the call changes the store; ``progress`` is the type of its progress
-    reports, ``None`` if there are none; ``stops_early`` is true if it accepts a request to stop.
+    reports, a tuple of what the callback is given, ``None`` if there are none; ``stops_early`` is
+    true if it accepts a request to stop.
     """
 
     name: str
@@ -214,11 +215,11 @@ def _call(name: str, function: Callable[..., Any], *, changes: bool) -> RemoteCa
 
 
 def _reported(callback: Any) -> Any:
-    """The ``X`` of a ``Callable[[X], None] | None``."""
+    """The ``tuple[X, Y]`` of a ``Callable[[X, Y], None] | None``."""
     for option in (callback, *get_args(callback)):
         arguments = get_args(option)
         if arguments and isinstance(arguments[0], list):
-            return arguments[0][0]
+            return tuple.__class_getitem__(tuple(arguments[0]))
     raise TypeError(f"{callback} is no callback")
 
 

@@ -78,7 +78,7 @@ class OwnerConnection:
             adapter = call.progress
 
             def sink(value: Any) -> None:
-                report(adapter.validate_python(value))
+                report(*adapter.validate_python(value))
 
         params = call.encode(args, kwargs)
         result = await self._peer.request(call.name, params, progress=sink, stop=stop)

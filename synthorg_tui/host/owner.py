@@ -207,7 +207,9 @@ class Owner:
         values = call.decode(request.params)
         if call.progress is not None:
             adapter = call.progress
-            values[PROGRESS] = lambda step: request.progress(adapter.dump_python(step, mode="json"))
+            values[PROGRESS] = lambda *step: request.progress(
+                adapter.dump_python(step, mode="json")
+            )
         if call.stops_early:
             stop = threading.Event()
             values[CANCEL] = stop

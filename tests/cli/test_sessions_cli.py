@@ -1,5 +1,6 @@
 """Imported sessions on the command line: listed, shown, and forgotten for good."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from synthorg_tui.cli import main
 from tests.cli.cli_kit import SAMPLE, Cli, documented, move_home, runner
+from tests.ingest.transcript_kit import ClaudeTranscript
 
 CODEX = "codex:0199f0c4-3d21-7a52-b6e8-2f4d90c1a7e3"
 WORDS = b"Never change the table layout"
@@ -57,28 +59,138 @@ def test_sessions_are_listed_latest_first_with_their_size(cli: Cli) -> None:
     assert [each["agent_id"] for each in listed(cli, "--agent", "codex")] == ["codex"]
     assert len(listed(cli, "--limit", "2")) == 2
     told = cli("sessions", "list")
-    assert CODEX in told.out
+    assert CODEX[:14] in told.out
     assert "3 sessions" in told.err
 
 
-def test_showing_a_session_says_what_forgetting_it_would_erase(cli: Cli) -> None:
+def test_a_list_is_narrowed_by_what_is_asked(cli: Cli) -> None:
+    everything = listed(cli)
+    codex = next(each for each in everything if each["id"] == CODEX)
+    first, last = everything[-1], everything[0]
+    for options, expected in (
+        (["--agent", "codex"], [codex]),
+        (["--agent", "nobody"], []),
+        (["--project", codex["project"], "--agent", "codex"], [codex]),
+        (["--project", Path(codex["project"]).name, "--agent", "codex"], [codex]),
+        (["--project", "/nowhere"], []),
+        (["--since", last["ended_at"]], [last]),
+        (["--until", last["ended_at"]], everything[1:]),
+        (["--until", first["ended_at"]], []),
+        (["--outcome", codex["outcome"], "--agent", "codex"], [codex]),
+        (["--outcome", "failed"], []),
+        ([codex["title"].split()[0].upper(), "--agent", "codex"], [codex]),
+        (["no such word"], []),
+    ):
+        assert listed(cli, *options) == expected, options
+    assert "None of 3 sessions is like that." in cli("sessions", "list", "--outcome", "failed").out
+
+
+def test_a_session_is_shown_as_a_conversation(cli: Cli) -> None:
+    result = cli("sessions", "show", CODEX, "--json").json
+    example = documented("sessions show")
+    assert result.keys() == example.keys()
+    assert result["entries"][0].keys() == example["entries"][0].keys()
+    kinds = {entry["kind"] for entry in result["entries"]}
+    assert {"said", "answered", "call", "folded"} >= kinds >= {"said", "call"}
     told = cli("sessions", "show", "codex").out
     assert CODEX in told
-    assert "19 stored lines of 1 session with their records" in told
-    assert "3 memories" in told
-    assert cli("sessions", "show", CODEX, "--json").json["forgetting"]
-    assert len(listed(cli)) == 3
+    failed = next(entry for entry in result["entries"] if entry["outcome"] == "failed")
+    assert f"✗ {failed['head']}  {failed['told']}" in told
+    assert "hook" in told
+
+
+def test_a_session_is_shown_around_a_line(cli: Cli) -> None:
+    result = cli("sessions", "show", CODEX, "--json").json
+    call = next(entry for entry in result["entries"] if entry["kind"] == "call")
+    lines = f"{call['first_line']}-{call['first_line']}"
+    (only,) = cli("sessions", "show", CODEX, "--lines", lines, "--json").json["entries"]
+    assert only == call
+    marked = f">{call['first_line']:>2}"
+    source = f"{CODEX}#L{call['first_line']}-L{call['last_line']}"
+    assert marked in cli("sessions", "show", CODEX, "--at", str(call["first_line"])).out
+    assert marked in cli("sessions", "show", CODEX, "--at", source).out
+    assert marked in cli("sessions", "show", source).out
+    assert "has 19 lines" in cli("sessions", "show", CODEX, "--lines", "20-").err
+    for wrong in ("0-3", "5-3", "x"):
+        with pytest.raises(SystemExit):
+            cli("sessions", "show", CODEX, "--lines", wrong)
+
+
+def test_the_stored_lines_are_shown_as_they_are(cli: Cli) -> None:
+    raw = cli("sessions", "show", CODEX, "--raw").out.splitlines()
+    assert len(raw) == 19
+    assert all(json.loads(line) for line in raw)
+    assert cli("sessions", "show", CODEX, "--raw", "--lines", "2-3").out.splitlines() == raw[1:3]
+    pairs = cli("sessions", "show", CODEX, "--raw", "--lines", "19-", "--json").json["lines"]
+    assert pairs == [[19, raw[18]]]
+
+
+def test_a_session_is_exported_and_replaces_no_file_unasked(cli: Cli, tmp_path: Path) -> None:
+    document, lines = tmp_path / "a.md", tmp_path / "a.jsonl"
+    done = cli("sessions", "export", CODEX, str(document), "--json").json
+    assert done.keys() == documented("sessions export").keys()
+    assert done["path"] == str(document)
+    assert document.read_text().startswith("# ")
+    assert "## You (line " in document.read_text()
+    cli("sessions", "export", CODEX, str(lines))
+    assert len(lines.read_text().splitlines()) == 19
+    before = document.read_text()
+    refused = cli("sessions", "export", "codex", str(document), "--format", "jsonl")
+    assert (refused.code, document.read_text()) == (2, before)
+    assert "is there already" in refused.err
+    assert cli("sessions", "export", CODEX, str(document), "--format", "jsonl", "--force").code == 0
+    assert document.read_text() == lines.read_text()
+    assert cli("sessions", "export", CODEX, "-", "--format", "jsonl").out == lines.read_text()
+    assert cli("sessions", "export", CODEX, str(tmp_path / "no" / "a.md")).code == 1
+
+
+def test_the_command_that_resumes_a_session_is_printed(cli: Cli) -> None:
+    result = cli("sessions", "resume", CODEX, "--json").json
+    assert result.keys() == documented("sessions resume").keys()
+    assert "the folder of its project isn't there" in result["problem"]
+    refused = cli("sessions", "resume", CODEX)
+    assert (refused.code, refused.out) == (1, "")
+    assert f"sessions show {CODEX}" in refused.err
+
+
+def test_a_line_is_traced_to_the_session_that_wrote_it(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "shop"
+    project.mkdir()
+    target = project / "a.py"
+    target.write_text("import os\nx = 1\n\n")
+    said = ClaudeTranscript(cwd=str(project)).user("Write a.py for me")
+    said.use("c1", "Write", file_path=str(target), content="import os\n").result("c1", "ok")
+    path = said.say("Written").write(tmp_path / "t" / "session.jsonl")
+    assert cli("import", str(path)).code == 0
+    monkeypatch.chdir(project)
+    result = cli("blame", "a.py:1", "--json").json
+    assert result.keys() == documented("blame").keys()
+    assert result["touches"][0].keys() == documented("blame")["touches"][0].keys()
+    (touch,) = result["touches"]
+    assert (touch["wrote_line"], touch["request"]) == (True, "Write a.py for me")
+    told = cli("blame", str(target) + ":1").out
+    assert "wrote this line" in told
+    assert f"sessions show 'claude_code:{said.session}#L{touch['line']}'" in told
+    nobodys = cli("blame", "a.py:2")
+    assert "No stored session wrote this line; these changed the file:" in nobodys.out
+    assert "What shell commands wrote" in nobodys.err
+    assert "A blank line" in cli("blame", "a.py:3").out
+    assert "has 3 lines" in cli("blame", "a.py:4").err
+    assert "No stored session changed" in cli("blame", "b.py").out
+    assert cli("blame", "b.py:1").code == 1
 
 
 def test_an_id_that_is_unknown_or_stands_for_several_is_refused(cli: Cli) -> None:
     assert "no session has an id" in cli("sessions", "show", "nowhere").err
-    result = cli("sessions", "purge", "claude_code:", "--yes")
+    result = cli("sessions", "delete", "claude_code:", "--yes")
     assert result.code == 2
     assert "several ids start with" in result.err
 
 
 def test_nothing_is_forgotten_when_nobody_can_confirm(cli: Cli) -> None:
-    result = cli("sessions", "purge", CODEX)
+    result = cli("sessions", "delete", CODEX)
     assert result.code == 2
     assert "The transcript's file isn't touched" in result.err
     assert len(listed(cli)) == 3
@@ -87,12 +199,12 @@ def test_nothing_is_forgotten_when_nobody_can_confirm(cli: Cli) -> None:
 def test_a_forgotten_session_is_nowhere_and_not_imported_again(cli: Cli, data: Path) -> None:
     assert holding(data)
     backup = cli("backup", "--json").json["path"]
-    told = cli("sessions", "purge", CODEX)
+    told = cli("sessions", "delete", CODEX)
     assert "A backup keeps it: " in told.err
     assert Path(backup).name in told.err
-    done = cli("sessions", "purge", CODEX, "--yes", "--json").json
-    assert done.keys() == documented("sessions purge").keys()
-    assert done["forgotten"] == [CODEX]
+    done = cli("sessions", "delete", CODEX, "--yes", "--json").json
+    assert done.keys() == documented("sessions delete").keys()
+    assert done["deleted"] == [CODEX]
     assert done["purged"] == 3
     assert (done["remains"], done["copies"]) == ("", [backup])
     assert holding(data) == [Path(backup).name]
@@ -102,13 +214,13 @@ def test_a_forgotten_session_is_nowhere_and_not_imported_again(cli: Cli, data: P
 
 def test_backups_that_hold_it_are_deleted_on_request(cli: Cli, data: Path) -> None:
     backup = cli("backup", "--json").json["path"]
-    done = cli("sessions", "purge", CODEX, "--yes", "--backups", "--json").json
+    done = cli("sessions", "delete", CODEX, "--yes", "--backups", "--json").json
     assert done["deleted_copies"] == [backup]
     assert holding(data) == []
 
 
 def test_memories_of_a_forgotten_session_may_be_kept(cli: Cli) -> None:
-    done = cli("sessions", "purge", CODEX, "--yes", "--keep-memories", "--json").json
+    done = cli("sessions", "delete", CODEX, "--yes", "--keep-memories", "--json").json
     assert done["purged"] == 0
     assert cli("memories", "list", "--agent", "codex", "--json").json["memories"]
 
@@ -133,4 +245,4 @@ def test_purging_a_memory_reaches_its_transcript_on_request(
 
 def test_a_purge_that_leaves_the_transcript_says_how_to_go_on(cli: Cli) -> None:
     (memory, *_) = cli("memories", "list", "--agent", "codex", "--json").json["memories"]
-    assert f"sessions purge {CODEX}" in cli("memories", "purge", memory["id"], "--yes").err
+    assert f"sessions delete {CODEX}" in cli("memories", "purge", memory["id"], "--yes").err

@@ -62,7 +62,7 @@ def test_entries_are_in_the_order_of_lines_with_what_is_between_folded() -> None
         ("said", 3, 3, 1),
         ("folded", 4, 4, 1),
         ("call", 5, 7, 1),
-        ("folded", 6, 8, 2),
+        ("folded", 8, 8, 1),
         ("answered", 9, 9, 1),
         ("folded", 10, 12, 3),
     ]
@@ -73,9 +73,28 @@ def test_entries_are_in_the_order_of_lines_with_what_is_between_folded() -> None
 def test_every_line_is_in_the_entry_that_is_about_it() -> None:
     told = conversation_of(execution(turn(3, "Both"), call(5, 9), call(6, 8), lines=12))
     starts = {line: told.entries[told.entry_at(line)].first_line for line in range(1, 13)}
-    assert starts == {1: 1, 2: 1, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7, 8: 6, 9: 5, 10: 7, 11: 7, 12: 7}
+    assert starts == {1: 1, 2: 1, 3: 3, 4: 4, 5: 5, 6: 6, 7: 6, 8: 6, 9: 5, 10: 10, 11: 10, 12: 10}
     assert told.entry_at(0) == 0
     assert told.entry_at(99) == len(told.entries) - 1
+
+
+def test_what_is_recorded_while_calls_run_is_theirs() -> None:
+    told = conversation_of(execution(call(1, 9), call(3, 5), turn(11, "Go on"), lines=13))
+    assert [(e.kind.value, e.first_line, e.last_line) for e in told.entries] == [
+        ("call", 1, 9),
+        ("call", 3, 5),
+        ("folded", 10, 10),
+        ("said", 11, 11),
+        ("folded", 12, 13),
+    ]
+    told = conversation_of(execution(call(1, 9), turn(3, "Meanwhile"), lines=9))
+    assert [(e.kind.value, e.first_line, e.last_line) for e in told.entries] == [
+        ("call", 1, 9),
+        ("said", 3, 3),
+        ("folded", 4, 8),
+    ]
+    assert told.entry_at(6) == 2
+    assert told.entry_at(2) == 0
 
 
 def test_a_session_without_lines_has_no_entries() -> None:

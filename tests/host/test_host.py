@@ -101,6 +101,30 @@ class TestCalls:
         assert report.memories_added > 0
         assert seen[-1].files_done == seen[-1].files_total
 
+    async def test_progress_of_two_numbers_is_reported(self, tmp_path: Path) -> None:
+        seen: list[tuple[int, int]] = []
+        async with owned(tmp_path) as (engine, _), client(tmp_path) as remote:
+            await remote.imports.run([SAMPLE])
+            sessions = [session.id for session in await remote.sessions.list()]
+            await engine.sessions.purge(sessions, actor="person")
+            remains = await remote.maintenance.compact(progress=lambda *step: seen.append(step))
+        assert remains.is_empty
+        assert seen
+        assert {len(step) for step in seen} == {2}
+
+    async def test_a_session_is_read_and_traced_over_the_wire(self, tmp_path: Path) -> None:
+        async with owned(tmp_path) as (engine, _), client(tmp_path) as remote:
+            await remote.imports.run([SAMPLE])
+            listed = await remote.sessions.list()
+            assert listed == await engine.sessions.list() != ()
+            for session in listed:
+                told = await remote.sessions.conversation(session.id)
+                assert told == await engine.sessions.conversation(session.id)
+                assert told.entries
+            assert await remote.sessions.conversation("nowhere:1") is None
+            assert (await remote.sessions.blame("/nowhere/a.py", "x")).touches == ()
+            assert (await remote.sessions.aged()).count == 0
+
     async def test_an_import_that_is_stopped_keeps_what_is_done(self, tmp_path: Path) -> None:
         stop = threading.Event()
         stop.set()

@@ -46,7 +46,8 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     ),
     "learn": CommandEntry("learn", "propose lessons from the imported sessions"),
     "memories": CommandEntry("memories", "list, show, add, change, delete and restore memories"),
-    "sessions": CommandEntry("sessions", "list imported sessions, and forget them for good"),
+    "sessions": CommandEntry("sessions", "list, read, export, resume and delete sessions"),
+    "blame": CommandEntry("blame", "see which session wrote a file or a line of it, and why"),
     "agents": CommandEntry(
         "agents", "list agents and their memories; pause them, and take back what they wrote"
     ),

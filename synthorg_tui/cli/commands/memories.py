@@ -258,7 +258,7 @@ async def run_purge(context: "Context") -> int:
     elif args.transcript is None:
         for session in sessions:
             context.console.note(
-                f"The transcript still has the text: synthorg-tui sessions purge {session}"
+                f"The transcript still has the text: synthorg-tui sessions delete {session}"
             )
     return 0
 

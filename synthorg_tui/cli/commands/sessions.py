@@ -1,22 +1,23 @@
-"""``sessions``: lists imported sessions and forgets them, with what was made of them."""
+"""``sessions``: the imported sessions; here they are deleted, and resumed in their own program."""
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, whole
+from synthorg_tui.cli.arguments import Subparsers, add_command, add_group
 from synthorg_tui.cli.commands import COMMANDS
-from synthorg_tui.cli.erasing import WORD, add_erasing, erase_files, print_erased, tell_copies
-from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import local_time
+from synthorg_tui.cli.commands.sessions_list import add_list
+from synthorg_tui.cli.commands.sessions_reading import add_reading, find_session
+from synthorg_tui.cli.erasing import add_erasing, erase_files, print_erased, tell_copies
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
-    from synthorg_tui.cli.shapes import Json
-    from synthorg_tui.executions.sessions import StoredSession
+    from synthorg_tui.cli.context import Context
+    from synthorg_tui.executions.resuming import Resumption
 
-MAX_LISTED: Final = 10_000
-_MEGABYTE: Final = 1e6
+_WORD: Final = "delete"
+"""What a person types to confirm."""
 
 
 def add(commands: Subparsers) -> None:
@@ -26,101 +27,43 @@ def add(commands: Subparsers) -> None:
         "sessions",
         COMMANDS["sessions"].summary,
         "Work on imported sessions. An ID may be shortened to its first characters.",
-        examples=("sessions list", "sessions show claude-code:258c", "sessions purge codex:019a"),
+        examples=("sessions list", "sessions show claude-code:258c", "sessions delete codex:019a"),
     )
-    listing = add_command(
+    add_list(actions)
+    add_reading(actions)
+    resuming = add_command(
         actions,
-        "list",
-        run_list,
-        "list imported sessions, the latest first, with their size in the store",
-        examples=("sessions list --agent codex --limit 5", "sessions list --json"),
+        "resume",
+        run_resume,
+        "print the command that resumes a session in its own agent",
+        more="The session\nof a subagent is resumed in the one that started it.",
+        examples=("sessions resume claude-code:258c", "sessions resume codex:019a --run"),
     )
-    listing.add_argument("--agent", metavar="ID", help="only this one's")
-    listing.add_argument(
-        "--limit", type=whole(1, MAX_LISTED), default=20, metavar="N", help="at most (default 20)"
+    resuming.add_argument("id", metavar="ID")
+    resuming.add_argument(
+        "--run", action="store_true", help="run it, in the folder of the session's project"
     )
-    showing = add_command(
-        actions, "show", run_show, "show a session, and what forgetting it would erase"
-    )
-    showing.add_argument("id", metavar="ID")
-    purging = add_command(
+    deleting = add_command(
         actions,
-        "purge",
-        run_purge,
-        "forget sessions for good: record, lines, and what was made of them",
-        more="They can't be restored, nor imported again. The transcripts' files stay.",
-        examples=("sessions purge codex:019a", "sessions purge codex:019a --keep-memories"),
+        "delete",
+        run_delete,
+        "delete sessions for good: record, lines, and what was made of them",
+        more="What that is,\nis said first. They can't be restored, nor imported again. The "
+        "transcripts' files stay.",
+        examples=("sessions delete codex:019a", "sessions delete codex:019a --keep-memories"),
     )
-    purging.add_argument("ids", nargs="+", metavar="ID")
-    purging.add_argument(
+    deleting.add_argument("ids", nargs="+", metavar="ID")
+    deleting.add_argument(
         "--keep-memories", action="store_true", help="keep the memories and skills made of them"
     )
-    add_erasing(purging)
+    add_erasing(deleting)
 
 
-async def run_list(context: "Context") -> int:
-    """List the imported sessions, and how much all of them take."""
+async def run_delete(context: "Context") -> int:
+    """Delete sessions for good, with what was made of them, after a typed confirmation."""
     args = context.args
     async with context.engine() as engine:
-        sessions = await engine.sessions.list()
-    chosen = [each for each in sessions if args.agent in (None, each.agent_id)]
-    size = sum(session.size for session in chosen)
-    if context.wants_json:
-        listed = [_shape(session) for session in chosen[: args.limit]]
-        context.console.json({"sessions": listed, "total": len(chosen), "bytes": size})
-        return 0
-    if not chosen:
-        context.console.line("No sessions; they come with `synthorg-tui import`.")
-        return 0
-    rows = [
-        (
-            session.id,
-            session.agent_id,
-            local_time(session.ended_at or session.started_at),
-            f"{session.lines:,}",
-            _sized(session.size),
-            session.title,
-        )
-        for session in chosen[: args.limit]
-    ]
-    context.console.table(("SESSION", "AGENT", "LATEST", "LINES", "SIZE", "TASK"), rows)
-    all_of_them = counted(len(chosen), "session", "sessions")
-    context.console.note(f"{all_of_them}, {_sized(size)} in the store")
-    return 0
-
-
-async def run_show(context: "Context") -> int:
-    """Show one session, with what forgetting it would erase."""
-    async with context.engine() as engine:
-        session = await _find(engine, context.args.id)
-        review = await engine.sessions.review([session.id])
-    if context.wants_json:
-        context.console.json(_shape(session) | {"forgetting": list(review.told)})
-        return 0
-    console = context.console
-    console.line(session.id)
-    for name, value in (
-        ("agent", session.agent_id),
-        ("project", session.project or ""),
-        ("read from", session.path),
-        ("started", local_time(session.started_at)),
-        ("ended", local_time(session.ended_at)),
-        ("size", f"{session.lines:,} lines, {_sized(session.size)} in the store"),
-        ("title", session.title),
-    ):
-        if value:
-            console.parts([(f"  {name:<10}", "dim"), (" ".join(value.split()),)], separator="")
-    console.line("Forgetting it would erase:")
-    for consequence in review.told:
-        console.line(f"  {consequence}")
-    return 0
-
-
-async def run_purge(context: "Context") -> int:
-    """Forget sessions for good, with what was made of them, after a typed confirmation."""
-    args = context.args
-    async with context.engine() as engine:
-        found = [await _find(engine, start) for start in args.ids]
+        found = [await find_session(engine, start) for start in args.ids]
         ids = list(dict.fromkeys(session.id for session in found))
         review = await engine.sessions.review(ids, keep_memories=args.keep_memories)
         if not args.yes:
@@ -129,7 +72,7 @@ async def run_purge(context: "Context") -> int:
             memories = await engine.sessions.memories_of(ids)
             await tell_copies(context, engine, memory_ids=memories, session_ids=ids)
         count = counted(len(review.sessions), "session", "sessions")
-        context.confirm(f"Forget {count} for good?", word=WORD)
+        context.confirm(f"Delete {count} for good?", word=_WORD)
         done = await engine.sessions.purge(
             ids, actor=context.actor, keep_memories=args.keep_memories
         )
@@ -137,7 +80,7 @@ async def run_purge(context: "Context") -> int:
     if context.wants_json:
         context.console.json(
             {
-                "forgotten": list(done.sessions),
+                "deleted": list(done.sessions),
                 "purged": done.erased.memories,
                 "removed": list(done.erased.removed),
                 "left": [{"path": path, "reason": why} for path, why in done.erased.left],
@@ -146,40 +89,43 @@ async def run_purge(context: "Context") -> int:
         )
         return 0
     memories_too = counted(done.erased.memories, "memory", "memories")
-    forgotten = counted(len(done.sessions), "session", "sessions")
-    print_erased(context, f"Forgot {forgotten} and {memories_too}.", done.erased, files)
+    deleted = counted(len(done.sessions), "session", "sessions")
+    print_erased(context, f"Deleted {deleted} and {memories_too}.", done.erased, files)
     return 0
 
 
-async def _find(engine: "AnyEngine", id_start: str) -> "StoredSession":
-    """The session whose id starts so; raises ``DomainError`` for none, ``UsageError`` for more."""
-    found = [each for each in await engine.sessions.list() if each.id.startswith(id_start)]
-    exact = [session for session in found if session.id == id_start]
-    if exact:
-        return exact[0]
-    if not found:
-        remedy = "See `synthorg-tui sessions list`."
-        raise DomainError(f"no session has an id that starts with {id_start!r}", remedy=remedy)
-    if len(found) > 1:
-        names = ", ".join(session.id for session in found[:5])
-        raise UsageError(f"several ids start with {id_start!r}: {names}")
-    return found[0]
+async def run_resume(context: "Context") -> int:
+    """Print the command that resumes a session, or run it."""
+    from synthorg_tui.executions.resuming import resumption
+
+    async with context.engine() as engine:
+        session = await find_session(engine, context.args.id)
+    how = resumption(session.id, session.path, session.project)
+    if context.wants_json and not context.args.run:
+        context.console.json(
+            {
+                "id": session.id,
+                "command": list(how.command),
+                "directory": how.directory or None,
+                "line": how.line,
+                "problem": how.problem,
+            }
+        )
+        return 0
+    if how.problem:
+        remedy = f"`synthorg-tui sessions show {session.id}` shows what is stored."
+        raise DomainError(how.problem, remedy=remedy)
+    if context.args.run:
+        _run(how)
+    context.console.line(how.line)
+    return 0
 
 
-def _sized(size: int) -> str:
-    return f"{size / _MEGABYTE:,.1f} MB" if size >= _MEGABYTE else f"{size / 1_000:,.0f} kB"
-
-
-def _shape(session: "StoredSession") -> "Json":
-    return {
-        "id": session.id,
-        "agent_id": session.agent_id,
-        "project": session.project,
-        "path": session.path,
-        "parent_id": session.parent_id,
-        "started_at": session.started_at.isoformat() if session.started_at else None,
-        "ended_at": session.ended_at.isoformat() if session.ended_at else None,
-        "lines": session.lines,
-        "bytes": session.size,
-        "task": session.title,
-    }
+def _run(how: "Resumption") -> None:
+    """Become the agent's program, in the folder of the session's project."""
+    try:
+        os.chdir(how.directory or Path.cwd())
+        os.execvp(how.command[0], how.command)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise DomainError(f"{how.command[0]} can't be started: {why}", remedy=how.line) from error

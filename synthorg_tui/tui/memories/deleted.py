@@ -117,7 +117,7 @@ class DeletedScreen(Screen[bool]):
                 [line((one_line(source), "text")) for source in sources],
                 yes="Blank",
                 note="The stored transcript of its session has the text. To forget the whole "
-                f"session: synthorg-tui sessions purge {' '.join(map(one_line, sessions))}",
+                f"session: synthorg-tui sessions delete {' '.join(map(one_line, sessions))}",
             ),
             lambda yes: self._begin_purge(row, lines=bool(yes)),
         )

@@ -96,7 +96,7 @@ async def test_erasing_offers_to_blank_the_lines_of_the_transcript(key: str, bla
         await settle(pilot)
         assert "Blank the transcript's lines, too?" in screen_text(app)
         assert "claude-code:3f2a91c0#L11-L15" in screen_text(app)
-        assert "sessions purge" in screen_text(app)
+        assert "sessions delete" in screen_text(app)
         assert desk.gone
         await pilot.press(key)
         await settle(pilot)

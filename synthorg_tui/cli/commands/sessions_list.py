@@ -1,0 +1,288 @@
+"""``sessions list``: the imported sessions by project and agent, with what happened in each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.cli.arguments import Subparsers, add_command, add_since, past_moment, whole
+from synthorg_tui.cli.output import cut, local_time
+from synthorg_tui.core.enums import ExecutionOutcome
+from synthorg_tui.core.paths import short_path
+from synthorg_tui.core.text import counted
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from datetime import datetime
+
+    from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.shapes import Json
+    from synthorg_tui.executions.forgotten import AgedSessions
+    from synthorg_tui.executions.sessions import StoredSession
+
+MAX_LISTED: Final = 10_000
+_SHORT_ID: Final = 8
+"""Characters after the reader's name that a listed id has at least."""
+_ID_WIDTH: Final = 24
+"""Columns of indentation and id, for most ids."""
+_AGES: Final = ((7, "of the last 7 days"), (30, "of 30 days"), (90, "of 90 days"))
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFamily:
+    """A session of a person with those of the subagents that it started, and theirs."""
+
+    root: "StoredSession"
+    parts: tuple["StoredSession", ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes of all of them in the store."""
+        return self.root.size + sum(part.size for part in self.parts)
+
+
+def add_list(actions: Subparsers) -> None:
+    """Add the parser of ``sessions list`` to those of ``sessions``."""
+    parser = add_command(
+        actions,
+        "list",
+        run_list,
+        "list imported sessions, the latest first, with what happened and their size",
+        more="Sessions\nof subagents are counted with the one that started them.",
+        examples=(
+            "sessions list --project . --since 7d",
+            "sessions list upload retry --outcome failed",
+            "sessions list --agent codex --limit 5 --json",
+        ),
+    )
+    parser.add_argument("words", nargs="*", metavar="WORD", help="only with all these in the title")
+    parser.add_argument("--agent", metavar="ID", help="only this one's")
+    parser.add_argument(
+        "--project", metavar="PATH", help="only in this folder or below it, or a folder's name"
+    )
+    add_since(parser)
+    parser.add_argument("--until", type=past_moment, metavar="WHEN", help="before that")
+    parser.add_argument(
+        "--outcome", choices=[each.value for each in ExecutionOutcome], help="only that ended so"
+    )
+    parser.add_argument("--subagents", action="store_true", help="list theirs, too")
+    parser.add_argument(
+        "--limit", type=whole(1, MAX_LISTED), default=20, metavar="N", help="at most (default 20)"
+    )
+
+
+async def run_list(context: "Context") -> int:
+    """List the imported sessions, and how much all of them take."""
+    args = context.args
+    async with context.engine() as engine:
+        sessions = await engine.sessions.list()
+        aged = await engine.sessions.aged()
+    families = [family for family in families_of(sessions) if _fits(family, args)]
+    shown = families[: args.limit]
+    if context.wants_json:
+        context.console.json(_result(shown, families, aged, with_parts=args.subagents))
+        return 0
+    if not sessions:
+        context.console.line("No sessions; they come with `synthorg-tui import`.")
+    elif not families:
+        context.console.line(f"None of {counted(len(sessions), 'session')} is like that.")
+    else:
+        _print(context, shown, short_ids([session.id for session in sessions]))
+    _print_sizes(context, shown, families, aged)
+    return 0
+
+
+def families_of(sessions: "Sequence[StoredSession]") -> list[SessionFamily]:
+    """Return the sessions by the one that started them, in the order in which those are given."""
+    by_id = {session.id: session for session in sessions}
+    parts: dict[str, list[StoredSession]] = {}
+    roots = []
+    for session in sessions:
+        root, seen = session, {session.id}
+        while root.parent_id in by_id and root.parent_id not in seen:
+            root = by_id[root.parent_id]
+            seen.add(root.id)
+        if root is session:
+            roots.append(session)
+        else:
+            parts.setdefault(root.id, []).append(session)
+    return [SessionFamily(root, tuple(parts.get(root.id, ()))) for root in roots]
+
+
+def session_shape(session: "StoredSession") -> "Json":
+    """Return a session as JSON."""
+    return {
+        "id": session.id,
+        "agent_id": session.agent_id,
+        "model": session.model,
+        "project": session.project,
+        "path": session.path,
+        "parent_id": session.parent_id,
+        "started_at": session.started_at.isoformat() if session.started_at else None,
+        "ended_at": session.ended_at.isoformat() if session.ended_at else None,
+        "outcome": session.outcome.value,
+        "lines": session.lines,
+        "calls": session.calls,
+        "failures": session.failures,
+        "files": session.files,
+        "bytes": session.size,
+        "title": session.title,
+    }
+
+
+def short_ids(ids: Sequence[str]) -> dict[str, str]:
+    """Return each id cut to its first characters, as many as it takes to tell them apart.
+
+    Of a subagent's, the part before the slash is cut.
+    """
+    short: dict[str, str] = {}
+    ordered = sorted({each.partition("/")[0] for each in ids})
+    for before, each, after in zip(["", *ordered], ordered, [*ordered[1:], ""], strict=False):
+        shared = max(_shared(each, before), _shared(each, after))
+        least = each.find(":") + 1 + _SHORT_ID
+        short[each] = each[: max(shared + 1, least)]
+    parted = ((each, *each.partition("/")) for each in ids)
+    return {each: f"{short[root]}{slash}{part}" for each, root, slash, part in parted}
+
+
+def _shared(first: str, second: str) -> int:
+    pairs = zip(first, second, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
+
+
+def _fits(family: SessionFamily, args: "Namespace") -> bool:
+    root = family.root
+    members = (root, *family.parts)
+    titles = " ".join(session.title for session in members).lower()
+    return (
+        args.agent in (None, *(session.agent_id for session in members))
+        and (args.project is None or _is_in(root.project, args.project))
+        and _is_between(root.latest, args.since, args.until)
+        and args.outcome in (None, root.outcome.value)
+        and all(word.lower() in titles for word in args.words)
+    )
+
+
+def _is_in(project: str | None, asked: str) -> bool:
+    from pathlib import Path
+
+    if not project:
+        return False
+    if asked == Path(project).name:
+        return True
+    folder = Path(asked).expanduser().resolve()
+    return Path(project).is_relative_to(folder) or folder.is_relative_to(project)
+
+
+def _is_between(
+    moment: "datetime | None", since: "datetime | None", until: "datetime | None"
+) -> bool:
+    if moment is None:
+        return since is None and until is None
+    return (since is None or moment >= since) and (until is None or moment < until)
+
+
+def _print(context: "Context", shown: Sequence[SessionFamily], ids: dict[str, str]) -> None:
+    """Print the sessions; project and agent stand above the first one that has them."""
+    heading = ""
+    for family in shown:
+        above = " · ".join(
+            filter(None, [short_path(family.root.project or "no project"), family.root.agent_id])
+        )
+        if above != heading:
+            heading = above
+            context.console.line(above, "bold")
+        _print_session(context, family.root, ids, len(family.parts))
+        if context.args.subagents:
+            for part in family.parts:
+                _print_session(context, part, ids, 0, indent="    ")
+
+
+def _print_session(
+    context: "Context",
+    session: "StoredSession",
+    ids: dict[str, str],
+    parts: int,
+    *,
+    indent: str = "  ",
+) -> None:
+    from synthorg_tui.cli.session_text import outcome_mark, sized
+
+    console = context.console
+    glyph, style = outcome_mark(session.outcome)
+    started = f"  (+{counted(parts, 'subagent')})" if parts and not context.args.subagents else ""
+    width = _ID_WIDTH - len(indent)
+    before = f"{indent}{local_time(session.latest):<16}  {ids[session.id]:<{width}}  "
+    state = f"{glyph} {session.outcome.value:<11}  "
+    size = f"{sized(session.size):>7}  "
+    room = max(30, console.width - len(before + state + size + started))
+    console.parts(
+        [
+            (before, "dim"),
+            (state, style),
+            (size, "dim"),
+            (cut(session.title, room),),
+            (started, "dim"),
+        ],
+        separator="",
+    )
+
+
+def _print_sizes(
+    context: "Context",
+    shown: Sequence[SessionFamily],
+    families: Sequence[SessionFamily],
+    aged: "AgedSessions",
+) -> None:
+    """Say how many sessions there are, what they take by age, and how many age has deleted."""
+    from synthorg_tui.cli.session_text import sized
+
+    note = context.console.note
+    if families:
+        parts = sum(len(family.parts) for family in families)
+        of_parts = f" with {counted(parts, 'subagent')}" if parts else ""
+        first = f"{len(shown):,} of " if len(shown) < len(families) else ""
+        size = sized(sum(family.size for family in families))
+        ages = ", ".join(f"{sized(size)} {age}" for age, size in _sizes(families).items() if size)
+        note(f"{first}{counted(len(families), 'session')}{of_parts}, {size} in the store: {ages}")
+    if aged.latest is not None:
+        note(
+            f"{counted(aged.count, 'session')} deleted by age (memory.storage.max_session_days), "
+            f"the last on {local_time(aged.latest)[:10]}; imports don't bring them back"
+        )
+
+
+def _sizes(families: Sequence[SessionFamily]) -> dict[str, int]:
+    """The bytes in the store by how long ago a session ended."""
+    from datetime import UTC, datetime
+
+    now = datetime.now(UTC)
+    sizes = dict.fromkeys([*(name for _, name in _AGES), "older", "without a time"], 0)
+    for family in families:
+        latest = family.root.latest
+        days = (now - latest).total_seconds() / 86_400 if latest else None
+        name = "without a time"
+        if days is not None:
+            name = next((name for most, name in _AGES if days <= most), "older")
+        sizes[name] += family.size
+    return sizes
+
+
+def _result(
+    shown: Sequence[SessionFamily],
+    families: Sequence[SessionFamily],
+    aged: "AgedSessions",
+    *,
+    with_parts: bool,
+) -> "Json":
+    listed = []
+    for family in shown:
+        listed.append(session_shape(family.root) | {"subagents": len(family.parts)})
+        if with_parts:
+            listed += [session_shape(part) | {"subagents": 0} for part in family.parts]
+    return {
+        "sessions": listed,
+        "total": len(families),
+        "bytes": sum(family.size for family in families),
+        "bytes_by_age": _sizes(families),
+        "deleted_by_age": aged.count,
+    }

@@ -1,0 +1,171 @@
+"""A session's conversation as text: for a terminal, and as Markdown for a file.
+
+Which entries are printed is for the commands; here it is only how.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.cli.output import Console, local_time, wrap
+from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.executions.conversation import Conversation, Entry, EntryKind
+
+if TYPE_CHECKING:
+    from synthorg_tui.cli.shapes import Json
+    from synthorg_tui.executions.sessions import StoredSession
+
+_MEGABYTE: Final = 1e6
+_CALLS: Final[Mapping[CallOutcome | None, tuple[str, str]]] = {
+    CallOutcome.OK: ("✓", "green"),
+    CallOutcome.FAILED: ("✗", "red"),
+    CallOutcome.DENIED_BY_USER: ("!", "yellow"),
+    CallOutcome.BLOCKED_BY_HOOK: ("!", "yellow"),
+    CallOutcome.CANCELLED_WITH_SIBLING: ("-", "dim"),
+}
+_SESSIONS: Final[Mapping[ExecutionOutcome, tuple[str, str]]] = {
+    ExecutionOutcome.COMPLETED: ("✓", "green"),
+    ExecutionOutcome.FAILED: ("✗", "red"),
+    ExecutionOutcome.INTERRUPTED: ("!", "yellow"),
+}
+_UNKNOWN: Final = ("?", "dim")
+_SPEAKERS: Final = {
+    EntryKind.SAID: "You",
+    EntryKind.ANSWERED: "Agent",
+    EntryKind.ASKED: "Asked",
+}
+_FENCE: Final = re.compile(r"`{3,}")
+
+
+def outcome_mark(outcome: ExecutionOutcome) -> tuple[str, str]:
+    """Return glyph and style of how a session ended."""
+    return _SESSIONS.get(outcome, _UNKNOWN)
+
+
+def sized(size: int) -> str:
+    """Return a number of bytes as ``12 kB`` or ``3.4 MB``."""
+    return f"{size / _MEGABYTE:,.1f} MB" if size >= _MEGABYTE else f"{size / 1_000:,.0f} kB"
+
+
+def session_facts(session: "StoredSession") -> list[tuple[str, str]]:
+    """Return what is known of a session as pairs of label and value."""
+    return [
+        ("session", session.id),
+        ("part of", session.parent_id or ""),
+        ("agent", ", ".join(filter(None, [session.agent_id, session.model]))),
+        ("project", session.project or ""),
+        ("read from", session.path),
+        ("started", local_time(session.started_at)),
+        ("ended", local_time(session.ended_at)),
+        ("outcome", session.outcome.value),
+        (
+            "calls",
+            f"{session.calls:,}, {session.failures:,} failed; {session.files:,} files changed",
+        ),
+        ("size", f"{session.lines:,} lines, {sized(session.size)} in the store"),
+    ]
+
+
+def print_entries(
+    console: Console,
+    told: Conversation,
+    chosen: Sequence[int],
+    outputs: Mapping[int, str],
+    *,
+    marked: int | None = None,
+) -> None:
+    """Print the entries with these indices, each with its line in the transcript.
+
+    ``outputs`` are texts to print below calls, by index. The ``marked`` one has an arrow.
+    """
+    gutter = len(f"{told.line_count:,}") + 3
+    is_apart = True
+    for index in chosen:
+        entry = told.entries[index]
+        arrow = ">" if index == marked else " "
+        number = f"{arrow}{entry.first_line:>{gutter - 3},}  "
+        if entry.kind in _SPEAKERS:
+            if not is_apart:
+                console.line()
+            console.parts([(number, "dim"), (_SPEAKERS[entry.kind], "bold")], separator="")
+            console.block(entry.body, indent=gutter)
+            console.line()
+        elif entry.kind is EntryKind.FOLDED:
+            console.parts([(number, "dim"), (f"· {entry.head}", "dim")], separator="")
+        else:
+            _print_call(console, number, entry)
+        for line in wrap(outputs.get(index, ""), console.width - gutter - 4):
+            console.line(f"{' ' * gutter}  │ {line}", "dim")
+        is_apart = entry.kind in _SPEAKERS
+
+
+def _print_call(console: Console, number: str, entry: Entry) -> None:
+    glyph, style = _CALLS.get(entry.outcome, _UNKNOWN)
+    told = "" if entry.outcome is CallOutcome.OK else f"  {entry.told}"
+    console.parts(
+        [(number, "dim"), (f"{glyph} ", style), (entry.head,), (told, style)], separator=""
+    )
+    if entry.part:
+        console.line(f"{' ' * len(number)}→ {entry.part}", "cyan")
+
+
+def markdown(
+    session: "StoredSession", entries: Iterable[Entry], outputs: Mapping[int, str]
+) -> Iterator[str]:
+    """Yield a session as the lines of a Markdown document; ``outputs`` are by index."""
+    yield f"# {_escaped(session.title)}"
+    yield ""
+    for label, value in session_facts(session):
+        if value:
+            yield f"- {label}: {_code(value)}"
+    for index, entry in enumerate(entries):
+        if entry.kind in _SPEAKERS:
+            yield ""
+            yield f"## {_SPEAKERS[entry.kind]} (line {entry.first_line:,})"
+            yield ""
+            yield from entry.body.splitlines()
+            yield ""
+        elif entry.kind is EntryKind.CALL:
+            glyph, _ = _CALLS.get(entry.outcome, _UNKNOWN)
+            told = "" if entry.outcome is CallOutcome.OK else f": {_escaped(entry.told)}"
+            yield f"- {glyph} {_code(entry.head)}{told} (line {entry.first_line:,})"
+            yield from _fenced(outputs.get(index, ""))
+
+
+def entry_shape(entry: Entry, output: str | None = None) -> "Json":
+    """Return an entry as JSON; ``output`` is a call's whole output."""
+    return {
+        "kind": entry.kind.value,
+        "first_line": entry.first_line,
+        "last_line": entry.last_line,
+        "at": entry.at.isoformat() if entry.at else None,
+        "head": entry.head,
+        "body": entry.body if output is None else output,
+        "outcome": entry.outcome.value if entry.outcome else None,
+        "exit_code": entry.exit_code,
+        "told": entry.told,
+        "arguments": entry.asked,
+        "session": entry.part or None,
+        "count": entry.count,
+    }
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """A text as a block of code in a list, with a fence that nothing in it can close."""
+    if text:
+        longest = max((len(found) for found in _FENCE.findall(text)), default=2)
+        fence = "`" * (longest + 1)
+        yield f"  {fence}text"
+        yield from (f"  {line}" for line in text.splitlines())
+        yield f"  {fence}"
+
+
+def _code(text: str) -> str:
+    longest = max((len(found) for found in re.findall(r"`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    space = " " if longest else ""
+    return f"{fence}{space}{' '.join(text.split())}{space}{fence}"
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>#|])", r"\\\1", " ".join(text.split()))

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from synthorg_tui.executions.sessions import StoredSession
 
-_CUT = "… [cut] …"
-
 
 class TranscriptView(LineView):
     """A conversation with a cursor on one of its lines; it is drawn from a ``TranscriptText``."""
@@ -333,7 +331,7 @@ class TranscriptScreen(Screen[None]):
         if transcript.is_unfolded(number):
             transcript.fold(number)
             view.redraw()
-        elif entry.kind in (EntryKind.CALL, EntryKind.FOLDED) or _CUT in entry.body:
+        elif entry.kind in (EntryKind.CALL, EntryKind.FOLDED) or entry.is_cut:
             run_job(self, partial(self._unfold, transcript, number, entry), group="body")
         else:
             toast(self, "It is shown in whole")

@@ -13,7 +13,7 @@ from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.sessions.adapter import MadeOfSession
 from synthorg_tui.tui.sessions.deleting import DeleteSessionDialog
 from synthorg_tui.tui.sessions.screen import SessionsScreen
-from synthorg_tui.tui.sessions.transcript import TranscriptScreen
+from synthorg_tui.tui.sessions.transcript import TranscriptView
 from tests.tui.sessions.sessions_fakes import FakeSessions, sessions
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import pane, screen_text, settle, toasts, type_text
@@ -109,14 +109,14 @@ async def test_the_order_by_size_has_no_days_and_keeps_the_cursor_on_its_session
 async def test_enter_reads_it_and_escape_comes_back() -> None:
     app = fake_app(desk_with())
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await open_pane(pilot)
+        await open_pane(pilot)
         await pilot.press("enter")
         await settle(pilot)
-        assert isinstance(app.screen, TranscriptScreen)
+        assert app.screen_stack[-1].query(TranscriptView)
         assert "Push the branch retries." in screen_text(app)
         await pilot.press("escape")
         await settle(pilot)
-        assert app.screen is screen
+        assert isinstance(app.screen, SessionsScreen)
 
 
 @pytest.mark.parametrize("key", ["y", "c"])

@@ -1,5 +1,6 @@
 """A transcript is read: calls on one line, the rest at a key, the place one came for marked."""
 
+import json
 import re
 
 import pytest
@@ -13,7 +14,7 @@ from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.sessions.conversation_lines import TranscriptText
 from synthorg_tui.tui.sessions.transcript import TranscriptScreen, TranscriptView
-from tests.tui.sessions.sessions_fakes import FakeSessions, execution, sessions
+from tests.tui.sessions.sessions_fakes import PUSH_FAILED, FakeSessions, execution, sessions
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text
 
@@ -146,19 +147,33 @@ class TestReading:
             assert "line 1 of 22" in screen_text(app)
 
     @pytest.mark.parametrize("key", ["enter", "space"])
-    async def test_the_output_of_a_call_is_read_when_it_is_unfolded(self, key: str) -> None:
-        desk = FakeDesk(rows(6))
-        app = fake_app(desk)
+    async def test_a_key_unfolds_the_output_of_a_call_and_folds_it(self, key: str) -> None:
+        app = fake_app()
         async with app.run_test(size=(120, 40)) as pilot:
             await read(pilot)
-            assert not desk.sessions.bodies_read
             await pilot.press("f", key)
             await settle(pilot)
-            assert desk.sessions.bodies_read == [11]
             assert "│ fatal: The current branch retries has no upstream" in screen_text(app)
             await pilot.press(key)
             await settle(pilot)
             assert "│ fatal" not in screen_text(app)
+
+    async def test_what_the_record_cut_is_read_from_the_lines_when_it_is_unfolded(self) -> None:
+        desk = FakeDesk(rows(6))
+        recorded = execution(SESSION)
+        whole = f"{PUSH_FAILED}and the rest of what was printed"
+        cut = {"output": f"{PUSH_FAILED}… [cut] …"}
+        calls = [call.model_copy(update=cut) for call in recorded.calls]
+        desk.sessions.executions[SESSION] = recorded.model_copy(update={"calls": tuple(calls)})
+        desk.sessions.line = json.dumps({"output": whole})
+        app = fake_app(desk)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await read(pilot)
+            assert not desk.sessions.bodies_read
+            await pilot.press("f", "enter")
+            await settle(pilot)
+            assert desk.sessions.bodies_read == [11]
+            assert "│ and the rest of what was printed" in screen_text(app)
 
     async def test_folded_records_are_shown_as_they_are_stored(self) -> None:
         app = fake_app()

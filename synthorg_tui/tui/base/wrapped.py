@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MAX_PIECE: Final = 2_000
 """Characters of a line that are wrapped together; what is longer continues on a new row."""
-PORTION: Final = 12_000
+PORTION: Final = 24_000
 """Characters that are measured at once."""
 _LEAST: Final = 20
 """Characters that a line counts as at least in a portion."""

@@ -7,6 +7,7 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Input
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.activity.models import ActivityEvent
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.dialogs import PromptDialog
 from synthorg_tui.tui.memories.screen import MemoriesScreen
@@ -14,9 +15,9 @@ from synthorg_tui.tui.sessions.adapter import MadeOfSession
 from synthorg_tui.tui.sessions.deleting import DeleteSessionDialog
 from synthorg_tui.tui.sessions.screen import SessionsScreen
 from synthorg_tui.tui.sessions.transcript import TranscriptView
-from tests.tui.sessions.sessions_fakes import FakeSessions, sessions
+from tests.tui.sessions.sessions_fakes import FakeSessions, session, sessions
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
-from tests.tui.tui_helpers import pane, screen_text, settle, toasts, type_text
+from tests.tui.tui_helpers import pane, screen_text, settle, toasts, type_text, until
 
 
 def desk_with(count: int = 5) -> FakeDesk:
@@ -262,6 +263,19 @@ async def test_while_the_list_is_read_the_pane_says_so() -> None:
         desk.sessions.gate.set()
         await settle(pilot)
         assert "Push the branch retries" in screen_text(app)
+
+
+async def test_what_is_imported_meanwhile_appears_and_the_cursor_stays_on_its_session() -> None:
+    desk = desk_with()
+    app = fake_app(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await open_pane(pilot)
+        await pilot.press("j")
+        before = screen.session
+        desk.sessions.stored.insert(0, session(0, id="codex:new", title="Written just now"))
+        desk.activity.tell(ActivityEvent("changed", 0, None))
+        await until(pilot, lambda: "Written just now" in screen_text(app))
+        assert screen.session == before
 
 
 async def test_of_thousands_only_the_visible_ones_are_drawn() -> None:

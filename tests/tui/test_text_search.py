@@ -5,6 +5,9 @@ from textual.pilot import Pilot
 
 from synthorg_tui.tui.base.lines import Line, text_lines
 from synthorg_tui.tui.widgets.line_view import LineView, SearchBar
+from tests.tui.activity.activity_fakes import AGENTS, FakeActivity, calls
+from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows
+from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, type_text, until
 
@@ -121,3 +124,37 @@ async def test_another_width_keeps_the_line_at_the_top() -> None:
         await pilot.resize_terminal(150, 40)
         await settle(pilot)
         assert view.text.place(view.scroll_offset.y).piece == before
+
+
+@pytest.mark.parametrize(
+    ("keys", "selector"),
+    [
+        (("1", "tab"), "#detail"),
+        (("3", "z"), "#source"),
+        (("4", "z"), "#item"),
+        (("4", "enter"), "#ground"),
+        (("5", "z"), "#call"),
+        (("6", "z"), "#session"),
+        (("question_mark",), "#help-text"),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, tuple) else each,
+)
+async def test_each_text_is_searched_by_the_same_key(keys: tuple[str, ...], selector: str) -> None:
+    desk = FakeDesk(rows(6))
+    desk.skills = FakeSkills(skill_rows(4))
+    desk.approvals = FakeApprovals(approval_rows(4))
+    desk.activity = FakeActivity(calls(12), AGENTS)
+    app = fake_app(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        for key in keys:
+            await pilot.press(key)
+            await settle(pilot)
+        view = app.screen.query_one(selector, LineView)
+        view.focus()
+        await look_for(pilot, "e")
+        assert view.matches.found
+        assert " of " in screen_text(app)
+        await pilot.press("enter", "n")
+        await settle(pilot)
+        assert view.matches.at == 1

@@ -173,7 +173,7 @@ async def run_export(context: "Context") -> int:
     kind = args.format or by_name
     async with context.engine() as engine:
         session = await find_session(engine, args.id)
-        text = await (_jsonl if kind == "jsonl" else _markdown)(engine, session)
+        text = await session_file(engine, session, kind)
     if wants_stdout:
         context.console.exact(text)
         return 0
@@ -184,6 +184,11 @@ async def run_export(context: "Context") -> int:
         {"id": session.id, "path": str(target.absolute()), "format": kind, "bytes": len(text)},
         f"Wrote {target}",
     )
+
+
+async def session_file(engine: "AnyEngine", session: "StoredSession", kind: str) -> str:
+    """Return a session as the text of a file, ``markdown`` or ``jsonl``."""
+    return await (_jsonl if kind == "jsonl" else _markdown)(engine, session)
 
 
 def _write(target: Path, text: str, *, force: bool) -> None:

@@ -44,13 +44,15 @@ class Line:
 
     ``hang`` is the indentation, in cells, of the further rows when the line is wrapped. ``fill`` is
     the role of a rule that is drawn from the end of the line to the edge. ``edge`` are spans that
-    stand at the beginning of the further rows, in their indentation.
+    stand at the beginning of the further rows, in their indentation. A line that is ``cut`` is
+    never wrapped.
     """
 
     spans: list[tuple[str, str]] = field(default_factory=list)
     hang: int = 0
     fill: str = ""
     edge: tuple[tuple[str, str], ...] = ()
+    cut: bool = False
 
     def add(self, text: str, role: str = "text") -> Line:
         """Append a span and return this line.
@@ -166,6 +168,8 @@ def wrap(source: Line, width: int) -> list[Line]:
     if source.width <= width:
         rest = width - source.width if source.fill else 0
         return [Line([*source.spans, ("─" * rest, source.fill)])] if rest else [source]
+    if source.cut:
+        return [source.fit(width)]
     hang = source.hang if source.hang * 2 < width else 0
     rows, row, used = [], Line(), 0
     for text, role in source.spans:

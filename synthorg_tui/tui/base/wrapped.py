@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MAX_PIECE: Final = 2_000
 """Characters of a line that are wrapped together; what is longer continues on a new row."""
-PORTION: Final = 40_000
+PORTION: Final = 24_000
 """Characters that are measured at once."""
 _LEAST: Final = 20
 """Characters that a line counts as at least in a portion."""
@@ -115,10 +115,26 @@ class WrappedText:
         rows = self.rows(piece)
         return rows[part] if part < len(rows) else None
 
-    def measure(self, first: int, count: int) -> bool:
-        """Measure ``count`` pieces from ``first`` on; return whether the number of rows changed."""
-        end = min(first + count, len(self._pieces))
-        return sum(self._measure(piece) for piece in range(max(first, 0), end)) > 0
+    @property
+    def next_unmeasured(self) -> int:
+        """The piece that the next portion begins with; those before it are measured."""
+        return self._unmeasured_from
+
+    def measure_around(self, piece: int, rows: int) -> bool:
+        """Measure so many rows before a piece, and twice as many from it on.
+
+        Returns whether the number of rows changed.
+        """
+        changed = False
+        forth = range(max(piece, 0), len(self._pieces))
+        back = range(min(piece, len(self._pieces)) - 1, -1, -1)
+        for pieces, wanted in ((forth, 2 * rows), (back, rows)):
+            for each in pieces:
+                if wanted <= 0:
+                    break
+                changed |= self._measure(each)
+                wanted -= self._heights[each]
+        return changed
 
     def measure_portion(self) -> bool:
         """Measure the next pieces, about ``PORTION`` characters; return what ``measure`` does."""
@@ -150,7 +166,10 @@ class WrappedText:
 
 
 def _length(line: Line) -> int:
-    return sum(len(text) for text, _ in line.spans)
+    length = 0
+    for text, _ in line.spans:
+        length += len(text)
+    return length
 
 
 def _cells(line: Line) -> int:

@@ -85,6 +85,10 @@ class EngineSessions:
 
     # A transcript
 
+    async def find(self, session_id: str) -> "StoredSession | None":
+        """Return the session with this id; ``None`` when it isn't stored."""
+        return next((each for each in await self.list() if each.id == session_id), None)
+
     async def conversation(self, session_id: str) -> "Conversation | None":
         """Return a session as a conversation; ``None`` when it isn't stored."""
         return await self._engine.sessions.conversation(session_id)
@@ -96,6 +100,8 @@ class EngineSessions:
 
     async def body(self, session_id: str, entry: "Entry") -> str:
         """Return the whole text of an entry."""
+        if not entry.is_cut:
+            return entry.body
         return entry.full_body(await self._lines(session_id, *entry.body_ref))
 
     async def raw(self, session_id: str, entry: "Entry") -> str:
@@ -113,18 +119,20 @@ class EngineSessions:
         return excerpt.lines if excerpt else ()
 
     async def export(self, session: "StoredSession", path: Path) -> str:
-        """Write the stored lines of a session to a new file; return what was done."""
-        lines = await self._lines(session.id, 1, max(session.lines, 1))
-        text = "".join(f"{text}\n" for _, text in lines)
+        """Write a session to a new file: its stored lines to a ``.jsonl``, else Markdown."""
+        from synthorg_tui.cli.commands.sessions_reading import session_file
+
+        kind = "jsonl" if path.suffix in (".jsonl", ".json") else "markdown"
+        text = await session_file(self._engine, session, kind)
         try:
             await asyncio.to_thread(_write_new, path, text)
         except FileExistsError:
-            raise DomainError(f"{path} exists.", remedy="Choose another name") from None
+            raise DomainError(f"{path} exists.", remedy="Choose another name.") from None
         except OSError as error:
-            raise DomainError(f"{path}: {error.strerror}.", remedy="Choose another name") from None
-        return f"Wrote {counted(len(lines), 'line')} to {path}"
+            raise DomainError(f"{path} can't be written: {error.strerror}.") from error
+        return f"Wrote the session to {path}"
 
 
 def _write_new(path: Path, text: str) -> None:
-    with path.expanduser().open("x", encoding="utf-8", newline="\n") as file:
+    with path.expanduser().open("x", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)

@@ -186,12 +186,12 @@ class TranscriptText:
         head = line(
             named, ("▾ " if unfolded else "▸ ", "accent"), (tool, "accent"), (f" {about}", "text")
         )
-        head.hang, head.edge = 5, (named,)
+        head.hang, head.edge, head.cut = 5, (named,), not unfolded
         lines = [head]
         if entry.outcome in _OUTCOMES:
             mark, role = _OUTCOMES[entry.outcome]
             lines.append(line(named, (f"  {mark} ", role), (_told(entry), role)))
-            lines[-1].hang, lines[-1].edge = 5, (named,)
+            lines[-1].hang, lines[-1].edge, lines[-1].cut = 5, (named,), not unfolded
         if unfolded:
             bar = (named, ("  │ ", "track"))
             if entry.asked and entry.asked.strip() not in entry.head:

@@ -21,8 +21,9 @@ from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.formatting import counted, size
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.pane import Pane
-from synthorg_tui.tui.jobs import Recount, copy, run_job, toast
+from synthorg_tui.tui.jobs import Recount, Throttle, copy, run_job, toast
 from synthorg_tui.tui.panes import SESSIONS, Panes
+from synthorg_tui.tui.ports import MemoryPort
 from synthorg_tui.tui.sessions import lines as drawn
 from synthorg_tui.tui.sessions.adapter import EngineSessions, MadeOfSession
 from synthorg_tui.tui.sessions.deleting import DeleteSessionDialog, SessionFate
@@ -33,7 +34,10 @@ from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 
 if TYPE_CHECKING:
     from synthorg_tui.executions.sessions import StoredSession
+    from synthorg_tui.tui.activity.models import ActivityEvent
 
+KEEP_UP_AFTER = 0.7
+"""Seconds between two readings of the list for what is imported meanwhile."""
 _HINT = "words  -words  agent:  project:  since:7d  until:  is:failed"
 
 
@@ -90,7 +94,9 @@ class SessionsScreen(Pane):
         self._show_memory = show_memory
         self._show_import = show_import
         self._made: dict[str, MadeOfSession] = {}
-        self._sought: str | None = None
+        self._outdated: set[str] = set()
+        self._shown = ""
+        self._keeping_up = Throttle(self, self._keep_up, KEEP_UP_AFTER)
 
     def compose(self) -> ComposeResult:
         """Header, the list above or beside what is known of a session, footer."""
@@ -129,6 +135,19 @@ class SessionsScreen(Pane):
         """The stored sessions, once the store is open."""
         return self.desk.sessions if self.desk is not None else None
 
+    def attach(self, desk: MemoryPort) -> None:
+        """Take over the open store: read the list, and hear of what is imported."""
+        desk.activity.listen(self._hear)
+        super().attach(desk)
+
+    def _hear(self, event: "ActivityEvent") -> None:
+        if event.topic == "changed":
+            self._keeping_up.ask()
+
+    def _keep_up(self) -> None:
+        if self.is_current:
+            self.renew()
+
     def tell_error(self, error: DomainError) -> None:
         """Show cause and remedy in place of the list."""
         self.sessions.loaded = None
@@ -149,10 +168,10 @@ class SessionsScreen(Pane):
             if self.sessions.latest.answer(generation):
                 self.tell_error(error)
             return
-        following = self._sought or (self.session.id if self.session else None)
+        following = self.session.id if self.session else None
         if self.sessions.take(generation, sessions):
-            self._error = self._sought = None
-            self._made.clear()
+            self._error = None
+            self._outdated = set(self._made)
             self._show_rows(following)
 
     def _show_rows(self, following: str | None) -> None:
@@ -212,11 +231,12 @@ class SessionsScreen(Pane):
 
     def _read_made(self) -> None:
         session, port = self.session, self.port
-        if session is None or port is None or session.id in self._made:
+        if session is None or port is None:
             return
 
         async def read() -> None:
             self._made[session.id] = await port.made_of(session)
+            self._outdated.discard(session.id)
             self.draw_session()
 
         run_job(self, read, group="made")

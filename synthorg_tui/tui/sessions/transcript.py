@@ -22,13 +22,14 @@ from synthorg_tui.tui.base.wrapped import TextPlace
 from synthorg_tui.tui.jobs import copy, run_job, toast
 from synthorg_tui.tui.sessions.adapter import EngineSessions
 from synthorg_tui.tui.sessions.conversation_lines import TranscriptText
+from synthorg_tui.tui.sessions.state import project_name
 from synthorg_tui.tui.widgets.bars import KeyBar
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-_CUT = "… [cut] …"
+    from synthorg_tui.executions.sessions import StoredSession
 
 
 class TranscriptView(LineView):
@@ -80,8 +81,9 @@ class TranscriptView(LineView):
 
     @property
     def is_at_end(self) -> bool:
-        """Whether the cursor is on the last line."""
-        return self.cursor >= len(self.lines) - 1
+        """Whether the cursor is on the last entry."""
+        last = len(self.transcript.conversation.entries) - 1 if self.transcript else 0
+        return self.entry_number >= last
 
     def go_to(self, entry: int) -> None:
         """Put the cursor on an entry, a few rows below the top."""
@@ -259,6 +261,7 @@ class TranscriptScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self._draw_place()
+        self.view.show([line(("Reading the session …", "muted"))])
         self.view.focus()
         run_job(self, self._load, group="transcript", failed=self._fail)
         self.set_interval(self.FOLLOW_EVERY, self._follow)
@@ -266,10 +269,16 @@ class TranscriptScreen(Screen[None]):
     def _fail(self, error: DomainError) -> None:
         self.view.show(error_lines("The session can't be read", error))
 
-    def _draw_place(self) -> None:
-        where = line((f" {one_line(self.session_id)}", "title"))
+    def _draw_place(self, session: "StoredSession | None" = None) -> None:
+        where = Line()
         if self.named:
-            where.add(f"  lines {self.named[0]:,}–{self.named[1]:,} are marked ┃", "muted")
+            where.add(f" ┃ lines {self.named[0]:,}–{self.named[1]:,} ", "warn")
+        if session is None:
+            where.add(f" {one_line(self.session_id)}", "muted")
+        else:
+            names = filter(None, (session.agent_id, project_name(session)))
+            where.add(f" {one_line(' · '.join(names))}  ", "muted")
+            where.add(one_line(session.title), "title")
         self.query_one("#where", LineBar).show(where)
 
     async def _read(self) -> TranscriptText | None:
@@ -288,14 +297,16 @@ class TranscriptScreen(Screen[None]):
             self.view.show([line(("Nothing was said in this session.", "muted"))])
         else:
             self.view.show_transcript(transcript, transcript.first_named)
+            self._draw_place(await self._port.find(self.session_id))
 
     # Going on
 
     def _follow(self) -> None:
         if self.is_current and self.view.transcript is not None:
-            run_job(self, self._look_again, group="transcript", failed=lambda _error: None)
+            run_job(self, self.look_again, group="transcript", failed=lambda _error: None)
 
-    async def _look_again(self) -> None:
+    async def look_again(self) -> None:
+        """Show what came since the session was read; who is at its end stays there."""
         shown = self.view.transcript
         if shown is None or not await self._port.has_grown(shown.conversation):
             return
@@ -320,7 +331,7 @@ class TranscriptScreen(Screen[None]):
         if transcript.is_unfolded(number):
             transcript.fold(number)
             view.redraw()
-        elif entry.kind in (EntryKind.CALL, EntryKind.FOLDED) or _CUT in entry.body:
+        elif entry.kind in (EntryKind.CALL, EntryKind.FOLDED) or entry.is_cut:
             run_job(self, partial(self._unfold, transcript, number, entry), group="body")
         else:
             toast(self, "It is shown in whole")
@@ -334,8 +345,11 @@ class TranscriptScreen(Screen[None]):
     def action_unfold_all(self) -> None:
         """Unfold every call, or fold everything."""
         if transcript := self.view.transcript:
-            transcript.turn_all(unfolded=not transcript.all_unfolded)
-            self.view.redraw()
+            run_job(self, partial(self._turn_all, transcript), group="unfold")
+
+    async def _turn_all(self, transcript: TranscriptText) -> None:
+        await asyncio.to_thread(transcript.turn_all, unfolded=not transcript.all_unfolded)
+        self.view.redraw()
 
     def action_raw(self) -> None:
         """Show the lines of the entry under the cursor as they are in the file."""

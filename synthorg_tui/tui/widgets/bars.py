@@ -129,6 +129,7 @@ class TopBar(LineBar):
         left = self._left("synthorg")
         if width and left.width + status.width + 1 >= width:
             left = self._left("")
+            left = left if left.width <= width else self._left("", brief=True)
             status = _first_parts(status, width - left.width - 2)
         right = Line([*status.spans, (" ", "text")])
         lines = [beside(left, right, width) if width else left]
@@ -151,13 +152,15 @@ class TopBar(LineBar):
         elif self._panes.news:
             self._fade()
 
-    def _left(self, product: str) -> Line:
+    def _left(self, product: str, *, brief: bool = False) -> Line:
+        """The product and the panes; ``brief`` names only the pane that is shown."""
         gap = " " if product else ""
         left = line((" ◆ " if product else " ◆", "accent"), (product, "strong"), (gap * 2, "text"))
         for key, title in self._panes.titles:
             chosen = title == self._current
             left.add(f" {key} ", "accent" if chosen else "faint")
-            left.add(title + gap, "title" if chosen else "muted")
+            if chosen or not brief:
+                left.add(title + gap, "title" if chosen else "muted")
             for count in self._counts(title):
                 left.add(count + gap, "warn")
         return left

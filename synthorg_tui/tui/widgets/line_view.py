@@ -97,10 +97,12 @@ class SearchBar(Horizontal):
 
     def tell(self, caption: str) -> None:
         """Show which match one is at, and which keys go on."""
-        role = "warn" if caption.startswith(NO_MATCH) else "muted"
-        shown = line(
-            (caption, role), ("   n next  N previous  esc ends" if caption else "", "faint")
-        )
+        nothing = caption.startswith(NO_MATCH)
+        shown = line((caption, "warn" if nothing else "muted"))
+        if caption:
+            shown.add("   " if nothing else "   n next  N previous  ", "muted").add(
+                "esc ends", "muted"
+            )
         self.query_one(".search-count", LineBar).show(shown)
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -218,7 +220,11 @@ class LineView(StyledScroll):
             self._measuring = self.set_timer(MEASURED_AGAIN_AFTER, self._measure_portion)
 
     def _measure_portion(self) -> None:
-        self._keep_top(self._text.measure_portion)
+        first, text = self._text.place(self.scroll_offset.y).piece, self._text
+        from_piece = text.next_unmeasured
+        self._keep_top(text.measure_portion)
+        if from_piece <= first + self.size.height and first <= text.next_unmeasured:
+            self.refresh()
         self._measure_on()
 
     def _keep_top(self, measure: Callable[[], bool]) -> None:
@@ -229,21 +235,20 @@ class LineView(StyledScroll):
             row = self._text.row_of(top)
             if row != self.scroll_offset.y:
                 self.scroll_to(y=row, animate=False)
-            self.refresh()
+                self.refresh()
 
     def _measure_around(self, piece: int) -> None:
-        """Measure a page before a piece and two after it, which is what one may see next."""
-        page = max(self.size.height, 1)
-        if self._text.measure(piece - page, 3 * page):
+        """Measure what one may see next when one goes to a piece."""
+        if self._text.measure_around(piece, max(self.size.height, 1)):
             self._measured()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Measure what came into view."""
         super().watch_scroll_y(old_value, new_value)
         if not self._text.is_measured:
-            page = max(self.size.height, 1)
-            first = self._text.place(round(new_value)).piece - page
-            self._keep_top(lambda: self._text.measure(first, 3 * page))
+            text, page = self._text, max(self.size.height, 1)
+            first = text.place(round(new_value)).piece
+            self._keep_top(lambda: text.measure_around(first, page))
 
     def line_at(self, y: int, width: int) -> tuple[Line, Style | None]:
         """Return a wrapped row of the visible part, with the matches of a search marked."""

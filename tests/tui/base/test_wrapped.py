@@ -30,15 +30,16 @@ def test_a_measured_text_has_the_rows_that_wrapping_all_of_it_gives(
 def test_a_line_that_was_not_measured_counts_as_one_row() -> None:
     text = WrappedText([line(("many words " * 20, "text"))] * 3, 20)
     assert text.row_count == 3
-    text.measure(1, 1)
-    assert text.row_count == 2 + len(wrap(line(("many words " * 20, "text")), 20))
+    rows = len(wrap(line(("many words " * 20, "text")), 20))
+    text.measure_around(1, 1)
+    assert text.row_count == 2 * rows + 1
 
 
 def test_a_place_stays_the_same_text_while_lines_before_it_are_measured() -> None:
     text = WrappedText([line((f"{number} " * 40, "text")) for number in range(50)], 20)
     place = text.place(40)
     assert place == TextPlace(40, 0)
-    assert text.measure(0, 40)
+    assert text.measure_around(0, 40)
     row = text.row(text.row_of(place))
     assert row is not None
     assert row.plain.startswith("40 ")

@@ -12,7 +12,11 @@ from synthorg_tui.executions.conversation import Conversation, conversation_of
 from synthorg_tui.executions.models import Execution, ToolCall, Turn
 from synthorg_tui.executions.sessions import StoredSession
 from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.tui.sessions import screen as sessions_view
 from synthorg_tui.tui.sessions.adapter import EngineSessions, MadeOfSession
+
+# Nothing waits for others in these tests.
+sessions_view.KEEP_UP_AFTER = 0.001
 
 AT = datetime(2026, 3, 14, 14, 2, tzinfo=UTC)
 SHOP, DESK = "/home/ada/shop", "/home/ada/desk"
@@ -165,7 +169,8 @@ class FakeSessions(EngineSessions):
             return None
         if self.error is not None:
             raise self.error
-        return conversation_of(self.executions.get(session_id) or execution(session_id))
+        recorded = self.executions.get(session_id) or execution(session_id)
+        return await asyncio.to_thread(conversation_of, recorded)
 
     async def _lines(self, session_id: str, first: int, last: int) -> tuple[tuple[int, str], ...]:
         self.bodies_read.append(first)

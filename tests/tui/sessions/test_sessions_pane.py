@@ -7,16 +7,17 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Input
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.tui.activity.models import ActivityEvent
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.dialogs import PromptDialog
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.sessions.adapter import MadeOfSession
 from synthorg_tui.tui.sessions.deleting import DeleteSessionDialog
 from synthorg_tui.tui.sessions.screen import SessionsScreen
-from synthorg_tui.tui.sessions.transcript import TranscriptScreen
-from tests.tui.sessions.sessions_fakes import FakeSessions, sessions
+from synthorg_tui.tui.sessions.transcript import TranscriptView
+from tests.tui.sessions.sessions_fakes import FakeSessions, session, sessions
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
-from tests.tui.tui_helpers import pane, screen_text, settle, toasts, type_text
+from tests.tui.tui_helpers import pane, screen_text, settle, toasts, type_text, until
 
 
 def desk_with(count: int = 5) -> FakeDesk:
@@ -109,14 +110,14 @@ async def test_the_order_by_size_has_no_days_and_keeps_the_cursor_on_its_session
 async def test_enter_reads_it_and_escape_comes_back() -> None:
     app = fake_app(desk_with())
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await open_pane(pilot)
+        await open_pane(pilot)
         await pilot.press("enter")
         await settle(pilot)
-        assert isinstance(app.screen, TranscriptScreen)
+        assert app.screen_stack[-1].query(TranscriptView)
         assert "Push the branch retries." in screen_text(app)
         await pilot.press("escape")
         await settle(pilot)
-        assert app.screen_stack[-1] is screen
+        assert isinstance(app.screen, SessionsScreen)
 
 
 @pytest.mark.parametrize("key", ["y", "c"])
@@ -264,6 +265,19 @@ async def test_while_the_list_is_read_the_pane_says_so() -> None:
         assert "Push the branch retries" in screen_text(app)
 
 
+async def test_what_is_imported_meanwhile_appears_and_the_cursor_stays_on_its_session() -> None:
+    desk = desk_with()
+    app = fake_app(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await open_pane(pilot)
+        await pilot.press("j")
+        before = screen.session
+        desk.sessions.stored.insert(0, session(0, id="codex:new", title="Written just now"))
+        desk.activity.tell(ActivityEvent("changed", 0, None))
+        await until(pilot, lambda: "Written just now" in screen_text(app))
+        assert screen.session == before
+
+
 async def test_of_thousands_only_the_visible_ones_are_drawn() -> None:
     app = fake_app(desk_with(5000))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -280,3 +294,17 @@ async def test_of_thousands_only_the_visible_ones_are_drawn() -> None:
         await settle(pilot)
         assert screen.rows.row_count > 5000
         assert 0 < len(set(drawn)) < 150
+
+
+@pytest.mark.parametrize(
+    ("width", "named"),
+    [(80, "4 Approvals●12 5 Activity◉2 6 Sessions"), (60, "4 ●12 5 ◉2 6 Sessions")],
+)
+async def test_the_header_has_room_for_all_panes(width: int, named: str) -> None:
+    app = fake_app(desk_with())
+    async with app.run_test(size=(width, 24)) as pilot:
+        screen = await open_pane(pilot)
+        screen.panes.waiting, screen.panes.agents = 12, (2, 0)
+        await settle(pilot)
+        header = " ".join(screen_text(app).split("\n")[0].split())
+        assert named in header

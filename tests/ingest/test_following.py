@@ -49,7 +49,7 @@ class Desk:
         self.following = Following(self.imports, database, settings, events)
 
     def _hear(self, topic: str, data: Any) -> None:
-        told = {FOLLOWED: self.reports, FOLLOWING_FAILED: self.errors}
+        told: dict[str, list[Any]] = {FOLLOWED: self.reports, FOLLOWING_FAILED: self.errors}
         told[topic].append(data)
 
     def project(self, number: int, *, days_old: int = 0, name: str = "spotter") -> Path:

@@ -136,14 +136,14 @@ class CursorEditorReader:
 
     def read(self, lines: TranscriptLines, records: Iterable[tuple[int, Record]]) -> Reading:
         """Read one chat."""
-        state = _Chat(ExecutionBuilder(reader=self.name, agent_id=AGENT))
+        state = _EditorChat(ExecutionBuilder(reader=self.name, agent_id=AGENT))
         for number, record in records:
             state.feed(number, record)
         return state.builder.reading(lines, state.last_event, state.unknown)
 
 
 @dataclass(slots=True)
-class _Chat:
+class _EditorChat:
     """Reading state of one chat."""
 
     builder: ExecutionBuilder

@@ -20,6 +20,7 @@ from synthorg_tui.core.process_setup import started, starting
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings, of
+from synthorg_tui.tui.attention import Attention
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.jobs import error_toast, opening_error, run_job, toast
 from synthorg_tui.tui.memories.screen import MemoriesScreen
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from synthorg_tui.tui.activity.models import ActivityEvent
     from synthorg_tui.tui.base.pane import Pane
-
 
 TERMINAL_CHECK_EVERY = 2.0
 """Seconds between two checks whether the app still has a terminal."""
@@ -79,6 +79,7 @@ class MemoryDeskApp(App[None]):
         self._waited_for_by = os.getppid()
         self._counting: Timer | None = None
         self._safety = SafetyReport(self, self._panes)
+        self._attention = Attention(self, self._panes)
         self._open_error: DomainError | None = None
         for theme in THEMES:
             self.register_theme(theme)
@@ -145,13 +146,13 @@ class MemoryDeskApp(App[None]):
 
     async def _count(self) -> None:
         if self._desk is not None:
-            self._panes.waiting = await self._desk.approvals.pending()
+            await self._attention.count(self._desk.approvals)
             self._desk.skills.watch(self._skills_changed)
             self._desk.approvals.listen(self.on_recount)
 
     def _heard(self, heard: "ActivityEvent") -> None:
         """An agent came, left, called or wrote, or a command changed the store."""
-        self._panes.hear(heard)
+        self._attention.hear(heard)
         if heard.topic == "changed":
             self._memories.keep_up()
 

@@ -65,17 +65,21 @@ class Grid:
     corner: str
     columns: Sequence[str]
     lines: Mapping[str, Sequence[float]]
+    digits: int = 3
 
     def as_rows(self) -> list[Row]:
         """Return each figure as a row, named after its row and column in the grid."""
         return [
-            Row(f"{self.corner} {name}: {column}".lstrip(), value, digits=3)
+            Row(f"{self.corner} {name}: {column}".lstrip(), value, digits=self.digits)
             for name, values in self.lines.items()
             for column, value in zip(self.columns, values, strict=True)
         ]
 
     def as_table(self) -> str:
-        lines = [(name, *(f"{v:.3f}" for v in values)) for name, values in self.lines.items()]
+        lines = [
+            (name, *(f"{value:,.{self.digits}f}" for value in values))
+            for name, values in self.lines.items()
+        ]
         return _aligned([(self.corner, *self.columns), *lines])
 
 

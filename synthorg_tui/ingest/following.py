@@ -177,7 +177,7 @@ class Following:
         self._moments = LastRuns(database)
         self._config = config
         self._events = events
-        self._running = False
+        self._has_failed = False
         self._since_ns = 0
         self._passed: dict[Path, tuple[int, int]] = {}
         self._told = ""
@@ -191,12 +191,12 @@ class Following:
         return [*named, *self._config.folders()]
 
     async def status(self) -> FollowStatus:
-        """Tell whether what agents write is imported by itself now."""
+        """Tell whether whoever has the store open imports what agents write, now or in a moment."""
         if not self._config.follow:
             return FollowStatus(False, "ingest.follow is off")
-        if not self._running:
-            return FollowStatus(False, "the process that has the store open doesn't follow")
-        if not self._since_ns:
+        if self._has_failed:
+            return FollowStatus(False, "it failed, and has said why")
+        if not self._since_ns and await self._newest_import() is None:
             return FollowStatus(False, "no sessions were imported from these places yet")
         return FollowStatus(True)
 
@@ -204,13 +204,11 @@ class Following:
         """Follow until cancelled; returns at once when the settings say not to."""
         if not self._config.follow:
             return
-        self._running = True
         try:
             await self._follow()
         except Exception as error:  # nothing is followed then, and whoever opened the store goes on
+            self._has_failed = True
             self._tell(error)
-        finally:
-            self._running = False
 
     async def _follow(self) -> None:
         opened = self._imports.now()

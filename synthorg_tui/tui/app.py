@@ -19,6 +19,7 @@ from synthorg_tui.core.disk_space import low_space
 from synthorg_tui.core.process_setup import started, starting
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.attention import Attention
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.jobs import InterruptibleApp, error_toast, opening_error, run_job, toast
 from synthorg_tui.tui.making import PaneMaker
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from synthorg_tui.tui.activity.models import ActivityEvent
-
 
 TERMINAL_CHECK_EVERY = 2.0
 """Seconds between two checks whether the app still has a terminal."""
@@ -84,6 +84,7 @@ class MemoryDeskApp(InterruptibleApp):
         self._waited_for_by = os.getppid()
         self._counting: Timer | None = None
         self._safety = SafetyReport(self, self._panes)
+        self._attention = Attention(self, self._panes)
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = self.state.theme if self.state.theme in self.available_themes else DARK
@@ -102,14 +103,14 @@ class MemoryDeskApp(InterruptibleApp):
         run_job(self, self._count, group="count")
 
     async def _count(self) -> None:
-        if self.maker.desk is not None:
-            self._panes.waiting = await self.maker.desk.approvals.pending()
-            self.maker.desk.skills.watch(self._skills_changed)
-            self.maker.desk.approvals.listen(self.on_recount)
+        if (desk := self.maker.desk) is not None:
+            await self._attention.count(desk.approvals)
+            desk.skills.watch(self._skills_changed)
+            desk.approvals.listen(self.on_recount)
 
     def _heard(self, heard: "ActivityEvent") -> None:
         """An agent came, left, called or wrote, or a command changed the store."""
-        self._panes.hear(heard)
+        self._attention.hear(heard)
         if heard.topic == "changed":
             self.maker.memories.keep_up()
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.host.client import RemoteEngine
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
 
 _REASONS_SHOWN = 20
@@ -101,15 +102,16 @@ async def run_watch(context: "Context") -> int:
     import asyncio
 
     from synthorg_tui.cli.context import cancelled_by_signal
+    from synthorg_tui.host.client import RemoteEngine
 
     paths = _paths(context)
     events: asyncio.Queue[tuple[str, object]] = asyncio.Queue()
     hear = lambda topic, data: events.put_nowait((topic, data))  # noqa: E731
     async with context.engine(on_event=hear) as engine:
-        follows = paths is None and (await engine.following.status()).follows
+        owner = engine if paths is None and isinstance(engine, RemoteEngine) else None
         with cancelled_by_signal(context.console) as cancellation:
-            if follows:
-                reports = _followed(context, engine, events, cancellation.stop)
+            if owner is not None and (await owner.following.status()).follows:
+                reports = _followed(context, owner, events, cancellation.stop)
             else:
                 context.console.note("watching; Ctrl-C ends it")
                 reports = _watched(engine, paths, cancellation.stop)
@@ -140,7 +142,7 @@ async def _watched(
 
 async def _followed(
     context: "Context",
-    engine: "AnyEngine",
+    engine: "RemoteEngine",
     events: "asyncio.Queue[tuple[str, object]]",
     stop: "asyncio.Event",
 ) -> "AsyncIterator[ImportReport]":
@@ -149,12 +151,10 @@ async def _followed(
 
     from pydantic import TypeAdapter
 
-    from synthorg_tui.host.client import RemoteEngine
     from synthorg_tui.host.errors import OwnerGoneError
     from synthorg_tui.host.owner import FOLLOWED
     from synthorg_tui.ingest.service import ImportReport
 
-    assert isinstance(engine, RemoteEngine)
     owner = "the app" if engine.owner.kind == "app" else "the owner of the store"
     context.console.note(
         f"{owner} (process {engine.owner.pid}) imports by itself already; "

@@ -128,6 +128,11 @@ class EngineApprovals:
                 await self._engine.approvals.refused(item_id, actor=actor, reason=error.message)
             raise
 
+    @property
+    def notify(self) -> str:
+        """How to call a person who looks elsewhere: off, bell or notification."""
+        return self._engine.settings.approvals.notify
+
     def listen(self, changed: Callable[[], None]) -> None:
         """Call ``changed`` when an agent or a command may have changed the queue."""
         if not self._listening:

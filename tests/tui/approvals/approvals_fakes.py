@@ -252,7 +252,12 @@ class FakeApprovals(EngineApprovals):
         self.error: DomainError | None = None
         self.gate: asyncio.Event | None = None
         self.counted = 0
+        self.call_by = "bell"
         self.changed: Callable[[], None] = lambda: None
+
+    @property
+    def notify(self) -> str:
+        return self.call_by
 
     def status(self, item_id: str) -> str:
         return self.rows[item_id].item.status

@@ -332,6 +332,7 @@ class FakeHost:
         self.error = error
         self.closed = 0
         self.withdrawn = 0
+        self.read_only = ""
         self.failed: Callable[[DomainError], None] = lambda _: None
         self.waits: Callable[[DomainError], None] = lambda _: None
         self.indexes: Callable[[float | None], None] = lambda _: None
@@ -358,6 +359,9 @@ class FakeHost:
         if self.error is not None:
             raise self.error
         return self.desk
+
+    async def owner_left(self) -> None:
+        return
 
     def withdraw(self) -> None:
         self.withdrawn += 1

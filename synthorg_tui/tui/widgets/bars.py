@@ -6,7 +6,7 @@ from textual.widgets import Input
 from synthorg_tui.tui.actions import ENTRY, Action, footer
 from synthorg_tui.tui.base.lines import Line, beside, line
 from synthorg_tui.tui.jobs import Throttle
-from synthorg_tui.tui.panes import ACTIVITY, APPROVALS, Panes
+from synthorg_tui.tui.panes import ACTIVITY, APPROVALS, PANES, Panes
 from synthorg_tui.tui.state import keymap_of
 from synthorg_tui.tui.widgets.line_view import LineBar
 
@@ -74,7 +74,7 @@ class KeyBar(LineBar):
 class TopBar(LineBar):
     """The header: the product, the panes with number keys and counts, and a status at the right.
 
-    A second line has the badges, if there are any.
+    A click on a pane goes there. A second line has the badges, if there are any.
     """
 
     def __init__(self, panes: Panes, current: str, *, id: str = "top") -> None:
@@ -82,6 +82,7 @@ class TopBar(LineBar):
         self._panes = panes
         self._current = current
         self._status = Line()
+        self._tabs: list[tuple[tuple[int, int], str]] = []
         self._soon = Throttle(self, self._draw, COUNTED_AGAIN_AFTER)
 
     def on_mount(self) -> None:
@@ -115,15 +116,26 @@ class TopBar(LineBar):
         self.screen.set_class(bool(self._panes.badges), "badged")
         self.show(*lines)
 
+    async def on_click(self, event: events.Click) -> None:
+        """Go to the pane whose tab is under the pointer."""
+        if event.y:
+            return
+        for (left, right), mode in self._tabs:
+            if left <= event.x < right:
+                await self.app.run_action(f"switch_mode('{mode}')")
+
     def _left(self, product: str) -> Line:
         gap = " " if product else ""
+        self._tabs = []
         left = line((" ◆ " if product else " ◆", "accent"), (product, "strong"), (gap * 2, "text"))
         for key, title in self._panes.titles:
-            chosen = title == self._current
+            chosen, begin = title == self._current, left.width
             left.add(f" {key} ", "accent" if chosen else "faint")
             left.add(title + gap, "title" if chosen else "muted")
             for count in self._counts(title):
                 left.add(count + gap, "warn")
+            mode = next((name for name, shown, _ in PANES if shown == title), "")
+            self._tabs.append(((begin, left.width), mode))
         return left
 
     def _counts(self, title: str) -> list[str]:

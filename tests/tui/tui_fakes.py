@@ -325,8 +325,10 @@ class FakeHost:
         gate: asyncio.Event | None = None,
         error: DomainError | None = None,
         shows_early: bool = False,
+        management: StoreManagement | None = None,
     ) -> None:
         self.desk = desk
+        self._management = management
         self.shows_early = shows_early
         self.gate = gate
         self.error = error
@@ -348,7 +350,8 @@ class FakeHost:
 
     @property
     def management(self) -> StoreManagement:
-        raise NotImplementedError("tests/tui/manage uses a real store")
+        assert self._management is not None
+        return self._management
 
     async def look(self) -> MemoryReader | None:
         return self.desk if self.shows_early else None

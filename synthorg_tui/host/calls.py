@@ -108,6 +108,10 @@ class RemoteApi(Mapping[str, RemoteCall]):
         """Return the names of a group's methods, without the group's name before them."""
         return (*self._groups[group].reads, *self._groups[group].changes)
 
+    def reads(self, group: str) -> tuple[str, ...]:
+        """Return the names of a group's methods that only read the store."""
+        return self._groups[group].reads
+
     def _make(self, name: str) -> RemoteCall:
         group, _, method = name.partition(".")
         if group not in self._groups or method not in self.methods(group):

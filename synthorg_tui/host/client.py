@@ -89,6 +89,10 @@ class OwnerConnection:
         """Ask an owner without a screen to end; raises ``RefusedError`` when it is the app."""
         await self._peer.request(YIELD, {})
 
+    async def ended(self) -> None:
+        """Return once the owner, or this side, has ended the connection."""
+        await asyncio.wait([self._reading])
+
     async def close(self) -> None:
         """Close the connection."""
         await self._peer.close()

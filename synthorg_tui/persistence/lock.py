@@ -80,10 +80,33 @@ def _write_owner(descriptor: int) -> None:
         "pid": os.getpid(),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:2]]),
+        "terminal": _terminal(),
     }
     os.ftruncate(descriptor, 0)
     with suppress(OSError):  # on a full disk the lock holds, it only doesn't say whose it is
         os.pwrite(descriptor, json.dumps(owner).encode(), 0)
+
+
+def _terminal() -> str:
+    """The terminal of this process, such as ``pts/3``; empty when it has none."""
+    with suppress(OSError):
+        return os.ttyname(0).removeprefix("/dev/")
+    return ""
+
+
+def holder(data_dir: Path) -> str:
+    """Return who owns a data directory, in words: ``pts/3, since 14:02``, or the process.
+
+    The time is local, with the date if that isn't today's.
+    """
+    try:
+        owner = json.loads((data_dir / LOCK_FILE).read_text("utf-8")[:4096])
+        since = datetime.fromisoformat(owner["started"]).astimezone()
+        where = str(owner.get("terminal") or f"process {int(owner['pid'])}")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return "its process is just starting"
+    is_today = since.date() == datetime.now().astimezone().date()
+    return f"{where}, since {since:{'%H:%M' if is_today else '%Y-%m-%d %H:%M'}}"
 
 
 def _owner_pid(descriptor: int) -> int | None:

@@ -140,6 +140,8 @@ class MemoryDeskApp(InterruptibleApp):
     def _look_for_space(self) -> None:
         if self._data_dir is not None:
             self._panes.badge("disk", low_space(self._data_dir))
+        if self._host.read_only:  # the owner tells only agents what changes
+            self.maker.memories.keep_up()
 
     def action_reopen(self) -> None:
         """Open the store, also after an earlier attempt failed."""
@@ -163,8 +165,18 @@ class MemoryDeskApp(InterruptibleApp):
             self._look_for_space()
             self.on_recount()
             self._safety.begin(desk.safety)
+            self._panes.badge("read_only", self._host.read_only)
+            if self._host.read_only:
+                run_job(self, self._take_over, group="beside")
         finally:
             started()
+
+    async def _take_over(self) -> None:
+        """Open the store here once the app that has it leaves."""
+        await self._host.owner_left()
+        toast(self, "The other terminal has left; this one opens the store")
+        await self._host.close()
+        self.action_reopen()
 
     def action_manage(self, what: str) -> None:
         """Open a screen about the whole: doctor, backups, connecting or settings."""
@@ -257,12 +269,12 @@ def run(
     import logging
 
     from synthorg_tui.core.paths import user_data_dir
-    from synthorg_tui.tui.engine_adapter import LocalEngineHost
+    from synthorg_tui.tui.beside import SharingHost
 
     # The screen belongs to the app: a message that nobody handles would be printed across it.
     logging.getLogger("synthorg_tui").addHandler(logging.NullHandler())
     starting()
-    host = LocalEngineHost(data_dir=data_dir, config_path=config_path)
+    host = SharingHost(data_dir=data_dir, config_path=config_path)
     app = app_type(host, data_dir=data_dir or user_data_dir(), let_go=let_go)
     app.run()
     return app.return_code or 0

@@ -63,6 +63,7 @@ class LocalEngineHost:
         self._desk: EngineAdapter | None = None
         self._owner: Owner | None = None
         self._engine: Engine | None = None
+        self.read_only = ""
         self._failed: Callable[[DomainError], None] = lambda _: None
         self._waits: Callable[[DomainError], None] = lambda _: None
         self._indexes: Callable[[float | None], None] = lambda _: None
@@ -200,7 +201,12 @@ class LocalEngineHost:
             self._config_path,
         )
 
+    async def owner_left(self) -> None:
+        """Return at once: this process is the owner."""
+
     def _opened(self) -> "Engine":
+        if self.read_only:
+            raise DomainError(f"This terminal is {self.read_only}.", remedy="Do it there.")
         if self._engine is None:
             raise DomainError(
                 "The store isn't open yet.", remedy="Wait a moment, or r tries again."

@@ -116,8 +116,11 @@ class PaneMaker:
 
     def attach(self, desk: MemoryPort) -> None:
         """Hand the open store to every pane that is there, and to those to come."""
+        was_open = self.desk is not None
         self.desk, self._error = desk, None
         self.memories.attach(desk)
+        if was_open:  # another store, or by another way: what is listed was read from the former
+            self.memories.reload()
         for pane in self._later:
             pane.attach(desk)
 

@@ -210,6 +210,15 @@ class EngineHost(Protocol):
         """What is done with the store as a whole, and with what it is connected to."""
         ...
 
+    @property
+    def read_only(self) -> str:
+        """Why nothing can be changed here, in words; empty where everything can."""
+        ...
+
+    async def owner_left(self) -> None:
+        """Return once the app that has the store open leaves it; only asked where one has."""
+        ...
+
     async def look(self) -> MemoryReader | None:
         """Return a reader of the store that works before the engine is open, or ``None``.
 

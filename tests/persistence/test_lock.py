@@ -55,7 +55,7 @@ def test_the_lock_file_says_who_since_when_and_running_what(tmp_path: Path) -> N
     with DataDirLock(tmp_path):
         owner = json.loads((tmp_path / "owner.lock").read_text())
     assert owner["pid"] == os.getpid()
-    assert set(owner) == {"pid", "started", "command"}
+    assert set(owner) == {"pid", "started", "command", "terminal"}
 
 
 def test_a_released_lock_can_be_taken_again(tmp_path: Path) -> None:

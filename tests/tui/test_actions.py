@@ -30,6 +30,7 @@ from synthorg_tui.tui.memories.deleted import DeletedScreen
 from synthorg_tui.tui.memories.importing import ImportScreen
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.memories.welcome import WelcomeScreen
+from synthorg_tui.tui.panes import PANES
 from synthorg_tui.tui.sessions.deleting import DeleteSessionDialog
 from synthorg_tui.tui.sessions.screen import SessionsScreen
 from synthorg_tui.tui.sessions.transcript import TranscriptScreen
@@ -271,3 +272,20 @@ def test_the_keys_document_is_as_generated() -> None:
 def test_the_app_file_stays_short() -> None:
     source = REPO / "synthorg_tui" / "tui" / "app.py"
     assert len(source.read_text("utf-8").splitlines()) < 300
+
+
+@pytest.mark.parametrize("width", [80, 120])
+async def test_a_click_on_a_tab_of_the_header_goes_to_the_pane(width: int) -> None:
+    app = fake_app(FakeDesk(rows(6)))
+    async with app.run_test(size=(width, 24)) as pilot:
+        await settle(pilot)
+        for mode, title, key in PANES:
+            for edge in (0, len(title) + 1):
+                await pilot.press("1")
+                await settle(pilot)
+                tab = screen_text(app).splitlines()[0].index(f"{key} {title}")
+                await pilot.click(offset=(tab + edge, 0))
+                await settle(pilot)
+                assert app.current_mode == mode
+        await pilot.click(offset=(width - 3, 0))
+        assert app.current_mode == PANES[-1][0]

@@ -317,13 +317,16 @@ class FakeHost:
         gate: asyncio.Event | None = None,
         error: DomainError | None = None,
         shows_early: bool = False,
+        management: StoreManagement | None = None,
     ) -> None:
         self.desk = desk
+        self._management = management
         self.shows_early = shows_early
         self.gate = gate
         self.error = error
         self.closed = 0
         self.withdrawn = 0
+        self.read_only = ""
         self.failed: Callable[[DomainError], None] = lambda _: None
         self.waits: Callable[[DomainError], None] = lambda _: None
         self.indexes: Callable[[float | None], None] = lambda _: None
@@ -339,7 +342,8 @@ class FakeHost:
 
     @property
     def management(self) -> StoreManagement:
-        raise NotImplementedError("tests/tui/manage uses a real store")
+        assert self._management is not None
+        return self._management
 
     async def look(self) -> MemoryReader | None:
         return self.desk if self.shows_early else None
@@ -350,6 +354,9 @@ class FakeHost:
         if self.error is not None:
             raise self.error
         return self.desk
+
+    async def owner_left(self) -> None:
+        return
 
     def withdraw(self) -> None:
         self.withdrawn += 1

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.dialogs import PromptDialog
-from synthorg_tui.tui.base.formatting import moment, size
+from synthorg_tui.tui.base.formatting import moment
 from synthorg_tui.tui.base.lines import Line, line, one_line
 from synthorg_tui.tui.jobs import run_job, toast
 from synthorg_tui.tui.manage.base import ManageScreen
@@ -41,16 +41,12 @@ class BackupsScreen(ManageScreen):
         self._explain()
 
     def _explain(self) -> None:
-        self.say(
-            [
-                line(
-                    ("enter", "accent"),
-                    (" puts the backup under the cursor in place of the ", "text"),
-                ),
-                line(("store. It is read whole first. The present database is set aside", "text")),
-                line(("beside it, not deleted. Agents and commands must have left.", "text")),
-            ]
+        text = (
+            " puts the backup under the cursor in place of the store. It is read whole first. "
+            "The present database is set aside beside it, not deleted. Agents and commands must "
+            "have left."
         )
+        self.say([line(("enter", "accent"), (text, "text"))])
 
     def action_create(self) -> None:
         """Back up the store now."""
@@ -78,7 +74,7 @@ class BackupsScreen(ManageScreen):
         self.management.require_alone()
         when = moment(backup.made_at, self.now())
         question = f"Replace the store by {one_line(backup.path.name)}?"
-        hint = f"{when} · {size(backup.size)} · type {_WORD} to go ahead, esc leaves"
+        hint = f"made {when} · type {_WORD}, or esc leaves"
         self.app.push_screen(PromptDialog(question, "", hint=hint), partial(self._answered, backup))
 
     def _answered(self, backup: "Backup", answer: str | None) -> None:

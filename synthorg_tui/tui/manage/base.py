@@ -94,6 +94,9 @@ class ManageScreen(Screen[None]):
 
     def fail(self, error: DomainError) -> None:
         """Show an error as the text."""
+        if self.CHOICES and not self.choices.row_count:
+            self.choices.placeholder = [line(("It couldn't be read.", "muted"))]
+            self.choices.changed()
         self.say(failure_lines(error))
 
     def begin(self, doing: str, job: Callable[[], Awaitable[None]]) -> None:

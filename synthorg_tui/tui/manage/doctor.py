@@ -3,6 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.base.lines import line
@@ -10,7 +11,6 @@ from synthorg_tui.tui.manage.base import ManageScreen
 from synthorg_tui.tui.manage.lines import facts_lines, failure_lines, report_lines
 
 if TYPE_CHECKING:
-    from synthorg_tui.core.errors import DomainError
     from synthorg_tui.tui.base.lines import Line
 
 
@@ -27,9 +27,12 @@ class DoctorScreen(ManageScreen):
         self.action_again()
 
     def _facts(self) -> "list[Line]":
-        return facts_lines(self.management.facts())
+        try:
+            return facts_lines(self.management.facts())
+        except DomainError:  # the store isn't open here, which the report says
+            return []
 
-    def fail(self, error: "DomainError") -> None:
+    def fail(self, error: DomainError) -> None:
         """Show why the store couldn't be examined."""
         self.say([*self._facts(), *failure_lines(error)])
 

@@ -59,7 +59,7 @@ class PathDialog(PromptDialog):
     """A prompt for a path, which offers the rest of a name that exists."""
 
     def __init__(self) -> None:
-        hint = "A folder or a file of transcripts · → takes the grey rest · esc leaves"
+        hint = "A folder or file of transcripts · → completes · esc leaves"
         super().__init__("Import from which path?", "~/", hint=hint)
 
     def on_mount(self) -> None:

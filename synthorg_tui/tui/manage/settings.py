@@ -67,7 +67,8 @@ class SettingsScreen(ManageScreen):
 
     def on_line_list_moved(self) -> None:
         """Show the setting under the cursor."""
-        self._show()
+        if self.choices.value is not None:  # else there may be an error
+            self._show()
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
         """Open the file to change the setting."""

@@ -7,7 +7,7 @@ from textual.widgets import Input
 from synthorg_tui.tui.actions import ENTRY, FOOTER_KEYS, Action, footer
 from synthorg_tui.tui.base.lines import Line, beside, line
 from synthorg_tui.tui.jobs import Throttle
-from synthorg_tui.tui.panes import ACTIVITY, APPROVALS, Panes
+from synthorg_tui.tui.panes import ACTIVITY, APPROVALS, PANES, Panes
 from synthorg_tui.tui.state import keymap_of
 from synthorg_tui.tui.widgets.line_view import LineBar
 
@@ -93,7 +93,7 @@ class KeyBar(LineBar):
 class TopBar(LineBar):
     """The header: the product, the panes with number keys and counts, and a status at the right.
 
-    A second line has the badges, if there are any.
+    A click on a pane goes there. A second line has the badges, if there are any.
     """
 
     def __init__(self, panes: Panes, current: str, *, id: str = "top") -> None:
@@ -101,6 +101,7 @@ class TopBar(LineBar):
         self._panes = panes
         self._current = current
         self._status = Line()
+        self._tabs: list[tuple[tuple[int, int], str]] = []
         self._soon = Throttle(self, self._draw, COUNTED_AGAIN_AFTER)
         self._fading: Timer | None = None
 
@@ -139,6 +140,14 @@ class TopBar(LineBar):
         self.screen.set_class(bool(self._panes.badges), "badged")
         self.show(*lines)
 
+    async def on_click(self, event: events.Click) -> None:
+        """Go to the pane whose tab is under the pointer."""
+        if event.y:
+            return
+        for (left, right), mode in self._tabs:
+            if left <= event.x < right:
+                await self.app.run_action(f"switch_mode('{mode}')")
+
     def _fade(self) -> None:
         """Let the news go once they have been in view of the person for a while."""
         if self._fading is not None:
@@ -155,14 +164,17 @@ class TopBar(LineBar):
     def _left(self, product: str, *, brief: bool = False) -> Line:
         """The product and the panes; ``brief`` names only the pane that is shown."""
         gap = " " if product else ""
+        self._tabs = []
         left = line((" ◆ " if product else " ◆", "accent"), (product, "strong"), (gap * 2, "text"))
         for key, title in self._panes.titles:
-            chosen = title == self._current
+            chosen, begin = title == self._current, left.width
             left.add(f" {key} ", "accent" if chosen else "faint")
             if chosen or not brief:
                 left.add(title + gap, "title" if chosen else "muted")
             for count in self._counts(title):
                 left.add(count + gap, "warn")
+            mode = next((name for name, shown, _ in PANES if shown == title), "")
+            self._tabs.append(((begin, left.width), mode))
         return left
 
     def _counts(self, title: str) -> list[str]:

@@ -1,0 +1,43 @@
+"""An engine for looking only makes no call that changes anything."""
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from synthorg_tui.host.calls import CALLS
+from synthorg_tui.host.client import OwnerConnection, RemoteEngine
+from synthorg_tui.host.reading import ReadingEngine, ReadOnlyHereError
+from synthorg_tui.settings.loader import shipped_settings
+
+CHANGES = [
+    (group, method)
+    for group in sorted({name.partition(".")[0] for name in CALLS} - {"engine"})
+    for method in {*CALLS.methods(group)} - {*CALLS.reads(group)}
+]
+
+
+def reading(tmp_path: Path) -> ReadingEngine:
+    nobody = cast("OwnerConnection", None)  # a call that was made would fail otherwise
+    remote = RemoteEngine(nobody, shipped_settings())
+    return ReadingEngine(remote, tmp_path, "open in another terminal (pts/3, since 14:02)")
+
+
+@pytest.mark.parametrize(
+    ("group", "method"),
+    [*CHANGES, ("reviews", "approve"), ("reviews", "undo"), ("secrets", "redact")],
+    ids=".".join,
+)
+async def test_what_changes_is_refused_before_it_is_asked(
+    tmp_path: Path, group: str, method: str
+) -> None:
+    call = getattr(getattr(reading(tmp_path), group), method)
+    with pytest.raises(ReadOnlyHereError, match=r"pts/3, since 14:02"):
+        await call("anything", person=None)
+
+
+async def test_there_are_no_other_parts_than_those_of_a_client(tmp_path: Path) -> None:
+    engine = reading(tmp_path)
+    assert engine.settings.memory.backend == "local"
+    with pytest.raises(AttributeError):
+        _ = engine.ledger

@@ -1,0 +1,95 @@
+"""A store's management with fixed answers: what the pictures of its screens are drawn from."""
+
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+from synthorg_tui.connect.changes import FileChange
+from synthorg_tui.connect.clients import CLIENTS, Client, ConfigScope
+from synthorg_tui.connect.records import FileRecord
+from synthorg_tui.core.errors import ConfigError, DomainError
+from synthorg_tui.memory.store.doctor import Check, DoctorReport
+from synthorg_tui.persistence.backups import Backup
+from synthorg_tui.persistence.integrity import ReadProgress
+from synthorg_tui.settings.listing import ListedSetting
+from synthorg_tui.tui.manage.adapter import (
+    ClientState,
+    PlannedConnection,
+    ProcessFacts,
+    StoreManagement,
+)
+from tests.tui.tui_fakes import NOW
+
+FILE = "/etc/synthorg/company.yaml"
+CHECKS = (
+    Check("database", True, "schema version 3, 1,482 rows read without damage"),
+    Check("index", False, "2 of 59 live memories are missing"),
+    Check("vectors", True, "every memory has a vector"),
+    Check("disk space", True, "79,464 MB free, 200 MB needed"),
+    Check("backups", True, "3, 2 of them daily"),
+)
+SETTINGS = (
+    ListedSetting("memory.backend", '"local"', "default", "text"),
+    ListedSetting("memory.level", '"session"', f"{FILE}:2", "one of session, project", True),
+    ListedSetting(
+        "memory.retrieval.max_memories",
+        "7",
+        "SYNTHORG__MEMORY__RETRIEVAL__MAX_MEMORIES",
+        "whole number from 1 to 100",
+    ),
+    ListedSetting("providers.embedding.api_key", "(hidden)", "default", "text"),
+)
+WANTED = (
+    b'{\n  "mcpServers": {\n    "synthorg": {\n      "command": "synthorg-tui"\n    }\n  }\n}\n'
+)
+
+
+def _no_engine() -> None:
+    raise DomainError("there is no engine in this test")
+
+
+class FakeManagement(StoreManagement):
+    """Answers with the constants of this module; ``problem`` is raised by ``settings``."""
+
+    def __init__(self, problem: str = "") -> None:
+        super().__init__(
+            _no_engine,  # type: ignore[arg-type]
+            lambda: Path("/home/ada/data"),
+            lambda: 0,
+            _no_engine,  # type: ignore[arg-type]
+        )
+        self._problem = problem
+
+    def facts(self) -> ProcessFacts:
+        return ProcessFacts(312_000_000, 433_000_000, "minilm", "auto", ())
+
+    async def doctor(
+        self, *, fix: bool, progress: ReadProgress, cancel: threading.Event
+    ) -> DoctorReport:
+        return DoctorReport(False, CHECKS)
+
+    async def backups(self) -> tuple[Backup, ...]:
+        return tuple(
+            Backup(
+                Path(f"/home/ada/data/backups/20260101T{hours:02}0000-000.duckdb"),
+                NOW - timedelta(hours=hours * 7),
+                5_800_000 + hours * 71_000,
+                hours % 2 == 0,
+            )
+            for hours in range(1, 6)
+        )
+
+    async def settings(self) -> tuple[ListedSetting, ...]:
+        if self._problem:
+            raise ConfigError(self._problem)
+        return SETTINGS
+
+    async def connections(self) -> tuple[ClientState, ...]:
+        scopes = {"codex": (ConfigScope.USER,), "cursor": (ConfigScope.PROJECT,)}
+        return tuple(ClientState(client, scopes.get(name, ())) for name, client in CLIENTS.items())
+
+    async def plan(self, client: Client, scope: ConfigScope, hooks: bool) -> PlannedConnection:
+        path = Path("/home/ada/.claude.json")
+        record = FileRecord(client.name, scope, str(path), hooks, "", "", ())
+        change = FileChange(path, b"{}\n", WANTED, b"{}\n", record)
+        return PlannedConnection(client, scope, (change,), removes=False)

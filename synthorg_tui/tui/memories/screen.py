@@ -394,7 +394,7 @@ class MemoriesScreen(Pane):
         rows = self.listing.targets(self.rows.row)
         if rows:
             copy(self, "\n\n".join(row.content for row in rows))
-            toast(self, f"Copied {memories(len(rows))}")
+            toast(self, f"Sent {memories(len(rows))} to the terminal's clipboard")
 
     # Elsewhere
 

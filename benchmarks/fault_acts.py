@@ -54,6 +54,9 @@ class WordVectors:
         vector: Vectors = (total / np.linalg.norm(total)).astype(np.float32)
         return vector
 
+    async def unload(self) -> None:
+        """Nothing was loaded."""
+
     async def close(self) -> None:
         return None
 

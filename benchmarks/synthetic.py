@@ -54,6 +54,9 @@ class SyntheticVectors:
     async def embed_query(self, text: str) -> Vectors:
         return await self._real.embed_query(text)
 
+    async def unload(self) -> None:
+        await self._real.unload()
+
     async def close(self) -> None:
         await self._real.close()
 

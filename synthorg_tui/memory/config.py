@@ -86,6 +86,7 @@ class ProceduralMemoryConfig(FrozenModel):
 BACKENDS: Final = frozenset({"composite", "inmemory", "local", "mem0"})
 VECTOR_STORES: Final = frozenset({"qdrant", "qdrant-external"})
 MAX_DAILY_BACKUPS: Final = 30
+MAX_IDLE_SECONDS: Final = 86_400
 HISTORY_STORES: Final = frozenset({"postgresql", "sqlite"})
 
 
@@ -127,7 +128,9 @@ class MemoryStorageConfig(FrozenModel):
     ``data_dir`` defaults to the platform's user data directory. ``server`` is required for
     ``vector_store: qdrant-external`` and has no effect otherwise. ``daily_backups`` is how many of
     the backups that are made once a day stay; with 0 none is made. ``max_session_days`` is the age
-    at which imported sessions are deleted, without what was made of them; ``None`` is never.
+    at which imported sessions are deleted, without what was made of them; ``None`` is never. Model
+    and index leave memory after ``unload_after_seconds`` without a search or change, and are loaded
+    again by the next one; ``None`` keeps them in memory.
     """
 
     data_dir: Annotated[NotBlankStr, BeforeValidator(_fill_data_dir)] = Field(
@@ -137,6 +140,7 @@ class MemoryStorageConfig(FrozenModel):
     history_store: NotBlankStr = "sqlite"
     daily_backups: Annotated[int, Field(ge=0, le=MAX_DAILY_BACKUPS)] = 3
     max_session_days: int | None = Field(default=None, ge=1)
+    unload_after_seconds: Annotated[int, Field(ge=1, le=MAX_IDLE_SECONDS)] | None = 180
     server: QdrantServerConfig | None = None
 
     @field_validator("vector_store")

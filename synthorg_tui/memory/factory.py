@@ -132,12 +132,14 @@ def _inmemory(config: CompanyMemoryConfig, context: BackendContext) -> MemoryBac
 def _local(config: CompanyMemoryConfig, context: BackendContext) -> MemoryBackend:
     data_dir = context.data_dir or Path(config.storage.data_dir)
     ensure_private_dir(data_dir)
+    idle = config.storage.unload_after_seconds
     core = Core(
         database=context.database or Database.in_dir(data_dir),
         index=context.index or create_vector_index(config.storage, data_dir),
         embedder=context.embedder or _bundled_embedder(config),
         clock=context.clock,
         policy=context.policy or _uniform_policy(config),
+        unload_after=timedelta(seconds=idle) if idle is not None else None,
     )
     return LocalMemoryBackend(core)
 

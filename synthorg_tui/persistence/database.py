@@ -52,6 +52,8 @@ CHECKPOINT_AFTER = 16 * 1024 * 1024
 """Bytes of log after which it is moved into the file. Not by DuckDB itself: a commit whose
 checkpoint fails raises, although it may be durable."""
 _PROGRESS_EVERY = 0.25
+_LEAST_MEMORY = 8
+"""Megabytes that DuckDB is left with for a moment, for it to give back the rest."""
 READERS = 2
 """Reads at once: an agent's search doesn't wait until a list of the app is read."""
 _GIVEN_UP = "database has been invalidated"
@@ -130,6 +132,11 @@ class Database:
         """
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._write_thread, self._copy, target, cancel)
+
+    async def give_back_memory(self) -> None:
+        """Have DuckDB drop the blocks that it holds in memory; it reads them again when needed."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._write_thread, self._drop_blocks)
 
     async def damaged_blocks(self) -> int:
         """Count the blocks of the file that are damaged on disk; only writes wait meanwhile."""
@@ -321,6 +328,23 @@ class Database:
             if told is error:
                 raise
             raise told from error
+
+    def _drop_blocks(self) -> None:
+        """Lower the limit to what is in use, which makes DuckDB drop the rest, and raise it again.
+
+        What is read meanwhile may need more than that: then all stays as it is.
+        """
+        import duckdb
+
+        if self._writer is None or self._given_up:
+            return
+        with self._writer.cursor() as cursor:
+            try:
+                cursor.execute(f"SET memory_limit = '{_LEAST_MEMORY}MB'")
+            except duckdb.Error as error:
+                _log.info("DuckDB gives no memory back now: %s", error)
+            finally:
+                cursor.execute(f"SET memory_limit = '{self._memory}MB'")
 
     def _allow_more(self) -> None:
         """Allow twice the memory, at once or, where DuckDB gave up, from the next opening on."""

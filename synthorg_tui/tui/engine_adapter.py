@@ -46,9 +46,30 @@ if TYPE_CHECKING:
     from synthorg_tui.tui.skills.adapter import EngineSkills
 
 WARM_UP_AFTER = 0.5
-"""Seconds from opening until the rest is prepared, so that the list is on the screen first."""
+"""Seconds from opening until agents can connect, so that the list is on the screen first."""
+LOAD_MODELS_AFTER = 3.0
+"""Seconds from then until model and index are loaded, unless a search wants them before: their
+libraries keep the interpreter for up to a tenth of a second at a time, which a key would wait."""
 PROGRESS_EVERY = 0.5
 """Seconds between two checks of the search index's progress."""
+_ASKED_AT_ONCE = (
+    "agents.client_sessions",
+    "agents.gateway",
+    "approvals.trail",
+    "curation.forgetting",
+    "curation.overview",
+    "curation.service",
+    "host.owner",
+    "learning.evidence",
+    "memory.store.admin",
+    "memory.strategies.service",
+    "providers.completion.factory",
+    "tui.activity.adapter",
+    "tui.approvals.adapter",
+    "tui.skills.adapter",
+)
+"""What the panes ask for as soon as the engine is open: loaded on the screen's own thread it would
+keep keys waiting for a third of a second."""
 
 
 class LocalEngineHost:
@@ -104,7 +125,7 @@ class LocalEngineHost:
 
     async def open(self) -> "EngineAdapter":
         """Load the engine in a thread, then open it."""
-        await asyncio.to_thread(importlib.import_module, "synthorg_tui.engine")
+        await asyncio.to_thread(_load_engine)
         from synthorg_tui.engine import Engine
         from synthorg_tui.settings.loader import load_settings
 
@@ -143,6 +164,7 @@ class LocalEngineHost:
             self._stack.push_async_callback(owner.stop)
             if self._desk is not None:
                 self._desk.activity.open(owner)
+        await asyncio.sleep(LOAD_MODELS_AFTER)
         async with asyncio.TaskGroup() as group:
             warming = group.create_task(engine.warm_up())
             group.create_task(self._report_progress(engine, warming))
@@ -226,6 +248,11 @@ class LocalEngineHost:
         await self._stack.aclose()
         self._database = self._engine = self._owner = self._desk = self._warming = None
         ending()
+
+
+def _load_engine() -> None:
+    for module in ("engine", *_ASKED_AT_ONCE):
+        importlib.import_module(f"synthorg_tui.{module}")
 
 
 class EngineAdapter:

@@ -1,5 +1,6 @@
 """Embedding with a real GGUF model through llama.cpp."""
 
+import asyncio
 import struct
 from collections.abc import AsyncIterator
 from importlib.util import find_spec
@@ -127,3 +128,15 @@ async def test_a_file_that_llama_cpp_cannot_load_is_an_error(
     with pytest.raises(EmbeddingError, match="can't load"):
         await embedder.embed_query("a")
     await embedder.close()
+
+
+async def test_an_unloaded_model_is_loaded_again_and_never_under_a_text(
+    embedder: GgufEmbedder,
+) -> None:
+    before = await embedder.embed_query("git push")
+    long = asyncio.create_task(embedder.embed([f"note number {n}" for n in range(20)]))
+    await asyncio.sleep(0)
+    await embedder.unload()
+    assert (await long).shape == (20, embedder.dims)
+    await embedder.unload()
+    assert await embedder.embed_query("git push") @ before > 0.999

@@ -163,3 +163,24 @@ def test_the_runtime_keeps_and_reports_nothing_of_its_use(tmp_path: Path) -> Non
     unset = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
     subprocess.run([sys.executable, "-c", program], check=True, env=unset | home)
     assert list(tmp_path.rglob("*")) == []
+
+
+async def test_an_unloaded_model_is_loaded_again_by_the_next_text(embedder: MiniLMEmbedder) -> None:
+    before = await embedder.embed_query("push a branch")
+    await embedder.unload()
+    np.testing.assert_array_equal(await embedder.embed_query("push a branch"), before)
+
+
+async def test_unloading_disturbs_no_batches_under_way(embedder: MiniLMEmbedder) -> None:
+    long = asyncio.create_task(embedder.embed([f"note {n} " * 40 for n in range(60)]))
+    await asyncio.sleep(0)
+    while not long.done():
+        await embedder.unload()
+        await asyncio.sleep(0)
+    assert (await long).shape == (60, embedder.dims)
+
+
+async def test_unloading_a_closed_embedder_does_nothing() -> None:
+    embedder = MiniLMEmbedder(MiniLMConfig())
+    await embedder.close()
+    await embedder.unload()

@@ -27,6 +27,9 @@ class CountingEmbedder:
             raise EmbeddingError("no")
         return np.asarray([len(text), 0], dtype=np.float32)
 
+    async def unload(self) -> None:
+        return None
+
     async def close(self) -> None:
         self.closed = True
 

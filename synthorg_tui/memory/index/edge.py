@@ -93,6 +93,7 @@ class EdgeIndex:
         self._state = EdgeState(fingerprint="", dims=0)
         self._packed: EdgeState | None = None
         self._is_emptied = False
+        self._is_resting = False
         self._applied = 0
         self._changes = 0
         self._unflushed = 0
@@ -121,6 +122,11 @@ class EdgeIndex:
             await self._run("close the index", self._close)
         finally:
             self._stop()
+
+    async def rest(self) -> None:
+        """Close the engine, and with it its files in memory; the next call loads it again."""
+        if self._executor is not None:
+            await self._run("put the index to rest", self._rest)
 
     async def apply(
         self, upserts: Sequence[IndexPoint], deletes: Sequence[str], *, revision: int
@@ -260,6 +266,22 @@ class EdgeIndex:
         finally:
             self._release()
 
+    def _rest(self) -> None:
+        if self._shard is not None:
+            if self._changes or self._applied != self._state.revision:
+                self._checkpoint()
+            self._release()
+            self._is_resting = True
+
+    def _wake(self) -> None:
+        self._is_resting = False
+        self._load(self._state)
+        if self._shard is None:
+            raise VectorIndexError(
+                f"the index in {self._path} was damaged while it was at rest",
+                remedy="Start the program again: it builds the index anew.",
+            )
+
     def _release(self) -> None:
         if self._shard is not None:
             self._shard.close()
@@ -377,6 +399,7 @@ class EdgeIndex:
         packed, self._packed = self._packed, None
         write_state(self._state_file, packed, durable=True)
         self._release()
+        self._is_resting = False
         self._state = replace(self._state, shard=packed.shard)
         self._load(packed)
         if self._shard is None:
@@ -401,7 +424,7 @@ class EdgeIndex:
     def _clear(self) -> None:
         make_room(self._path)
         self._release()
-        self._is_emptied = True
+        self._is_emptied, self._is_resting = True, False
         self._applied = self._changes = self._unflushed = 0
         self._drop()
         self._create()
@@ -416,6 +439,8 @@ class EdgeIndex:
         if self._shard is None and self._is_emptied:  # there was no room for the new one
             self._drop()
             self._create()
+        if self._shard is None and self._is_resting:
+            self._wake()
         if self._shard is None:
             raise VectorIndexError("the index is not open")
         return self._shard

@@ -122,6 +122,13 @@ class VectorIndex(Protocol):
         """
         ...
 
+    async def rest(self) -> None:
+        """Free the memory that the index takes until it is next used, which may take longer then.
+
+        Does nothing when the index is closed or somewhere else.
+        """
+        ...
+
     async def close(self) -> None:
         """Write everything to disk, save the latest applied revision, and close the index."""
         ...

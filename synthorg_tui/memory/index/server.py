@@ -105,6 +105,9 @@ class ServerIndex:
             with _server_errors("close the index"):
                 await client.close()
 
+    async def rest(self) -> None:
+        """Do nothing: the memory is the server's."""
+
     async def apply(
         self, upserts: Sequence[IndexPoint], deletes: Sequence[str], *, revision: int
     ) -> None:

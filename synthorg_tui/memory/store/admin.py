@@ -37,7 +37,14 @@ from synthorg_tui.memory.shared import require_agent_id
 from synthorg_tui.memory.store import queries
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.reader import StoreReader
-from synthorg_tui.memory.store.rows import LISTED, StoredMemory, content_hash, listed, with_tags
+from synthorg_tui.memory.store.rows import (
+    LISTED,
+    StoredMemory,
+    content_hash,
+    listed,
+    require_length,
+    with_tags,
+)
 from synthorg_tui.memory.store.search import Search, SearchScope
 from synthorg_tui.memory.store.writer import MemoryWriter
 from synthorg_tui.memory.store.writes import Changes
@@ -160,6 +167,7 @@ class StoreAdmin:
         change = _redacted(change)
         with translate_errors(MemoryStoreError, "editing"):
             if change.content is not None:
+                require_length(change.content)
                 (vector,) = await self._core.embed([change.content])
 
             def work(changes: Changes) -> StoredMemory:

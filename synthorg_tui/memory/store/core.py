@@ -24,6 +24,7 @@ from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryEntry, MemoryMetadata
 from synthorg_tui.memory.retrieval.sparse import BM25Tokenizer
 from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.idle import IdleRelease
 from synthorg_tui.memory.store.residue import Remains, Residue, Share
 from synthorg_tui.memory.store.rows import StoredMemory, listed
 from synthorg_tui.memory.store.sync import Projection
@@ -91,6 +92,8 @@ class Core:
         embedder: Computes the vectors of contents and queries.
         clock: Current time, for creation times and expiry.
         policy: Visibility, retention and maximum number of an agent's memories.
+        unload_after: How long nothing must be searched or changed until model and index leave
+            memory; ``None`` keeps them there.
     """
 
     def __init__(
@@ -101,6 +104,7 @@ class Core:
         embedder: Embedder,
         clock: Clock | None = None,
         policy: StorePolicy | None = None,
+        unload_after: timedelta | None = None,
     ) -> None:
         self.database = database
         self.embedder = embedder
@@ -123,6 +127,12 @@ class Core:
         self._one_packing = asyncio.Lock()
         # A commit and its index update form one step, so that the index gets revisions in order.
         self._order = asyncio.Lock()
+        self.idle = IdleRelease(
+            self.clock,
+            unload_after,
+            is_busy=self._is_at_work,
+            steps=(embedder.unload, index.rest, database.give_back_memory),
+        )
 
     async def open(self) -> None:
         """Open the store's database; do nothing when open already.
@@ -148,6 +158,7 @@ class Core:
         vectors can't be determined.
         """
         self.check_open()
+        self.idle.used()
         async with self._opening:
             if not self._index_open:
                 await self._projection.open(
@@ -167,6 +178,7 @@ class Core:
         """Close the index, and the database if it was opened by this object."""
         if not self.is_open:
             return
+        await self.idle.close()
         if self._catching_up is not None:
             self._catching_up.cancel()
             await asyncio.gather(self._catching_up, return_exceptions=True)
@@ -262,6 +274,7 @@ class Core:
         """
         if not texts:
             return []
+        self.idle.used()
         try:
             vectors = await self.embedder.embed(texts)
         except EmbeddingError as error:
@@ -341,6 +354,10 @@ class Core:
     def remains(self) -> Remains:
         """What of purged memories is still in the files of the store."""
         return self._residue.remains
+
+    def _is_at_work(self) -> bool:
+        packs = self._one_packing.locked() or self._order.locked()
+        return packs or self.is_erasing or self._projection.is_behind
 
     @property
     def is_erasing(self) -> bool:

@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.memory.errors import MemoryStoreError
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.retrieval.tags import parse_tags
 
 if TYPE_CHECKING:  # rows are listed before the models are loaded
     from synthorg_tui.memory.extensions import MemoryDraft
 
+MAX_MEMORY_CHARS = 4_000_000
+"""Characters that one memory may have."""
 HISTORY_FIELDS = (
     "content",
     "category",
@@ -126,6 +129,16 @@ def history_fields(row: StoredMemory) -> dict[str, object]:
     known = row._asdict()
     shown = {name: known[name] for name in HISTORY_FIELDS}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in shown.items()}
+
+
+def require_length(content: str) -> None:
+    """Raise ``MemoryStoreError`` for a text that is too long for one memory."""
+    if len(content) > MAX_MEMORY_CHARS:
+        raise MemoryStoreError(
+            f"one memory holds {MAX_MEMORY_CHARS:,} characters at most; this text has "
+            f"{len(content):,}",
+            remedy="Store it in parts, or store the path of a file that has it.",
+        )
 
 
 def content_hash(content: str, salt: str) -> str:

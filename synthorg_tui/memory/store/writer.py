@@ -29,6 +29,7 @@ from synthorg_tui.memory.store.rows import (
     content_hash,
     draft_hash,
     listed,
+    require_length,
 )
 from synthorg_tui.memory.store.writes import Changes
 from synthorg_tui.persistence.values import naive, naive_utc
@@ -165,6 +166,7 @@ class MemoryWriter:
     def _row(
         self, agent_id: str, draft: MemoryDraft, now: datetime, *, shared: bool
     ) -> StoredMemory:
+        require_length(draft.request.content)
         request = _redacted(draft.request)
         created = draft.created_at or now
         retention = self._core.policy.retention(agent_id, request.category)

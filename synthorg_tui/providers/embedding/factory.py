@@ -80,6 +80,9 @@ class QueryCache:
             self._vectors.popitem(last=False)
         return vector
 
+    async def unload(self) -> None:
+        await self._inner.unload()
+
     async def close(self) -> None:
         self._vectors.clear()
         await self._inner.close()

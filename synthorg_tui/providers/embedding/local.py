@@ -42,6 +42,7 @@ class LocalEmbedder(ABC):
         self._executor: ThreadPoolExecutor | None = ThreadPoolExecutor(
             max_workers=1, thread_name_prefix="embedding"
         )
+        self._under_way = 0
 
     @property
     @abstractmethod
@@ -57,6 +58,13 @@ class LocalEmbedder(ABC):
         """Frees the model."""
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
+        self._under_way += 1  # batches hold the model that they were planned with
+        try:
+            return await self._embed(texts)
+        finally:
+            self._under_way -= 1
+
+    async def _embed(self, texts: Sequence[str]) -> Vectors:
         planned, first = await self._run(lambda: self._begin(texts)) if texts else ([], None)
         import numpy as np  # not before the plan, which loads it beside us
 
@@ -73,6 +81,10 @@ class LocalEmbedder(ABC):
         """The plan and what its first batch gives: all of a query, in one go."""
         batches = self._plan(texts)
         return batches, batches[0][1]()
+
+    async def unload(self) -> None:
+        if self._executor is not None and not self._under_way:
+            await self._run(self._unload)
 
     async def close(self) -> None:
         if self._executor is None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from synthorg_tui.core.process_setup import give_back_memory
 from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.errors import EmbeddingError
 from synthorg_tui.providers.embedding.local import LocalEmbedder, default_threads, normalise
@@ -92,6 +93,7 @@ class MiniLMEmbedder(LocalEmbedder):
                 session = beside.submit(self._load_session)
                 self._tokenizer = self._load_tokenizer()
                 self._session = session.result()
+            give_back_memory()  # what it took to read the model is as much as the model
         return self._tokenizer, self._session
 
     def _load_tokenizer(self) -> "Tokenizer":

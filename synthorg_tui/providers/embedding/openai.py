@@ -47,6 +47,9 @@ class OpenAIEmbedder:
         vector: Vectors = (await self.embed([text]))[0]
         return vector
 
+    async def unload(self) -> None:
+        """Do nothing: the model is the server's."""
+
     async def close(self) -> None:
         await self._server.close()
 

@@ -42,6 +42,13 @@ class Embedder(Protocol):
         """
         ...
 
+    async def unload(self) -> None:
+        """Free the model's memory until it is needed again; the next text loads it anew.
+
+        Does nothing while texts are being embedded, and for a model that runs elsewhere.
+        """
+        ...
+
     async def close(self) -> None:
         """Release the model and its memory; do nothing when closed already."""
         ...

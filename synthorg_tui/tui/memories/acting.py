@@ -147,4 +147,4 @@ class MemoryActions(Pane):
         rows = self.listing.targets(self.rows.row)
         if rows or self._has_row():
             copy(self, "\n\n".join(row.content for row in rows))
-            toast(self, f"Copied {memories(len(rows))}")
+            toast(self, f"Sent {memories(len(rows))} to the terminal's clipboard")

@@ -20,6 +20,10 @@ Act: TypeAlias = Callable[[], Awaitable[str]]
 """Changes the store and returns a message for the person about it."""
 
 
+_MARKDOWN = (".md", ".markdown")
+_FORMATS = (".json", *_MARKDOWN)
+
+
 class UndoableChanges:
     """The changes made since the app started, each with its undo, newest first."""
 
@@ -100,7 +104,10 @@ def _told(done: str, given: str, stored: str) -> str:
 
 def write_file(name: str, rows: Sequence[ListedMemory]) -> str:
     """Write memories to a new file and return a message; the suffix decides on the format."""
-    path = Path(name).expanduser()
+    path = Path(name.strip()).expanduser()
+    if path.suffix.lower() not in _FORMATS:
+        ending = f"{path.suffix} can't be written" if path.suffix else "The name has no ending"
+        raise DomainError(f"{ending}.", remedy="End the name with .json or .md.")
     try:
         with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
             file.write(render(rows, path.name))
@@ -126,7 +133,7 @@ def as_markdown(rows: Sequence[ListedMemory]) -> str:
 
 def render(rows: Sequence[ListedMemory], file_name: str) -> str:
     """Return the memories in the format for the file name: Markdown for ``.md``, otherwise JSON."""
-    return as_markdown(rows) if file_name.lower().endswith((".md", ".markdown")) else as_json(rows)
+    return as_markdown(rows) if Path(file_name).suffix.lower() in _MARKDOWN else as_json(rows)
 
 
 def default_name(now: datetime) -> str:

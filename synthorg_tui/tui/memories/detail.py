@@ -3,7 +3,9 @@
 The contents are untrusted text: they are only ever put into lines, which make them safe.
 """
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from synthorg_tui.core.actors import actor_words
@@ -14,7 +16,18 @@ from synthorg_tui.tui.memories.lines import category_mark
 
 _LABEL = 11
 _KIND_MARKS = {"added": "+", "edited": "~", "deleted": "×", "restored": "↺", "purged": "∅"}
-_MAX_CONTENT_LINES = 2000
+MAX_SHOWN = 32_000
+"""Characters of a text that are shown: drawing megabytes would keep keys waiting."""
+_SHORT_ID = 8
+_PARTS = {
+    "DISCOVERY": "Discovery",
+    "CONDITION": "Condition",
+    "ACTION": "Action",
+    "RATIONALE": "Rationale",
+    "EXECUTION": "Steps",
+}
+"""What the parts of a lesson's memory are called, by the tags that they are stored with."""
+_PART = re.compile(rf"^\[({'|'.join(_PARTS)})\][ \t]*", re.MULTILINE)
 
 
 def detail_lines(
@@ -24,14 +37,39 @@ def detail_lines(
     glyph, role = category_mark(row.category)
     head = line((f"{glyph} {row.category.value}", role), ("  ", "text"))
     lines = [head.add(one_line(row.agent_id), "strong"), Line()]
-    content = text_lines(row.content.strip("\n"))
-    lines.extend(content[:_MAX_CONTENT_LINES])
-    if len(content) > _MAX_CONTENT_LINES:
-        lines.append(line((f"… {len(content) - _MAX_CONTENT_LINES:,} more lines", "faint")))
+    lines += content_lines(row.content)
     lines += [Line(), _rule("About"), *_facts(row, now)]
     if row.fused is not None:
         lines += [Line(), _rule("Scores"), *_scores(row)]
     lines += [Line(), _rule("History"), *_history(history, now)]
+    return lines
+
+
+def content_lines(content: str) -> list[Line]:
+    """Render the text of a memory: a lesson by its parts, and of a long text the beginning."""
+    text = content.strip("\n")
+    shown = text[:MAX_SHOWN]
+    lines = lesson_lines(shown) or text_lines(shown)
+    if len(text) > len(shown):
+        more = f"… {(len(text) - len(shown)) / 1000:,.0f} kB more: E opens all in your editor"
+        lines.append(line((more, "faint")))
+    return lines
+
+
+def lesson_lines(text: str) -> list[Line]:
+    """Render the text of a lesson as its review does, by its parts; empty if it is none."""
+    if not text.startswith("[DISCOVERY]"):
+        return []
+    _, *parts = _PART.split(text)
+    lines: list[Line] = []
+    for tag, part in zip(parts[::2], parts[1::2], strict=True):
+        lines += (
+            [Line(), line((_PARTS[tag], "strong"))] if lines else [line((_PARTS[tag], "strong"))]
+        )
+        for row in part.strip().split("\n"):
+            (shown,) = text_lines(row.strip())
+            shown.hang = 3 if tag == "EXECUTION" else 0
+            lines.append(shown)
     return lines
 
 
@@ -54,12 +92,18 @@ def _facts(row: ListedMemory, now: datetime) -> list[Line]:
     lines.append(confidence.add(f" {row.confidence:.2f}", "muted"))
     if row.namespace != "default":
         lines.append(_fact("namespace", row.namespace))
-    lines.append(_fact("id", row.id, "faint"))
+    lines.append(_fact("id", row.id[:_SHORT_ID], "faint"))
     if row.source:
-        lines.append(_fact("source", row.source, "accent"))
+        lines.append(_fact("source", _short_source(row.source), "accent"))
         if "#L" in row.source:
             lines.append(_fact("", "p shows these lines", "faint"))
     return lines
+
+
+def _short_source(source: str) -> str:
+    """The source with the id of its session shortened, so that it fits a narrow pane."""
+    session, mark, place = one_line(source).partition("#")
+    return f"{session[:_SHORT_ID]}{mark}{place}" if mark else session
 
 
 def _fact(label: str, value: str, role: str = "text") -> Line:
@@ -77,7 +121,7 @@ def _scores(row: ListedMemory) -> list[Line]:
     ):
         fact = line((label.ljust(_LABEL), "muted"))
         if score is None:
-            lines.append(fact.add("not found by this index", "faint"))
+            lines.append(fact.add("-", "faint"))
         elif label == "words":
             lines.append(fact.add(f"{score:.2f}", role))
         else:
@@ -117,10 +161,13 @@ def change_lines(revision: MemoryRevision) -> list[Line]:
 
 
 def diff_lines(old: str, new: str) -> list[Line]:
-    """Render the removed and added lines of a text in order, without unchanged ones."""
+    """Render the removed and added lines of a text in order, without unchanged ones.
+
+    Of long texts the beginnings are compared.
+    """
     import difflib
 
-    before, after = old.splitlines(), new.splitlines()
+    before, after = old[:MAX_SHOWN].splitlines(), new[:MAX_SHOWN].splitlines()
     lines: list[Line] = []
     for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(a=before, b=after).get_opcodes():
         if tag == "equal":

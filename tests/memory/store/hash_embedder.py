@@ -1,5 +1,6 @@
 """A cheap deterministic embedder: texts that share words are alike."""
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 
@@ -17,6 +18,8 @@ class HashEmbedder:
         self.fingerprint = fingerprint
         self.broken = False
         self.calls: list[int] = []
+        self.unloaded = 0
+        self.rests = asyncio.Event()
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         self._check()
@@ -26,6 +29,10 @@ class HashEmbedder:
     async def embed_query(self, text: str) -> Vectors:
         self._check()
         return self._vector(text)
+
+    async def unload(self) -> None:
+        self.unloaded += 1
+        self.rests.set()
 
     async def close(self) -> None:
         return None

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 
 from synthorg_tui.core.clock import Clock
@@ -43,6 +44,7 @@ async def opened(
     embedder: Embedder | None = None,
     policy: StorePolicy | None = None,
     index: VectorIndex | None = None,
+    unload_after: timedelta | None = None,
 ) -> AsyncIterator[LocalMemoryBackend]:
     """A connected backend on a data directory."""
     core = Core(
@@ -51,6 +53,7 @@ async def opened(
         embedder=embedder or HashEmbedder(),
         clock=clock or FixedClock(),
         policy=policy,
+        unload_after=unload_after,
     )
     backend = LocalMemoryBackend(core)
     await backend.connect()

@@ -20,6 +20,7 @@ from synthorg_tui.memory.extensions import (
 from synthorg_tui.memory.models import MemoryDraft
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.memory.store.core import UniformPolicy
+from synthorg_tui.memory.store.rows import MAX_MEMORY_CHARS
 from tests.conftest import FixedClock
 from tests.memory.store.store_kit import AGENT, contents, draft, opened, query, request
 
@@ -291,3 +292,18 @@ async def test_who_wrote_the_text_last_is_its_author(backend: LocalMemoryBackend
         first: "eva (terminal)",
         second: AGENT,
     }
+
+
+async def test_a_text_of_two_megabytes_is_stored_and_one_beyond_the_limit_says_so(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as backend:
+        stored = await backend.store(AGENT, request("note " * 400_000))
+        with pytest.raises(MemoryStoreError, match="4,000,000 characters at most") as refused:
+            await backend.store(AGENT, request("x" * (MAX_MEMORY_CHARS + 1)))
+        assert "in parts" in refused.value.remedy
+        change = MemoryEdit(content="x" * (MAX_MEMORY_CHARS + 1))
+        with pytest.raises(MemoryStoreError, match="this text has 4,000,001"):
+            await backend.admin.edit(stored, change, actor="me")
+        (kept,) = await backend.admin.entries([stored])
+        assert len(kept.content) == 2_000_000

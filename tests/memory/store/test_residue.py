@@ -41,6 +41,9 @@ class NoiseEmbedder:
     async def embed_query(self, text: str) -> Vectors:
         return vector(text)
 
+    async def unload(self) -> None:
+        """Nothing was loaded."""
+
     async def close(self) -> None:
         """Nothing to close."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import ago, moment
 from synthorg_tui.tui.base.lines import Line, bar, line, one_line, text_lines
 from synthorg_tui.tui.memories.lines import category_mark
@@ -64,7 +65,7 @@ def _facts(row: ListedMemory, now: datetime) -> list[Line]:
     if row.source:
         lines.append(_fact("source", row.source, "accent"))
         if "#L" in row.source:
-            lines.append(_fact("", "p shows these lines", "faint"))
+            lines.append(_fact("", f"{key_of('memories.source')} shows these lines", "faint"))
     return lines
 
 

@@ -224,6 +224,34 @@ async def test_a_text_that_names_a_key_names_the_one_it_is_bound_to() -> None:
         assert "Q quits" in toasts(app)
 
 
+async def test_dialogs_and_toasts_name_a_key_as_a_person_bound_it() -> None:
+    app = fake_app(FakeDesk(rows(6)))
+    app.set_keymap({"memories.undo": "ctrl+z"})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("d")
+        await settle(pilot)
+        assert "^z undoes this." in screen_text(app)
+        await pilot.press("y")
+        await settle(pilot)
+        assert "^z brings back" in toasts(app)
+
+
+async def test_a_toast_goes_with_the_screen_it_was_about_and_once_it_is_over() -> None:
+    app = fake_app(FakeDesk(rows(6)))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press("V")
+        await settle(pilot)
+        assert "Range starts here; V again marks" in toasts(app)
+        await pilot.press("j", "V")
+        await settle(pilot)
+        assert toasts(app) == ""
+        await pilot.press("V", "2")
+        await settle(pilot)
+        assert toasts(app) == ""
+
+
 async def test_a_click_on_the_footer_does_what_the_key_does() -> None:
     app = fake_app()
     async with app.run_test(size=(80, 24)) as pilot:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.approvals.state import Inbox, RowMarks, agent_of
 from synthorg_tui.tui.base.formatting import ago, counted
 from synthorg_tui.tui.base.lines import Line, bar, beside, keys_line, line, one_line
@@ -101,12 +102,13 @@ def decision_line(done: str, decision: Decision) -> str:
         where = f" · {decision.left_alone[0]} was changed meanwhile and stays"
     elif decision.paths:
         where = f" · {short_path(decision.paths[0])}"
-    return f"{done}{where} · u takes it back"
+    return f"{done}{where} · {key_of('approvals.undo')} takes it back"
 
 
 def bulk_line(outcome: BulkOutcome) -> str:
     """Return the toast text of a bulk approval: what was approved, and why any item was not."""
-    parts = [f"Approved {counted(len(outcome.decisions), 'item')} · u takes back"]
+    undoes = f"{key_of('approvals.undo')} undoes all of them"
+    parts = [f"Approved {counted(len(outcome.decisions), 'item')} · {undoes}"]
     parts += [f"{review.item.title}: it changed since you read it" for review in outcome.stale]
     return " · ".join([*parts, *(reason for _, reason in outcome.refused)])
 
@@ -133,14 +135,21 @@ def empty_inbox(inbox: Inbox) -> list[Line]:
             line(("No item matches", "title")),
             Line(),
             line((f"{counted(len(inbox.loaded), 'item')} hidden by the filter.", "text")),
-            keys_line(("esc", "clears it"), ("/", "changes it")),
+            keys_line(
+                (key_of("approvals.back"), "clears it"), (key_of("approvals.filter"), "changes it")
+            ),
         ]
     if inbox.view != "waiting":
-        return [line((_EMPTY[inbox.view], "title")), Line(), keys_line(("v", "shows what waits"))]
+        keys = keys_line((key_of("approvals.view"), "shows what waits"))
+        return [line((_EMPTY[inbox.view], "title")), Line(), keys]
     return [
         line(("Nothing waits for you", "title")),
         Line(),
         line(("Lessons are drawn from what went wrong in sessions and was put right.", "text")),
-        line(("None is kept before you approve it here.", "text")),
-        keys_line(("1", "then"), ("i", "imports sessions"), ("v", "shows what was decided")),
+        line(("None is stored before you approve it here.", "text")),
+        keys_line(
+            (key_of("app.memories"), "then"),
+            (key_of("memories.importing"), "imports sessions"),
+            (key_of("approvals.view"), "shows what was decided"),
+        ),
     ]

@@ -140,6 +140,10 @@ class Pane(Screen[None]):
         else:
             self.reload()
 
+    def on_screen_suspend(self) -> None:
+        """Take toasts along that were about what is covered now."""
+        self.app.clear_notifications()
+
     def on_screen_resume(self) -> None:
         """Show what changed while another screen was on top."""
         self.renew()

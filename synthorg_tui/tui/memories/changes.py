@@ -13,6 +13,7 @@ from typing import TypeAlias
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.redaction import RedactionTally, redact_text, replaced_in
 from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import memories
 from synthorg_tui.tui.ports import Change, Draft, MemoryPort
 
@@ -46,7 +47,7 @@ class UndoableChanges:
 
         self._undo.append(take_back)
         stored = redact_text(draft.content, RedactionTally())  # as the store does
-        return _told("Added · u takes it back", draft.content, stored)
+        return _told(f"Added · {key_of('memories.undo')} takes it back", draft.content, stored)
 
     async def edit(self, desk: MemoryPort, row: ListedMemory, change: Change) -> str:
         """Change a memory and return a message; an empty string if nothing was to change."""
@@ -64,7 +65,9 @@ class UndoableChanges:
 
         after = await desk.edit(row.id, change)
         self._undo.append(take_back)
-        return _told("Saved · u takes it back", change.content or "", after.content)
+        return _told(
+            f"Saved · {key_of('memories.undo')} takes it back", change.content or "", after.content
+        )
 
     def text_of(self, row: ListedMemory) -> str:
         """Return the content to edit: the stored one, or the edited one if storing it failed."""
@@ -94,7 +97,7 @@ class UndoableChanges:
 
         count = await desk.remove(memory_ids)
         self._undo.append(restore)
-        return f"Deleted {memories(count)} · u brings back"
+        return f"Deleted {memories(count)} · {key_of('memories.undo')} brings back"
 
 
 def _told(done: str, given: str, stored: str) -> str:

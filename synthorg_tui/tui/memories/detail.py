@@ -3,13 +3,13 @@
 The contents are untrusted text: they are only ever put into lines, which make them safe.
 """
 
-import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import ago, moment
 from synthorg_tui.tui.base.lines import Line, bar, line, one_line, text_lines
 from synthorg_tui.tui.memories.lines import category_mark
@@ -96,7 +96,7 @@ def _facts(row: ListedMemory, now: datetime) -> list[Line]:
     if row.source:
         lines.append(_fact("source", _short_source(row.source), "accent"))
         if "#L" in row.source:
-            lines.append(_fact("", "p shows these lines", "faint"))
+            lines.append(_fact("", f"{key_of('memories.source')} shows these lines", "faint"))
     return lines
 
 

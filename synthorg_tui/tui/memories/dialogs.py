@@ -121,7 +121,8 @@ class MemoryDialogs:
             return
 
         def failed(error: DomainError) -> None:
-            remedy = f"{error.remedy} E goes on where you were.".strip()
+            goes_on = f"{key_of('memories.edit_outside')} goes on where you were."
+            remedy = f"{error.remedy} {goes_on}".strip()
             error_toast(self._pane, DomainError(error.message, remedy=remedy))
 
         if text.strip():

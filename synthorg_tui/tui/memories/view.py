@@ -15,6 +15,7 @@ from textual.widget import Widget
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
+from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.lines import Line, line, one_line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.base.window import Marks
@@ -195,10 +196,13 @@ class Marker:
         cursor = self._body.rows.cursor
         if self._range_from is None:
             self._range_from = cursor
-            toast(self._pane, "Range starts here; v again marks up to the cursor, esc drops it")
+            again = f"{key_of('memories.mark_range')} again marks up to the cursor"
+            drops = f"{key_of('memories.back')} drops it"
+            toast(self._pane, f"Range starts here; {again}, {drops}")
             return
         first, last = sorted((self._range_from, cursor))
         self._range_from = None
+        self._pane.app.clear_notifications()  # what it said is over
         self._mark_rows(reader, first, last - first + 1)
 
     def drop_range(self) -> bool:

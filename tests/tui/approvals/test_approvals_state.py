@@ -237,7 +237,7 @@ class TestInbox:
         assert list(made.reviewed) == [reviews[0].item.id]
         changed = f"{reviews[1].item.title}: it changed since you read it"
         assert bulk_line(outcome) == (
-            f"Approved 1 item · u takes back · {changed} · The store is full."
+            f"Approved 1 item · u undoes all of them · {changed} · The store is full."
         )
 
     def test_what_is_gone_is_no_longer_marked_or_reviewed(self) -> None:

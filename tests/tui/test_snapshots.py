@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from synthorg_tui.core.errors import StoreLockedError
 from synthorg_tui.tui.app import MemoryDeskApp
-from tests.tui.tui_fakes import FakeDesk, fake_app, rows
+from tests.tui.tui_fakes import FakeDesk, fake_app, in_sessions, rows
 from tests.tui.tui_helpers import settle, type_text
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
@@ -39,7 +39,7 @@ def compare(
 
 @SIZES
 def test_full(snap_compare: Compare, size: Size) -> None:
-    """Rows with glyph, start of content, agent and age; two marked; the total 12,345; detail."""
+    """A heading for the day, letters of kinds, agents where they change; two marked; 12,345."""
     app = fake_app(FakeDesk(rows(12_345)))
     assert compare(snap_compare, app, size, "j", "space", "space")
 
@@ -77,8 +77,22 @@ def test_filter(snap_compare: Compare, size: Size) -> None:
 
 @SIZES
 def test_search(snap_compare: Compare, size: Size) -> None:
-    """Each result with three bars and numbers: fused, dense, sparse."""
+    """Each result with a bar, and below it the sentence that matched with its words marked."""
     assert compare(snap_compare, fake_app(), size, "s", *"git", "space", *"push", "enter")
+
+
+@SIZES
+def test_sessions(snap_compare: Compare, size: Size) -> None:
+    """Headings by day and session; titles alone in the rows; the kind as a word in the detail."""
+    app = fake_app(FakeDesk(in_sessions(40)))
+    assert compare(snap_compare, app, size, "j", "j")
+
+
+@SIZES
+def test_groups(snap_compare: Compare, size: Size) -> None:
+    """Projects, kinds and agents with their numbers under the filter; the chosen one is marked."""
+    app = fake_app(FakeDesk(in_sessions(40)))
+    assert compare(snap_compare, app, size, "t", "slash", *"kind:commit", "enter")
 
 
 @SIZES

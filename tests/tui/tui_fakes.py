@@ -100,6 +100,23 @@ def rows(count: int) -> list[ListedMemory]:
     return made
 
 
+def in_sessions(count: int) -> list[ListedMemory]:
+    """Return memories as imports make them: four of each session, two sessions a day."""
+    kinds = ("commit", "recovery", "task", "session")
+    return [
+        replace(
+            row,
+            content=f"memory {at}. " + "What the agent did in it, in words that tell rows apart",
+            tags=(kinds[at % 4], "git"),
+            project=f"/home/ada/project-{at // 8 % 5}",
+            session_id=f"s{at // 4}",
+            agent_id=("codex", "claude-code")[at // 4 % 2],
+            created_at=NOW - timedelta(days=at // 8, minutes=at % 8),
+        )
+        for at, row in enumerate(rows(count))
+    ]
+
+
 def edit_of(
     memory_id: str, actor: str, before: dict[str, object], after: dict[str, object]
 ) -> MemoryRevision:

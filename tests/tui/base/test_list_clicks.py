@@ -2,15 +2,12 @@
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.digest.screen import DigestScreen
 from synthorg_tui.tui.memories.welcome import WelcomeScreen
 from synthorg_tui.tui.widgets.line_list import LineList
@@ -18,7 +15,7 @@ from synthorg_tui.tui.widgets.rows import FixedList
 from tests.tui.activity.activity_fakes import AGENTS, FakeActivity, calls
 from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows
 from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
-from tests.tui.tui_fakes import NOW, FakeDesk, fake_app, rows
+from tests.tui.tui_fakes import FakeDesk, fake_app, in_sessions, rows
 from tests.tui.tui_helpers import pane, screen_text, settle, type_text
 
 WIDE, NARROW = (120, 40), (80, 24)
@@ -155,21 +152,6 @@ async def test_what_stands_on_a_line_is_what_a_click_on_it_chooses(
             seen.add(bool(number))
             assert listed.cursor == (int(number[1]) if number else before), lines[y]
         assert seen == {True, False}, "headings and memories are in view"
-
-
-def in_sessions(count: int) -> list[ListedMemory]:
-    """Memories of sessions of four, two sessions a day."""
-    return [
-        replace(
-            row,
-            content=f"memory {at}.",
-            project=f"/home/ada/project-{at // 4}",
-            session_id=f"s{at // 4}",
-            agent_id="codex",
-            created_at=NOW - timedelta(days=at // 8, minutes=at % 8),
-        )
-        for at, row in enumerate(rows(count))
-    ]
 
 
 async def test_a_second_click_opens_the_row_that_was_clicked() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.sessions.transcript import TranscriptScreen
 from synthorg_tui.tui.widgets.line_list import LineList
-from tests.tui.tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
+from tests.tui.tui_fakes import NOW, FakeDesk, FakeHost, fake_app, in_sessions, rows
 from tests.tui.tui_helpers import pane, screen_text, settle, toasts, type_text, until
 
 
@@ -396,3 +397,13 @@ async def test_reading_on_leaves_the_rows_in_view_where_they_are() -> None:
             assert listed.is_cursor_in_view
             assert "·····" not in screen_text(app)
             assert before
+
+
+@pytest.mark.parametrize(("size", "cells"), [((80, 24), 72), ((120, 40), 60)])
+async def test_a_title_of_a_session_has_the_width(size: tuple[int, int], cells: int) -> None:
+    desk = FakeDesk([replace(row, content="x" * 200) for row in in_sessions(40)])
+    app = fake_app(desk)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        shown = [line for line in screen_text(app).split("\n") if " C x" in line]
+        assert "x" * cells in shown[0]

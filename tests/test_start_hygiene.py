@@ -42,7 +42,11 @@ LATER = (
     "providers.completion.protocol",
     # writing, listing and sessions
     "executions.models",
-    "ingest",
+    "ingest.discovery",
+    "ingest.following",
+    "ingest.readers",
+    "ingest.service",
+    "ingest.watching",
     "memory.store.writer",
     "memory.store.reader",
     "memory.store.writes",

@@ -26,13 +26,19 @@ class ConfigError(DomainError):
 
 
 class StoreLockedError(DomainError):
-    """Another process owns the data directory, so it can't be opened here."""
+    """Another process owns the data directory, so it can't be opened here.
+
+    ``is_leaving`` is whether that process is only closing it.
+    """
 
     exit_code = 3
 
-    def __init__(self, message: str, *, owner_pid: int | None, remedy: str = "") -> None:
+    def __init__(
+        self, message: str, *, owner_pid: int | None, remedy: str = "", is_leaving: bool = False
+    ) -> None:
         super().__init__(message, remedy=remedy)
         self.owner_pid = owner_pid
+        self.is_leaving = is_leaving
 
 
 class StoreCorruptError(DomainError):

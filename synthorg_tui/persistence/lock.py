@@ -4,16 +4,18 @@ DuckDB allows one process at a time and doesn't say which; the lock does, and th
 when its owner dies.
 """
 
+import asyncio
 import fcntl
 import json
 import os
 import shlex
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
+from typing import Any, Final, Self
 
 from synthorg_tui.core.errors import StoreLockedError
 from synthorg_tui.core.files import PRIVATE_FILE, ensure_private_dir
@@ -21,12 +23,16 @@ from synthorg_tui.persistence import LOCK_FILE
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.leftovers import remove_leftovers
 
+LEAVING_PATIENCE: Final = 30.0
+"""Seconds to wait for a process that says that it is closing the store."""
+_RETRY: Final = 0.03
+
 
 class DataDirLock:
     """Exclusive ownership of a data directory by this process, through a lock file.
 
-    Usable as a context manager. The kernel releases the lock when its owner dies, so the lock of a
-    crashed process can be acquired at once.
+    Usable as a context manager, which waits for an owner that is closing the store. The kernel
+    releases the lock when its owner dies, so the lock of a crashed process can be acquired at once.
     """
 
     def __init__(self, data_dir: Path) -> None:
@@ -51,7 +57,7 @@ class DataDirLock:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            owner = _owner_pid(descriptor)
+            owner = _owner(descriptor)
             os.close(descriptor)
             raise _locked(self._path.parent, owner) from error
         except OSError:
@@ -69,7 +75,28 @@ class DataDirLock:
             self._descriptor = None
 
     def __enter__(self) -> Self:
-        return self.acquire()
+        end = time.monotonic() + LEAVING_PATIENCE
+        while not self._acquired(end):
+            time.sleep(_RETRY)
+        return self
+
+    async def wait(self) -> None:
+        """Acquire the lock as ``with`` does, without blocking the event loop."""
+        end = time.monotonic() + LEAVING_PATIENCE
+        while True:
+            if self._acquired(end):
+                return
+            await asyncio.sleep(_RETRY)
+
+    def _acquired(self, end: float) -> bool:
+        """Try once; false while there is an owner that is leaving, until ``end``."""
+        try:
+            self.acquire()
+        except StoreLockedError as error:
+            if not error.is_leaving or time.monotonic() > end:
+                raise
+            return False
+        return True
 
     def __exit__(self, *_: object) -> None:
         self.release()
@@ -109,19 +136,32 @@ def holder(data_dir: Path) -> str:
     return f"{where}, since {since:{'%H:%M' if is_today else '%Y-%m-%d %H:%M'}}"
 
 
-def _owner_pid(descriptor: int) -> int | None:
+def mark_leaving(data_dir: Path) -> None:
+    """Say in the lock file that this process, its owner, is about to close the store."""
+    with suppress(OSError, ValueError, KeyError, TypeError):  # who waits then waits less
+        path = data_dir / LOCK_FILE
+        owner = json.loads(path.read_text("utf-8"))
+        if owner["pid"] == os.getpid():
+            path.write_text(json.dumps(owner | {"leaving": True}), "utf-8")
+
+
+def _owner(descriptor: int) -> dict[str, Any]:
     try:
-        return int(json.loads(os.pread(descriptor, 4096, 0))["pid"])
-    except (ValueError, KeyError, TypeError):
-        return None  # the owner is just writing it
+        owner = json.loads(os.pread(descriptor, 4096, 0))
+    except ValueError:
+        return {}  # the owner is just writing it
+    return owner if isinstance(owner, dict) else {}
 
 
-def _locked(data_dir: Path, owner: int | None) -> StoreLockedError:
-    who = f"process {owner}" if owner is not None else "another process"
+def _locked(data_dir: Path, owner: dict[str, Any]) -> StoreLockedError:
+    pid = owner.get("pid")
+    pid = pid if isinstance(pid, int) else None
+    who = f"process {pid}" if pid is not None else "another process"
     return StoreLockedError(
         f"{data_dir} is in use by {who}",
-        owner_pid=owner,
+        owner_pid=pid,
         remedy="Close it first, or choose another directory with --data-dir.",
+        is_leaving=owner.get("leaving") is True,
     )
 
 
@@ -132,7 +172,9 @@ async def own_database(data_dir: Path) -> AsyncIterator[Database]:
     What killed work left in the directory is removed first. Raises ``StoreLockedError`` when
     another process owns the directory and ``StoreCorruptError`` when the database can't be read.
     """
-    with DataDirLock(data_dir):
+    lock = DataDirLock(data_dir)
+    await lock.wait()
+    with lock:
         remove_leftovers(data_dir)
         database = Database.in_dir(data_dir)
         try:

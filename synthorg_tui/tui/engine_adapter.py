@@ -217,7 +217,7 @@ class LocalEngineHost:
 
         return StoreManagement(
             self._opened,
-            lambda: self._data_dir or user_data_dir(),
+            lambda: self._data_dir or self._local_dir() or user_data_dir(),
             lambda: len(self._owner.clients) if self._owner is not None else 0,
             self.close,
             self._config_path,
@@ -236,8 +236,12 @@ class LocalEngineHost:
         return self._engine
 
     def withdraw(self) -> None:
+        from synthorg_tui.persistence.lock import mark_leaving
+
         if self._owner is not None:
             self._owner.withdraw()
+        if self._engine is not None:
+            mark_leaving(self._engine.data_dir)
 
     async def close(self) -> None:
         if self._warming is not None:

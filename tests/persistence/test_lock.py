@@ -5,12 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from synthorg_tui.core.errors import StoreLockedError
-from synthorg_tui.persistence.lock import DataDirLock
+from synthorg_tui.persistence.lock import DataDirLock, mark_leaving
 
 HOLD = """
 import sys, time
@@ -72,3 +73,26 @@ def test_a_lock_excludes_a_second_one_in_the_same_process(tmp_path: Path) -> Non
     with DataDirLock(tmp_path), pytest.raises(StoreLockedError) as caught:
         DataDirLock(tmp_path).acquire()
     assert caught.value.owner_pid == os.getpid()
+
+
+def test_who_comes_waits_for_an_owner_that_says_it_is_leaving(tmp_path: Path) -> None:
+    lock = DataDirLock(tmp_path).acquire()
+    with pytest.raises(StoreLockedError) as refused:
+        DataDirLock(tmp_path).__enter__()
+    assert not refused.value.is_leaving
+    mark_leaving(tmp_path)
+    with pytest.raises(StoreLockedError) as refused:
+        DataDirLock(tmp_path).acquire()
+    assert refused.value.is_leaving
+    threading.Timer(0.1, lock.release).start()
+    with DataDirLock(tmp_path) as next_lock:
+        assert next_lock.is_held
+        assert "leaving" not in (tmp_path / "owner.lock").read_text()
+
+
+def test_nobody_says_that_another_process_is_leaving(tmp_path: Path) -> None:
+    with hold(tmp_path):
+        mark_leaving(tmp_path)
+        with pytest.raises(StoreLockedError) as refused:
+            DataDirLock(tmp_path).acquire()
+        assert not refused.value.is_leaving

@@ -96,6 +96,24 @@ async def test_a_backup_is_made_and_restored_once_the_word_is_typed(home: Path) 
         await until(pilot, lambda: "Added after" not in screen_text(app))
 
 
+async def test_a_store_that_is_damaged_is_restored_from_the_app(home: Path) -> None:
+    async with opened(home) as pilot:
+        await pilot.press("f6", "b")
+        await says(pilot, "Backed up to")
+    (home / "data" / "memory.duckdb").write_bytes(b"nothing of a database")
+    host = LocalEngineHost(data_dir=home / "data")
+    async with MemoryDeskApp(host, data_dir=home / "data").run_test(size=(120, 40)) as pilot:
+        await says(pilot, "✗")
+        await pilot.press("f6")
+        await says(pilot, "by hand")
+        await pilot.press("enter")
+        await says(pilot, "type restore")
+        await pilot.press(*"restore", "enter")
+        await says(pilot, "Restored ")
+        await pilot.press("escape")
+        await says(pilot, "Push with an upstream.")
+
+
 async def test_nothing_is_restored_beside_other_clients(home: Path) -> None:
     async with opened(home) as pilot:
         await pilot.press("f6", "b")

@@ -41,7 +41,6 @@ async def owner(data_dir: Path) -> AsyncIterator[tuple[SharingHost, EngineAdapte
 
 def beside(data_dir: Path) -> MemoryDeskApp:
     app = MemoryDeskApp(SharingHost(data_dir=data_dir), data_dir=data_dir)
-    app.state.welcomed = True
     return app
 
 

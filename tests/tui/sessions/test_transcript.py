@@ -50,7 +50,7 @@ async def read(pilot: Pilot[None], ref: str = SESSION) -> TranscriptScreen:
     await settle(pilot)
     app = pilot.app
     assert isinstance(app, MemoryDeskApp)
-    app.show_session(ref)
+    app.maker.show_session(ref)
     await settle(pilot)
     screen = app.screen
     assert isinstance(screen, TranscriptScreen)

@@ -9,9 +9,13 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.tui.app import MemoryDeskApp
 from synthorg_tui.tui.base.lines import line
 from synthorg_tui.tui.digest.screen import DigestScreen
+from synthorg_tui.tui.key_table import NEEDS_ROW
 from synthorg_tui.tui.memories.importing import ImportScreen
 from synthorg_tui.tui.widgets.bars import TopBar
 from tests.disk_kit import disk_of
+from tests.tui.activity.activity_fakes import FakeActivity
+from tests.tui.approvals.approvals_fakes import FakeApprovals
+from tests.tui.skills.skills_fakes import FakeSkills
 from tests.tui.tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
 from tests.tui.tui_helpers import pane, screen_text, settle, toasts, type_text, until
 
@@ -227,3 +231,27 @@ class TestEmptyLists:
             await settle(pilot)
             assert "Done." in screen_text(app)
             assert "Looking" not in screen_text(app)
+
+
+@pytest.mark.parametrize(
+    ("number", "context"), [("2", "digest"), ("3", "skills"), ("4", "approvals"), ("5", "activity")]
+)
+async def test_a_key_for_a_row_says_why_it_does_nothing_where_there_is_none(
+    number: str, context: str
+) -> None:
+    desk = FakeDesk(rows(6))
+    desk.skills, desk.approvals, desk.activity = FakeSkills(), FakeApprovals(), FakeActivity()
+    app = fake_app(desk)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        await pilot.press(number)
+        await settle(pilot)
+        screen = app.screen
+        for verb in NEEDS_ROW[context].split():
+            if (context, verb) == ("digest", "zoom"):  # it zooms the empty list
+                continue
+            app.clear_notifications()
+            await screen.run_action(verb)
+            await settle(pilot)
+            assert app.screen is screen, verb
+            assert toasts(app), verb

@@ -422,13 +422,15 @@ class ActivityScreen(Pane):
 
     def action_view(self) -> None:
         """Switch between the call and the explanation of its digest."""
+        if self.lacks_row("call"):
+            return
         self.why = not self.why
         self.draw()
 
     @on(LineList.Chosen, "#calls")
     def action_zoom(self) -> None:
         """Enlarge the call to the whole screen, or restore the layout."""
-        if self.log_list.call is not None:
+        if not self.lacks_row("call"):
             self.toggle_class("-zoomed")
             self.draw()
             shown = self.query_one(CallDetail).shown

@@ -179,9 +179,12 @@ class ReviewScreen(Screen[None]):
 
     def offers(self, method: str) -> bool:
         """Return whether the footer offers an action: what was decided is only read."""
-        review = self.shown.review
+        shown, review = self.shown, self.shown.review
+        can = {"drop": shown.draft is not None}
+        can |= dict.fromkeys(("next", "previous"), bool(shown.place))
+        can |= dict.fromkeys(("evidence", "evidence_before"), shown.chosen >= 0)
         decided = review is not None and review.item.status != "pending"
-        return not (decided and method in _ON_PENDING)
+        return can.get(method, not (decided and method in _ON_PENDING))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable the actions that decide until what is shown has been there for a moment."""

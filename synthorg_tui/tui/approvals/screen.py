@@ -272,8 +272,8 @@ class ApprovalsScreen(Pane):
         """Open the review of the selected item, where it is decided."""
         from synthorg_tui.tui.approvals.review import ReviewOpener, ReviewScreen
 
-        entry, desk = self.rows.entry, self.desk
-        if entry is None or desk is None or self._ready() is None:
+        desk, entry = self.desk, self.rows.entry
+        if self._ready() is None or self.lacks_row("item") or desk is None or entry is None:
             return
         ids = [listed.item.id for listed in self.inbox.rows]
         opener = ReviewOpener(self.panes, self.now, self._monotonic, on_read=self.inbox.saw)
@@ -283,13 +283,16 @@ class ApprovalsScreen(Pane):
 
     def action_mark(self) -> None:
         """Mark or unmark the selected item, and move the cursor to the next one."""
-        if entry := self.rows.entry:
+        entry = self.rows.entry
+        if not self.lacks_row("item") and entry is not None:
             self.inbox.toggle_mark(entry.item.id)
             self.rows.action_down()
             self.draw()
 
     def action_mark_all(self) -> None:
         """Mark all listed items, or unmark them if all are marked."""
+        if self.lacks_row("item"):
+            return
         self.inbox.toggle_all()
         self.draw()
 
@@ -341,8 +344,8 @@ class ApprovalsScreen(Pane):
         """Ask for a time and hide the item until then, or show a snoozed one again."""
         from synthorg_tui.tui.approvals.dialogs import SnoozeDialog
 
-        entry, approvals = self.rows.entry, self._ready()
-        if entry is None or approvals is None:
+        approvals, entry = self._ready(), self.rows.entry
+        if approvals is None or self.lacks_row("item") or entry is None:
             return
         item = entry.item
         if item.status != "pending":
@@ -366,8 +369,8 @@ class ApprovalsScreen(Pane):
         """Open the memory that the item is about in the Memories pane."""
         from synthorg_tui.tui.approvals.dialogs import show_subject
 
-        entry, approvals = self.rows.entry, self._ready()
-        if entry is None or approvals is None:
+        approvals, entry = self._ready(), self.rows.entry
+        if approvals is None or self.lacks_row("item") or entry is None:
             return
         item_id = entry.item.id
 
@@ -410,7 +413,7 @@ class ApprovalsScreen(Pane):
 
     def action_zoom(self) -> None:
         """Enlarge the item to the whole screen, or restore the layout."""
-        if self.rows.entry is not None:
+        if not self.lacks_row("item"):
             self.toggle_class("-zoomed")
             self.draw()
             (self.query_one("#item") if self.has_class("-zoomed") else self.rows).focus()

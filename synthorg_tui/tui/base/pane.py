@@ -94,6 +94,13 @@ class Pane(Screen[None]):
             return True
         return self.is_mounted and self.main_list.selectable(self.main_list.cursor)
 
+    def lacks_row(self, what: str) -> bool:
+        """Return whether no row is under the cursor of the list, and say so: no key is silent."""
+        lacks = not self.main_list.selectable(self.main_list.cursor)
+        if lacks:
+            toast(self, f"There is no {what} under the cursor", severity="warning")
+        return lacks
+
     def show_memory(self, row: ListedMemory) -> None:
         """Put the cursor on a memory; only the pane that lists them can."""
 

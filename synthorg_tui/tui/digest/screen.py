@@ -359,6 +359,8 @@ class DigestScreen(Pane):
 
     def action_diff(self) -> None:
         """Switch between the text and its changes since the question was first answered."""
+        if not (self.diffing or self._is_answered()):
+            return
         self.diffing = not self.diffing
         self.draw()
         if self.diffing:
@@ -398,7 +400,7 @@ class DigestScreen(Pane):
         from synthorg_tui.tui.digest.dialogs import scenario_dialog
 
         digests, question = self._ready(), self.digest.question
-        if digests is not None and question is not None and self._is_answered():
+        if digests is not None and self._is_answered() and question is not None:
             self.app.push_screen(
                 scenario_dialog(digests, question),
                 lambda message: toast(self, message) if message else None,

@@ -262,7 +262,7 @@ class SkillsScreen(Pane):
         if self.skills.shown is not Part.SOURCE:
             self.skills.shown = Part.SOURCE
             self.draw()
-        if not self.view.next_problem(by):
+        if not self.lacks_row("skill") and not self.view.next_problem(by):
             toast(self, "No problem was found in it")
 
     def action_previous_problem(self) -> None:
@@ -397,6 +397,8 @@ class SkillsScreen(Pane):
 
     def action_changes(self) -> None:
         """Show what the last version changed, or the source again."""
+        if self.lacks_row("skill"):
+            return
         comparing = self.skills.shown is Part.CHANGES
         self.skills.shown = Part.SOURCE if comparing else Part.CHANGES
         self.draw()
@@ -410,12 +412,14 @@ class SkillsScreen(Pane):
         self._compare(-1)
 
     def _compare(self, by: int) -> None:
-        if self.skill is not None:
+        if not self.lacks_row("skill") and self.skill is not None:
             self.skills.turn_change(self.skill, by)
             self.draw()
 
     def action_view(self) -> None:
         """Source, what is known, changes: the next of them."""
+        if self.lacks_row("skill"):
+            return
         only_one = self.narrow or self.has_class("-zoomed")
         self.skills.shown = self.skills.shown.following(only_one=only_one)
         self.draw()
@@ -423,7 +427,7 @@ class SkillsScreen(Pane):
     @on(LineList.Chosen, "#skill-list")
     def action_zoom(self) -> None:
         """Give the skill the whole room, and back."""
-        if self.row is None:
+        if self.lacks_row("skill"):
             return
         self.toggle_class("-zoomed")
         self.draw()

@@ -477,6 +477,19 @@ class TestRewording:
             assert app.screen is screen
 
 
+async def test_the_footer_of_a_review_offers_what_has_an_effect() -> None:
+    app = fake_app(desk_with(1))
+    async with app.run_test(size=(160, 40)) as pilot:
+        await open_review(pilot)
+        footer = screen_text(app).splitlines()[-1]
+        assert "a Approve" in footer
+        for label in ("Drop", "Next", "Previous"):
+            assert label not in footer
+        await pilot.press("e", "Z", "ctrl+s")
+        await settle(pilot)
+        assert "Drop" in screen_text(app).splitlines()[-1]
+
+
 async def test_the_transcript_of_the_chosen_occurrence_is_shown() -> None:
     app = fake_app(desk_with())
     async with app.run_test() as pilot:

@@ -21,7 +21,7 @@ from synthorg_tui.executions.models import Execution, slug
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import FileMark
 from synthorg_tui.ingest.discovery import TranscriptFile, source_of
-from synthorg_tui.ingest.extract.memories import extract
+from synthorg_tui.ingest.extract.memories import EXTRACTION, extract
 from synthorg_tui.ingest.readers import READERS
 from synthorg_tui.ingest.readers.base import ReadExecution, Reading, TranscriptReader
 from synthorg_tui.ingest.readers.claude_code import (
@@ -145,7 +145,7 @@ def read_file(
         _extracted(read, file.path, reported=bool(reporter)) for read in reading.executions
     ]
     return FileReading(
-        mark=FileMark(str(file.path), file.size, file.mtime_ns, lines.digest),
+        mark=FileMark(str(file.path), file.size, file.mtime_ns, f"{EXTRACTION}:{lines.digest}"),
         executions=executions,
         malformed=lines.malformed,
         unknown=reading.unknown_records,

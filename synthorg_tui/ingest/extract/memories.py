@@ -36,6 +36,9 @@ from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.filter import NON_INFERABLE_TAG
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 
+EXTRACTION = "2"
+"""Another one than at a file's last import has the file read again, so that its memories get the
+present texts. Raise it when texts change for the better; what a person edited stays as it is."""
 MAX_CONTENT = 1_800
 _MIN_ANSWER = 80
 _MIN_TASK_CALLS = 3

@@ -30,6 +30,20 @@ _RULES_OF = {
     anchor: [number for number, rule in enumerate(_ANCHORED) if anchor in rule.anchors]
     for anchor in (*_TOKEN_ANCHORS, *_CONTEXT_ANCHORS)
 }
+_SELDOM_FIRST = "~*= $QOKHJzMVWXYIGqPNLADBCxvyRE_nSUjwkgbmi/lu3htspor8dT:eZf9.c02516a-4"
+"""Characters by how many lines of transcripts have them, those that few have first."""
+
+
+def _by_seldom(anchors: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Group anchors by the character of each that the fewest texts have: without it, none is."""
+    groups: dict[str, list[str]] = {}
+    for anchor in anchors:
+        known = [_SELDOM_FIRST.index(each) for each in anchor if each in _SELDOM_FIRST]
+        groups.setdefault(_SELDOM_FIRST[min(known)] if known else anchor[0], []).append(anchor)
+    return tuple((character, tuple(group)) for character, group in groups.items())
+
+
+_TOKEN_GROUPS, _CONTEXT_GROUPS = _by_seldom(_TOKEN_ANCHORS), _by_seldom(_CONTEXT_ANCHORS)
 _MARK = "[REDACTED:"
 _MARKS = r"\[REDACTED:([a-z0-9-]{1,40})\]"
 
@@ -97,11 +111,15 @@ _Rules = tuple[Rule, ...]
 
 def _active(text: str) -> _Rules:
     words = "\n".join(compiled(WORDS).findall(text))
-    present = [anchor for anchor in _CONTEXT_ANCHORS if anchor in text]
-    present += [anchor for anchor in _TOKEN_ANCHORS if anchor in words]
-    if not present:
+    numbers: set[int] = set()
+    for searched, groups in ((text, _CONTEXT_GROUPS), (words, _TOKEN_GROUPS)):
+        for character, anchors in groups:
+            if character in searched:
+                for anchor in anchors:
+                    if anchor in searched:
+                        numbers.update(_RULES_OF[anchor])
+    if not numbers:
         return ()
-    numbers = {number for anchor in present for number in _RULES_OF[anchor]}
     rules = [_ANCHORED[number] for number in sorted(numbers)]
     return tuple([rule for rule in rules if rule.anchors != (".",) or _occurs(rule, words)])
 

@@ -49,8 +49,8 @@ class FileMark:
     """The state of a transcript file at its last import.
 
     A file that still has this size and time isn't read again. ``mtime_ns`` is its modification time
-    in nanoseconds, ``digest`` the SHA-256 (hex) of its redacted lines. That of a file which isn't
-    worth reading says why instead.
+    in nanoseconds, ``digest`` the SHA-256 (hex) of its redacted lines, after the version of what
+    was drawn from them and a colon. That of a file which isn't worth reading says why instead.
     """
 
     path: str

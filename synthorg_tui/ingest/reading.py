@@ -16,14 +16,21 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
+from synthorg_tui.core.redaction import RedactionTally, redact_text
+from synthorg_tui.core.text import safe_text
 from synthorg_tui.executions.models import Execution, slug
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.executions.store import FileMark
 from synthorg_tui.ingest.discovery import TranscriptFile, source_of
-from synthorg_tui.ingest.extract.memories import extract
+from synthorg_tui.ingest.extract.memories import EXTRACTION, extract
 from synthorg_tui.ingest.readers import READERS
 from synthorg_tui.ingest.readers.base import ReadExecution, Reading, TranscriptReader
-from synthorg_tui.ingest.readers.claude_code import AGENT, ClaudeCodeReader, subagent_types
+from synthorg_tui.ingest.readers.claude_code import (
+    AGENT,
+    ClaudeCodeReader,
+    Declared,
+    declared_subagents,
+)
 from synthorg_tui.ingest.readers.generic import GenericReader
 from synthorg_tui.ingest.records import Record, TranscriptLines
 from synthorg_tui.ingest.sources import NotWorthReadingError, ReadMeter, bounded_lines
@@ -154,7 +161,7 @@ def read_file(
         _extracted(read, file.path, reported=bool(reporter)) for read in reading.executions
     ]
     return FileReading(
-        mark=FileMark(str(file.path), file.size, file.mtime_ns, lines.digest),
+        mark=FileMark(str(file.path), file.size, file.mtime_ns, f"{EXTRACTION}:{lines.digest}"),
         executions=executions,
         malformed=lines.malformed,
         unknown=reading.unknown.total(),
@@ -188,28 +195,32 @@ def _extracted(read: ReadExecution, path: Path, *, reported: bool) -> ExtractedE
 
 
 def _named(execution: Execution, path: Path) -> Execution:
-    """A subagent with its type in its name, when the session that started it is still there."""
+    """A subagent as it was declared, when the session that started it is still there."""
     if execution.reader != ClaudeCodeReader.name or execution.parent_id is None:
         return execution
     agent = execution.id.rpartition("/")[2]
-    kind = slug(_declared_types(path).get(agent, ""))
-    return execution.model_copy(update={"agent_id": f"{AGENT}/{kind}"}) if kind else execution
+    told = _declared(path).get(agent, Declared("", ""))
+    kind, about = slug(told.kind), safe_text(redact_text(told.about, RedactionTally()))
+    update = {"agent_id": f"{AGENT}/{kind}"} if kind else {}
+    if about and not execution.summary:
+        update["summary"] = about
+    return execution.model_copy(update=update)
 
 
-def _declared_types(path: Path) -> dict[str, str]:
+def _declared(path: Path) -> dict[str, Declared]:
     folder = path.parent.parent if path.parent.name == "subagents" else path.parent
     parent = folder.with_suffix(".jsonl") if path.parent.name == "subagents" else None
     if parent is None or not parent.is_file() or parent.is_symlink():
         return {}
     stat = parent.stat()
-    return _types_in(parent, stat.st_size, stat.st_mtime_ns)
+    return _declared_in(parent, stat.st_size, stat.st_mtime_ns)
 
 
 @lru_cache(maxsize=4)
-def _types_in(parent: Path, _size: int, _mtime_ns: int) -> dict[str, str]:
+def _declared_in(parent: Path, _size: int, _mtime_ns: int) -> dict[str, Declared]:
     """Cached for as long as the file is the same: a session may have hundreds of subagents."""
     try:
-        return subagent_types(_mentioning_agents(parent))
+        return declared_subagents(_mentioning_agents(parent))
     except (OSError, ValueError, RecursionError):
         return {}
 

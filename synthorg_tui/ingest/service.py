@@ -31,7 +31,7 @@ from synthorg_tui.ingest.discovery import (
     looked_for,
     usual_places,
 )
-from synthorg_tui.ingest.extract.memories import extract
+from synthorg_tui.ingest.extract.memories import EXTRACTION, extract
 from synthorg_tui.ingest.readers.base import MAX_EVENTS
 from synthorg_tui.ingest.reading import ExtractedExecution, FileReading, ReadAhead
 from synthorg_tui.memory.extensions import BatchStore, MemoryDraft
@@ -438,8 +438,11 @@ class _ImportJob:
 
 
 def _unchanged(file: TranscriptFile, marks: Mapping[str, FileMark]) -> bool:
+    """Whether reading a file again would give the same; what was refused or erased stays so."""
     mark = marks.get(str(file.path))
-    return mark is not None and (mark.size, mark.mtime_ns) == file.state
+    if mark is None or (mark.size, mark.mtime_ns) != file.state:
+        return False
+    return not mark.digest or bool(mark.refusal) or mark.digest.startswith(f"{EXTRACTION}:")
 
 
 def _be_gentle() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthorg_tui.core.redaction import RedactionTally, redact_text, redact_value
+from synthorg_tui.core.redaction import RULES, RedactionTally, redact_text, redact_value
 
 # Planted secrets are put together here, so that no scanner takes this file for a leak.
 _LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zZ"
@@ -248,3 +248,23 @@ def _seconds(text: str) -> float:
     start = time.thread_time()
     redacted(text)
     return time.thread_time() - start
+
+
+_ANCHORS = sorted({anchor for rule in RULES for anchor in rule.anchors})
+
+
+@given(
+    texts=st.lists(
+        st.sampled_from(sorted(PLANTED.values(), key=str)).map(str) | st.sampled_from(_ANCHORS),
+        max_size=6,
+    ),
+    between=st.text(max_size=12),
+)
+def test_rules_chosen_for_a_whole_record_find_what_all_rules_find(
+    texts: list[str], between: str
+) -> None:
+    record = {f"note{number}": f"{between} {text} {between}" for number, text in enumerate(texts)}
+    raw = json.dumps(record, ensure_ascii=False)
+    chosen, every = RedactionTally(), RedactionTally()
+    assert redact_value(record, chosen, raw=raw) == redact_value(record, every)
+    assert chosen.kinds == every.kinds

@@ -31,18 +31,20 @@ def pushed() -> ClaudeTranscript:
     return transcript.bash("git push --set-upstream origin tide", "done").say("Pushed.")
 
 
-def test_a_session_becomes_one_memory_titled_by_its_request(tmp_path: Path) -> None:
+def test_a_session_becomes_one_memory_titled_by_what_happened(tmp_path: Path) -> None:
     (memory,) = tagged(drafts(tmp_path, pushed()), "session")
-    assert memory.startswith("Push the tide branch.\n")
+    assert memory.startswith("Push the tide branch → ran git push\n")
+    assert "Asked: “Push the tide branch.”" in memory
+    assert "ended normally" not in memory
     assert "git push (solved)" in memory
 
 
 def test_a_failure_and_what_made_it_good_become_a_memory(tmp_path: Path) -> None:
     (memory,) = tagged(drafts(tmp_path, pushed()), "recovery")
     title = memory.partition("\n")[0]
-    assert "git push failed" in title
+    assert title.startswith("git push worked with --set-upstream origin tide: ")
     assert "no upstream branch" in title
-    assert "git push --set-upstream origin tide worked" in title
+    assert "Then worked: git push --set-upstream origin tide" in memory
 
 
 def test_a_recovery_refers_to_the_lines_from_failure_to_success(tmp_path: Path) -> None:
@@ -60,7 +62,7 @@ def test_repeated_failures_of_one_thing_are_one_memory(tmp_path: Path) -> None:
             f"e{error}", "ok"
         )
     (memory,) = tagged(drafts(tmp_path, transcript.bash("make test", "ok")), "recovery")
-    assert "failed 2 times: one → passed after changing a.py" in memory
+    assert memory.startswith("make test fixed in a.py: failed 2 times, one\n")
 
 
 def test_a_failure_that_was_never_made_good_is_no_recovery(tmp_path: Path) -> None:
@@ -79,7 +81,7 @@ def test_a_block_by_a_hook_that_was_put_right_is_told(tmp_path: Path) -> None:
     blocked = "PreToolUse:Bash hook error: Code is not formatted"
     transcript.bash("git commit -m x", blocked, error=True).bash("make format", "ok")
     (memory,) = tagged(drafts(tmp_path, transcript.bash("git commit -m x", "ok")), "hook")
-    assert "git commit was blocked by a hook" in memory
+    assert memory.startswith("git commit worked after make format: blocked by a hook, ")
     assert "worked after make format" in memory
 
 
@@ -96,7 +98,7 @@ def test_a_commit_becomes_a_memory_with_its_message(tmp_path: Path) -> None:
         ClaudeTranscript().user("Commit.").bash(command, "[main abc1234] Add tides\n 1 file")
     )
     (memory,) = tagged(drafts(tmp_path, transcript), "commit")
-    assert memory.startswith("Committed: Add tides\nBecause of the moon.\nCommit abc1234")
+    assert memory.startswith("Add tides\nBecause of the moon.\nCommit abc1234")
 
 
 def test_each_further_request_with_work_is_a_task(tmp_path: Path) -> None:
@@ -106,7 +108,10 @@ def test_each_further_request_with_work_is_a_task(tmp_path: Path) -> None:
     transcript.use("b", "Edit", file_path="/srv/tidepool/chart.py").result("b", "ok")
     transcript.user("thanks").say("You are welcome.")
     titles = [text.partition("\n")[0] for text in tagged(drafts(tmp_path, transcript), "task")]
-    assert titles == ["Add a chart of the tides.", "Now add a legend to the chart."]
+    assert titles == [
+        "Add a chart of the tides",
+        "Now add a legend to the chart → changed chart.py",
+    ]
 
 
 def test_the_only_request_of_a_session_is_not_told_twice(tmp_path: Path) -> None:
@@ -170,3 +175,35 @@ def test_every_draft_is_complete(tmp_path: Path) -> None:
 
 def test_a_session_in_which_nothing_happened_leaves_nothing(tmp_path: Path) -> None:
     assert drafts(tmp_path, ClaudeTranscript().user("hi").say("Hello!")) == ()
+
+
+def test_a_session_and_its_tasks_have_titles_that_differ_where_they_are_seen(
+    tmp_path: Path,
+) -> None:
+    transcript = ClaudeTranscript().user("ok, continue")
+    for number in range(3):
+        transcript.use(f"c{number}", "Edit", file_path="/srv/tidepool/a.py")
+        transcript.result(f"c{number}", "ok").user("continue")
+    found = drafts(tmp_path, transcript)
+    titles = [
+        text.partition("\n")[0] for text in (*tagged(found, "session"), *tagged(found, "task"))
+    ]
+    assert len(titles) == len({title[:60].casefold() for title in titles}) > 2
+
+
+def test_two_recoveries_by_the_same_change_are_told_apart_by_their_errors(tmp_path: Path) -> None:
+    transcript = ClaudeTranscript().user("Fix the tests.")
+    for number, error in enumerate(("tide is None", "moon is None")):
+        transcript.bash("make test", f"Exit code 2\nError: {error}", error=True)
+        transcript.use(f"e{number}", "Edit", file_path="/srv/tidepool/a.py")
+        transcript.result(f"e{number}", "ok").bash("make test", "ok")
+    titles = [text.partition("\n")[0] for text in tagged(drafts(tmp_path, transcript), "recovery")]
+    assert titles == [
+        "make test fixed in a.py: tide is None",
+        "make test fixed in a.py: moon is None",
+    ]
+
+
+def test_a_search_that_found_nothing_is_no_failure_to_recover_from(tmp_path: Path) -> None:
+    transcript = ClaudeTranscript().user("Look for it.").bash("grep a b", "Exit code 1", error=True)
+    assert tagged(drafts(tmp_path, transcript.bash("grep -i a b", "a")), "recovery") == []

@@ -5,7 +5,7 @@ import shutil
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -17,10 +17,11 @@ from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.ingest.service import ImportService
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.listing import ListedMemory
-from synthorg_tui.memory.models import MemoryQuery
+from synthorg_tui.memory.models import MemoryEdit, MemoryQuery
 from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.providers.embedding.config import MiniLMConfig
 from synthorg_tui.providers.embedding.factory import create_embedder
+from tests.ingest.transcript_kit import ClaudeTranscript
 from tests.memory.store.store_kit import opened
 
 SESSIONS = ("258c7280-ae70-4798-800f-63464d01a85d", "fa812bfe-b295-4cca-9c2f-fdf01028cb46")
@@ -245,3 +246,53 @@ async def test_planted_secrets_are_nowhere_in_the_data_directory(tmp_path: Path)
     for name in ordinary:
         assert name in contents
         assert name in kept
+
+
+async def test_a_file_is_read_again_for_better_texts_and_what_a_person_edited_stays(
+    tmp_path: Path,
+) -> None:
+    path = (
+        ClaudeTranscript()
+        .user("Chart the tides.")
+        .bash("make tides", "ok")
+        .write(tmp_path / "logs" / "s.jsonl")
+    )
+    other = ClaudeTranscript("other").user("Chart the moon.").bash("make moon", "ok")
+    other.write(tmp_path / "logs" / "t.jsonl")
+    async with desk(tmp_path / "data") as open_desk:
+        await open_desk.imports.run([path.parent])
+        await _as_imported_of_old(open_desk)
+        moon = next(entry for entry in await open_desk.all() if "moon" in entry.content)
+        await open_desk.backend.admin.edit(
+            moon.id, MemoryEdit(content="My words"), actor="operator"
+        )
+        again = await open_desk.imports.run([path.parent])
+        unchanged = await open_desk.imports.run([path.parent])
+        texts = sorted(entry.content.partition("\n")[0] for entry in await open_desk.all())
+    assert (again.memories_added, again.memories_updated, again.memories_skipped) == (0, 1, 1)
+    assert texts == ["Chart the tides → ran make tides", "My words"]
+    assert unchanged.unchanged == 2
+
+
+async def test_a_session_that_grew_updates_its_memory_instead_of_adding_another(
+    tmp_path: Path,
+) -> None:
+    transcript = ClaudeTranscript().user("Chart the tides.").bash("make tides", "ok")
+    path = transcript.write(tmp_path / "logs" / "s.jsonl")
+    async with desk(tmp_path / "data") as open_desk:
+        await open_desk.imports.run([path])
+        transcript.say("The tide table was off by one hour.").write(path)
+        report = await open_desk.imports.run([path])
+        (entry,) = await open_desk.all()
+    assert (report.memories_added, report.memories_updated) == (0, 1)
+    assert entry.content.startswith("Chart the tides → The tide table was off by one hour\n")
+
+
+async def _as_imported_of_old(open_desk: Desk) -> None:
+    """Make marks and memories those of an import that drew other texts."""
+    for mark in (await open_desk.executions.marks()).values():
+        digest = mark.digest.partition(":")[2]
+        await open_desk.executions.pass_over(replace(mark, digest=digest))
+    await open_desk.backend.core.database.write(
+        lambda db: db.execute("UPDATE memories SET draft_hash = 'of old'")
+    )

@@ -16,8 +16,19 @@ from datetime import datetime
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome, MemoryCategory
 from synthorg_tui.executions.models import Execution, ToolCall, Turn, slug
-from synthorg_tui.executions.output_lines import headline, one_line
+from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.executions.recoveries import RECOVERY_TAG, really_ok, resolved_failures
+from synthorg_tui.executions.titles import (
+    MAX_TITLE,
+    commit_of,
+    commit_subjects,
+    commit_title,
+    part_titles,
+    recovery_titles,
+    seen_of,
+    session_title,
+    unused_title,
+)
 from synthorg_tui.ingest.extract import phrases
 from synthorg_tui.ingest.extract.statements import feedback, statements
 from synthorg_tui.ingest.speech import is_memory_tool
@@ -25,17 +36,22 @@ from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.filter import NON_INFERABLE_TAG
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
 
+EXTRACTION = "2"
+"""Another one than at a file's last import has the file read again, so that its memories get the
+present texts. Raise it when texts change for the better; what a person edited stays as it is."""
 MAX_CONTENT = 1_800
 _MIN_ANSWER = 80
 _MIN_TASK_CALLS = 3
 _ENDED = {
-    ExecutionOutcome.COMPLETED: "It ended normally.",
     ExecutionOutcome.FAILED: "It ended with an error.",
     ExecutionOutcome.INTERRUPTED: "The user interrupted it.",
 }
+_FINDERS = frozenset({"grep", "rg", "diff", "test", "which"})
+"""Programs whose exit code 1 only says that nothing was found."""
 _TRIVIAL_FAILURE = re.compile(
     r"has not been read yet|modified since (?:it was )?(?:last )?read|String to replace not found"
-    r"|Found \d+ matches of the string|No changes to make|InputValidationError|File does not exist",
+    r"|Found \d+ matches of the string|No changes (?:to make|made)|InputValidationError"
+    r"|File does not exist|Could not find the exact text",
     re.IGNORECASE,
 )
 
@@ -51,20 +67,19 @@ class Span:
     execution: Execution
     lines: tuple[int, int]
     requests: tuple[Turn, ...] = ()
-    answers: tuple[str, ...] = ()
+    answers: tuple[Turn, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     at: datetime | None = None
 
     @property
     def result(self) -> str:
         """The last answer that says how the span ended; empty when none does."""
-        return phrases.conclusion(self.answers, _MIN_ANSWER)
+        return phrases.conclusion([turn.text for turn in self.answers], _MIN_ANSWER)
 
     @property
     def commits(self) -> list[str]:
         """The subjects of the commits made in the span, each once."""
-        subjects = [commit[1] for call in self.calls if (commit := phrases.commit_of(call))]
-        return list(dict.fromkeys(subjects))
+        return commit_subjects(self.calls)
 
     def draft(
         self,
@@ -123,9 +138,9 @@ def extract(execution: Execution, *, reported: bool = False) -> tuple[MemoryDraf
 
 def _session(execution: Execution) -> Iterator[MemoryDraft]:
     """One memory of the whole execution."""
-    answers = tuple(turn.text for turn in execution.turns if turn.role == "assistant")
+    answers = tuple(turn for turn in execution.turns if turn.role == "assistant")
     requests = tuple(_requests(execution))
-    worked = bool(execution.calls) or any(len(text) >= _MIN_ANSWER for text in answers)
+    worked = bool(execution.calls) or any(len(turn.text) >= _MIN_ANSWER for turn in answers)
     if not worked or not (requests or execution.task):
         return
     span = Span(execution, (1, execution.line_count), requests, answers, execution.calls)
@@ -135,8 +150,9 @@ def _session(execution: Execution) -> Iterator[MemoryDraft]:
     yield span.draft(
         f"session:{execution.id}",
         [
-            one_line(execution.task or phrases.first_sentence(answers[-1])),
+            session_title(execution),
             f"{place}{phrases.duration(execution)}. {ended}".strip(),
+            f"Asked: “{one_line(requests[0].text)}”" if requests else "",
             _further_requests(span),
             f"Error: {one_line(execution.error, 200)}" if execution.error else "",
             _result(span, 600),
@@ -155,16 +171,21 @@ def _tasks(execution: Execution) -> Iterator[MemoryDraft]:
     spans = _task_spans(execution)
     if len(spans) < 2 or execution.line_count < 2:
         return
+    used = {seen_of(session_title(execution))}
     for span in spans:
         (request,) = span.requests
         files = phrases.changed_files(span.calls)
         if not (files or span.commits or len(span.calls) >= _MIN_TASK_CALLS):
             continue
+        titles = part_titles(execution, span.requests, span.answers, span.calls)
+        title = unused_title(titles, used)
+        used.add(seen_of(title))
         yield span.draft(
             f"task:{request.record_id or request.first_line}",
             [
-                _task_title(span),
+                title,
                 phrases.place_sentence(execution, "A task in"),
+                f"Asked: “{one_line(request.text)}”",
                 _result(span, 500),
                 _commit_subjects(span),
                 _changed(files, execution),
@@ -189,7 +210,7 @@ def _task_spans(execution: Execution) -> list[Span]:
             (request.first_line, end - 1),
             (request,),
             tuple(
-                turn.text
+                turn
                 for turn in execution.turns
                 if turn.role == "assistant" and request.first_line <= turn.first_line < end
             ),
@@ -200,18 +221,9 @@ def _task_spans(execution: Execution) -> list[Span]:
     ]
 
 
-def _task_title(span: Span) -> str:
-    """The request, and what became of it when it is too short to tell."""
-    title = one_line(span.requests[0].text, 100)
-    if len(title.split()) < 5 and (span.commits or span.result):
-        outcome = span.commits[0] if span.commits else phrases.first_sentence(span.result, 90)
-        return f"{title} → {outcome}"
-    return title
-
-
 def _further_requests(span: Span) -> str:
     texts = [f"“{one_line(turn.text, 80)}”" for turn in span.requests[1:7]]
-    return f"Also asked: {', '.join(texts)}." if texts else ""
+    return f"Then: {', '.join(texts)}." if texts else ""
 
 
 def _result(span: Span, limit: int) -> str:
@@ -251,6 +263,7 @@ def _recoveries(execution: Execution) -> Iterator[MemoryDraft]:
     failures: dict[int, list[int]] = {}
     for position, later in resolved_failures(calls, _is_trouble):
         failures.setdefault(later, []).append(position)
+    used: set[str] = set()
     for later, positions in failures.items():
         first, fix = calls[positions[0]], calls[later]
         span = Span(
@@ -259,41 +272,49 @@ def _recoveries(execution: Execution) -> Iterator[MemoryDraft]:
             calls=calls[positions[0] : later + 1],
             at=fix.at or first.at,
         )
-        yield _recovery(span, [calls[position] for position in positions])
+        yield _recovery(span, [calls[position] for position in positions], used)
 
 
 def _is_trouble(call: ToolCall) -> bool:
     """Whether the call failed or was blocked, over something that an agent may meet again."""
     return (
         call.outcome in {CallOutcome.FAILED, CallOutcome.BLOCKED_BY_HOOK}
+        and not (call.exit_code == 1 and call.intent in _FINDERS)
         and not _TRIVIAL_FAILURE.search(call.output)
         and not is_memory_tool(call.tool, call.arguments)
     )
 
 
-def _recovery(span: Span, failed: Sequence[ToolCall]) -> MemoryDraft:
-    """The memory of ``failed`` calls, all resolved by the last call of the span."""
+def _recovery(span: Span, failed: Sequence[ToolCall], used: set[str]) -> MemoryDraft:
+    """The memory of ``failed`` calls, all resolved by the last call of the span.
+
+    ``used`` are the titles that others have; this one's is added to them.
+    """
     execution, first, fix = span.execution, failed[0], span.calls[-1]
     between = span.calls[1:-1]
     files = phrases.changed_files(between)
     steps = [
         phrases.what(call, execution, 80) for call in between if call.is_shell and really_ok(call)
     ]
-    how = phrases.remedy(execution, (first, fix), files, steps)
-    blocked = first.outcome is CallOutcome.BLOCKED_BY_HOOK
-    verb = "was blocked by a hook" if blocked else "failed"
-    times = f" {len(failed)} times" if len(failed) > 1 else ""
+    remedy = phrases.remedy(execution, (first, fix), files, steps)
+    title = unused_title(recovery_titles(first, remedy, len(failed)), used)
+    used.add(seen_of(title))
     return span.draft(
         f"recovery:{first.id}",
         [
-            one_line(f"{first.intent} {verb}{times}: {headline(first.output)} → {how}", 260),
+            title,
             *(_attempt(span, call) for call in failed[:5]),
             f"In between changed {phrases.file_list(files, execution)}." if files else "",
             f"In between ran {'; '.join(dict.fromkeys(steps[-4:]))}." if steps else "",
             f"Then worked: {phrases.what(fix, execution, 300)}",
             phrases.place_sentence(execution),
         ],
-        tags=(RECOVERY_TAG, "hook" if blocked else "", _program(first), *_tools((first,))),
+        tags=(
+            RECOVERY_TAG,
+            "hook" if first.outcome is CallOutcome.BLOCKED_BY_HOOK else "",
+            _program(first),
+            *_tools((first,)),
+        ),
         confidence=0.9 if len(between) <= 20 else 0.75,
     )
 
@@ -333,14 +354,15 @@ def _commits(execution: Execution) -> Iterator[MemoryDraft]:
     """A memory for each commit; one made again (after a rebase, say) is the same."""
     seen: set[str] = set()
     for call in execution.calls:
-        commit = phrases.commit_of(call)
+        commit = commit_of(call)
         if commit is None or commit[1] in seen:
             continue
         seen.add(commit[1])
         yield _call_span(execution, call).draft(
             f"commit:{call.id}",
             [
-                one_line(f"Committed: {commit[1]}", 200),
+                commit_title(commit),
+                f"Committed: {one_line(commit[1], 300)}" if len(commit[1]) > MAX_TITLE else "",
                 phrases.commit_body(call),
                 phrases.place_sentence(execution, f"Commit {commit[0]} in"),
             ],

@@ -7,6 +7,7 @@ in ``learning.phrases``. They are stored, and tell a memory from one imported be
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.commands import command_steps
@@ -16,7 +17,6 @@ from synthorg_tui.executions.output_lines import TITLE, clean_output, headline, 
 _REDIRECTED = re.compile(r"\s*(?:2>&1|2>\s*/dev/null|>\s*/dev/null|&>\s*/dev/null)")
 _MARKDOWN = re.compile(r"\*\*|`|^#{1,6}\s+", re.MULTILINE)
 _MESSAGE_START = re.compile(r"\s*(?:-a?m\s*)?[\"']?\$\(\s*cat\s*$")
-_COMMIT_LINE = re.compile(r"^\[\S+(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _TRAILER = re.compile(r"\s*(?:Co-Authored-By|Signed-off-by):")
 _STARTING = re.compile(
     r"(?:(?:ok(?:ay)?|good|right|now|great|perfect|next)\b[\s,.!—-]*)*"
@@ -83,17 +83,6 @@ def command_counts(calls: Iterable[ToolCall], limit: int = 6) -> str:
     )
 
 
-def commit_of(call: ToolCall) -> tuple[str, str] | None:
-    """Return the short hash and the subject of the commit that a call made, as git printed them.
-
-    ``None`` when it made none.
-    """
-    if call.outcome is not CallOutcome.OK or "git" not in call.arguments:
-        return None
-    match = _COMMIT_LINE.search(call.output)
-    return (match[1][:10], match[2].strip()) if match and "commit" in call.arguments else None
-
-
 def commit_body(call: ToolCall) -> str:
     """Return the commit message below its subject, without trailers, as given in the command.
 
@@ -143,7 +132,7 @@ def differences(first: ToolCall, fix: ToolCall) -> str:
 
     Empty when they are more than six.
     """
-    before, after = first.arguments.split(), fix.arguments.split()
+    before, after = (_REDIRECTED.sub("", call.arguments).split() for call in (first, fix))
     dropped = [word for word in dict.fromkeys(before) if word not in after]
     added = [word for word in dict.fromkeys(after) if word not in before]
     parts = [
@@ -160,20 +149,26 @@ def remedy(
     files: Sequence[str],
     steps: Sequence[str],
 ) -> str:
-    """Return the difference between the first attempt and the last, as the end of a title.
+    """Return how the second attempt worked, to follow what was attempted: ``worked with -f``.
 
-    ``attempts`` are these two calls; ``files`` were changed and ``steps`` were run between them.
+    ``attempts`` are the first attempt and the last; ``files`` were changed and ``steps`` were run
+    between them.
     """
     first, fix = attempts
     if files:
-        return f"passed after changing {file_list(files, execution, 3)}"
-    command = what(fix, execution, 80)
-    if command != what(first, execution, 80):
-        return f"{command} worked"
-    change = differences(first, fix)
-    if change or steps:
-        return f"worked {change or f'after {steps[-1]}'}"
-    return "worked later"
+        return f"fixed in {_names(files)}"
+    if change := differences(first, fix):
+        return f"worked {change}"
+    command = what(fix, execution, 60)
+    if command != what(first, execution, 60):
+        return f"worked as {command}"
+    return f"worked after {steps[-1]}" if steps else "worked later"
+
+
+def _names(files: Sequence[str]) -> str:
+    names = [PurePosixPath(path.replace("\\", "/")).name for path in files]
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    return f"{', '.join(names[:2])}{more}"
 
 
 def within(parts: Iterable[str], limit: int) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import ClassVar, Final, Protocol, Self
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.core.text import safe_text
 from synthorg_tui.executions.commands import call_intent
 from synthorg_tui.executions.models import Execution, ExecutionTokens, ToolCall, Turn
 from synthorg_tui.executions.packed import PackedLines
@@ -26,6 +27,7 @@ from synthorg_tui.ingest.speech import is_memory_tool, without_memory
 MAX_TURN: Final = 6_000
 MAX_OUTPUT: Final = 2_400
 MAX_ARGUMENTS: Final = 2_400
+MAX_SUMMARY: Final = 300
 MAX_TEXT: Final = 24 * 1024 * 1024
 """Characters of one execution that are kept at these lengths; texts after them, at ``_SHORT``."""
 _SHORT: Final = 200
@@ -181,6 +183,7 @@ class PendingCall:
 class ExecutionBuilder:
     """Collects what a reader finds in a transcript; ``build`` turns it into an ``Execution``.
 
+    ``summary`` is what the agent's own program calls the session, if it does.
     ``left_out`` is the number of messages and calls beyond ``MAX_EVENTS``.
     """
 
@@ -191,6 +194,7 @@ class ExecutionBuilder:
     project: str = ""
     branch: str = ""
     model: str = ""
+    summary: str = ""
     started_at: datetime | None = None
     ended_at: datetime | None = None
     outcome: ExecutionOutcome = ExecutionOutcome.UNKNOWN
@@ -294,6 +298,7 @@ class ExecutionBuilder:
             project=canonical_project(self.project),
             branch=self.branch or None,
             task=shortened(first.text, 1_000) if first else "",
+            summary=shortened(safe_text(" ".join(self.summary.split())), MAX_SUMMARY),
             model=self.model or None,
             started_at=self.started_at,
             ended_at=self.ended_at,

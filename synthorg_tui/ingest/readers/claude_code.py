@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.executions.models import ExecutionTokens, is_shell
@@ -119,13 +119,14 @@ def correct_by_hooks(call: PendingCall, hooks: HookLog) -> None:
 
 
 AGENT = "claude-code"
+_TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
+"""Records that name the session, with the field that does; what the person typed comes first."""
+_MAX_SUMMARIES = 500
+_MAX_ABOUT = 300
 _SILENT = frozenset(
     {
         "system",
         "file-history-snapshot",
-        "summary",
-        "ai-title",
-        "custom-title",
         "agent-name",
         "agent-color",
         "last-prompt",
@@ -142,7 +143,11 @@ _SILENT = frozenset(
         "tools-used",
     }
 )
-_KNOWN = _SILENT | {"user", "assistant", "progress", "queue-operation", "attachment"}
+_KNOWN = (
+    _SILENT
+    | _TITLES.keys()
+    | {"user", "assistant", "progress", "queue-operation", "attachment", "summary"}
+)
 _HELPER_AGENT = re.compile(r"a?(?:compact|prompt_suggestion|side_question)(?:-|$)")
 _WRITING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 
@@ -188,6 +193,8 @@ class _Session:
     unknown: UnknownRecords = field(default_factory=UnknownRecords)
     queued: dict[str, int] = field(default_factory=dict)
     usage: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)
+    summaries: dict[str, str] = field(default_factory=dict)
     last_event: str = ""
 
     def enter_subagent(self, agent: str) -> None:
@@ -210,6 +217,17 @@ class _Session:
             self._user(number, record)
         elif kind == "assistant":
             self._assistant(number, record)
+        elif kind in _TITLES:
+            self.titles[kind] = text_of(record.get(_TITLES[kind]))
+        elif kind == "summary" and len(self.summaries) < _MAX_SUMMARIES:
+            self.summaries[text_of(record.get("leafUuid"))] = text_of(record.get("summary"))
+
+    def _summary(self) -> str:
+        """What the session is called; of the summaries, many are of other sessions."""
+        titles = [self.titles[kind] for kind in _TITLES if self.titles.get(kind)]
+        turns = reversed(self.builder.turns)
+        own = (self.summaries[turn.record_id] for turn in turns if turn.record_id in self.summaries)
+        return next(iter(titles), "") or next(own, "")
 
     def _context(self, record: Record) -> None:
         builder = self.builder
@@ -331,6 +349,7 @@ class _Session:
             correct_by_hooks(call, self.hooks)
         sums = [sum(counts) for counts in zip(*self.usage.values(), strict=True)] or [0, 0, 0]
         builder.tokens = ExecutionTokens(input=sums[0], output=sums[1], cached=sums[2])
+        builder.summary = self._summary()
         return builder.reading(lines, self.last_event, self.unknown)
 
 
@@ -344,23 +363,32 @@ def _result_text(content: object) -> str:
     return "\n".join(text_of(block.get("text")) for block in items(content))
 
 
-def subagent_types(records: Iterable[Record]) -> dict[str, str]:
-    """Return the declared type of each subagent by its id.
+class Declared(NamedTuple):
+    """What an agent said of a subagent when it started it; the texts are as it wrote them."""
+
+    kind: str
+    about: str
+
+
+def declared_subagents(records: Iterable[Record]) -> dict[str, Declared]:
+    """Return what is declared of each subagent by its id.
 
     ``records`` are those of the session that started the subagents.
     """
-    declared: dict[str, str] = {}
-    types: dict[str, str] = {}
+    declared: dict[str, Declared] = {}
+    found: dict[str, Declared] = {}
     for record in records:
         content = mapping(record.get("message")).get("content")
         for block in items(content):
-            kind = text_of(mapping(block.get("input")).get("subagent_type"))
+            given = mapping(block.get("input"))
+            kind = text_of(given.get("subagent_type"))
             if block.get("type") == "tool_use" and kind:
-                declared[text_of(block.get("id"))] = kind
+                about = text_of(given.get("description"))[:_MAX_ABOUT]
+                declared[text_of(block.get("id"))] = Declared(kind, about)
             agent = text_of(mapping(record.get("toolUseResult")).get("agentId"))
             if agent and text_of(block.get("tool_use_id")) in declared:
-                types[agent] = declared[text_of(block.get("tool_use_id"))]
+                found[agent] = declared[text_of(block.get("tool_use_id"))]
         agent = text_of(mapping(record.get("data")).get("agentId"))
-        if agent and (kind := declared.get(text_of(record.get("parentToolUseID")), "")):
-            types.setdefault(agent, kind)
-    return types
+        if agent and (told := declared.get(text_of(record.get("parentToolUseID")))):
+            found.setdefault(agent, told)
+    return found

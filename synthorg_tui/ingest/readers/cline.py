@@ -149,6 +149,7 @@ class _Task:
         elif lead not in {"", "lead"}:
             builder.agent_id = f"{builder.reader}/{lead}"
         builder.project, builder.model = text_of(told.get("project")), text_of(told.get("model"))
+        builder.summary = text_of(told.get("title"))
         builder.see(moment(told.get("at")))
         builder.tokens = ExecutionTokens(
             input=count_of(told.get("input")),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from synthorg_tui.ingest.databases import row_line
+from synthorg_tui.ingest.records import mapping
 from synthorg_tui.ingest.sources import MAX_DOCUMENT, ReadMeter, document_items
 
 ENVELOPE: Final = "cline"
@@ -38,6 +39,7 @@ def _session(path: Path) -> dict[str, object]:
         "project": told.get("cwd") or told.get("workspace_root"),
         "model": told.get("model"),
         "at": told.get("created_at"),
+        "title": mapping(told.get("metadata")).get("title"),
     }
 
 

@@ -111,6 +111,8 @@ class _Rollout:
         elif kind == "error":
             self.last_event = "error"
             self.builder.error = text_of(payload.get("message"))
+        elif kind == "thread_name_updated":
+            self.builder.summary = text_of(payload.get("thread_name")) or self.builder.summary
         elif kind == "token_count":
             self._count_tokens(mapping(mapping(payload.get("info")).get("total_token_usage")))
 

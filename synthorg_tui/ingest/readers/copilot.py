@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.redaction import redact_text
 from synthorg_tui.executions.models import ExecutionTokens, is_shell, slug
 from synthorg_tui.executions.packed import PackedLines
 from synthorg_tui.ingest.readers.base import (
@@ -43,6 +44,7 @@ _HEARD = frozenset(
         "session.resume",
         "session.shutdown",
         "session.start",
+        "session.title_changed",
         "subagent.started",
         "tool.execution_complete",
         "tool.execution_start",
@@ -58,7 +60,7 @@ _SILENT = re.compile(
     r"|tool\.(?:execution_partial_result|execution_progress|user_requested)"
     r"|session\.(?:auto_mode_resolved|background_tasks_changed|compaction_complete"
     r"|compaction_start|context_changed|handoff|idle|info|mode_changed|plan_changed"
-    r"|remote_steerable_changed|snapshot_rewind|task_complete|title_changed|todos_changed"
+    r"|remote_steerable_changed|snapshot_rewind|task_complete|todos_changed"
     r"|tools_updated|truncation|usage_checkpoint|usage_info|warning|workspace_file_changed)"
 )
 _HEAD: Final = 600
@@ -72,6 +74,11 @@ _DENIED = re.compile(
 _DENIED_CODES = frozenset({"denied", "rejected"})
 _WRITING_TOOLS = frozenset({"create", "edit", "str_replace", "apply_patch", "write"})
 _MAX_SUBAGENTS: Final = 200
+_MAX_WORKSPACE: Final = 64 * 1024
+_WORKSPACE_NAME = re.compile(
+    r"^(?:name|summary):[ \t]*(?:[|>][-+]?[ \t]*\n[ \t]+)?[\"']?([^\s\"'|>].*?)[\"']?[ \t]*\r?$",
+    re.MULTILINE,
+)
 
 
 class CopilotReader:
@@ -186,7 +193,9 @@ class _Log:
         builder.branch = text_of(context.get("branch")) or builder.branch
         model = text_of(data.get("newModel")) or text_of(data.get("selectedModel"))
         builder.model = model or builder.model
-        if kind == "abort":
+        if kind == "session.title_changed":
+            builder.summary = text_of(data.get("title")) or builder.summary
+        elif kind == "abort":
             self.main.last_event = "interrupted"
         elif kind == "session.error":
             self.main.last_event, builder.error = "error", text_of(data.get("message"))
@@ -247,6 +256,8 @@ class _Log:
         part.last_event = "result"
 
     def finish(self) -> Reading:
+        main = self.main.builder
+        main.summary = main.summary or _workspace_name(self.file)
         reading = self.main.builder.reading(self.file, self.main.last_event, self.unknown)
         if not self.main.builder.session_id:
             return reading
@@ -260,6 +271,20 @@ class _Log:
             skipped="" if subagents else reading.skipped,
             left_out=reading.left_out + left_out,
         )
+
+
+def _workspace_name(file: TranscriptLines) -> str:
+    """What the file beside the events calls the session; empty when it isn't there."""
+    path = file.path.with_name("workspace.yaml")
+    try:
+        if path.is_symlink() or not path.is_file():
+            return ""
+        with path.open("rb") as stream:
+            text = stream.read(_MAX_WORKSPACE).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    named = _WORKSPACE_NAME.search(text)
+    return redact_text(named[1], file.tally) if named else ""
 
 
 def _read(part: _Part, file: TranscriptLines) -> ReadExecution | None:

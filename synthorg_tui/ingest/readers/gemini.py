@@ -121,6 +121,7 @@ class _GeminiChat:
 
     def _update(self, number: int, changes: Record) -> None:
         self.builder.see(timestamp(changes.get("lastUpdated")))
+        self.builder.summary = text_of(changes.get("summary")) or self.builder.summary
         if isinstance(changes.get("messages"), list):
             self.alive.clear()
             for message in items(changes["messages"]):

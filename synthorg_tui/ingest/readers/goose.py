@@ -128,6 +128,7 @@ class _Conversation:
         builder, kind = self.builder, text_of(data.get("session_type"))
         builder.session_id = session_name(identity)
         builder.project = text_of(data.get("working_dir"))
+        builder.summary = text_of(data.get("name")) or text_of(data.get("description"))
         builder.model = text_of(mapping(data.get("model_config_json")).get("model_name"))
         builder.tokens = ExecutionTokens(
             input=_tokens(data, "input_tokens"), output=_tokens(data, "output_tokens")

@@ -26,6 +26,8 @@ _NEEDED: Final = {
     "messages": {"id", "session_id", "role", "content_json"},
 }
 _TOLD = {
+    "name",
+    "description",
     "working_dir",
     "session_type",
     "provider_name",

@@ -4,6 +4,7 @@ A store gives one record a row, in the order in which they were said: the sessio
 with its parts. OpenCode calls a command that failed "completed", too: its exit code decides.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,6 +46,7 @@ _SILENT_PARTS = frozenset(
         "compaction",
     }
 )
+_SUBAGENT_MARK = re.compile(r"\s*\(@\S{1,60} subagent\)\s*\Z")
 _WRITING_TOOLS = frozenset({"edit", "write", "multiedit"})
 _FILE_TOOLS = _WRITING_TOOLS | {"read"}
 _REFUSED = "The user rejected permission"
@@ -125,6 +127,7 @@ class _Rows:
     def _session(self, record: Record) -> None:
         builder, data = self.builder, mapping(record.get("data"))
         builder.project = text_of(data.get("directory"))
+        builder.summary = _SUBAGENT_MARK.sub("", text_of(data.get("title")))
         name = session_name(record.get("id"))
         parent = session_name(data.get("parent_id") or data.get("parentID"))
         builder.session_id = parent or name

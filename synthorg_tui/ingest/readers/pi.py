@@ -40,7 +40,6 @@ _SILENT = frozenset(
         "custom_message",
         "label",
         "model_change",
-        "session_info",
         "thinking_level_change",
     }
 )
@@ -109,6 +108,8 @@ class _PiSession:
         elif kind == "model_change":
             model = text_of(record.get("modelId")) or text_of(record.get("model"))
             self.builder.model = model or self.builder.model
+        elif kind == "session_info":
+            self.builder.summary = text_of(record.get("name")) or self.builder.summary
         elif kind not in _SILENT:
             self.unknown.note(record)
 
@@ -117,6 +118,7 @@ class _PiSession:
         builder.session_id = builder.session_id or session_name(record.get("id"))
         builder.project = builder.project or text_of(record.get("cwd"))
         builder.model = text_of(record.get("modelId")) or builder.model
+        builder.summary = text_of(record.get("title")) or builder.summary
 
     def _message(self, number: int, record: Record, message: Record) -> None:
         role, at = text_of(message.get("role")), timestamp(record.get("timestamp"))

@@ -104,6 +104,9 @@ class _QwenSession:
             self._answer(number, record)
         elif kind == "tool_result":
             self._result(number, record)
+        elif subtype == "custom_title":
+            title = mapping(record.get("systemPayload")).get("customTitle")
+            self.builder.summary = text_of(title) or self.builder.summary
 
     def _context(self, record: Record) -> None:
         builder = self.builder

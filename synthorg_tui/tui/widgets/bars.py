@@ -12,6 +12,8 @@ from synthorg_tui.tui.widgets.line_view import LineBar
 
 COUNTED_AGAIN_AFTER = 0.25
 """Minimum seconds between two updates of a header's counts, as agents may write often."""
+SHORT_TITLE = 4
+"""Letters of a pane's title where there is no room for the whole."""
 
 
 class KeyBar(LineBar):
@@ -105,8 +107,7 @@ class TopBar(LineBar):
             status = line((" · ".join(filter(None, (self._panes.work, status.plain))), "muted"))
         left = self._left("synthorg")
         if width and left.width + status.width + 1 >= width:
-            left = self._left("")
-            left = left if left.width <= width else self._left("", brief=True)
+            left = self._shorter_left(len(status.plain.split(" · ")[0]), width)
             status = _first_parts(status, width - left.width - 2)
         right = Line([*status.spans, (" ", "text")])
         lines = [beside(left, right, width) if width else left]
@@ -116,15 +117,22 @@ class TopBar(LineBar):
         self.screen.set_class(bool(self._panes.badges), "badged")
         self.show(*lines)
 
-    def _left(self, product: str, *, brief: bool = False) -> Line:
-        """The product and the panes; ``brief`` names only the pane that is shown."""
+    def _shorter_left(self, status: int, width: int) -> Line:
+        """The panes, the others with short names or none if the status has no room else."""
+        for cells in (None, SHORT_TITLE, 0):
+            left = self._left("", others=cells)
+            if left.width + status + 2 < width:
+                break
+        return left
+
+    def _left(self, product: str, *, others: int | None = None) -> Line:
+        """The product and the panes; of panes that aren't shown, so many letters of the title."""
         gap = " " if product else ""
         left = line((" ◆ " if product else " ◆", "accent"), (product, "strong"), (gap * 2, "text"))
         for key, title in self._panes.titles:
             chosen = title == self._current
             left.add(f" {key} ", "accent" if chosen else "faint")
-            if chosen or not brief:
-                left.add(title + gap, "title" if chosen else "muted")
+            left.add((title if chosen else title[:others]) + gap, "title" if chosen else "muted")
             for count in self._counts(title):
                 left.add(count + gap, "warn")
         return left

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from synthorg_tui.cli.output import Console, local_time, wrap
+from synthorg_tui.cli.output import Console, cell_width, cut, local_time, wrap
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.conversation import Conversation, Entry, EntryKind
 
@@ -34,6 +34,8 @@ _SPEAKERS: Final = {
     EntryKind.ANSWERED: "Agent",
     EntryKind.ASKED: "Asked",
 }
+_LEAST: Final = 10
+"""Columns that are left for how a call ended."""
 _FENCE: Final = re.compile(r"`{3,}")
 
 
@@ -73,10 +75,12 @@ def print_entries(
     outputs: Mapping[int, str],
     *,
     marked: int | None = None,
+    is_cut: bool = False,
 ) -> None:
     """Print the entries with these indices, each with its line in the transcript.
 
-    ``outputs`` are texts to print below calls, by index. The ``marked`` one has an arrow.
+    ``outputs`` are texts to print below calls, by index. The ``marked`` one has an arrow. With
+    ``is_cut`` a call takes one line of the terminal, however long its command is.
     """
     gutter = len(f"{told.line_count:,}") + 3
     is_apart = True
@@ -93,18 +97,22 @@ def print_entries(
         elif entry.kind is EntryKind.FOLDED:
             console.parts([(number, "dim"), (f"· {entry.head}", "dim")], separator="")
         else:
-            _print_call(console, number, entry)
+            _print_call(console, number, entry, console.width if is_cut else 0)
         for line in wrap(outputs.get(index, ""), console.width - gutter - 4):
             console.line(f"{' ' * gutter}  │ {line}", "dim")
         is_apart = entry.kind in _SPEAKERS
 
 
-def _print_call(console: Console, number: str, entry: Entry) -> None:
+def _print_call(console: Console, number: str, entry: Entry, width: int) -> None:
+    """Print a call as one line; ``width`` is that of the terminal, 0 to cut nothing."""
     glyph, style = _CALLS.get(entry.outcome, _UNKNOWN)
-    told = "" if entry.outcome is CallOutcome.OK else f"  {entry.told}"
-    console.parts(
-        [(number, "dim"), (f"{glyph} ", style), (entry.head,), (told, style)], separator=""
-    )
+    head, told = entry.head, "" if entry.outcome is CallOutcome.OK else entry.told
+    if width:
+        room = width - len(number) - 2
+        head = cut(head, max(room // 2, room - len(told) - 2) if told else room)
+        told = cut(told, max(_LEAST, room - cell_width(head) - 2))
+    told = f"  {told}" if told else ""
+    console.parts([(number, "dim"), (f"{glyph} ", style), (head,), (told, style)], separator="")
     if entry.part:
         console.line(f"{' ' * len(number)}→ {entry.part}", "cyan")
 

@@ -6,12 +6,14 @@ formatters) isn't known by file, and so is in no answer.
 """
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.executions.facts import fill_missing
 from synthorg_tui.executions.models import Execution, SourceRef, ToolCall
@@ -23,6 +25,10 @@ from synthorg_tui.persistence.database import Database
 
 MAX_SESSIONS: Final = 200
 """Sessions of one file that are looked at, the latest ones."""
+_REQUEST: Final = 300
+"""Characters of a request that are shown."""
+_NO_CALL: Final = "changed it, by no call on record"
+_PATCHED: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 _NO_TIME: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -127,28 +133,47 @@ class SessionBlame:
 
 
 def _touches(execution: Execution, path: str) -> Iterator[FileTouch]:
-    """The calls of a session that changed the file."""
-    title = session_title(execution)
+    """The calls of a session that changed the file; without one, the session as a whole."""
+    base = FileTouch(
+        session_id=execution.id,
+        agent_id=execution.agent_id,
+        title=session_title(execution),
+        line=1,
+        call=_NO_CALL,
+        request=safe_text(one_line(execution.task, _REQUEST)),
+        path="",
+        at=execution.ended_at or execution.started_at,
+    )
     known: dict[str, bool | None] = {}
+    is_found = False
     for call in execution.calls:
-        for named in (call.changed_path or "").split(", "):
-            if PurePosixPath(named.replace("\\", "/")).name != Path(path).name:
-                continue
+        for named in _paths_of(call):
             if named not in known:
                 known[named] = is_elsewhere(named, execution.project or "", path)
             elsewhere = known[named]
             if elsewhere is not None:
-                yield FileTouch(
-                    session_id=execution.id,
-                    agent_id=execution.agent_id,
-                    title=title,
+                is_found = True
+                yield replace(
+                    base,
                     line=call.call_line,
                     call=safe_text(one_line(f"{call.tool} {execution.relative(named)}")),
                     request=_request(execution, call),
                     path=named,
-                    at=call.at or execution.ended_at or execution.started_at,
+                    at=call.at or base.at,
                     elsewhere=elsewhere,
                 )
+    for named in () if is_found else execution.files_touched:
+        elsewhere = is_elsewhere(named, execution.project or "", path)
+        if elsewhere is not None:
+            yield replace(base, path=named, elsewhere=elsewhere)
+
+
+def _paths_of(call: ToolCall) -> Sequence[str]:
+    """The files that a call changed, also by a patch that it gave to a shell."""
+    if call.changed_path:
+        return call.changed_path.split(", ")
+    is_patch = call.is_shell and call.outcome is CallOutcome.OK
+    return _PATCHED.findall(call.arguments) if is_patch else ()
 
 
 def _request(execution: Execution, call: ToolCall) -> str:
@@ -158,7 +183,7 @@ def _request(execution: Execution, call: ToolCall) -> str:
         for turn in execution.turns
         if turn.role != "assistant" and turn.first_line <= call.call_line
     ]
-    return safe_text(one_line(said[-1].text if said else execution.task, 300))
+    return safe_text(one_line(said[-1].text if said else execution.task, _REQUEST))
 
 
 def is_elsewhere(named: str, project: str, path: str) -> bool | None:
@@ -170,6 +195,8 @@ def is_elsewhere(named: str, project: str, path: str) -> bool | None:
     named = named.replace("\\", "/")
     if os.path.realpath(Path(project or "/", named)) == os.path.realpath(path):
         return False
+    if PurePosixPath(named).name != PurePosixPath(path).name:
+        return None
     inside = PurePosixPath(os.path.normpath(named.removeprefix(f"{project}/" if project else "")))
     target = PurePosixPath(os.path.realpath(path))
     parts = inside.parts

@@ -16,7 +16,7 @@ from synthorg_tui.persistence.texts import TextChange
 from synthorg_tui.persistence.values import naive
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from duckdb import DuckDBPyConnection as Connection
 
@@ -52,9 +52,15 @@ def facts_of(execution: Execution, size: int) -> tuple[object, ...]:
         execution.model,
         len(execution.calls),
         len(execution.failures),
-        list(execution.files_touched),
+        list(dict.fromkeys([*execution.files_touched, *_changed(execution)])),
         size,
     )
+
+
+def _changed(execution: Execution) -> "Iterator[str]":
+    for call in execution.calls:
+        if call.changed_path:
+            yield from call.changed_path.split(", ")
 
 
 async def fill_missing(database: Database) -> int:

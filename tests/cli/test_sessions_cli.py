@@ -1,7 +1,10 @@
 """Imported sessions on the command line: listed, shown, and forgotten for good."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +113,8 @@ def test_a_session_is_shown_around_a_line(cli: Cli) -> None:
     assert marked in cli("sessions", "show", CODEX, "--at", str(call["first_line"])).out
     assert marked in cli("sessions", "show", CODEX, "--at", source).out
     assert marked in cli("sessions", "show", source).out
-    assert "has 19 lines" in cli("sessions", "show", CODEX, "--lines", "20-").err
+    for option, value in (("--lines", "20-"), ("--at", "20"), ("--at", f"{CODEX}#L20")):
+        assert "has 19 lines" in cli("sessions", "show", CODEX, option, value).err
     for wrong in ("0-3", "5-3", "x"):
         with pytest.raises(SystemExit):
             cli("sessions", "show", CODEX, "--lines", wrong)
@@ -151,6 +155,31 @@ def test_the_command_that_resumes_a_session_is_printed(cli: Cli) -> None:
     refused = cli("sessions", "resume", CODEX)
     assert (refused.code, refused.out) == (1, "")
     assert f"sessions show {CODEX}" in refused.err
+
+
+def test_a_session_is_resumed_in_the_folder_of_its_project(
+    cli: Cli, data: Path, tmp_path: Path
+) -> None:
+    project, program = tmp_path / "shop", tmp_path / "bin" / "claude"
+    project.mkdir()
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "$PWD: $*"\n')
+    program.chmod(0o700)
+    said = ClaudeTranscript(cwd=str(project)).user("Go on with the shop").say("Yes")
+    assert cli("import", str(said.write(tmp_path / "t" / "session.jsonl"))).code == 0
+    printed = cli("sessions", "resume", f"claude_code:{said.session}").out
+    assert printed == f"cd {project} && claude --resume {said.session}\n"
+    command = [sys.executable, "-m", "synthorg_tui", "--data-dir", str(data), "sessions", "resume"]
+    command += [f"claude_code:{said.session}", "--run"]
+    environ = {"HOME": str(data.parent), "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{project}: --resume {said.session}\n"
+    program.unlink()
+    failed = subprocess.run(
+        command, env=environ | {"PATH": str(program.parent)}, capture_output=True, text=True
+    )
+    assert failed.returncode == 1
+    assert "claude can't be started" in failed.stderr
 
 
 def test_a_line_is_traced_to_the_session_that_wrote_it(

@@ -31,8 +31,10 @@ class Desk:
         self._blame = SessionBlame(database, self._store)
         self._sessions = 0
 
-    async def session(self, project: Path, *changes: tuple[str, str, dict[str, str]]) -> str:
-        """Store a session that was asked for something and made these changes."""
+    async def session(
+        self, project: Path, *changes: tuple[str, str, dict[str, str]], shell: str = ""
+    ) -> str:
+        """Store a session that was asked for something and made these changes, or by a shell."""
         self._sessions += 1
         name = f"s{self._sessions}"
         at = START + timedelta(hours=self._sessions)
@@ -42,9 +44,9 @@ class Desk:
             calls.append(
                 ToolCall(
                     id=f"c{len(written)}",
-                    tool=verb.title(),
+                    tool="shell" if shell else verb.title(),
                     intent=f"{verb} {path}",
-                    arguments="",
+                    arguments=shell,
                     outcome=CallOutcome.OK,
                     at=at + timedelta(minutes=len(written)),
                     call_line=len(written),
@@ -148,6 +150,23 @@ async def test_a_line_that_came_back_is_of_who_brought_it_back(desk: Desk, proje
     told = await desk.blame(target, "b")
     assert told.author is not None
     assert told.author.session_id == third
+
+
+async def test_a_patch_given_to_a_shell_and_a_change_without_a_call_are_found(
+    desk: Desk, project: Path
+) -> None:
+    patch = f"apply_patch <<'EOF'\n{PATCH}\nEOF"
+    shell = await desk.session(project, ("apply_patch", "src/a.py", {"cmd": patch}), shell=patch)
+    bare = await desk.session(project, ("read", "src/a.py", {}))
+    told = await desk.blame(project / "src" / "a.py", "in")
+    assert told.author is not None
+    assert (told.author.session_id, told.author.line) == (shell, 2)
+    (other,) = told.touches[1:]
+    assert (other.session_id, other.line, other.call) == (
+        bare,
+        1,
+        "changed it, by no call on record",
+    )
 
 
 async def test_a_file_of_another_project_is_another_file(desk: Desk, project: Path) -> None:

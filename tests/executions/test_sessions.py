@@ -195,3 +195,15 @@ async def test_a_session_deleted_by_age_comes_back_when_it_goes_on(tmp_path: Pat
             assert await store.is_forgotten(again) is is_forgotten
         await database.write(lambda db: forget_in(db, ["claude:s001"], at=at))
         assert await store.is_forgotten(session(1, ended_at=at + timedelta(days=9)))
+
+
+async def test_lines_erased_from_a_session_stay_so_when_it_comes_back(tmp_path: Path) -> None:
+    async with opened(tmp_path) as database:
+        store = ExecutionStore(database)
+        await store.save(session(1), PackedLines(LINES), MARK)
+        await database.write(lambda db: erase_lines_in(db, [session(1).ref(2, 2)]))
+        await database.write(lambda db: forget_in(db, ["claude:s001"], at=START, by_age=True))
+        await store.save(session(1), PackedLines(LINES), MARK)
+        excerpt = await store.excerpt(session(1).ref(1, 3))
+    assert excerpt is not None
+    assert [text for _, text in excerpt.lines] == [LINES[0], "{}", LINES[2]]

@@ -24,6 +24,8 @@ _SHORT_ID: Final = 8
 """Characters after the reader's name that a listed id has at least."""
 _ID_WIDTH: Final = 24
 """Columns of indentation and id, for most ids."""
+_WIDE: Final = 100
+"""Columns of a terminal from which on outcomes and subagents are told in words."""
 _AGES: Final = ((7, "of the last 7 days"), (30, "of 30 days"), (90, "of 90 days"))
 
 
@@ -208,13 +210,16 @@ def _print_session(
     from synthorg_tui.cli.session_text import outcome_mark, sized
 
     console = context.console
+    is_narrow = console.width < _WIDE
     glyph, style = outcome_mark(session.outcome)
-    started = f"  (+{counted(parts, 'subagent')})" if parts and not context.args.subagents else ""
+    started = ""
+    if parts and not context.args.subagents:
+        started = f"  +{parts}" if is_narrow else f"  (+{counted(parts, 'subagent')})"
     width = _ID_WIDTH - len(indent)
-    before = f"{indent}{local_time(session.latest):<16}  {ids[session.id]:<{width}}  "
-    state = f"{glyph} {session.outcome.value:<11}  "
+    before = f"{indent}{_short_time(session.latest):<11}  {ids[session.id]:<{width}}  "
+    state = f"{glyph}  " if is_narrow else f"{glyph} {session.outcome.value:<11}  "
     size = f"{sized(session.size):>7}  "
-    room = max(30, console.width - len(before + state + size + started))
+    room = max(20, console.width - len(before + state + size + started))
     console.parts(
         [
             (before, "dim"),
@@ -225,6 +230,14 @@ def _print_session(
         ],
         separator="",
     )
+
+
+def _short_time(moment: "datetime | None") -> str:
+    """A time of this year without the year, another one without the hour."""
+    from datetime import datetime
+
+    told = local_time(moment)
+    return told[5:] if told.startswith(f"{datetime.now().astimezone().year}-") else told[:10]
 
 
 def _print_sizes(

@@ -126,6 +126,8 @@ async def run_show(context: "Context") -> int:
         if args.raw:
             return await _show_raw(context, engine, session, at)
         told = await _conversation(engine, session)
+        if at and at > told.line_count:
+            raise UsageError(f"the session has {told.line_count:,} lines")
         marked = told.entry_at(at) if at else None
         chosen = _chosen(told, args.lines, marked)
         outputs = await outputs_of(engine, told, chosen) if args.full else {}
@@ -138,7 +140,8 @@ async def run_show(context: "Context") -> int:
         console.line(session.title, "bold")
         console.facts(session_facts(session))
         console.line()
-        print_entries(console, told, chosen, outputs, marked=marked)
+        is_cut = context.console.out.isatty()
+        print_entries(console, told, chosen, outputs, marked=marked, is_cut=is_cut)
         if len(chosen) < len(told.entries):
             first, last = told.entries[chosen[0]], told.entries[chosen[-1]]
             shown = f"{first.first_line:,} to {last.last_line:,} of {told.line_count:,}"

@@ -14,6 +14,8 @@ from synthorg_tui.tui.widgets.line_view import LineBar
 _NARROW = 80
 COUNTED_AGAIN_AFTER = 0.25
 """Minimum seconds between two updates of a header's counts, as agents may write often."""
+SHORT_TITLE = 4
+"""Letters of a pane's title where there is no room for the whole."""
 
 
 NEWS_FADE_AFTER = 30.0
@@ -129,8 +131,7 @@ class TopBar(LineBar):
             self._fade()
         left = self._left("synthorg")
         if width and left.width + status.width + 1 >= width:
-            left = self._left("")
-            left = left if left.width <= width else self._left("", brief=True)
+            left = self._shorter_left(len(status.plain.split(" · ")[0]), width)
             status = _first_parts(status, width - left.width - 2)
         right = Line([*status.spans, (" ", "text")])
         lines = [beside(left, right, width) if width else left]
@@ -161,16 +162,23 @@ class TopBar(LineBar):
         elif self._panes.news:
             self._fade()
 
-    def _left(self, product: str, *, brief: bool = False) -> Line:
-        """The product and the panes; ``brief`` names only the pane that is shown."""
+    def _shorter_left(self, status: int, width: int) -> Line:
+        """The panes, the others with short names or none if the status has no room else."""
+        for cells in (None, SHORT_TITLE, 0):
+            left = self._left("", others=cells)
+            if left.width + status + 2 < width:
+                break
+        return left
+
+    def _left(self, product: str, *, others: int | None = None) -> Line:
+        """The product and the panes; of panes that aren't shown, so many letters of the title."""
         gap = " " if product else ""
         self._tabs = []
         left = line((" ◆ " if product else " ◆", "accent"), (product, "strong"), (gap * 2, "text"))
         for key, title in self._panes.titles:
             chosen, begin = title == self._current, left.width
             left.add(f" {key} ", "accent" if chosen else "faint")
-            if chosen or not brief:
-                left.add(title + gap, "title" if chosen else "muted")
+            left.add((title if chosen else title[:others]) + gap, "title" if chosen else "muted")
             for count in self._counts(title):
                 left.add(count + gap, "warn")
             mode = next((name for name, shown, _ in PANES if shown == title), "")

@@ -219,7 +219,7 @@ async def test_source_shows_the_lines_with_the_named_ones_marked() -> None:
         await pilot.press("p")
         await settle(pilot)
         assert isinstance(app.screen, TranscriptScreen)
-        assert re.findall(r"┃.*?(\S+ \S+) ", screen_text(app))[:2] == ["▸ Bash", "✗ exit"]
+        assert re.findall(r"┃.*?(\S+ \S+) ", screen_text(app))[1:3] == ["▸ Bash", "✗ exit"]
         await pilot.press("escape")
         assert isinstance(app.screen, MemoriesScreen)
 

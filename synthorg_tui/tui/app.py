@@ -108,9 +108,8 @@ class MemoryDeskApp(App[None]):
     def _make_approvals(self) -> Screen[None]:
         from synthorg_tui.tui.approvals.screen import ApprovalsScreen
 
-        return self._add_pane(
-            ApprovalsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
-        )
+        pane = ApprovalsScreen(panes=self._panes, now=self._now, monotonic=self._monotonic)
+        return self._add_pane(pane)
 
     def _make_activity(self) -> Screen[None]:
         from synthorg_tui.tui.activity.screen import ActivityScreen

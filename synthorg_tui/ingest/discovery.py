@@ -118,11 +118,16 @@ def _is_named_so(name: str) -> bool:
 
 
 def collect(roots: Sequence[Path]) -> tuple[list[TranscriptFile], list[Refusal]]:
-    """Return the transcripts at or under the roots, each once, and the paths that are refused."""
+    """Return the transcripts at or under the roots, each once, and the paths that are refused.
+
+    A root may also be one session of a database, by the path that it is listed with.
+    """
     files: dict[Path, TranscriptFile] = {}
     refusals: list[Refusal] = []
+    databases: dict[Path, dict[Path, TranscriptFile | Refusal]] = {}
     for root in roots:
-        for item in find_transcripts(root):
+        session = _session(root, databases)
+        for item in find_transcripts(root) if session is None else [session]:
             if isinstance(item, TranscriptFile):
                 files[item.path] = item
             else:
@@ -133,13 +138,12 @@ def collect(roots: Sequence[Path]) -> tuple[list[TranscriptFile], list[Refusal]]
 def find_transcripts(root: Path) -> Iterator[TranscriptFile | Refusal]:
     """Yield the transcripts at or under ``root``, in order, and the paths that are refused.
 
-    Links that lead out of ``root`` are refused. ``root`` may also be one session of a database,
-    as it is listed.
+    Links that lead out of ``root`` are refused.
     """
     try:
         base = root.resolve(strict=True)
     except (OSError, RuntimeError) as error:
-        yield from _one_session(root) or [Refusal(root, _reason(error))]
+        yield Refusal(root, _reason(error))
         return
     if not is_utf8(str(base)):
         yield Refusal(base, _NOT_UTF8)
@@ -208,12 +212,17 @@ def _files(path: Path) -> Iterator[TranscriptFile | Refusal]:
         yield Refusal(path, f"can't be read: {_reason(error)}")
 
 
-def _one_session(path: Path) -> list[TranscriptFile | Refusal]:
-    """The session of a database that has this path; empty where there is none."""
+def _session(
+    path: Path, databases: dict[Path, dict[Path, TranscriptFile | Refusal]]
+) -> TranscriptFile | Refusal | None:
+    """The session of a database that has this path; ``databases`` keeps what each one lists."""
     database = path.with_name(path.name.rpartition("#")[0] or path.name)
-    if database == path or not database.is_file():
-        return []
-    return [item for item in _files(database) if item.path == path]
+    is_listed = database != path and not os.path.lexists(path) and not database.is_symlink()
+    if not is_listed or not database.is_file():
+        return None
+    if database not in databases:
+        databases[database] = {item.path: item for item in _files(database)}
+    return databases[database].get(path)
 
 
 def _file(path: Path) -> TranscriptFile | Refusal:

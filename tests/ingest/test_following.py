@@ -256,3 +256,16 @@ async def test_a_cancelled_import_does_not_wait_for_the_file_it_reads(desk: Desk
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert not desk.imports.is_running
+
+
+async def test_a_session_of_a_database_may_have_any_name(desk: Desk) -> None:
+    place = desk.home / ".local" / "share" / "opencode" / "opencode.db"
+    database = OpenCodeDatabase(place).begin("ses_1").user("one")
+    await desk.imports.run([place])
+    async with desk.followed():
+        database.begin("x" * 400).user("asked under a long name")
+        database.begin("../../odd #name").user("asked under an odd name")
+        await until(lambda: desk.reports)
+        await asyncio.sleep(0.3)
+    assert not desk.errors
+    assert len([name for name in await desk.executions.ids() if "opencode" in name]) == 3

@@ -9,7 +9,12 @@ import pytest
 
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
 from synthorg_tui.executions.models import Execution
-from synthorg_tui.ingest.discovery import TranscriptFile, find_transcripts, usual_places
+from synthorg_tui.ingest.discovery import (
+    TranscriptFile,
+    collect,
+    find_transcripts,
+    usual_places,
+)
 from synthorg_tui.ingest.readers import READERS
 from synthorg_tui.ingest.reading import FileReading, read_file
 from synthorg_tui.ingest.sources import file_lines
@@ -260,6 +265,23 @@ def test_every_sample_is_read_by_its_reader_or_says_why_not(shared_dir: Path) ->
             reading = read(path)
             readers = {each.execution.reader for each in reading.executions}
             assert readers == {name} if readers else reading.skipped, path
+
+
+def test_no_sample_is_taken_by_two_readers(
+    shared_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = shared_dir / "data" / "agents"
+    if not root.is_dir():
+        pytest.skip("no samples of agents there")
+    small = [file for file in collect([root])[0] if file.size < 300_000]
+    takers: dict[Path, list[str]] = {file.path: [] for file in small}
+    for reader in READERS:
+        monkeypatch.setattr("synthorg_tui.ingest.reading.READERS", (reader,))
+        for file in small:
+            reading = read_file(file)
+            assert reading.reader or reading.skipped, file.path
+            takers[file.path] += [reading.reader] if reading.reader else []
+    assert {path: names for path, names in takers.items() if len(names) > 1} == {}
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ class TopBar(LineBar):
             status = line((" · ".join(filter(None, (work, status.plain))), "muted"))
         if news := self._panes.news:
             status = line((news, "good"), (f" · {status.plain}" if status.plain else "", "muted"))
-            self._fade()
+            self._fade(news)
         left = self._left("synthorg")
         if width and left.width + status.width + 1 >= width:
             left = self._shorter_left(len(status.plain.split(" · ")[0]), width)
@@ -149,18 +149,20 @@ class TopBar(LineBar):
             if left <= event.x < right:
                 await self.app.run_action(f"switch_mode('{mode}')")
 
-    def _fade(self) -> None:
+    def _fade(self, news: str) -> None:
         """Let the news go once they have been in view of the person for a while."""
+        if self._fading is not None and self._fading.name == news:
+            return
         if self._fading is not None:
             self._fading.stop()
-        self._fading = self.set_timer(NEWS_FADE_AFTER, self._faded)
+        self._fading = self.set_timer(NEWS_FADE_AFTER, self._faded, name=news)
 
     def _faded(self) -> None:
         self._fading = None
         if self.app.app_focus and self.screen.is_current:
             self._panes.saw_news()
         elif self._panes.news:
-            self._fade()
+            self._fade(self._panes.news)
 
     def _shorter_left(self, status: int, width: int) -> Line:
         """The panes, the others with short names or none if the status has no room else."""

@@ -40,9 +40,7 @@ async def owner(data_dir: Path) -> AsyncIterator[tuple[SharingHost, EngineAdapte
 
 
 def beside(data_dir: Path) -> MemoryDeskApp:
-    app = MemoryDeskApp(SharingHost(data_dir=data_dir), data_dir=data_dir)
-    app.state.welcomed = True
-    return app
+    return MemoryDeskApp(SharingHost(data_dir=data_dir), data_dir=data_dir)
 
 
 async def test_it_lists_what_is_there_and_says_who_has_the_store(tmp_path: Path) -> None:

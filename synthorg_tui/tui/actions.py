@@ -339,15 +339,20 @@ def of(*contexts: str) -> tuple[Action, ...]:
     return tuple(action for context in contexts for action in ACTIONS if action.context == context)
 
 
+def is_writing(focused: "Widget | None") -> bool:
+    """Return whether the person writes into an entry or a text."""
+    from textual.widgets import Input, TextArea
+
+    return isinstance(focused, Input | TextArea)
+
+
 def is_text(action: str, focused: "Widget | None") -> bool:
     """Return whether the key of this action types a character now instead of starting the action.
 
     That is so for actions that open an entry, while an input or text area has the focus.
     """
-    from textual.widgets import Input, TextArea
-
     opens = any(known.method == action and known.opens_entry for known in ACTIONS)
-    return opens and isinstance(focused, Input | TextArea)
+    return opens and is_writing(focused)
 
 
 def bindings(context: str) -> "list[BindingType]":

@@ -18,7 +18,7 @@ from synthorg_tui.core.actors import agent_in
 from synthorg_tui.core.disk_space import low_space
 from synthorg_tui.core.process_setup import started, starting
 from synthorg_tui.core.text import safe_text
-from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.actions import bindings, is_writing
 from synthorg_tui.tui.attention import Attention
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.jobs import InterruptibleApp, error_toast, opening_error, run_job, toast
@@ -33,7 +33,7 @@ from synthorg_tui.tui.panes import PANES, Panes
 from synthorg_tui.tui.ports import EngineHost
 from synthorg_tui.tui.safety import SafetyReport
 from synthorg_tui.tui.state import FILE_NAME, load_state, save_state
-from synthorg_tui.tui.terminal import TerminalDriver, has_shell, is_gone
+from synthorg_tui.tui.terminal import TerminalDriver, has_shell, is_gone, is_interrupt
 from synthorg_tui.tui.themes import DARK, THEMES
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class MemoryDeskApp(InterruptibleApp):
         self.state = load_state(self._state_path)
         agent = agent_in(os.environ)
         self._panes = Panes(tuple((k, t) for _, t, k in PANES), run_by=agent.name if agent else "")
-        self._monotonic = monotonic
+        self._clock = monotonic
         self._let_go = let_go
         self._waited_for_by = os.getppid()
         self._counting: Timer | None = None
@@ -210,9 +210,11 @@ class MemoryDeskApp(InterruptibleApp):
             event.widget.cursor_blink = False
 
     async def on_event(self, event: events.Event) -> None:
-        """Replace unsafe characters in pasted text before any widget receives it."""
+        """Replace unsafe characters in pasted text; let Ctrl-C through from under a dialog."""
         if isinstance(event, events.Paste):
             event.text = safe_text(event.text, multiline=True)
+        elif is_interrupt(event) and self.screen.is_modal and not is_writing(self.focused):
+            self.action_help_quit()
         await super().on_event(event)
 
     async def action_quit(self) -> None:

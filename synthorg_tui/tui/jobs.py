@@ -105,19 +105,20 @@ class Recount(Message):
 class InterruptibleApp(App[None]):
     """An app that Ctrl-C doesn't end at once, as many press it to copy: it says what does.
 
-    A second Ctrl-C soon after the first quits.
+    A second Ctrl-C soon after the first quits. Who inherits sets ``_clock``.
     """
 
+    _clock: Callable[[], float]
+    """Seconds that only go up."""
     _interrupted = -inf
 
-    async def action_help_quit(self) -> None:  # type: ignore[override]
+    def action_help_quit(self) -> None:
         """Say which key quits; quit at the second press within ``TWICE`` seconds."""
-        now = monotonic()
-        if now - self._interrupted < TWICE:
-            await self.run_action("quit")
-            return
-        self._interrupted = now
-        toast(self, f"{key_of('app.quit')} quits · Ctrl-C again does, too")
+        before, self._interrupted = self._interrupted, self._clock()
+        if self._interrupted - before < TWICE:
+            self.call_later(self.run_action, "quit")
+        else:
+            toast(self, f"{key_of('app.quit')} quits, and so does Ctrl-C once more")
 
     def set_keymap(self, keymap: Mapping[str, str]) -> None:
         """Bind the keys that a person chose, and name them in texts from now on."""

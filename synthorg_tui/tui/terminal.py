@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from textual import events
 from textual.drivers.linux_driver import LinuxDriver
 
 if TYPE_CHECKING:
@@ -139,3 +140,9 @@ def is_gone() -> bool:
         poll.register(sys.__stdin__.fileno(), 0)  # type: ignore[union-attr]
         return any(state & _GONE for _, state in poll.poll(0))
     return False
+
+
+def is_interrupt(event: events.Event) -> bool:
+    """Return whether the event is the key Ctrl-C, not yet given to a widget."""
+    is_key = isinstance(event, events.Key) and event.key == "ctrl+c"
+    return is_key and not event.is_forwarded

@@ -8,12 +8,13 @@ from synthorg_tui.tui.skills.screen import SkillsScreen
 from tests.patience import until
 from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
-from tests.tui.tui_helpers import screen_text, settle
+from tests.tui.tui_helpers import screen_text, settle, type_text
 
 
-async def find(pilot: Pilot[None], word: str, shown: str) -> None:
-    """Type ``word`` into the palette, and wait until ``shown`` is among what it found."""
-    await pilot.press("ctrl+p", *("space" if letter == " " else letter for letter in word))
+async def find(pilot: Pilot[None], words: str, shown: str) -> None:
+    """Type ``words`` into the palette, and wait until ``shown`` is among what it found."""
+    await pilot.press("ctrl+p")
+    await type_text(pilot, words)
     await until(lambda: shown in screen_text(pilot.app), lambda: screen_text(pilot.app))
 
 
@@ -22,11 +23,11 @@ async def choose(pilot: Pilot[None]) -> None:
     await settle(pilot)
 
 
-async def test_an_action_is_found_by_a_word_of_its_description() -> None:
+async def test_an_action_is_found_by_words_of_its_description() -> None:
     app = fake_app(FakeDesk(rows(6)))
     async with app.run_test() as pilot:
         await settle(pilot)
-        await find(pilot, "coding agents", "Import (i)")
+        await find(pilot, "agents transcripts", "Import (i)")
         await choose(pilot)
         assert isinstance(app.screen, ImportScreen)
 

@@ -1,5 +1,6 @@
 """The screens about the whole, over a real store: what each shows, writes and refuses."""
 
+import asyncio
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -24,6 +25,7 @@ from tests import patience
 from tests.tui.tui_helpers import screen_text, settle, toasts, until
 
 Opened = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
+STORE = Path()
 DRAFT = Draft("codex", MemoryCategory.PROCEDURAL, "Push with an upstream.", ("git",))
 
 
@@ -37,16 +39,27 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _store(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A store with one memory, of which every test has a copy."""
+
+    async def make() -> None:
+        host = LocalEngineHost(data_dir=STORE)
+        await (await host.open()).add(DRAFT)
+        await host.close()
+
+    global STORE
+    STORE = tmp_path_factory.mktemp("store")
+    asyncio.run(make())
+
+
 @asynccontextmanager
 async def opened(home: Path) -> AsyncIterator[Pilot[None]]:
     """The app over a store of its own, with one memory."""
-    data_dir = home / "data"
+    data_dir = shutil.copytree(STORE, home / "data")
     app = MemoryDeskApp(LocalEngineHost(data_dir=data_dir), data_dir=data_dir)
     async with app.run_test(size=(120, 40)) as pilot:
         await patience.until(lambda: app.maker.desk is not None)
-        desk = app.maker.desk
-        assert desk is not None
-        await desk.add(DRAFT)
         yield pilot
         await settle(pilot, held=1)
 

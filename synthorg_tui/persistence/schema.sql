@@ -63,6 +63,13 @@ CREATE TABLE IF NOT EXISTS history (
     fields_after VARCHAR NOT NULL
 );
 
+-- Changes that undid or redid an earlier one: "act" is the last revision of what was undone.
+CREATE TABLE IF NOT EXISTS undo_steps (
+    revision BIGINT PRIMARY KEY,
+    act BIGINT NOT NULL,
+    undoes BOOLEAN NOT NULL
+);
+
 CREATE TABLE IF NOT EXISTS executions (
     id VARCHAR PRIMARY KEY,
     agent_id VARCHAR NOT NULL,

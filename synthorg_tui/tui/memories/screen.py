@@ -378,6 +378,9 @@ class MemoriesScreen(Pane):
     def action_undo(self) -> None:
         self._dialogs.undo()
 
+    def action_redo(self) -> None:
+        self._dialogs.redo()
+
     def action_deleted(self) -> None:
         self._dialogs.show_deleted()
 

@@ -108,6 +108,8 @@ class ActorKind(StrEnum):
 
 
 _PERSONS: Final = (ActorKind.APP, ActorKind.TERMINAL, ActorKind.COMMAND)
+PERSON_SUFFIXES: Final = tuple(f" ({kind.value})" for kind in _PERSONS)
+"""What the record of a person's act ends with."""
 _WHERE: Final = {
     ActorKind.APP: "at the app",
     ActorKind.TERMINAL: "at a terminal",

@@ -128,8 +128,11 @@ CALLS: Final = RemoteApi(
         "engine": ApiGroup("synthorg_tui.engine:Engine", ("agents",)),
         "desk": ApiGroup(
             f"{_MEMORY}.extensions:MemoryAdmin",
-            ("find", "browse", "lookup", "entries", "facets", "places", "history", "authors"),
-            ("edit", "remove", "restore"),
+            (
+                *("find", "browse", "lookup", "entries", "facets", "places"),
+                *("history", "authors", "uses", "similar"),
+            ),
+            ("edit", "remove", "restore", "undo", "redo", "restore_version"),
         ),
         "erasure": ApiGroup("synthorg_tui.curation.erasure:Erasure", ("review",), ("purge",)),
         "sessions": ApiGroup(

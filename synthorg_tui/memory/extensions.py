@@ -20,7 +20,9 @@ from synthorg_tui.memory.listing import FoundMemories as FoundMemories
 from synthorg_tui.memory.listing import ListedMemory as ListedMemory
 from synthorg_tui.memory.listing import MemoryPage as MemoryPage
 from synthorg_tui.memory.listing import MemoryRevision as MemoryRevision
+from synthorg_tui.memory.listing import MemoryUse as MemoryUse
 from synthorg_tui.memory.listing import SortOrder as SortOrder
+from synthorg_tui.memory.listing import UndoneAct as UndoneAct
 from synthorg_tui.memory.models import BatchOutcome as BatchOutcome
 from synthorg_tui.memory.models import MemoryDraft as MemoryDraft
 from synthorg_tui.memory.models import MemoryEdit as MemoryEdit
@@ -179,6 +181,38 @@ class MemoryAdmin(Protocol):
 
     async def edit(self, memory_id: NotBlankStr, change: MemoryEdit, *, actor: str) -> ListedMemory:
         """Change a memory and return it as stored; raises ``MemoryNotFoundError``."""
+        ...
+
+    async def undo(self, *, actor: str) -> UndoneAct | None:
+        """Undo the last change of memories that a person made, in this run or an earlier one.
+
+        Returns what was undone; ``None`` when there is nothing. What agents and imports did is
+        never undone, nor what was purged, changed by somebody since, or is the memory of a skill.
+        """
+        ...
+
+    async def redo(self, *, actor: str) -> UndoneAct | None:
+        """Make the change again that was undone last; ``None`` after a newer change."""
+        ...
+
+    async def restore_version(
+        self, memory_id: NotBlankStr, revision: int, *, actor: str
+    ) -> ListedMemory:
+        """Restore a live memory's fields as of a revision of its history, as a new revision.
+
+        Raises ``MemoryNotFoundError`` when the memory or the revision doesn't exist.
+        """
+        ...
+
+    async def uses(self, memory_id: NotBlankStr, *, limit: int = 20) -> tuple[MemoryUse, ...]:
+        """Return the recorded calls of agents that were given a memory, newest first."""
+        ...
+
+    async def similar(self, memory_id: NotBlankStr, *, limit: int = 5) -> tuple[ListedMemory, ...]:
+        """Return live memories of any agent that say nearly the same, most similar first.
+
+        Their ``dense`` is the similarity, from 0 to 1. Empty without an embedding model.
+        """
         ...
 
     async def remove(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:

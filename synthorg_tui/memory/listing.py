@@ -222,3 +222,33 @@ class MemoryRevision:
     kind: ChangeKind
     before: dict[str, object]
     after: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class UndoneAct:
+    """A person's change of memories that was undone or redone.
+
+    ``kind`` and ``at`` are those of the change itself; ``title`` is the first line of the first
+    memory as it was before.
+    """
+
+    kind: ChangeKind
+    memory_ids: tuple[str, ...]
+    at: datetime
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """A call of an agent that was given a memory: a digest, or a tool's reply.
+
+    ``task`` is what it asked for, empty where that isn't recorded; ``score`` is the memory's in
+    that digest, ``None`` if none is recorded.
+    """
+
+    number: int
+    at: datetime
+    agent_id: str
+    name: str
+    task: str
+    score: float | None = None

@@ -1,8 +1,12 @@
-"""Erases memories from the record of agents' calls; part of the transaction that purges them."""
+"""What the record of agents' calls says of memories: which call was given one, and its erasure.
+
+The erasure is part of the transaction that purges the memories.
+"""
 
 import json
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Final
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,3 +53,39 @@ def _saying(db: "duckdb.DuckDBPyConnection", words: Sequence[str]) -> list[int]:
         if any(word in arguments for word in once) or any(word in stored for word in twice):
             found.append(number)
     return found
+
+
+class CallGiven(NamedTuple):
+    """A recorded call that was given a memory; ``explanation`` is empty where none is stored."""
+
+    number: int
+    at: datetime
+    agent_id: str
+    name: str
+    arguments: str
+    explanation: str
+
+
+def calls_given(
+    db: "duckdb.DuckDBPyConnection", memory_id: str, *, limit: int
+) -> tuple[CallGiven, ...]:
+    """Return the calls that were given a memory without changing it, newest first."""
+    rows = db.execute(
+        "SELECT number, called_at, agent_id, name, arguments, texts FROM agent_calls "
+        "WHERE list_contains(memory_ids, ?) AND NOT wrote AND NOT is_error "
+        "ORDER BY number DESC LIMIT ?",
+        [memory_id, limit],
+    ).fetchall()
+    return tuple(
+        CallGiven(number, at, agent_id, name, arguments, _explanation(texts))
+        for number, at, agent_id, name, arguments, texts in rows
+    )
+
+
+def _explanation(texts: bytes) -> str:
+    import zstandard
+
+    if texts == ERASED:
+        return ""
+    _, explanation = json.loads(zstandard.ZstdDecompressor().decompress(texts))
+    return str(explanation)

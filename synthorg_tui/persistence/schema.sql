@@ -63,6 +63,13 @@ CREATE TABLE IF NOT EXISTS history (
     fields_after VARCHAR NOT NULL
 );
 
+-- Changes that undid or redid an earlier one: "act" is the last revision of what was undone.
+CREATE TABLE IF NOT EXISTS undo_steps (
+    revision BIGINT PRIMARY KEY,
+    act BIGINT NOT NULL,
+    undoes BOOLEAN NOT NULL
+);
+
 -- "record" is the execution as compressed JSON. The columns after it are of it, for lists
 -- (executions/facts.py): a null "title" means that they are to be filled.
 CREATE TABLE IF NOT EXISTS executions (

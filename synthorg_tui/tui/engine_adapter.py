@@ -25,6 +25,7 @@ from synthorg_tui.memory.listing import (
     MemoryPage,
     MemoryRevision,
     SortOrder,
+    UndoneAct,
 )
 from synthorg_tui.tui.approvals.adapter import person
 from synthorg_tui.tui.digest.adapter import EngineDigests
@@ -382,6 +383,18 @@ class EngineAdapter:
     async def restore(self, memory_ids: Sequence[str]) -> int:
         """Restore soft-deleted memories and return how many were restored."""
         return await self._engine.desk.restore(memory_ids, actor=str(person()))
+
+    async def undo(self) -> UndoneAct | None:
+        """Undo the last change that a person made, in this run or before."""
+        return await self._engine.desk.undo(actor=str(person()))
+
+    async def redo(self) -> UndoneAct | None:
+        """Make the change again that was undone last."""
+        return await self._engine.desk.redo(actor=str(person()))
+
+    async def similar(self, memory_id: str) -> tuple[ListedMemory, ...]:
+        """Return a few live memories that say nearly the same."""
+        return await self._engine.desk.similar(memory_id)
 
     async def erasing(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
         """Describe what purging these memories deletes with them and what it leaves."""

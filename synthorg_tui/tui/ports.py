@@ -21,6 +21,7 @@ from synthorg_tui.memory.listing import (
     MemoryPage,
     MemoryRevision,
     SortOrder,
+    UndoneAct,
 )
 
 if TYPE_CHECKING:
@@ -138,6 +139,18 @@ class MemoryPort(MemoryReader, Protocol):
 
     async def restore(self, memory_ids: Sequence[str]) -> int:
         """Restore soft-deleted memories and return how many were restored."""
+        ...
+
+    async def undo(self) -> UndoneAct | None:
+        """Undo the last change that the person made, in this run or before; ``None`` without."""
+        ...
+
+    async def redo(self) -> UndoneAct | None:
+        """Make the change again that was undone last; ``None`` after a newer one."""
+        ...
+
+    async def similar(self, memory_id: str) -> tuple[ListedMemory, ...]:
+        """Return a few live memories that say nearly the same, most similar first."""
         ...
 
     async def erasing(self, memory_ids: Sequence[str]) -> tuple[str, ...]:

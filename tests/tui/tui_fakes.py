@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, cast
 
 from synthorg_tui.approvals.trail import TrailEntry
 from synthorg_tui.core.enums import CallOutcome, MemoryCategory
@@ -22,6 +23,7 @@ from synthorg_tui.memory.listing import (
     MemoryPage,
     MemoryRevision,
     SortOrder,
+    UndoneAct,
 )
 from synthorg_tui.settings.safety import Loosened
 from synthorg_tui.tui.app import MemoryDeskApp
@@ -175,6 +177,9 @@ class FakeDesk:
         self.sources: tuple[str, ...] = ()
         self.blanked = False
         self.error: DomainError | None = None
+        self.acts: list[tuple[UndoneAct, dict[str, ListedMemory], dict[str, ListedMemory]]] = []
+        self.undone = list(self.acts)
+        self.near: tuple[ListedMemory, ...] = ()
         self.search_gate: dict[str, asyncio.Event] = {}
         self.import_gate: asyncio.Event | None = None
         self.imported: list[str] = []
@@ -230,15 +235,41 @@ class FakeDesk:
         added = MemoryRevision(1, memory_id, row.created_at, "import", ChangeKind.ADDED, {}, {})
         return (*reversed(self.revisions.get(memory_id, [])), added)
 
+    def _note(self, kind: ChangeKind, *memory_ids: str) -> None:
+        title = (self.live | self.gone)[memory_ids[0]].content
+        self.undone.clear()
+        self.acts.append((UndoneAct(kind, memory_ids, NOW, title), {**self.live}, {**self.gone}))
+
+    async def undo(self) -> UndoneAct | None:
+        return self._swap(self.acts, self.undone)
+
+    async def redo(self) -> UndoneAct | None:
+        return self._swap(self.undone, self.acts)
+
+    def _swap(self, source: list[Any], target: list[Any]) -> UndoneAct | None:
+        if not source:
+            return None
+        act, live, gone = source.pop()
+        target.append((act, self.live, self.gone))
+        self.live, self.gone = live, gone
+        return cast("UndoneAct", act)
+
+    async def similar(self, memory_id: str) -> tuple[ListedMemory, ...]:
+        return self.near
+
     async def add(self, draft: Draft) -> str:
         memory_id = f"new-{len(self.live)}"
+        before = {**self.live}
         self.live[memory_id] = ListedMemory(
             memory_id, draft.agent_id, draft.category, draft.content, NOW, draft.tags
         )
+        self._note(ChangeKind.ADDED, memory_id)
+        self.acts[-1] = (self.acts[-1][0], before, {**self.gone})
         return memory_id
 
     async def edit(self, memory_id: str, change: Change) -> ListedMemory:
         old = self.live[memory_id]
+        self._note(ChangeKind.EDITED, memory_id)
         new = replace(
             old,
             content=change.content if change.content is not None else old.content,
@@ -254,6 +285,7 @@ class FakeDesk:
 
     async def remove(self, memory_ids: Sequence[str]) -> int:
         self._check()
+        self._note(ChangeKind.DELETED, *memory_ids)
         for memory_id in memory_ids:
             self.gone[memory_id] = self.live.pop(memory_id)
         return len(memory_ids)

@@ -21,6 +21,7 @@ from synthorg_tui.cli.arguments import (
 )
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.commands import memories_as_agent as as_agent
+from synthorg_tui.cli.commands.memories_changes import add_changes
 from synthorg_tui.cli.commands.memories_reading import MAX_NAMED, SHORT_ID, add_reading, find_one
 from synthorg_tui.cli.erasing import WORD, add_erasing, erase_files, print_erased, tell_copies
 from synthorg_tui.cli.errors import UsageError
@@ -57,6 +58,7 @@ def add(commands: Subparsers) -> None:
     _add_adding(actions)
     _add_editing(actions)
     _add_removing(actions)
+    add_changes(actions)
 
 
 def _add_adding(actions: Subparsers) -> None:

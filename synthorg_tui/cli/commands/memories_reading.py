@@ -304,6 +304,7 @@ async def run_history(context: "Context") -> int:
     for change in changes:
         context.console.parts(
             [
+                (f"{change.revision:>6}", "dim"),
                 (local_time(change.at), "dim"),
                 (change.kind.value, "bold"),
                 (f"by {actor_words(change.actor)}",),

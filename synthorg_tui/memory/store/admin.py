@@ -3,8 +3,10 @@
 It sees every agent, session and project, so nothing here may be handed to an agent.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC
 from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.enums import MemoryLevel
@@ -29,12 +31,15 @@ from synthorg_tui.memory.listing import (
     ListedMemory,
     MemoryPage,
     MemoryRevision,
+    MemoryUse,
     SortOrder,
+    UndoneAct,
 )
 from synthorg_tui.memory.models import MemoryQuery
 from synthorg_tui.memory.retrieval.tags import FACT_CATEGORIES, retagged, tags_with
 from synthorg_tui.memory.shared import require_agent_id
 from synthorg_tui.memory.store import queries
+from synthorg_tui.memory.store.acts import PersonActs
 from synthorg_tui.memory.store.core import Core
 from synthorg_tui.memory.store.reader import StoreReader
 from synthorg_tui.memory.store.rows import (
@@ -48,6 +53,7 @@ from synthorg_tui.memory.store.rows import (
 from synthorg_tui.memory.store.search import Search, SearchScope
 from synthorg_tui.memory.store.writer import MemoryWriter
 from synthorg_tui.memory.store.writes import Changes
+from synthorg_tui.persistence.call_log import CallGiven, calls_given
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -75,6 +81,7 @@ class StoreAdmin:
         self._reader = StoreReader(core, core.clock)
         self._search = Search(core)
         self._writer = MemoryWriter(core)
+        self._acts = PersonActs(core, may_edit)
 
     async def find(
         self,
@@ -184,6 +191,34 @@ class StoreAdmin:
 
             return listed(await self._core.change(work))
 
+    async def undo(self, *, actor: str) -> UndoneAct | None:
+        """Undo the last change a person made; see ``MemoryAdmin.undo``."""
+        with translate_errors(MemoryStoreError, "undoing"):
+            return await self._acts.step(undoes=True, actor=actor)
+
+    async def redo(self, *, actor: str) -> UndoneAct | None:
+        """Make the change again that was undone last; see ``MemoryAdmin.redo``."""
+        with translate_errors(MemoryStoreError, "redoing"):
+            return await self._acts.step(undoes=False, actor=actor)
+
+    async def restore_version(
+        self, memory_id: NotBlankStr, revision: int, *, actor: str
+    ) -> ListedMemory:
+        """Restore a memory's fields as of a revision of its history, as a new revision."""
+        with translate_errors(MemoryStoreError, "restoring a version"):
+            return listed(await self._acts.restore_version(memory_id, revision, actor=actor))
+
+    async def uses(self, memory_id: NotBlankStr, *, limit: int = 20) -> tuple[MemoryUse, ...]:
+        """Return the recorded calls of agents that were given a memory, newest first."""
+        with translate_errors(MemoryRetrievalError, "reading the calls"):
+            calls = await self._core.read(lambda db: calls_given(db, memory_id, limit=limit))
+        return tuple(use_of(memory_id, call) for call in calls)
+
+    async def similar(self, memory_id: NotBlankStr, *, limit: int = 5) -> tuple[ListedMemory, ...]:
+        """Return live memories that say nearly the same, most similar first."""
+        with translate_errors(MemoryRetrievalError, "searching"):
+            return await self._search.similar(memory_id, limit=limit)
+
     async def remove(self, memory_ids: Sequence[NotBlankStr], *, actor: str) -> int:
         """Soft-delete memories and return how many were live; ``restore`` can undo it."""
         with translate_errors(MemoryStoreError, "deleting"):
@@ -243,6 +278,20 @@ class StoreAdmin:
 
         with translate_errors(MemoryStoreError, "redacting"):
             return await self._core.change(work)
+
+
+def use_of(memory_id: str, call: CallGiven) -> MemoryUse:
+    """Return what a person is told of a call that was given a memory."""
+    arguments = json.loads(call.arguments)
+    asked = (arguments.get(name) for name in ("query", "text", "task"))
+    task = next((text for text in asked if isinstance(text, str)), "")
+    explained = json.loads(call.explanation) if call.explanation.startswith("{") else {}
+    score = None
+    for candidate in explained.get("candidates", ()):
+        if candidate["entry"]["id"] == memory_id:
+            score = candidate.get("combined")
+    at = call.at.replace(tzinfo=UTC)
+    return MemoryUse(call.number, at, call.agent_id, call.name, task, score)
 
 
 def _redacted(change: MemoryEdit) -> MemoryEdit:

@@ -38,6 +38,8 @@ from synthorg_tui.providers.embedding.protocol import Vectors
 ROWS_AT_ONCE = 50
 """Candidates to be explained, if that is enough: DuckDB takes twice as long to find 51."""
 
+NEARLY_THE_SAME = 0.85
+"""Cosine similarity of two memories from which on they say nearly the same."""
 MIN_CANDIDATES = 30
 """Fused hits looked at in the database at least: some may be stale or irrelevant."""
 
@@ -105,6 +107,35 @@ class Search:
             tags.append(within.kinds[0].value)
         projects = frozenset(within.projects) or None
         return scope._replace(projects=projects, tags=tuple(tags))
+
+    async def similar(self, memory_id: str, *, limit: int) -> tuple[ListedMemory, ...]:
+        """Return live memories whose vector is near that of a memory, most similar first."""
+        core = self._core
+        found = await core.read(lambda db: queries.rows_by_id(db, [memory_id]))
+        vectors = await core.read(
+            lambda db: queries.vectors_by_id(db, [memory_id], core.embedder.fingerprint)
+        )
+        if not found or memory_id not in vectors:
+            return ()
+        import numpy as np
+
+        index = (await core.indexed()).index
+        hits = await index.search(
+            IndexFilter(now=core.clock.now()),
+            dense=np.frombuffer(vectors[memory_id], np.float32),
+            sparse=None,
+            limit=limit + 1,
+        )
+        near = [hit for hit in hits.dense if hit.id != memory_id and hit.score >= NEARLY_THE_SAME]
+        ranked = [FusedHit(hit.id, hit.score, None, min(hit.score, 1.0)) for hit in near[:limit]]
+        rows = await core.read(
+            lambda db: queries.in_order(
+                db, queries.WhereClause(), [hit.id for hit in ranked], LISTED
+            )
+        )
+        scores = {hit.id: hit for hit in ranked}
+        now = core.clock.now()
+        return tuple(_scored(row, scores[row.id]) for row in rows if row.is_live(now))
 
     async def candidates(
         self, query: MemoryQuery, own: SearchScope, shared: SearchScope | None

@@ -125,6 +125,9 @@ class MemoryActions(Pane):
     def action_undo(self) -> None:
         self._dialogs.undo()
 
+    def action_redo(self) -> None:
+        self._dialogs.redo()
+
     def action_deleted(self) -> None:
         self._dialogs.show_deleted()
 

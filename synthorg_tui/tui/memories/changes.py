@@ -12,9 +12,10 @@ from typing import TypeAlias
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.redaction import RedactionTally, redact_text, replaced_in
-from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.listing import ListedMemory, UndoneAct
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.formatting import memories
+from synthorg_tui.tui.base.lines import one_line
 from synthorg_tui.tui.ports import Change, Draft, MemoryPort
 
 Act: TypeAlias = Callable[[], Awaitable[str]]
@@ -25,27 +26,23 @@ _MARKDOWN = (".md", ".markdown")
 _FORMATS = (".json", *_MARKDOWN)
 
 
-class UndoableChanges:
-    """The changes made since the app started, each with its undo, newest first."""
+class PersonChanges:
+    """Makes the changes of a person, and keeps an edited text that couldn't be stored.
+
+    What was done is in the store's history, where undo finds it, after a restart too.
+    """
 
     def __init__(self) -> None:
-        self._undo: list[Act] = []
         self._unsaved: dict[str, str] = {}
 
-    def pop(self) -> Act | None:
-        """Remove the newest change from the list and return its undo, or ``None``."""
-        return self._undo.pop() if self._undo else None
+    async def step(self, desk: MemoryPort, *, undoes: bool) -> str:
+        """Undo or redo a change and return what was done; empty if there is none."""
+        act = await (desk.undo() if undoes else desk.redo())
+        return told_act(act, undoes=undoes) if act is not None else ""
 
     async def add(self, desk: MemoryPort, draft: Draft, added: Callable[[str], None]) -> str:
         """Store a new memory, tell ``added`` its id, and return a message about it."""
-        memory_id = await desk.add(draft)
-        added(memory_id)
-
-        async def take_back() -> str:
-            await desk.remove([memory_id])
-            return "Took back the new memory"
-
-        self._undo.append(take_back)
+        added(await desk.add(draft))
         stored = redact_text(draft.content, RedactionTally())  # as the store does
         return _told(f"Added · {key_of('memories.undo')} takes it back", draft.content, stored)
 
@@ -53,18 +50,7 @@ class UndoableChanges:
         """Change a memory and return a message; an empty string if nothing was to change."""
         if change == Change():
             return ""
-        back = Change(
-            row.content if change.content is not None else None,
-            row.category if change.category is not None else None,
-            row.tags if change.tags is not None else None,
-        )
-
-        async def take_back() -> str:
-            await desk.edit(row.id, back)
-            return "Took the edit back"
-
         after = await desk.edit(row.id, change)
-        self._undo.append(take_back)
         return _told(
             f"Saved · {key_of('memories.undo')} takes it back", change.content or "", after.content
         )
@@ -90,14 +76,21 @@ class UndoableChanges:
 
     async def delete(self, desk: MemoryPort, memory_ids: Sequence[str]) -> str:
         """Soft-delete memories and return a message about it."""
-
-        async def restore() -> str:
-            count = await desk.restore(memory_ids)
-            return f"Restored {memories(count)}" if count else "Nothing of it is left to restore"
-
         count = await desk.remove(memory_ids)
-        self._undo.append(restore)
         return f"Deleted {memories(count)} · {key_of('memories.undo')} brings back"
+
+
+_DONE = {"added": "adding", "edited": "editing", "deleted": "deleting", "restored": "restoring"}
+_TITLE = 40
+
+
+def told_act(act: UndoneAct, *, undoes: bool) -> str:
+    """Return what was undone or redone, in words."""
+    count = len(act.memory_ids)
+    title = one_line(act.title[: 4 * _TITLE])
+    what = memories(count) if count > 1 else f'"{title[:_TITLE]}"'
+    name, again = ("Undone", "ctrl+r does it again") if undoes else ("Done again", "u undoes it")
+    return f"{name}: {_DONE[act.kind.value]} {what} · {again}"
 
 
 def _told(done: str, given: str, stored: str) -> str:

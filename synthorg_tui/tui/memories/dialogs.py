@@ -6,6 +6,7 @@ Nothing of filters, cursor or marks belongs here.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,17 +15,24 @@ from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.editor import EditorError, edit_text
 from synthorg_tui.tui.base.formatting import memories
+from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import error_toast, run_job, toast
-from synthorg_tui.tui.memories.changes import Act, UndoableChanges, default_name, write_file
+from synthorg_tui.tui.memories.changes import Act, PersonChanges, default_name, write_file
 from synthorg_tui.tui.memories.import_run import ImportRun
 from synthorg_tui.tui.memories.lines import memory_line
 from synthorg_tui.tui.memories.state import Listing
 from synthorg_tui.tui.memories.view import MemoriesBody
 from synthorg_tui.tui.ports import Draft, MemoryPort, MemoryReader
+from synthorg_tui.tui.widgets.line_view import LineBar
 
 if TYPE_CHECKING:
+    from synthorg_tui.tui.base.dialogs import ConfirmDialog
     from synthorg_tui.tui.memories.welcome import WelcomeScreen
+
+
+MAX_NEAR = 3
+"""Memories that say nearly the same, shown before one is deleted."""
 
 
 class MemoryDialogs:
@@ -50,7 +58,7 @@ class MemoryDialogs:
         self._ready = ready
         self._reload_top = reload_top
         self._added = added
-        self._changes = UndoableChanges()
+        self._changes = PersonChanges()
         self.importing = ImportRun(pane, more)
         self.welcome: WelcomeScreen | None = None
 
@@ -142,8 +150,7 @@ class MemoryDialogs:
         listed = [memory_line(row, 60, now=self._pane.now(), marked=False) for row in rows]
         hidden = len(listing.marks) - len(rows)
         stay = f"The {hidden:,} marked ones that the filter hides are not deleted. "
-        undoes = f"{key_of('memories.undo')} undoes this."
-        question, note = f"Delete {memories(len(rows))}?", (stay if hidden > 0 else "") + undoes
+        note = (stay if hidden > 0 else "") + f"{key_of('memories.undo')} undoes this."
         ids = [row.id for row in rows]
 
         async def delete() -> str:
@@ -151,17 +158,47 @@ class MemoryDialogs:
             listing.marks = listing.marks.without(ids)
             return message
 
-        self._pane.app.push_screen(
-            ConfirmDialog(question, listed, yes="Delete", note=note),
-            lambda yes: self._do(delete) if yes else None,
-        )
+        dialog = ConfirmDialog(f"Delete {memories(len(rows))}?", listed, yes="Delete", note=note)
+        self._pane.app.push_screen(dialog, lambda yes: self._do(delete) if yes else None)
+        if len(rows) == 1:
+            work = partial(self._show_near, dialog, desk, rows[0])
+            begin = partial(run_job, self._pane, work, group="near", failed=lambda _: None)
+            dialog.call_after_refresh(begin)
+
+    async def _show_near(
+        self, dialog: "ConfirmDialog", desk: MemoryPort, row: ListedMemory
+    ) -> None:
+        """Add to the question what says nearly the same, once it is found."""
+        found = await desk.similar(row.id)
+        if not (found and dialog.is_current):
+            return
+        now = self._pane.now()
+        near = [memory_line(hit, 60, now=now, marked=False) for hit in found[:MAX_NEAR]]
+        bar = LineBar([line(("Says nearly the same, and stays:", "muted")), *near, Line()])
+        bar.styles.height = len(near) + 2
+        await dialog.query_one("#dialog").mount(bar, before="#buttons")
 
     def undo(self) -> None:
-        """Take back the last change of this run; without one, list what was deleted before."""
-        if undo := self._changes.pop():
-            self._do(undo)
-        else:
-            self.show_deleted()
+        """Undo the person's last change, also one of an earlier run."""
+        self._step(undoes=True)
+
+    def redo(self) -> None:
+        """Make the change again that was undone last."""
+        self._step(undoes=False)
+
+    def _step(self, *, undoes: bool) -> None:
+        desk = self._ready()
+        if desk is None:
+            return
+
+        async def step() -> str:
+            message = await self._changes.step(desk, undoes=undoes)
+            if not message:
+                nothing = "You have changed nothing that can be undone; U lists what is deleted"
+                toast(self._pane, nothing if undoes else "Nothing was undone that can be redone")
+            return message
+
+        self._do(step)
 
     def export(self) -> None:
         """Write the marked memories, or all in view, to a file."""

@@ -55,7 +55,7 @@ async def test_deleted_memories_can_be_restored_after_a_restart() -> None:
     app = fake_app(desk)
     async with app.run_test() as pilot:
         await settle(pilot)
-        await pilot.press("u")
+        await pilot.press("U")
         await settle(pilot)
         assert isinstance(app.screen, DeletedScreen)
         await pilot.press("u")
@@ -255,3 +255,45 @@ async def test_leaving_a_changed_form_asks_once() -> None:
         await pilot.press("escape")
         await settle(pilot)
         assert isinstance(app.screen, MemoriesScreen)
+
+
+async def test_what_was_changed_before_a_restart_is_undone_and_redone() -> None:
+    desk = FakeDesk(rows(6))
+    before = dict(desk.live)
+    await desk.remove(["mem-00001", "mem-00002"])
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await pilot.press("u")
+        await settle(pilot)
+        assert desk.live == before
+        assert toasts(app) == "Undone: deleting 2 memories · ctrl+r does it again"
+        await pilot.press("ctrl+r")
+        await settle(pilot)
+        assert len(desk.live) == 4
+        assert toasts(app) == "Done again: deleting 2 memories · u undoes it"
+
+
+async def test_with_nothing_to_undo_or_redo_it_is_said() -> None:
+    app = fake_app(FakeDesk(rows(6)))
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        for key, told in (("u", "You have changed nothing"), ("ctrl+r", "Nothing was undone")):
+            await pilot.press(key)
+            await settle(pilot)
+            assert toasts(app).startswith(told)
+
+
+async def test_what_says_nearly_the_same_is_shown_before_deleting() -> None:
+    desk = FakeDesk(rows(6))
+    desk.near = (rows(3)[2],)
+    app = fake_app(desk)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settle(pilot)
+        await pilot.press("d")
+        assert isinstance(app.screen, ConfirmDialog)
+        await settle(pilot)
+        assert "Says nearly the same, and stays:" in screen_text(app)
+        await pilot.press("y")
+        await settle(pilot)
+        assert len(desk.live) == 5

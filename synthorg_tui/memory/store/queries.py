@@ -136,13 +136,18 @@ def of_ids(
     db: "Connection", where: WhereClause, ids: Sequence[str], shape: RowShape[RowT]
 ) -> list[RowT]:
     """Return the rows with one of these ids that match ``where``, in no particular order."""
-    wanted = known_ids(ids)
+    return _of_known(db, where, known_ids(ids), shape)
+
+
+def _of_known(
+    db: "Connection", where: WhereClause, wanted: Sequence[str], shape: RowShape[RowT]
+) -> list[RowT]:
     if not wanted:
         return []
     rows = db.execute(
         f"SELECT {shape.columns} FROM memories m "
         f"WHERE {where} AND m.id IN (SELECT unnest(?::UUID[]))",
-        [*where.values, wanted],
+        [*where.values, list(wanted)],
     ).fetchall()
     return [shape.make(row) for row in rows]
 
@@ -189,8 +194,9 @@ def in_order(
     db: "Connection", where: WhereClause, ids: Sequence[str], shape: RowShape[RowT]
 ) -> list[RowT]:
     """Return the rows with one of these ids that match ``where``, in the order of the ids."""
-    rows = {row.id: row for row in of_ids(db, where, ids, shape)}
-    return [rows[memory_id] for memory_id in known_ids(ids) if memory_id in rows]
+    wanted = known_ids(ids)
+    rows = {row.id: row for row in _of_known(db, where, wanted, shape)}
+    return [rows[memory_id] for memory_id in wanted if memory_id in rows]
 
 
 def first_id(db: "Connection", where: WhereClause) -> str | None:

@@ -75,7 +75,10 @@ NOT_IN_PALETTE = {
     "app.command_palette": "it is open",
     "app.next_part": "moves the focus, which the palette has",
     **dict.fromkeys(
-        (f"{pane}.back" for pane in ("memories", "digest", "skills", "approvals", "activity")),
+        (
+            f"{pane}.back"
+            for pane in ("memories", "digest", "skills", "approvals", "activity", "sessions")
+        ),
         "closes what is open, as the palette's own escape does",
     ),
     "form.save": "a form is left before anything else is done",

@@ -151,7 +151,7 @@ class TestReading:
         app = fake_app()
         async with app.run_test(size=(120, 40)) as pilot:
             await read(pilot)
-            await pilot.press("f", key)
+            await pilot.press("F", key)
             await settle(pilot)
             assert "│ fatal: The current branch retries has no upstream" in screen_text(app)
             await pilot.press(key)
@@ -170,7 +170,7 @@ class TestReading:
         async with app.run_test(size=(120, 40)) as pilot:
             await read(pilot)
             assert not desk.sessions.bodies_read
-            await pilot.press("f", "enter")
+            await pilot.press("F", "enter")
             await settle(pilot)
             assert desk.sessions.bodies_read == [11]
             assert "│ and the rest of what was printed" in screen_text(app)
@@ -190,7 +190,7 @@ class TestReading:
         app = fake_app()
         async with app.run_test(size=(120, 40)) as pilot:
             await read(pilot)
-            await pilot.press("f", "v")
+            await pilot.press("F", "v")
             await settle(pilot)
             assert '│ 10  {"type": "progress"' in screen_text(app)
 
@@ -210,7 +210,7 @@ class TestReading:
         app = fake_app()
         async with app.run_test(size=(120, 40)) as pilot:
             await read(pilot)
-            await pilot.press("f", "y")
+            await pilot.press("F", "y")
             await settle(pilot)
             assert app.clipboard.startswith("fatal: The current branch retries")
 
@@ -244,7 +244,7 @@ class TestReading:
         app = fake_app()
         async with app.run_test(size=(120, 40)) as pilot:
             await read(pilot)
-            await pilot.press("l")
+            await pilot.press("L")
             assert "this is the whole session" in toasts(app)
 
 

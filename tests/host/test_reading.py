@@ -13,7 +13,7 @@ from synthorg_tui.settings.loader import shipped_settings
 CHANGES = [
     (group, method)
     for group in sorted({name.partition(".")[0] for name in CALLS} - {"engine"})
-    for method in {*CALLS.methods(group)} - {*CALLS.reads(group)}
+    for method in sorted({*CALLS.methods(group)} - {*CALLS.reads(group)})
 ]
 
 
@@ -26,7 +26,6 @@ def reading(tmp_path: Path) -> ReadingEngine:
 @pytest.mark.parametrize(
     ("group", "method"),
     [*CHANGES, ("reviews", "approve"), ("reviews", "undo"), ("secrets", "redact")],
-    ids=".".join,
 )
 async def test_what_changes_is_refused_before_it_is_asked(
     tmp_path: Path, group: str, method: str

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.output import Console, cell_width, cut, local_time, wrap
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
+from synthorg_tui.core.text import counted
 from synthorg_tui.executions.conversation import Conversation, Entry, EntryKind
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def session_facts(session: "StoredSession") -> list[tuple[str, str]]:
         ("outcome", session.outcome.value),
         (
             "calls",
-            f"{session.calls:,}, {session.failures:,} failed; {session.files:,} files changed",
+            f"{session.calls:,}, {session.failures:,} failed; "
+            f"{counted(session.files, 'file')} changed",
         ),
         ("size", f"{session.lines:,} lines, {sized(session.size)} in the store"),
     ]

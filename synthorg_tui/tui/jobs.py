@@ -61,7 +61,8 @@ def toast(owner: Owner, message: str, *, severity: SeverityLevel = "information"
 
 def error_toast(owner: Owner, error: DomainError) -> None:
     """Show a toast with the error's message and its remedy."""
-    toast(owner, f"{error.message} {error.remedy}".strip(), severity="error")
+    message = error.message if not error.remedy else f"{error.message.rstrip('.')}. {error.remedy}"
+    toast(owner, message, severity="error")
 
 
 def copy(owner: Owner, text: str) -> None:

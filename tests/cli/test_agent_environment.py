@@ -172,7 +172,9 @@ async def test_nothing_that_only_a_person_may_do_is_done(cli: Cli, tmp_path: Pat
             ("restore",),
             ("scenarios", "save", "s", "q", "--agent", "codex", "--token-budget", "9"),
             ("scenarios", "delete", "s"),
+            ("connect", "codex", "--yes"),
             ("disconnect", "codex"),
+            ("sessions", "delete", "codex:019a", "--yes"),
             ("agents", "resume", "codex"),
             ("agents", "undo", "1"),
         ):

@@ -92,12 +92,17 @@ def _add_hook(commands: Subparsers) -> None:
 
 
 async def run_connect(context: "Context") -> int:
-    """Add the MCP server, and hooks if asked, to a client's configuration; link skills for it."""
+    """Add the MCP server, and hooks if asked, to a client's configuration; link skills for it.
+
+    Refused where an agent runs it, as it is in the app.
+    """
     from dataclasses import asdict
 
+    from synthorg_tui.approvals.person import require_no_agent
     from synthorg_tui.connect.clients import CLIENTS, ConfigScope
     from synthorg_tui.connect.joining import link_skills, server_command
 
+    require_no_agent()
     args, client = context.args, CLIENTS[context.args.client]
     if args.hooks and not client.has_hooks:
         raise UsageError(

@@ -27,7 +27,7 @@ def add(commands: Subparsers) -> None:
         "sessions",
         COMMANDS["sessions"].summary,
         "Work on imported sessions. An ID may be shortened to its first characters.",
-        examples=("sessions list", "sessions show claude-code:258c", "sessions delete codex:019a"),
+        examples=("sessions list", "sessions show claude_code:258c", "sessions delete codex:019a"),
     )
     add_list(actions)
     add_reading(actions)
@@ -37,7 +37,7 @@ def add(commands: Subparsers) -> None:
         run_resume,
         "print the command that resumes a session in its own agent",
         more="The session\nof a subagent is resumed in the one that started it.",
-        examples=("sessions resume claude-code:258c", "sessions resume codex:019a --run"),
+        examples=("sessions resume claude_code:258c", "sessions resume codex:019a --run"),
     )
     resuming.add_argument("id", metavar="ID")
     resuming.add_argument(
@@ -60,7 +60,13 @@ def add(commands: Subparsers) -> None:
 
 
 async def run_delete(context: "Context") -> int:
-    """Delete sessions for good, with what was made of them, after a typed confirmation."""
+    """Delete sessions for good, with what was made of them, after a typed confirmation.
+
+    Refused where an agent runs it.
+    """
+    from synthorg_tui.approvals.person import require_no_agent
+
+    require_no_agent()
     args = context.args
     async with context.engine() as engine:
         found = [await find_session(engine, start) for start in args.ids]
@@ -111,7 +117,7 @@ async def run_resume(context: "Context") -> int:
                 "problem": how.problem,
             }
         )
-        return 0
+        return 1 if how.problem else 0
     if how.problem:
         remedy = f"`synthorg-tui sessions show {session.id}` shows what is stored."
         raise DomainError(how.problem, remedy=remedy)

@@ -35,7 +35,7 @@ def add_reading(actions: Subparsers) -> None:
         "show a session as a conversation, one line a call",
         more="Numbers are\nlines of the transcript. ID may be the source of a memory, too.",
         examples=(
-            "sessions show claude-code:258c",
+            "sessions show claude_code:258c",
             "sessions show codex:019a --lines 120-180 --full",
             "sessions show 'codex:019a...#L12-L30'",
         ),

@@ -9,7 +9,7 @@ from textual.containers import Horizontal
 from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.actions import bindings, key_of
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.base.lines import line
@@ -78,7 +78,11 @@ class ScenariosScreen(Screen["Scenario | None"]):
         else:
             self._list.placeholder = [
                 line(("No scenarios yet", "title")),
-                line(("In the Digest pane, ", "muted"), ("s", "accent"), (" keeps one.", "muted")),
+                line(
+                    ("In the Digest pane, ", "muted"),
+                    (key_of("digest.save"), "accent"),
+                    (" stores one.", "muted"),
+                ),
             ]
         self._draw()
 

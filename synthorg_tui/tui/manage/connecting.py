@@ -44,7 +44,7 @@ class ConnectScreen(ManageScreen):
         self.say(
             [
                 line(("enter", "accent"), (" shows what connecting would change, ", "text")),
-                line(("d", "accent"), ("     what disconnecting would change.", "text")),
+                line(("X", "accent"), ("     what disconnecting would change.", "text")),
                 Line(),
                 line(("s", "accent"), (f"     scope: {where} (for you, or this project)", "text")),
                 line(

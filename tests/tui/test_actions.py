@@ -41,7 +41,7 @@ from synthorg_tui.tui.widgets.line_view import LineView
 from tests import REPO
 from tests.cli.test_parser import EVERY
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
-from tests.tui.tui_helpers import screen_text, settle, toasts, until
+from tests.tui.tui_helpers import screen_text, settle, toasts
 
 OWNERS: dict[str, type] = {
     "app": MemoryDeskApp,
@@ -203,18 +203,6 @@ async def test_the_footer_offers_no_key_for_a_row_where_there_is_none() -> None:
         await pilot.press("escape")
         await settle(pilot)
         assert "d Delete" in screen_text(app).splitlines()[-1]
-
-
-async def test_ctrl_c_says_which_key_quits_and_quits_at_the_second_press() -> None:
-    app = fake_app()
-    async with app.run_test() as pilot:
-        await settle(pilot)
-        await pilot.press("ctrl+c")
-        await settle(pilot)
-        assert "q quits" in toasts(app)
-        assert app.is_running
-        await pilot.press("ctrl+c")
-        await until(pilot, lambda: app.return_code == 0 and not app.is_running)
 
 
 async def test_a_text_that_names_a_key_names_the_one_it_is_bound_to() -> None:

@@ -85,10 +85,11 @@ async def test_without_colours_only_the_list_with_the_focus_is_in_reverse_video(
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         listed = pane(app).rows
-        _, focused = listed.line_at(0, 40)
+        row = next(y for y in range(9) if listed.place_of(y) == (0, 0))
+        _, focused = listed.line_at(row, 40)
         pane(app).body.detail.focus()
         await settle(pilot)
-        _, blurred = listed.line_at(0, 40)
+        _, blurred = listed.line_at(row, 40)
         assert focused is not None
         assert blurred is not None
         assert (focused.reverse, focused.underline) == (True, None)

@@ -13,7 +13,7 @@ from synthorg_tui.core.actors import AGENT_MARKS
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.host.client import connect
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.engine_adapter import LocalEngineHost
+from synthorg_tui.tui.engine_host import LocalEngineHost
 from synthorg_tui.tui.manage.backups import BackupsScreen
 from synthorg_tui.tui.manage.connecting import ConnectScreen
 from synthorg_tui.tui.manage.doctor import DoctorScreen

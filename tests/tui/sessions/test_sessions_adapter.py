@@ -9,7 +9,8 @@ import pytest
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.executions.conversation import EntryKind
 from synthorg_tui.memory.listing import BrowseFilter
-from synthorg_tui.tui.engine_adapter import EngineAdapter, LocalEngineHost
+from synthorg_tui.tui.engine_adapter import EngineAdapter
+from synthorg_tui.tui.engine_host import LocalEngineHost
 
 
 @pytest.fixture

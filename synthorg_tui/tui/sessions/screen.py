@@ -19,6 +19,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.formatting import counted, size
+from synthorg_tui.tui.base.headings import Headings, day_heading
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import Recount, Throttle, copy, run_job, toast
@@ -51,25 +52,23 @@ class SessionRows(LineList):
 
     @property
     def row_count(self) -> int:
-        """The number of sessions and headings."""
+        """The number of sessions, those of unfolded subagents included."""
         return len(self._sessions.rows)
 
     @property
     def row(self) -> SessionRow | None:
-        """The row under the cursor, if it is a session."""
-        rows = self._sessions.rows
-        return rows[self.cursor] if self.selectable(self.cursor) else None
+        """The row under the cursor; ``None`` when nothing is listed."""
+        return self._sessions.rows[self.cursor] if self.selectable(self.cursor) else None
 
-    def selectable(self, index: int) -> bool:
-        """Return whether the row is a session: the cursor skips headings."""
-        rows = self._sessions.rows
-        return 0 <= index < len(rows) and rows[index].session is not None
+    def show(self) -> None:
+        """Draw the rows under their days after the sessions were arranged."""
+        now = self._now()
+        days = [(at, (day_heading(day, now),)) for at, day in self._sessions.days]
+        self.show_under(Headings(days))
 
     def row_lines(self, index: int, width: int) -> list[Line]:
-        """Return the line of a session, or of a heading."""
+        """Return the line of a session."""
         row = self._sessions.rows[index]
-        if row.session is None:
-            return [drawn.day_line(row.day, self._now(), width)]
         unfolded = self._sessions.is_unfolded(row.session.id)
         return [drawn.session_line(row, width - 1, unfolded=unfolded)]
 
@@ -177,7 +176,7 @@ class SessionsScreen(Pane):
     def _show_rows(self, following: str | None) -> None:
         """Draw the rows, with the cursor on a session if it is listed."""
         rows, at = self.rows, self.sessions.index_of(following)
-        rows.changed()
+        rows.show()
         rows.move_to(rows.cursor if at is None else at)
         self.draw()
 
@@ -195,7 +194,7 @@ class SessionsScreen(Pane):
         self.set_class(is_bare, "-bare")
         self.rows.placeholder = self._placeholder()
         self.rows.border_subtitle = self.sessions.caption
-        self.rows.changed()
+        self.rows.show()
         self.draw_filter(self.sessions.filter)
         self.query_one(TopBar).tell(line((self._status(), "muted")))
         self.draw_session()

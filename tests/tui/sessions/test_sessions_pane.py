@@ -40,8 +40,8 @@ async def test_sessions_are_listed_by_day_with_what_is_known_of_the_one_under_th
     async with app.run_test(size=(120, 40)) as pilot:
         await open_pane(pilot)
         shown = screen_text(app)
-        assert "today  Sat 2026-03-14" in shown
-        assert "yesterday  Fri 2026-03-13" in shown
+        assert "Today ──" in shown
+        assert "Yesterday ──" in shown
         assert "✗ Push the branch retries" in shown
         assert "3 memories" in shown
         assert "y copies the command" in shown
@@ -52,7 +52,7 @@ async def test_project_and_agent_stand_only_where_they_change() -> None:
     app = fake_app(desk_with(2))
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await open_pane(pilot)
-        listed = [row for row in screen.sessions.rows if row.session]
+        listed = screen.sessions.rows
         assert [(row.project, row.agent) for row in listed] == [("shop", "claude-code"), ("", "")]
 
 
@@ -102,9 +102,9 @@ async def test_the_order_by_size_has_no_days_and_keeps_the_cursor_on_its_session
         await pilot.press("o")
         await settle(pilot)
         assert screen.session == before
-        sizes = [row.session.size for row in screen.sessions.rows if row.session]
+        sizes = [row.session.size for row in screen.sessions.rows]
         assert sizes == sorted(sizes, reverse=True)
-        assert "today" not in screen_text(app)
+        assert "Today ──" not in screen_text(app)
 
 
 async def test_enter_reads_it_and_escape_comes_back() -> None:
@@ -292,7 +292,7 @@ async def test_of_thousands_only_the_visible_ones_are_drawn() -> None:
         screen.rows.row_lines = count  # type: ignore[method-assign, assignment]
         await pilot.press("G", "k", "ctrl+u")
         await settle(pilot)
-        assert screen.rows.row_count > 5000
+        assert screen.rows.row_count == 5000
         assert 0 < len(set(drawn)) < 150
 
 

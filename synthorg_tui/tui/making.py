@@ -91,7 +91,7 @@ class PaneMaker:
             SessionsScreen(
                 panes=self._panes,
                 now=self._now,
-                show_memory=self.show_memory,
+                show_memories=self.show_memories_of,
                 show_import=self.memories.action_importing,
             )
         )
@@ -100,6 +100,11 @@ class PaneMaker:
         """Go to the Memories pane and put the cursor on this memory."""
         self._app.switch_mode("memories")
         self.memories.show_memory(row)
+
+    def show_memories_of(self, session_id: str) -> None:
+        """Go to the Memories pane and list those of a session."""
+        self._app.switch_mode("memories")
+        self.memories.show_session(session_id)
 
     def show_skill(self, name: str) -> None:
         """Go to the Skills pane and put the cursor on the skill of this name."""

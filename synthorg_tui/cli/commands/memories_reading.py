@@ -15,7 +15,7 @@ from synthorg_tui.core.text import counted
 from synthorg_tui.memory.errors import MemoryNotFoundError
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.cli.output import Console
     from synthorg_tui.executions.models import Execution, SourceRef
     from synthorg_tui.executions.store import Excerpt
@@ -81,7 +81,7 @@ async def run_list(context: "Context") -> int:
     args = context.args
     async with context.engine() as engine:
         page = await engine.desk.browse(
-            await _filter(context, engine.desk),
+            await _filter(context, engine),
             sort=args.sort,
             offset=args.offset,
             limit=args.limit,
@@ -123,8 +123,9 @@ def _print_rows(console: "Console", page: "MemoryPage") -> None:
     console.line(f"{len(rows):,} of {counted(page.total, 'memory', 'memories')}{whose}", "dim")
 
 
-async def filter_of(context: "Context", desk: "MemoryAdmin") -> "BrowseFilter":
+async def filter_of(context: "Context", engine: "AnyEngine") -> "BrowseFilter":
     """Return the filter that the options of ``add_memory_filters`` make, apart from words."""
+    from synthorg_tui.cli.commands.sessions_reading import find_session
     from synthorg_tui.memory.kinds import MemoryKind
     from synthorg_tui.memory.listing import BrowseFilter
 
@@ -135,8 +136,9 @@ async def filter_of(context: "Context", desk: "MemoryAdmin") -> "BrowseFilter":
         tags=tuple(args.tag),
         since=args.since,
         until=args.until,
-        projects=await _projects(context, desk) if args.project else (),
+        projects=await _projects(context, engine.desk) if args.project else (),
         kinds=tuple(map(MemoryKind, args.kind)),
+        sessions=tuple([(await find_session(engine, each)).id for each in args.session]),
     )
 
 
@@ -158,10 +160,10 @@ def _absolute(path: str) -> str:
     return str(Path(path).expanduser().resolve())
 
 
-async def _filter(context: "Context", desk: "MemoryAdmin") -> "BrowseFilter":
+async def _filter(context: "Context", engine: "AnyEngine") -> "BrowseFilter":
     args = context.args
     return replace(
-        await filter_of(context, desk),
+        await filter_of(context, engine),
         words=tuple(args.word),
         without=tuple(args.without),
         deleted=args.deleted,

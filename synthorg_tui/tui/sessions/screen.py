@@ -16,7 +16,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.formatting import counted, size
 from synthorg_tui.tui.base.headings import Headings, day_heading
@@ -85,12 +85,12 @@ class SessionsScreen(Pane):
         *,
         panes: Panes,
         now: Callable[[], datetime],
-        show_memory: Callable[[ListedMemory], None],
+        show_memories: Callable[[str], None],
         show_import: Callable[[], None],
     ) -> None:
         super().__init__(panes=panes, now=now)
         self.sessions = Sessions(now)
-        self._show_memory = show_memory
+        self._show_memories = show_memories
         self._show_import = show_import
         self._made: dict[str, MadeOfSession] = {}
         self._outdated: set[str] = set()
@@ -318,15 +318,15 @@ class SessionsScreen(Pane):
         run_job(self, take, group="copy")
 
     def action_memories(self) -> None:
-        """Go to the memories drawn from the session, in the Memories pane."""
-        session, port = self._chosen(), self.port
-        if session is None or port is None:
+        """List the memories of the session, in the Memories pane."""
+        session, desk = self._chosen(), self.desk
+        if session is None or desk is None:
             return
 
         async def show() -> None:
-            found = await port.memories_of(session.id)
-            if found:
-                self._show_memory(found[0])
+            what = BrowseFilter(sessions=(session.id,))
+            if (await desk.browse(what, sort="newest", offset=0, limit=1)).total:
+                self._show_memories(session.id)
             else:
                 toast(self, "No memory was drawn from this session, or all are deleted")
 

@@ -354,7 +354,7 @@ async def test_tab_completes_in_the_filter() -> None:
         assert {row.agent_id for row in pane(app).listing.window.rows} == {"claude-code"}
 
 
-@pytest.mark.parametrize("key", ["e", "E", "d", "p", "space", "v", "asterisk", "y", "x", "z"])
+@pytest.mark.parametrize("key", ["e", "E", "d", "p", "space", "V", "asterisk", "y", "ctrl+s", "z"])
 async def test_a_key_on_an_empty_list_says_why_it_does_nothing(key: str) -> None:
     app = fake_app(FakeDesk(rows(6)))
     async with app.run_test() as pilot:

@@ -1,6 +1,7 @@
 """The Sessions pane: what is listed, what it says of a session, and what can be done with one."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from textual.pilot import Pilot
@@ -187,16 +188,21 @@ async def test_of_what_nothing_was_made_there_is_nothing_to_keep() -> None:
         assert isinstance(app.screen, DeleteSessionDialog)
 
 
-async def test_m_goes_to_the_memories_drawn_from_it() -> None:
+async def test_m_lists_the_memories_drawn_from_it_and_escape_lists_all_again() -> None:
     desk = desk_with()
-    desk.sessions.drawn = (list(desk.live.values())[2],)
+    for each in list(desk.live.values())[2:4]:
+        desk.live[each.id] = replace(each, source=f"{desk.sessions.stored[0].id}#L3-L4")
     app = fake_app(desk)
     async with app.run_test(size=(120, 40)) as pilot:
         await open_pane(pilot)
         await pilot.press("m")
         await settle(pilot)
         assert isinstance(app.screen, MemoriesScreen)
-        assert pane(app).rows.row == desk.sessions.drawn[0]
+        assert len(pane(app).listing.window.rows) == 2
+        assert "session 3f2a0000" in screen_text(app)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert len(pane(app).listing.window.rows) == 6
 
 
 async def test_without_memories_m_says_so() -> None:

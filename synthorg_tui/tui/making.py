@@ -113,11 +113,10 @@ class PaneMaker:
 
     def show_session(self, ref: str) -> None:
         """Show a session at the place that ``ref`` names, a memory's source; esc leads back."""
-        from synthorg_tui.tui.sessions.transcript import TranscriptScreen
+        from synthorg_tui.tui.sessions.transcript import open_transcript
 
         if self.desk is not None:
-            screen = TranscriptScreen(self.desk.sessions, ref, zone=self._now().tzinfo)
-            self._app.push_screen(screen)
+            open_transcript(self._app.screen, self.desk.sessions, ref, self._now)
 
     def attach(self, desk: MemoryPort) -> None:
         """Hand the open store to every pane that is there, and to those to come."""

@@ -294,12 +294,11 @@ class SessionsScreen(Pane):
     @on(LineList.Chosen, "#session-list")
     def action_read(self) -> None:
         """Read the session as a conversation."""
-        from synthorg_tui.tui.sessions.transcript import TranscriptScreen
+        from synthorg_tui.tui.sessions.transcript import open_transcript
 
         session, port = self._chosen(), self.port
         if session is not None and port is not None:
-            zone = self.now().tzinfo
-            self.app.push_screen(TranscriptScreen(port, session.id, zone=zone))
+            open_transcript(self, port, session.id, self.now)
 
     def action_copy(self) -> None:
         """Copy the command that resumes the session in its agent's own program."""

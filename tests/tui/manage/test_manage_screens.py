@@ -77,6 +77,7 @@ async def test_the_doctor_reads_the_store_and_says_what_the_process_takes(home: 
     async with opened(home) as pilot:
         await pilot.press("f4")
         await says(pilot, "Everything is in order", "✓ database", "✓ disk space")
+        await says(pilot, "✓ readers", "every record type was known")
         await says(pilot, "MB resident", "embedding minilm", "offline: nothing leaves")
         await pilot.press("R")
         await says(pilot, "Repair what can be repaired?")

@@ -54,7 +54,8 @@ class PlannedConnection:
 class ProcessFacts:
     """What this process takes and where its models are; ``memory`` and ``most`` are in bytes.
 
-    ``remote`` are the addresses that texts are sent to, none when everything stays here.
+    ``remote`` are the addresses that texts are sent to, none when everything stays here;
+    ``is_loaded`` tells whether the embedding model is in memory now.
     """
 
     memory: int
@@ -62,6 +63,7 @@ class ProcessFacts:
     embedding: str
     completion: str
     remote: tuple[str, ...]
+    is_loaded: bool
 
 
 class StoreManagement:
@@ -101,12 +103,14 @@ class StoreManagement:
 
     def facts(self) -> ProcessFacts:
         """Return what this process takes, and where its models are."""
-        settings = self._engine().settings
+        engine = self._engine()
+        settings = engine.settings
         models = (settings.embedding(), settings.providers.completion)
         remote = [str(address) for m in models if (address := getattr(m, "base_url", ""))]
         embedding, completion = (str(getattr(model, "type", "")) for model in models)
         now, most = _memory()
-        return ProcessFacts(now, most, embedding, completion, tuple(remote))
+        is_loaded = engine.maintenance.has_model
+        return ProcessFacts(now, most, embedding, completion, tuple(remote), is_loaded)
 
     async def backups(self) -> "tuple[Backup, ...]":
         """Return the backups of the store, newest first."""

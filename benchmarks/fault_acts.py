@@ -43,6 +43,8 @@ class WordVectors:
     dims = 64
     fingerprint = "words-1"
 
+    is_loaded = True
+
     async def embed(self, texts: Sequence[str]) -> Vectors:
         return np.stack([await self.embed_query(text) for text in texts])
 

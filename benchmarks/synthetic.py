@@ -46,6 +46,8 @@ class SyntheticVectors:
     def dims(self) -> int:
         return self._real.dims
 
+    is_loaded = True
+
     async def embed(self, texts: Sequence[str]) -> Vectors:
         vectors = self._random.standard_normal((len(texts), self.dims), dtype=np.float32)
         normalised: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)

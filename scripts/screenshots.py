@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 
 from synthorg_tui.engine import Engine
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.engine_adapter import LocalEngineHost
+from synthorg_tui.tui.engine_host import LocalEngineHost
 
 QUESTION = "push a branch that has no upstream"
 PICTURES: dict[str, tuple[tuple[int, int], Sequence[str]]] = {

@@ -157,6 +157,13 @@ def add_memory_filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tag", action="append", default=[], metavar="TAG", help="must have it (repeatable)"
     )
+    parser.add_argument(
+        "--session",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="only of this session: how its id starts (repeatable)",
+    )
     add_since(parser)
     parser.add_argument("--until", type=past_moment, metavar="WHEN", help="before that")
 

@@ -96,17 +96,33 @@ def print_entries(
             console.parts([(number, "dim"), (_SPEAKERS[entry.kind], "bold")], separator="")
             console.block(entry.body, indent=gutter)
             console.line()
-        elif entry.kind is EntryKind.FOLDED:
-            console.parts([(number, "dim"), (f"· {entry.head}", "dim")], separator="")
         else:
-            _print_call(console, number, entry, console.width if is_cut else 0)
+            _print_act(console, number, entry, console.width if is_cut else 0)
         for line in wrap(outputs.get(index, ""), console.width - gutter - 4):
             console.line(f"{' ' * gutter}  │ {line}", "dim")
         is_apart = entry.kind in _SPEAKERS
 
 
-def _print_call(console: Console, number: str, entry: Entry, width: int) -> None:
-    """Print a call as one line; ``width`` is that of the terminal, 0 to cut nothing."""
+def print_brief(console: Console, told: Conversation, chosen: Sequence[int]) -> None:
+    """Print the entries with these indices, each as one line of the terminal."""
+    gutter = len(f"{told.line_count:,}")
+    for index in chosen:
+        entry = told.entries[index]
+        number = f"{entry.first_line:>{gutter},}  "
+        if entry.kind in _SPEAKERS:
+            who = f"{_SPEAKERS[entry.kind]}: "
+            room = max(console.width - len(number) - len(who), _LEAST)
+            shown = [(number, "dim"), (who, "bold"), (cut(entry.head, room),)]
+            console.parts(shown, separator="")
+        else:
+            _print_act(console, number, entry, console.width)
+
+
+def _print_act(console: Console, number: str, entry: Entry, width: int) -> None:
+    """Print a call, or folded records, as one line; a ``width`` of 0 cuts nothing."""
+    if entry.kind is EntryKind.FOLDED:
+        console.parts([(number, "dim"), (f"· {entry.head}", "dim")], separator="")
+        return
     glyph, style = _CALLS.get(entry.outcome, _UNKNOWN)
     head, told = entry.head, "" if entry.outcome is CallOutcome.OK else entry.told
     if width:

@@ -7,14 +7,17 @@ and memories are drawn from it at once, in the thread that reads. Nothing here s
 import asyncio
 import json
 import logging
+import os
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import safe_text
@@ -37,6 +40,9 @@ from synthorg_tui.ingest.sources import NotWorthReadingError, ReadMeter, bounded
 from synthorg_tui.memory.extensions import MemoryDraft
 
 _log = logging.getLogger(__name__)
+_GENTLY = 5
+"""By how much the reading of an import that nobody waits for is nicer than the rest. Not by more:
+a thread that holds the interpreter's lock and gets no processor would keep the keys waiting."""
 _SNIFFED = 25
 """How many records may come before the first that shows whose transcript it is."""
 NO_RECORDS: Final = "empty"
@@ -88,17 +94,26 @@ class FileReading:
 class ReadAhead:
     """Reads the next file in a thread while the present one is being stored.
 
-    For each file, ``take`` it, and then ``start`` the next. ``reporter`` is as for ``read_file``.
+    For each file, ``take`` it, and then ``start`` the next; the end of the context waits for the
+    thread. One that nobody waits for reads ``gently``. ``reporter`` is as for ``read_file``.
     """
 
     def __init__(
-        self, reader: ThreadPoolExecutor, cancel: threading.Event, *, reporter: str = ""
+        self, cancel: threading.Event, *, reporter: str = "", gently: bool = False
     ) -> None:
-        self._reader = reader
+        self._thread = ThreadPoolExecutor(
+            1, thread_name_prefix="transcripts", initializer=_be_gentle if gently else None
+        )
         self._cancel = cancel
         self._reporter = reporter
         self._meter = ReadMeter(stop=cancel)
         self._waiting: tuple[TranscriptFile, asyncio.Future[FileReading]] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.shutdown()
 
     @property
     def bytes_read(self) -> int:
@@ -114,7 +129,7 @@ class ReadAhead:
         loop = asyncio.get_running_loop()
         self._waiting = (
             file,
-            loop.run_in_executor(self._reader, _read_safely, file, self._meter, self._reporter),
+            loop.run_in_executor(self._thread, _read_safely, file, self._meter, self._reporter),
         )
 
     def take(self, file: TranscriptFile) -> "asyncio.Future[FileReading]":
@@ -128,6 +143,13 @@ class ReadAhead:
         """Wait for a reading that was started but not taken; it stops soon when cancelled."""
         if self._waiting is not None:
             await self._waiting[1]
+
+
+def _be_gentle() -> None:
+    """Let everything else go first; where the system knows no priority of a thread, nothing."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _GENTLY)
 
 
 def _read_safely(file: TranscriptFile, meter: ReadMeter, reporter: str) -> FileReading:

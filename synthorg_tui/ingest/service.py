@@ -8,12 +8,9 @@ readers, what is worth remembering for ``extract``; nothing here looks into eith
 import asyncio
 import logging
 import os
-import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -44,9 +41,6 @@ BATCH = 64
 SHOW_EVERY_SECONDS = 0.25
 MAX_READ_AHEAD = 32 * 1024 * 1024
 """While a larger file is stored the next isn't read yet: two of them would be in memory."""
-_GENTLY = 5
-"""By how much the reading of an import that nobody waits for is nicer than the rest. Not by more:
-a thread that holds the interpreter's lock and gets no processor would keep the keys waiting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,9 +267,8 @@ class _ImportJob:
             mark = marks.get(str(file.path))
             if mark is not None and mark.refusal and _unchanged(file, marks):
                 self._skip(mark.path, mark.refusal)
-        begin = _be_gentle if self._options.gently else None
-        with ThreadPoolExecutor(1, thread_name_prefix="transcripts", initializer=begin) as reader:
-            ahead = ReadAhead(reader, self._cancel, reporter=self._options.reporter)
+        options = self._options
+        with ReadAhead(self._cancel, reporter=options.reporter, gently=options.gently) as ahead:
             try:
                 await self._import(fresh, ahead)
             except BaseException:  # the thread is waited for: it must not read on
@@ -443,10 +436,3 @@ def _unchanged(file: TranscriptFile, marks: Mapping[str, FileMark]) -> bool:
     if mark is None or (mark.size, mark.mtime_ns) != file.state:
         return False
     return not mark.digest or bool(mark.refusal) or mark.digest.startswith(f"{EXTRACTION}:")
-
-
-def _be_gentle() -> None:
-    """Let everything else go first; where the system knows no priority of a thread, nothing."""
-    if sys.platform == "linux":
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _GENTLY)

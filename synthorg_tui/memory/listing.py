@@ -62,6 +62,24 @@ class ListedMemory:
         """The name of the project's folder; empty without a project."""
         return project_name(self.project) if self.project else ""
 
+    @property
+    def stored_session(self) -> str:
+        """The id of the stored session that the memory was drawn from; empty without one."""
+        session, mark, _ = (self.source or "").partition("#")
+        return session if mark else ""
+
+    def is_of(self, session: str) -> bool:
+        """Return whether the memory was drawn from this session, or from one of its subagents'.
+
+        Of a session that isn't stored, ``session`` is what the agent's own program calls it.
+        """
+        drawn_from, source = self.stored_session, self.source or ""
+        return (
+            session in (self.session_id, source, drawn_from)
+            or drawn_from.startswith(f"{session}/")
+            or source.endswith(f":{session}")
+        )
+
     def is_live(self, now: datetime) -> bool:
         """Return whether the memory is neither deleted nor, at the time ``now``, expired."""
         return self.deleted_at is None and (self.expires_at is None or self.expires_at > now)
@@ -100,6 +118,7 @@ class Unwanted:
     kinds: tuple[MemoryKind, ...] = ()
     categories: tuple[MemoryCategory, ...] = ()
     tags: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +127,8 @@ class BrowseFilter:
 
     A memory must contain all of ``words`` (case-insensitive) and none of ``without``, have all
     ``tags`` (case-insensitive, too) and ``states``, and have been created in [``since``,
-    ``until``). ``projects`` are paths. With ``deleted`` only soft-deleted and expired memories are
-    listed, with the state ``expired`` only expired ones.
+    ``until``). ``projects`` are paths, ``sessions`` as in ``ListedMemory.is_of``. With ``deleted``
+    only soft-deleted and expired memories are listed, with the state ``expired`` only expired ones.
     """
 
     agents: tuple[str, ...] = ()
@@ -123,6 +142,7 @@ class BrowseFilter:
     projects: tuple[str, ...] = ()
     kinds: tuple[MemoryKind, ...] = ()
     states: tuple[MemoryState, ...] = ()
+    sessions: tuple[str, ...] = ()
     unwanted: Unwanted = Unwanted()
 
     @property

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, cast
 
 from synthorg_tui.core.errors import DomainError, StoreLockedError
 from synthorg_tui.tui.digest.adapter import EngineDigests
-from synthorg_tui.tui.engine_adapter import EngineAdapter, LocalEngineHost
+from synthorg_tui.tui.engine_adapter import EngineAdapter
+from synthorg_tui.tui.engine_host import LocalEngineHost
 from synthorg_tui.tui.safety import EngineSafety
 from synthorg_tui.tui.skills.adapter import EngineSkills
 

@@ -1,22 +1,19 @@
-"""The engine behind the interfaces of the screens: opens it, and passes calls on to it.
+"""The open engine behind the interface of the screens: passes calls on to it.
 
-With the adapters of the panes this is the only part of the app that knows the engine. The engine is
+With the adapters of the panes this is the only part of the app that calls the engine. The engine is
 loaded after the first rows are on the screen: every import of it is inside a function. Rules on
 what a change does belong to the engine, not here.
 """
 
 import asyncio
-import importlib
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from synthorg_tui.core.errors import DomainError, StoreLockedError
-from synthorg_tui.core.process_setup import ending, started
+from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import (
     BrowseFilter,
     Facets,
@@ -33,231 +30,13 @@ from synthorg_tui.tui.ports import Change, Draft
 
 if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
-    from synthorg_tui.host.owner import Owner
     from synthorg_tui.ingest.discovery import FoundTranscripts
     from synthorg_tui.ingest.service import ImportProgress, ImportReport
-    from synthorg_tui.memory.store.reader import StoreReader
-    from synthorg_tui.persistence.database import Database
-    from synthorg_tui.settings.root import RootConfig
     from synthorg_tui.tui.activity.adapter import EngineActivity
     from synthorg_tui.tui.approvals.adapter import EngineApprovals
-    from synthorg_tui.tui.manage.adapter import StoreManagement
     from synthorg_tui.tui.safety import EngineSafety
     from synthorg_tui.tui.sessions.adapter import EngineSessions
     from synthorg_tui.tui.skills.adapter import EngineSkills
-
-WARM_UP_AFTER = 0.5
-"""Seconds from opening until agents can connect, so that the list is on the screen first."""
-LOAD_MODELS_AFTER = 3.0
-"""Seconds from then until model and index are loaded, unless a search wants them before: their
-libraries keep the interpreter for up to a tenth of a second at a time, which a key would wait."""
-PROGRESS_EVERY = 0.5
-"""Seconds between two checks of the search index's progress."""
-_ASKED_AT_ONCE = (
-    "agents.client_sessions",
-    "agents.gateway",
-    "approvals.trail",
-    "curation.forgetting",
-    "curation.overview",
-    "curation.service",
-    "host.owner",
-    "learning.evidence",
-    "memory.store.admin",
-    "memory.strategies.service",
-    "providers.completion.factory",
-    "tui.activity.adapter",
-    "tui.approvals.adapter",
-    "tui.skills.adapter",
-)
-"""What the panes ask for as soon as the engine is open: loaded on the screen's own thread it would
-keep keys waiting for a third of a second."""
-
-
-class LocalEngineHost:
-    """Opens the store of a data directory, then the engine on it, after the first paint."""
-
-    def __init__(self, *, data_dir: Path | None = None, config_path: Path | None = None) -> None:
-        self._data_dir = data_dir
-        self._config_path = config_path
-        self._database: Database | None = None
-        self._stack = AsyncExitStack()
-        self._warming: asyncio.Task[None] | None = None
-        self._desk: EngineAdapter | None = None
-        self._owner: Owner | None = None
-        self._engine: Engine | None = None
-        self.read_only = ""
-        self._failed: Callable[[DomainError], None] = lambda _: None
-        self._waits: Callable[[DomainError], None] = lambda _: None
-        self._indexes: Callable[[float | None], None] = lambda _: None
-
-    def listen(
-        self,
-        *,
-        failed: Callable[[DomainError], None],
-        waits: Callable[[DomainError], None],
-        indexes: Callable[[float | None], None],
-    ) -> None:
-        """Set the callbacks for errors, for waiting, and for the progress of the search index."""
-        self._failed, self._waits, self._indexes = failed, waits, indexes
-
-    async def look(self) -> "StoreReader | None":
-        """Become the store's owner and open its database, which is all that listing needs.
-
-        Loading the engine and its settings takes about as long again. Returns ``None`` if the
-        settings choose another backend than the local one, or if another process owns the store;
-        ``open`` then takes the store over or raises an error that names the owner.
-        """
-        database = self._database
-        if database is None:
-            directory = await asyncio.to_thread(self._local_dir)
-            if directory is None:
-                return None
-            from synthorg_tui.persistence.lock import own_database
-
-            try:
-                database = await self._stack.enter_async_context(own_database(directory))
-            except StoreLockedError:
-                return None
-            self._data_dir, self._database = directory, database
-        from synthorg_tui.core.clock import SystemClock
-        from synthorg_tui.memory.store.reader import StoreReader
-
-        return StoreReader(database, SystemClock())
-
-    async def open(self) -> "EngineAdapter":
-        """Load the engine in a thread, then open it."""
-        await asyncio.to_thread(_load_engine)
-        from synthorg_tui.engine import Engine
-        from synthorg_tui.settings.loader import load_settings
-
-        settings = load_settings(self._config_path)
-        opening = Engine.open(settings, data_dir=self._data_dir, database=self._database)
-        try:
-            engine = await self._stack.enter_async_context(opening)
-        except StoreLockedError:
-            engine = await self._take_over(settings)
-        self._engine = engine
-        self._warming = asyncio.create_task(self._after_opening(engine))
-        self._desk = EngineAdapter(engine)
-        return self._desk
-
-    async def _take_over(self, settings: "RootConfig") -> "Engine":
-        """The engine once an owner without a screen has left; another app's stays its own."""
-        from synthorg_tui.host.opening import engine_for_app
-
-        data_dir = self._data_dir or Path(settings.memory.storage.data_dir)
-        opening = engine_for_app(settings, data_dir=data_dir, waits=self._waits)
-        return await self._stack.enter_async_context(opening)
-
-    async def _after_opening(self, engine: "Engine") -> None:
-        """What can wait until the list is on the screen: agents and commands, then searches."""
-        await asyncio.sleep(WARM_UP_AFTER)
-        from synthorg_tui.host.owner import Owner
-
-        owner = Owner(engine, data_dir=engine.data_dir, kind="app")
-        try:
-            await owner.start()
-        except (DomainError, OSError) as error:  # the screens work on, with nobody connected
-            remedy = "They reach the store once the app is closed."
-            self._failed(DomainError(f"Agents and commands can't connect: {error}.", remedy=remedy))
-        else:
-            self._owner = owner
-            self._stack.push_async_callback(owner.stop)
-            if self._desk is not None:
-                self._desk.activity.open(owner)
-        await asyncio.sleep(LOAD_MODELS_AFTER)
-        async with asyncio.TaskGroup() as group:
-            warming = group.create_task(engine.warm_up())
-            group.create_task(self._report_progress(engine, warming))
-        started()
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._follow(engine))
-            group.create_task(self._maintain(engine))
-
-    async def _maintain(self, engine: "Engine") -> None:
-        await engine.pack()
-        await engine.keep_backups(self._without_backup)
-
-    async def _follow(self, engine: "Engine") -> None:
-        """Import what agents write; what comes, and what keeps it from coming, is an event."""
-        with suppress(DomainError):  # another backend takes no imports
-            await engine.following.run()
-
-    def _without_backup(self, error: DomainError) -> None:
-        problem = f"The backup of the day wasn't made: {error.message}."
-        self._failed(DomainError(problem, remedy=error.remedy))
-
-    async def _report_progress(self, engine: "Engine", warming: "asyncio.Task[None]") -> None:
-        progress: float | None = None
-        while not warming.done() or progress is not None:
-            await asyncio.sleep(PROGRESS_EVERY)
-            before, progress = progress, engine.index_progress
-            if progress != before:
-                self._indexes(progress)
-
-    def _local_dir(self) -> Path | None:
-        """The data directory when the local backend is the one that is chosen."""
-        importlib.import_module("synthorg_tui.memory.store.reader")
-        from synthorg_tui.core.paths import user_data_dir
-        from synthorg_tui.settings.environment import is_anything_set
-
-        if not is_anything_set(self._config_path):
-            return self._data_dir or user_data_dir()
-        from synthorg_tui.settings.loader import load_settings
-
-        memory = load_settings(self._config_path).memory
-        if memory.backend != "local":
-            return None
-        return self._data_dir or Path(memory.storage.data_dir)
-
-    @cached_property
-    def management(self) -> "StoreManagement":
-        """The interface of the screens about the whole, created when it is first used."""
-        from synthorg_tui.core.paths import user_data_dir
-        from synthorg_tui.tui.manage.adapter import StoreManagement
-
-        return StoreManagement(
-            self._opened,
-            lambda: self._data_dir or self._local_dir() or user_data_dir(),
-            lambda: len(self._owner.clients) if self._owner is not None else 0,
-            self.close,
-            self._config_path,
-        )
-
-    async def owner_left(self) -> None:
-        """Return at once: this process is the owner."""
-
-    def _opened(self) -> "Engine":
-        if self.read_only:
-            raise DomainError(f"This terminal is {self.read_only}.", remedy="Do it there.")
-        if self._engine is None:
-            raise DomainError(
-                "The store isn't open yet.", remedy="Wait a moment, or r tries again."
-            )
-        return self._engine
-
-    def withdraw(self) -> None:
-        from synthorg_tui.persistence.lock import mark_leaving
-
-        if self._owner is not None:
-            self._owner.withdraw()
-        if self._engine is not None:
-            mark_leaving(self._engine.data_dir)
-
-    async def close(self) -> None:
-        if self._warming is not None:
-            self._warming.cancel()
-            await asyncio.gather(self._warming, return_exceptions=True)
-        if self._desk is not None:
-            await self._desk.close()
-        await self._stack.aclose()
-        self._database = self._engine = self._owner = self._desk = self._warming = None
-        ending()
-
-
-def _load_engine() -> None:
-    for module in ("engine", *_ASKED_AT_ONCE):
-        importlib.import_module(f"synthorg_tui.{module}")
 
 
 class EngineAdapter:

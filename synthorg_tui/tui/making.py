@@ -91,7 +91,7 @@ class PaneMaker:
             SessionsScreen(
                 panes=self._panes,
                 now=self._now,
-                show_memory=self.show_memory,
+                show_memories=self.show_memories_of,
                 show_import=self.memories.action_importing,
             )
         )
@@ -101,6 +101,11 @@ class PaneMaker:
         self._app.switch_mode("memories")
         self.memories.show_memory(row)
 
+    def show_memories_of(self, session_id: str) -> None:
+        """Go to the Memories pane and list those of a session."""
+        self._app.switch_mode("memories")
+        self.memories.show_session(session_id)
+
     def show_skill(self, name: str) -> None:
         """Go to the Skills pane and put the cursor on the skill of this name."""
         self._app.switch_mode("skills")
@@ -108,11 +113,10 @@ class PaneMaker:
 
     def show_session(self, ref: str) -> None:
         """Show a session at the place that ``ref`` names, a memory's source; esc leads back."""
-        from synthorg_tui.tui.sessions.transcript import TranscriptScreen
+        from synthorg_tui.tui.sessions.transcript import open_transcript
 
         if self.desk is not None:
-            screen = TranscriptScreen(self.desk.sessions, ref, zone=self._now().tzinfo)
-            self._app.push_screen(screen)
+            open_transcript(self._app.screen, self.desk.sessions, ref, self._now)
 
     def attach(self, desk: MemoryPort) -> None:
         """Hand the open store to every pane that is there, and to those to come."""

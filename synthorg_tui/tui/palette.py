@@ -14,7 +14,8 @@ from textual.content import Content
 from textual.screen import Screen
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.memory.listing import BrowseFilter, ListedMemory
+from synthorg_tui.memory.kinds import MemoryKind
+from synthorg_tui.memory.listing import BrowseFilter, ListedMemory, Unwanted
 from synthorg_tui.tui.actions import of
 from synthorg_tui.tui.base.lines import one_line
 from synthorg_tui.tui.state import keymap_of
@@ -82,11 +83,12 @@ class StoredThings(Provider):
         if maker.desk is None or len(query.strip()) < _LEAST_LETTERS:
             return
         try:
-            for row in await _rows(maker.desk, BrowseFilter(words=words)):
+            for row in await _rows(maker.desk, words):
                 yield self._hit("memory", _title(row), row.agent_id, maker.show_memory, row)
             for session in await _sessions(maker.desk, words):
                 title = session.title or session.id
-                yield self._hit("session", title, session.agent_id, maker.show_session, session.id)
+                about = f"{session.agent_id} {session.project or ''}"
+                yield self._hit("session", title, about, maker.show_session, session.id)
             for name, about in await _skills(maker.desk, words):
                 yield self._hit("skill", name, about, maker.show_skill, name)
         except DomainError:  # the pane says what is wrong with the store
@@ -98,14 +100,20 @@ class StoredThings(Provider):
         return Hit(_BY_STORE, shown, partial(go, to), text=text, help=one_line(about))
 
 
-async def _rows(desk: "MemoryPort", what: BrowseFilter) -> tuple[ListedMemory, ...]:
+async def _rows(desk: "MemoryPort", words: tuple[str, ...]) -> tuple[ListedMemory, ...]:
+    """The newest memories, without those that tell a whole session, which is listed itself."""
+    what = BrowseFilter(words=words, unwanted=Unwanted(kinds=(MemoryKind.SESSION,)))
     page = await desk.browse(what, sort="newest", offset=0, limit=MAX_FOUND)
     return page.entries
 
 
 async def _sessions(desk: "MemoryPort", words: tuple[str, ...]) -> "list[StoredSession]":
-    sessions = await desk.sessions.list()
-    return [each for each in sessions if _has(f"{each.title} {each.id}", words)][:MAX_FOUND]
+    found = []
+    for each in await desk.sessions.list():
+        texts = (each.title, each.id, each.agent_id, each.project)
+        if _has(" ".join(filter(None, texts)), words):
+            found.append(each)
+    return found[:MAX_FOUND]
 
 
 async def _skills(desk: "MemoryPort", words: tuple[str, ...]) -> list[tuple[str, str]]:

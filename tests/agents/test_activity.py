@@ -12,9 +12,10 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.host.agent import AgentConnection
 from synthorg_tui.memory.listing import BrowseFilter
-from synthorg_tui.tui import engine_adapter as desk_module
+from synthorg_tui.tui import engine_host as desk_module
 from synthorg_tui.tui.activity.models import ActivityEvent
-from synthorg_tui.tui.engine_adapter import EngineAdapter, LocalEngineHost
+from synthorg_tui.tui.engine_adapter import EngineAdapter
+from synthorg_tui.tui.engine_host import LocalEngineHost
 from synthorg_tui.tui.ports import Draft
 from tests.patience import PATIENCE
 

@@ -229,7 +229,7 @@ class TestMemories:
         shown = cli("memories", "show", hit["id"], "--context", "3").out
         assert shown.startswith(hit["content"].splitlines()[0])
         assert "kind         recovery, episodic" in shown
-        assert re.search(r"\d+  ▸  \S+ git push .*failed", shown)
+        assert re.search(r"\d+  ✗ \S+ git push", shown)
         assert '{"' not in shown
         assert '{"' in cli("memories", "show", hit["id"], "--raw").out
 

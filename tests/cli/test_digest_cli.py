@@ -11,7 +11,7 @@ import pytest
 from synthorg_tui.cli import main
 from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.scenarios import Question
-from synthorg_tui.tui.engine_adapter import LocalEngineHost
+from synthorg_tui.tui.engine_host import LocalEngineHost
 from tests.cli.cli_kit import SAMPLE, Cli, documented, move_home, runner
 
 TASK = "push a branch that has no upstream"

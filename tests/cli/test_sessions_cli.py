@@ -275,3 +275,16 @@ def test_purging_a_memory_reaches_its_transcript_on_request(
 def test_a_purge_that_leaves_the_transcript_says_how_to_go_on(cli: Cli) -> None:
     (memory, *_) = cli("memories", "list", "--agent", "codex", "--json").json["memories"]
     assert f"sessions delete {CODEX}" in cli("memories", "purge", memory["id"], "--yes").err
+
+
+def test_memories_are_listed_and_found_by_the_session_they_were_drawn_from(cli: Cli) -> None:
+    ids = [session["id"] for session in listed(cli)]
+    whole = cli("memories", "list", "--json").json["total"]
+    parts = [cli("memories", "list", "--session", each, "--json").json["total"] for each in ids]
+    assert all(parts)
+    assert sum(parts) == whole
+    assert cli("memories", "list", "--session", ids[0][:-3], "--json").json["total"] == parts[0]
+    found = cli("search", "tests", "--session", ids[0], "--limit", "100", "--json").json["results"]
+    assert len(found) <= parts[0]
+    assert all(hit["source"]["ref"].startswith(f"{ids[0]}#") for hit in found)
+    assert "no session has an id" in cli("memories", "list", "--session", "nobody").err

@@ -37,7 +37,7 @@ from synthorg_tui.memory.models import MemoryQuery, MemoryStoreRequest
 from synthorg_tui.memory.protocol import MemoryBackend
 from synthorg_tui.memory.strategies.service import InjectionRequest
 from synthorg_tui.settings.root import RootConfig
-from synthorg_tui.tui.engine_adapter import LocalEngineHost
+from synthorg_tui.tui.engine_host import LocalEngineHost
 from tests import REPO
 from tests.patience import PATIENCE, until
 
@@ -381,7 +381,7 @@ class TestTheApp:
     async def test_the_app_listens_once_it_has_settled_in(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("synthorg_tui.tui.engine_adapter.WARM_UP_AFTER", 0)
+        monkeypatch.setattr("synthorg_tui.tui.engine_host.WARM_UP_AFTER", 0)
         host = LocalEngineHost(data_dir=tmp_path)
         await host.open()
         try:

@@ -14,7 +14,8 @@ from synthorg_tui.approvals.person import Person
 from synthorg_tui.curation.models import Author, Lesson
 from synthorg_tui.curation.review import ReviewChangedError, SubjectKind
 from synthorg_tui.tui.approvals.wording import Wording, approvable
-from synthorg_tui.tui.engine_adapter import EngineAdapter, LocalEngineHost
+from synthorg_tui.tui.engine_adapter import EngineAdapter
+from synthorg_tui.tui.engine_host import LocalEngineHost
 from tests.curation.review_kit import item_of, lesson
 from tests.patience import PATIENCE
 

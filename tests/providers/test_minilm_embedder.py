@@ -167,7 +167,9 @@ def test_the_runtime_keeps_and_reports_nothing_of_its_use(tmp_path: Path) -> Non
 
 async def test_an_unloaded_model_is_loaded_again_by_the_next_text(embedder: MiniLMEmbedder) -> None:
     before = await embedder.embed_query("push a branch")
+    assert embedder.is_loaded
     await embedder.unload()
+    assert not embedder.is_loaded
     np.testing.assert_array_equal(await embedder.embed_query("push a branch"), before)
 
 

@@ -18,7 +18,7 @@ from synthorg_tui.memory.index.protocol import Visibility
 from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.memory.strategies.service import InjectionRequest
 from synthorg_tui.persistence import INDEX_DIR
-from synthorg_tui.tui.engine_adapter import LocalEngineHost
+from synthorg_tui.tui.engine_host import LocalEngineHost
 from synthorg_tui.tui.memories.lines import report_lines
 from synthorg_tui.tui.ports import Change, Draft
 from tests.patience import PATIENCE, until
@@ -168,7 +168,7 @@ async def test_a_second_opener_is_told_who_owns_the_store(
 async def test_that_nobody_can_connect_is_told_and_the_desk_works_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("synthorg_tui.tui.engine_adapter.WARM_UP_AFTER", 0)
+    monkeypatch.setattr("synthorg_tui.tui.engine_host.WARM_UP_AFTER", 0)
     (tmp_path / "owner.sock").mkdir(parents=True)  # in the way of the socket
     told: asyncio.Queue[DomainError] = asyncio.Queue()
     host = LocalEngineHost(data_dir=tmp_path)
@@ -193,8 +193,8 @@ async def test_how_far_a_rebuilt_index_has_come_is_told_until_it_is_whole(
         await desk.add(replace(DRAFT, content=f"Number {number} is a number."))
     await filling.close()
     shutil.rmtree(tmp_path / INDEX_DIR)
-    monkeypatch.setattr("synthorg_tui.tui.engine_adapter.WARM_UP_AFTER", 0)
-    monkeypatch.setattr("synthorg_tui.tui.engine_adapter.PROGRESS_EVERY", 0)
+    monkeypatch.setattr("synthorg_tui.tui.engine_host.WARM_UP_AFTER", 0)
+    monkeypatch.setattr("synthorg_tui.tui.engine_host.PROGRESS_EVERY", 0)
     monkeypatch.setattr("synthorg_tui.memory.store.sync.REPLAY_BATCH", 2)
     monkeypatch.setattr("synthorg_tui.memory.store.sync.OPENING_BATCHES", 1)
     told: list[float | None] = []

@@ -16,7 +16,7 @@ from synthorg_tui.engine import Engine
 from synthorg_tui.host.endpoint import socket_path
 from synthorg_tui.settings.loader import shipped_settings
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.engine_adapter import LocalEngineHost
+from synthorg_tui.tui.engine_host import LocalEngineHost
 from tests.ingest.test_import_service import session
 from tests.patience import PATIENCE
 from tests.tui.tui_helpers import pane, screen_text

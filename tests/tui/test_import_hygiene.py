@@ -25,9 +25,7 @@ FORBIDDEN = (
 
 
 def test_importing_the_app_loads_nothing_of_the_engine() -> None:
-    program = (
-        "import sys, synthorg_tui.tui.app, synthorg_tui.tui.engine_adapter; print(*sys.modules)"
-    )
+    program = "import sys, synthorg_tui.tui.app, synthorg_tui.tui.engine_host; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
@@ -38,7 +36,7 @@ def test_listing_the_store_loads_no_models_and_no_settings(tmp_path: Path) -> No
     program = f"""
 import asyncio, sys
 from pathlib import Path
-from synthorg_tui.tui.engine_adapter import LocalEngineHost
+from synthorg_tui.tui.engine_host import LocalEngineHost
 from synthorg_tui.memory.listing import BrowseFilter
 
 async def look():

@@ -1,5 +1,7 @@
 """The palette finds actions by their description, and what the store holds."""
 
+from dataclasses import replace
+
 from textual.pilot import Pilot
 
 from synthorg_tui.tui.memories.importing import ImportScreen
@@ -19,7 +21,7 @@ async def find(pilot: Pilot[None], words: str, shown: str) -> None:
 
 
 async def choose(pilot: Pilot[None]) -> None:
-    await pilot.press("down", "enter")
+    await pilot.press("enter")
     await settle(pilot)
 
 
@@ -50,9 +52,20 @@ async def test_a_skill_is_found_and_gone_to() -> None:
     app = fake_app(desk)
     async with app.run_test() as pilot:
         await settle(pilot)
-        await find(pilot, "rebuild", "skill    rebuild-index")
+        await find(pilot, "rebuild-index", "skill    rebuild-index")
         await choose(pilot)
         assert isinstance(app.screen, SkillsScreen)
+
+
+async def test_a_session_is_found_by_project_and_agent_and_listed_once() -> None:
+    desk = FakeDesk(rows(3))
+    row = next(iter(desk.live.values()))
+    desk.live[row.id] = replace(row, content="Push shop codex", tags=("session",))
+    app = fake_app(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        await find(pilot, "shop codex", "session  Upgrade the HTTP client")
+        assert "memory   " not in screen_text(app)
 
 
 async def test_at_most_ten_of_a_kind_are_listed() -> None:

@@ -12,7 +12,8 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.memory.scenarios import Question
-from synthorg_tui.tui.engine_adapter import EngineAdapter, LocalEngineHost
+from synthorg_tui.tui.engine_adapter import EngineAdapter
+from synthorg_tui.tui.engine_host import LocalEngineHost
 from synthorg_tui.tui.panes import PANES
 from synthorg_tui.tui.ports import Change, Draft
 from tests.curation.review_kit import item_of, lesson

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final
 from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_memory_filters, whole
 from synthorg_tui.cli.errors import UsageError
-from synthorg_tui.cli.output import cell_width, cut, local_time
+from synthorg_tui.cli.output import cut, local_time
 from synthorg_tui.core.actors import actor_words
-from synthorg_tui.core.enums import CallOutcome, MemoryCategory
+from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted
 from synthorg_tui.memory.errors import MemoryNotFoundError
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import Context
+    from synthorg_tui.cli.context import AnyEngine, Context
     from synthorg_tui.cli.output import Console
     from synthorg_tui.executions.models import Execution, SourceRef
     from synthorg_tui.executions.store import Excerpt
@@ -28,7 +28,6 @@ MAX_AGENT: Final = 12
 """Columns for an agent's id in a table."""
 MAX_ENTRIES: Final = 15
 """Entries of a session that are shown with a memory: a screen of them."""
-MIN_HEAD: Final = 20
 MAX_NAMED: Final = 10
 """Memories that are listed one by one; of more only the number is printed."""
 _SORTS: Final = ("newest", "oldest", "agent", "category", "confidence")
@@ -81,7 +80,7 @@ async def run_list(context: "Context") -> int:
     args = context.args
     async with context.engine() as engine:
         page = await engine.desk.browse(
-            await _filter(context, engine.desk),
+            await _filter(context, engine),
             sort=args.sort,
             offset=args.offset,
             limit=args.limit,
@@ -123,8 +122,9 @@ def _print_rows(console: "Console", page: "MemoryPage") -> None:
     console.line(f"{len(rows):,} of {counted(page.total, 'memory', 'memories')}{whose}", "dim")
 
 
-async def filter_of(context: "Context", desk: "MemoryAdmin") -> "BrowseFilter":
+async def filter_of(context: "Context", engine: "AnyEngine") -> "BrowseFilter":
     """Return the filter that the options of ``add_memory_filters`` make, apart from words."""
+    from synthorg_tui.cli.commands.sessions_reading import find_session
     from synthorg_tui.memory.kinds import MemoryKind
     from synthorg_tui.memory.listing import BrowseFilter
 
@@ -135,8 +135,9 @@ async def filter_of(context: "Context", desk: "MemoryAdmin") -> "BrowseFilter":
         tags=tuple(args.tag),
         since=args.since,
         until=args.until,
-        projects=await _projects(context, desk) if args.project else (),
+        projects=await _projects(context, engine.desk) if args.project else (),
         kinds=tuple(map(MemoryKind, args.kind)),
+        sessions=tuple([(await find_session(engine, each)).id for each in args.session]),
     )
 
 
@@ -158,10 +159,10 @@ def _absolute(path: str) -> str:
     return str(Path(path).expanduser().resolve())
 
 
-async def _filter(context: "Context", desk: "MemoryAdmin") -> "BrowseFilter":
+async def _filter(context: "Context", engine: "AnyEngine") -> "BrowseFilter":
     args = context.args
     return replace(
-        await filter_of(context, desk),
+        await filter_of(context, engine),
         words=tuple(args.word),
         without=tuple(args.without),
         deleted=args.deleted,
@@ -235,27 +236,20 @@ def _show_readable(
 def _show_conversation(
     console: "Console", execution: "Execution", ref: "SourceRef", around: int
 ) -> None:
-    """A screen of the session that the memory was drawn from, one line a call."""
-    from synthorg_tui.executions.conversation import EntryKind, conversation_of
+    """A screen of the session that the memory was drawn from, one line an entry."""
+    from synthorg_tui.cli.session_text import print_brief
+    from synthorg_tui.executions.conversation import conversation_of
 
     first, last = ref.first_line - around, ref.last_line + around
-    told = [
-        entry
-        for entry in conversation_of(execution).entries
+    told = conversation_of(execution)
+    chosen = [
+        index
+        for index, entry in enumerate(told.entries)
         if entry.last_line >= first and entry.first_line <= last
     ]
-    width = len(f"{execution.line_count:,}")
-    for entry in told[:MAX_ENTRIES]:
-        who = {EntryKind.SAID: "You:", EntryKind.ANSWERED: "Agent:", EntryKind.ASKED: "Asked:"}
-        start = who.get(entry.kind, "·" if entry.kind is EntryKind.FOLDED else "▸")
-        number, outcome = f"{entry.first_line:>{width},}", cut(entry.told, console.width // 2)
-        room = max(console.width - width - len(start) - cell_width(outcome) - 6, MIN_HEAD)
-        bad = entry.outcome not in (None, CallOutcome.OK)
-        style = ("dim",) if entry.kind is EntryKind.FOLDED else ()
-        head = (cut(entry.head, room), *style)
-        console.parts([(number, "dim"), (start, "bold"), head, (outcome, "red" if bad else "dim")])
-    if len(told) > MAX_ENTRIES:
-        console.line(f"and {len(told) - MAX_ENTRIES:,} more; --raw prints their lines", "dim")
+    print_brief(console, told, chosen[:MAX_ENTRIES])
+    if len(chosen) > MAX_ENTRIES:
+        console.line(f"and {len(chosen) - MAX_ENTRIES:,} more; --raw prints their lines", "dim")
 
 
 def _show_entry(

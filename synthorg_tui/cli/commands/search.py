@@ -50,7 +50,7 @@ async def run_search(context: "Context") -> int:
     query = _query(context)
     async with context.engine() as engine:
         started = time.perf_counter()
-        within = await filter_of(context, engine.desk)
+        within = await filter_of(context, engine)
         result = await engine.desk.find(query, agents=frozenset(args.agent) or None, within=within)
         took_ms = round((time.perf_counter() - started) * 1000, 1)
         sources = await sources_of(result, engine.executions)

@@ -8,13 +8,10 @@ from synthorg_tui.cli.output import ProgressLine, local_time
 from synthorg_tui.core.text import counted, safe_text
 
 if TYPE_CHECKING:
-    from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.cli.context import Context
     from synthorg_tui.curation.secrets import SecretReport
     from synthorg_tui.memory.store.doctor import DoctorReport
     from synthorg_tui.persistence.integrity import RowsRead
-
-
-_MAX_KINDS = 10
 
 
 def add(commands: Subparsers) -> None:
@@ -120,6 +117,7 @@ async def run_doctor(context: "Context") -> int:
 
 async def _examined(context: "Context") -> "DoctorReport":
     from synthorg_tui.cli.context import cancelled_by_signal
+    from synthorg_tui.memory.store.doctor import with_readers
 
     line = ProgressLine(context.console)
     async with context.engine() as engine:
@@ -129,22 +127,7 @@ async def _examined(context: "Context") -> "DoctorReport":
                 progress=lambda read: line.update(_rows(read)),
                 cancel=cancellation.requested,
             )
-        return await _with_readers(engine, report)
-
-
-async def _with_readers(engine: "AnyEngine", report: "DoctorReport") -> "DoctorReport":
-    """Add what readers didn't know in the imported sessions, which is no fault of the store."""
-    from dataclasses import replace
-
-    from synthorg_tui.memory.store.doctor import Check
-
-    if not report.ok:  # of a damaged database only what is damaged is asked
-        return report
-    kinds = await engine.executions.unknown_kinds()
-    words = ", ".join(f"{each.reader} {each.kind} ×{each.count:,}" for each in kinds[:_MAX_KINDS])
-    more = f" and {len(kinds) - _MAX_KINDS} kinds more" if len(kinds) > _MAX_KINDS else ""
-    detail = f"records of unknown types: {words}{more}" if kinds else "every record type was known"
-    return replace(report, checks=(*report.checks, Check("readers", True, detail)))
+        return await with_readers(report, engine.executions)
 
 
 def _rows(read: "RowsRead") -> str:

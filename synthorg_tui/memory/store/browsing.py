@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.kinds import KIND_SQL, MemoryKind
 from synthorg_tui.memory.listing import BrowseFilter, Facets, MemoryState, Unwanted
-from synthorg_tui.memory.store.queries import LIVE, WhereClause, add_times, live_where
+from synthorg_tui.memory.store.queries import (
+    DRAWN_FROM,
+    LIVE,
+    WhereClause,
+    add_times,
+    live_where,
+)
 from synthorg_tui.persistence.values import naive_utc
 
 if TYPE_CHECKING:
@@ -19,6 +25,12 @@ if TYPE_CHECKING:
 
 _FOLDED_TAGS: Final = "(chr(31) || lower(array_to_string(m.tags, chr(31))) || chr(31))"
 """All tags in lower case between separators: a third of the time of lowering each in a list."""
+
+_OF_SESSIONS: Final = (
+    "(SELECT m.id FROM memories m, unnest(?::VARCHAR[]) AS s(id) "
+    f"WHERE {DRAWN_FROM} OR starts_with(m.source, s.id || '/') OR m.session_id = s.id)"
+)
+"""The memories for which ``ListedMemory.is_of`` says so."""
 
 _STATES: Final[dict[MemoryState, str]] = {
     "edited": "m.edited",
@@ -142,6 +154,7 @@ def _restricted(what: BrowseFilter, now: datetime) -> WhereClause:
         if state in _STATES:
             where.add(_STATES[state])
     _add_tags(where, what)
+    _add_sessions(where, what)
     add_times(where, what.since, what.until)
     add_words(where, what.words, what.without)
     return where
@@ -176,6 +189,13 @@ def _add_tags(where: WhereClause, what: BrowseFilter) -> None:
         where.add(f"contains({_FOLDED_TAGS}, ?)", _folded(tag))
     for tag in what.unwanted.tags:
         where.add(f"NOT contains({_FOLDED_TAGS}, ?)", _folded(tag))
+
+
+def _add_sessions(where: WhereClause, what: BrowseFilter) -> None:
+    if what.sessions:
+        where.add(f"m.id IN {_OF_SESSIONS}", list(what.sessions))
+    if what.unwanted.sessions:
+        where.add(f"m.id NOT IN {_OF_SESSIONS}", list(what.unwanted.sessions))
 
 
 def _folded(tag: str) -> str:

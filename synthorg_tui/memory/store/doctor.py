@@ -11,7 +11,7 @@ import shutil
 import stat
 import threading
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,8 +34,11 @@ from synthorg_tui.persistence.values import aware
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from synthorg_tui.executions.store import ExecutionStore
+
 _SAMPLE = 20
 _NAMED = 5
+_MAX_KINDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,17 @@ class DoctorReport:
     def as_json(self) -> dict[str, object]:
         """Return the report as plain data that can be written as JSON."""
         return {"ok": self.ok, "checks": [asdict(check) for check in self.checks]}
+
+
+async def with_readers(report: DoctorReport, executions: "ExecutionStore") -> DoctorReport:
+    """Add what readers didn't know in the imported sessions, which is no fault of the store."""
+    if not report.ok:  # of a damaged database only what is damaged is asked
+        return report
+    kinds = await executions.unknown_kinds()
+    words = ", ".join(f"{each.reader} {each.kind} ×{each.count:,}" for each in kinds[:_MAX_KINDS])
+    more = f" and {len(kinds) - _MAX_KINDS} kinds more" if len(kinds) > _MAX_KINDS else ""
+    detail = f"records of unknown types: {words}{more}" if kinds else "every record type was known"
+    return replace(report, checks=(*report.checks, Check("readers", True, detail)))
 
 
 class Doctor:

@@ -57,6 +57,11 @@ class Maintenance:
         self._data_dir = data_dir
         self._doctor = Doctor(self._core, data_dir)
 
+    @property
+    def has_model(self) -> bool:
+        """Whether the embedding model is loaded now; it is freed while nothing needs it."""
+        return self._core.embedder.is_loaded
+
     async def doctor(
         self,
         *,

@@ -30,6 +30,11 @@ ORDERS: "dict[SortOrder, str]" = {
 
 LIVE = "m.deleted_at IS NULL"
 
+DRAWN_FROM = (
+    "(m.source = s.id OR starts_with(m.source, s.id || '#') OR suffix(m.source, ':' || s.id))"
+)
+"""That a memory ``m`` was drawn from a session ``s``, or from what was made of that."""
+
 HAS_PURGED = "has_purged"
 REDACTED = "redacted"
 """Name of the revision at which stored memories were redacted last."""
@@ -296,8 +301,7 @@ def drawn_from(db: "Connection", execution_ids: Sequence[str]) -> tuple[str, ...
     """
     rows = db.execute(
         "SELECT DISTINCT m.id::VARCHAR FROM memories m, unnest(?::VARCHAR[]) AS s(id) "
-        "WHERE m.source = s.id OR starts_with(m.source, s.id || '#') "
-        "OR suffix(m.source, ':' || s.id) ORDER BY 1",
+        f"WHERE {DRAWN_FROM} ORDER BY 1",
         [list(execution_ids)],
     ).fetchall()
     return tuple(row[0] for row in rows)

@@ -80,6 +80,10 @@ class QueryCache:
             self._vectors.popitem(last=False)
         return vector
 
+    @property
+    def is_loaded(self) -> bool:
+        return self._inner.is_loaded
+
     async def unload(self) -> None:
         await self._inner.unload()
 

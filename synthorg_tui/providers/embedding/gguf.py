@@ -72,6 +72,10 @@ class GgufEmbedder(LocalEmbedder):
                 remedy="Check providers.embedding.path; it must be a GGUF embedding model",
             ) from error
 
+    @property
+    def is_loaded(self) -> bool:
+        return self._model is not None
+
     def _unload(self) -> None:
         if self._model is not None:
             self._model.close()

@@ -49,6 +49,11 @@ class LocalEmbedder(ABC):
     def dims(self) -> int:
         """Length of each vector."""
 
+    @property
+    @abstractmethod
+    def is_loaded(self) -> bool:
+        """Whether the model is in memory."""
+
     @abstractmethod
     def _plan(self, texts: Sequence[str]) -> Sequence[_Batch]:
         """Splits texts into batches: positions, and what computes their unit vectors."""

@@ -75,6 +75,10 @@ class MiniLMEmbedder(LocalEmbedder):
     def dims(self) -> int:
         return DIMS
 
+    @property
+    def is_loaded(self) -> bool:
+        return self._session is not None
+
     def _plan(self, texts: Sequence[str]) -> Sequence[tuple[Sequence[int], Callable[[], Vectors]]]:
         tokenizer, session = self._load()
         encodings = tokenizer.encode_batch(list(texts))

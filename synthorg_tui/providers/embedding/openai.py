@@ -47,6 +47,10 @@ class OpenAIEmbedder:
         vector: Vectors = (await self.embed([text]))[0]
         return vector
 
+    @property
+    def is_loaded(self) -> bool:
+        return True
+
     async def unload(self) -> None:
         """Do nothing: the model is the server's."""
 

@@ -42,6 +42,11 @@ class Embedder(Protocol):
         """
         ...
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the model can answer without being loaded first."""
+        ...
+
     async def unload(self) -> None:
         """Free the model's memory until it is needed again; the next text loads it anew.
 

@@ -232,10 +232,10 @@ class ReviewScreen(Screen[None]):
 
     def action_source(self) -> None:
         """Show the transcript lines of the selected occurrence."""
-        from synthorg_tui.tui.sessions.transcript import TranscriptScreen
+        from synthorg_tui.tui.sessions.transcript import open_transcript
 
         if evidence := self.shown.evidence:
-            self.app.push_screen(TranscriptScreen(self._desk.sessions, evidence.lines))
+            open_transcript(self, self._desk.sessions, evidence.lines, self._opener.now)
         else:
             toast(self, "No transcript stands behind this", severity="warning")
 

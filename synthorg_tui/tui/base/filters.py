@@ -26,6 +26,8 @@ _TOKEN = re.compile(r'(-?)((?:[a-z]+:)?)(?:"([^"]*)"?|(\S+))|(-)')
 _AGE = re.compile(r"(\d{1,5})([hdwmy])")
 _MAX_NAMED = 6
 """Projects that are named to whoever names another."""
+_MAX_SESSION = 13
+"""Characters of a session's id in a chip: the first two parts of a UUID."""
 _UNITS = {"h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 24 * 365}
 
 
@@ -83,6 +85,7 @@ def parse_query(
         "agent:": ("agents", partial(_agents_named, tuple(agents)), _agent_chip),
         "cat:": ("categories", partial(_choices_named, "cat:", MemoryCategory), _category_chip),
         "tag:": ("tags", _tags_named, _tag_chip),
+        "session:": ("sessions", _sessions_named, _session_chip),
     }
     operators: dict[str, Operator] = {
         operator: partial(_with_group, *group) for operator, group in groups.items()
@@ -154,6 +157,8 @@ def matches(what: BrowseFilter, row: ListedMemory, *, now: datetime | None = Non
         _is_in_groups(what, row)
         and {tag.lower() for tag in what.tags} <= tags
         and tags.isdisjoint(tag.lower() for tag in what.unwanted.tags)
+        and (not what.sessions or any(map(row.is_of, what.sessions)))
+        and not any(map(row.is_of, what.unwanted.sessions))
         and (what.since is None or row.created_at >= what.since)
         and (what.until is None or row.created_at < what.until)
         and _has_states(what, row, now)
@@ -280,6 +285,10 @@ def _tags_named(value: str) -> Sequence[str] | str:
     return (value,) if value else "tag: needs a tag, as in tag:git"
 
 
+def _sessions_named(value: str) -> Sequence[str] | str:
+    return (value,) if value else "session: needs the id of a session, which 6 shows"
+
+
 def _choices_named(
     operator: str, choices: type[MemoryKind] | type[MemoryCategory], value: str
 ) -> Sequence[str] | str:
@@ -314,6 +323,12 @@ def _projects_named(projects: tuple[str, ...], value: str) -> Sequence[str] | st
 
 def _tag_chip(tag: str) -> Chip:
     return Chip("tag", f"#{tag}")
+
+
+def _session_chip(session: str) -> Chip:
+    name = session.partition(":")[2] or session
+    shown = name if len(name) <= _MAX_SESSION else f"{name[: _MAX_SESSION - 1]}…"
+    return Chip("session", f"session {shown}", "good")
 
 
 def _agent_chip(agent: str) -> Chip:

@@ -321,14 +321,13 @@ class DigestScreen(Pane):
 
     def action_source(self) -> None:
         """Show the transcript lines that the memory came from."""
-        from synthorg_tui.tui.sessions.transcript import TranscriptScreen
+        from synthorg_tui.tui.sessions.transcript import open_transcript
 
         candidate, desk = self._candidate(), self.desk
         if candidate is None or desk is None:
             return
         if source := candidate.entry.source:
-            zone = self.now().tzinfo
-            self.app.push_screen(TranscriptScreen(desk.sessions, source, zone=zone))
+            open_transcript(self, desk.sessions, source, self.now)
         else:
             toast(self, "This memory names no source: it was written by hand", severity="warning")
 

@@ -54,7 +54,8 @@ class PlannedConnection:
 class ProcessFacts:
     """What this process takes and where its models are; ``memory`` and ``most`` are in bytes.
 
-    ``remote`` are the addresses that texts are sent to, none when everything stays here.
+    ``remote`` are the addresses that texts are sent to, none when everything stays here;
+    ``is_loaded`` tells whether the embedding model is in memory now.
     """
 
     memory: int
@@ -62,6 +63,7 @@ class ProcessFacts:
     embedding: str
     completion: str
     remote: tuple[str, ...]
+    is_loaded: bool
 
 
 class StoreManagement:
@@ -93,17 +95,22 @@ class StoreManagement:
         self, *, fix: bool, progress: "ReadProgress", cancel: threading.Event
     ) -> "DoctorReport":
         """Examine the store, with ``fix`` repair it, and return the report."""
-        maintenance = self._engine().maintenance
-        return await maintenance.doctor(fix=fix, progress=progress, cancel=cancel)
+        from synthorg_tui.memory.store.doctor import with_readers
+
+        engine = self._engine()
+        report = await engine.maintenance.doctor(fix=fix, progress=progress, cancel=cancel)
+        return await with_readers(report, engine.executions)
 
     def facts(self) -> ProcessFacts:
         """Return what this process takes, and where its models are."""
-        settings = self._engine().settings
+        engine = self._engine()
+        settings = engine.settings
         models = (settings.embedding(), settings.providers.completion)
         remote = [str(address) for m in models if (address := getattr(m, "base_url", ""))]
         embedding, completion = (str(getattr(model, "type", "")) for model in models)
         now, most = _memory()
-        return ProcessFacts(now, most, embedding, completion, tuple(remote))
+        is_loaded = engine.maintenance.has_model
+        return ProcessFacts(now, most, embedding, completion, tuple(remote), is_loaded)
 
     async def backups(self) -> "tuple[Backup, ...]":
         """Return the backups of the store, newest first."""

@@ -30,6 +30,7 @@ def facts_lines(facts: "ProcessFacts") -> list[Line]:
     models = line(
         ("  models       ", "muted"),
         (f"embedding {facts.embedding}", "text"),
+        (" (loaded)" if facts.is_loaded else " (not loaded now)", "muted"),
         (f" · language model {facts.completion}", "text"),
     )
     if facts.remote:

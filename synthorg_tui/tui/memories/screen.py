@@ -400,6 +400,13 @@ class MemoriesScreen(MemoryActions):
 
         run_job(self, show, group="listing")
 
+    def show_session(self, session_id: str) -> None:
+        """List the memories of a session; esc lists all again."""
+        self.remove_class("-entering")
+        self._zoom(False)
+        self.rows.focus()
+        self.set_text(toggle_operator("", "session:", session_id), "filter")
+
     def action_reload(self) -> None:
         """Read the store again, or try to open it again."""
         if self.desk is None and (self.reader is None or self._error is not None):

@@ -110,12 +110,14 @@ class Listing(Latest):
     def values(self) -> dict[str, tuple[str, ...]]:
         """What each operator of a filter can take, as far as is known."""
         tags = Counter(tag for row in self.window.rows for tag in row.tags)
+        sessions = dict.fromkeys(row.stored_session for row in self.window.rows)
         return {
             "project:": tuple(project_names(path for path, _ in self.facets.projects).values()),
             "kind:": tuple(MemoryKind),
             "agent:": tuple(agent for agent, _ in self.facets.agents),
             "cat:": tuple(MemoryCategory),
             "tag:": tuple(tag for tag, _ in tags.most_common()),
+            "session:": tuple(filter(None, sessions)),
             "is:": MEMORY_STATES,
             "since:": (),
             "until:": (),

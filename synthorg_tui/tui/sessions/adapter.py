@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from synthorg_tui.engine import Engine
     from synthorg_tui.executions.conversation import Conversation, Entry
     from synthorg_tui.executions.sessions import StoredSession
-    from synthorg_tui.memory.listing import ListedMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +65,6 @@ class EngineSessions:
             resume=again.line,
             resume_problem=again.problem,
         )
-
-    async def memories_of(self, session_id: str) -> "tuple[ListedMemory, ...]":
-        """Return the memories drawn from a session that aren't deleted, the newest first."""
-        ids = await self._engine.sessions.memories_of([session_id])
-        found = await self._engine.desk.entries(ids)
-        return tuple(sorted(found, key=lambda row: row.created_at, reverse=True))
 
     async def delete(self, session_id: str, *, keep_memories: bool) -> str:
         """Delete a session for good, unless asked otherwise with what was made of it alone."""

@@ -14,7 +14,7 @@ from synthorg_tui.tui.base.lines import Line, beside, error_lines, keys_line, li
 from synthorg_tui.tui.sessions.state import project_name
 
 if TYPE_CHECKING:
-    from datetime import date, datetime
+    from datetime import datetime
 
     from synthorg_tui.core.errors import DomainError
     from synthorg_tui.executions.sessions import StoredSession
@@ -35,20 +35,9 @@ _ROOMY: Final = 60
 """Cells of a list below which a row has neither duration nor size: they are in the detail."""
 
 
-def day_line(day: date | None, now: datetime, width: int) -> Line:
-    """The heading of a day."""
-    if day is None:
-        return line((" no time recorded", "title")).fit(width)
-    days = (now.date() - day).days
-    near = {0: "today  ", 1: "yesterday  "}.get(days, "")
-    return line((f" {near}{day:%a %Y-%m-%d}", "title")).fit(width)
-
-
 def session_line(row: SessionRow, width: int, *, unfolded: bool) -> Line:
     """A session on one line: how it ended, its title, where that changes whose it is, its size."""
     session = row.session
-    if session is None:
-        return Line()
     glyph, _, role = OUTCOMES[session.outcome]
     left = line(("   ↳ " if row.part else " ", "faint"), (f"{glyph} ", role))
     left.add(one_line(session.title), "text")

@@ -16,9 +16,10 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.listing import BrowseFilter
 from synthorg_tui.tui.actions import bindings
 from synthorg_tui.tui.base.formatting import counted, size
+from synthorg_tui.tui.base.headings import Headings, day_heading
 from synthorg_tui.tui.base.lines import Line, line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import Recount, Throttle, copy, run_job, toast
@@ -51,25 +52,23 @@ class SessionRows(LineList):
 
     @property
     def row_count(self) -> int:
-        """The number of sessions and headings."""
+        """The number of sessions, those of unfolded subagents included."""
         return len(self._sessions.rows)
 
     @property
     def row(self) -> SessionRow | None:
-        """The row under the cursor, if it is a session."""
-        rows = self._sessions.rows
-        return rows[self.cursor] if self.selectable(self.cursor) else None
+        """The row under the cursor; ``None`` when nothing is listed."""
+        return self._sessions.rows[self.cursor] if self.selectable(self.cursor) else None
 
-    def selectable(self, index: int) -> bool:
-        """Return whether the row is a session: the cursor skips headings."""
-        rows = self._sessions.rows
-        return 0 <= index < len(rows) and rows[index].session is not None
+    def show(self) -> None:
+        """Draw the rows under their days after the sessions were arranged."""
+        now = self._now()
+        days = [(at, (day_heading(day, now),)) for at, day in self._sessions.days]
+        self.show_under(Headings(days))
 
     def row_lines(self, index: int, width: int) -> list[Line]:
-        """Return the line of a session, or of a heading."""
+        """Return the line of a session."""
         row = self._sessions.rows[index]
-        if row.session is None:
-            return [drawn.day_line(row.day, self._now(), width)]
         unfolded = self._sessions.is_unfolded(row.session.id)
         return [drawn.session_line(row, width - 1, unfolded=unfolded)]
 
@@ -86,12 +85,12 @@ class SessionsScreen(Pane):
         *,
         panes: Panes,
         now: Callable[[], datetime],
-        show_memory: Callable[[ListedMemory], None],
+        show_memories: Callable[[str], None],
         show_import: Callable[[], None],
     ) -> None:
         super().__init__(panes=panes, now=now)
         self.sessions = Sessions(now)
-        self._show_memory = show_memory
+        self._show_memories = show_memories
         self._show_import = show_import
         self._made: dict[str, MadeOfSession] = {}
         self._outdated: set[str] = set()
@@ -177,7 +176,7 @@ class SessionsScreen(Pane):
     def _show_rows(self, following: str | None) -> None:
         """Draw the rows, with the cursor on a session if it is listed."""
         rows, at = self.rows, self.sessions.index_of(following)
-        rows.changed()
+        rows.show()
         rows.move_to(rows.cursor if at is None else at)
         self.draw()
 
@@ -195,7 +194,7 @@ class SessionsScreen(Pane):
         self.set_class(is_bare, "-bare")
         self.rows.placeholder = self._placeholder()
         self.rows.border_subtitle = self.sessions.caption
-        self.rows.changed()
+        self.rows.show()
         self.draw_filter(self.sessions.filter)
         self.query_one(TopBar).tell(line((self._status(), "muted")))
         self.draw_session()
@@ -295,12 +294,11 @@ class SessionsScreen(Pane):
     @on(LineList.Chosen, "#session-list")
     def action_read(self) -> None:
         """Read the session as a conversation."""
-        from synthorg_tui.tui.sessions.transcript import TranscriptScreen
+        from synthorg_tui.tui.sessions.transcript import open_transcript
 
         session, port = self._chosen(), self.port
         if session is not None and port is not None:
-            zone = self.now().tzinfo
-            self.app.push_screen(TranscriptScreen(port, session.id, zone=zone))
+            open_transcript(self, port, session.id, self.now)
 
     def action_copy(self) -> None:
         """Copy the command that resumes the session in its agent's own program."""
@@ -319,15 +317,15 @@ class SessionsScreen(Pane):
         run_job(self, take, group="copy")
 
     def action_memories(self) -> None:
-        """Go to the memories drawn from the session, in the Memories pane."""
-        session, port = self._chosen(), self.port
-        if session is None or port is None:
+        """List the memories of the session, in the Memories pane."""
+        session, desk = self._chosen(), self.desk
+        if session is None or desk is None:
             return
 
         async def show() -> None:
-            found = await port.memories_of(session.id)
-            if found:
-                self._show_memory(found[0])
+            what = BrowseFilter(sessions=(session.id,))
+            if (await desk.browse(what, sort="newest", offset=0, limit=1)).total:
+                self._show_memories(session.id)
             else:
                 toast(self, "No memory was drawn from this session, or all are deleted")
 

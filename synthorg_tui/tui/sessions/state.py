@@ -27,13 +27,13 @@ _TIMES: Final = ("since", "until")
 
 
 class SessionRow(NamedTuple):
-    """A row of the list: a session, or without one the heading of a ``day`` (``None``: unknown).
+    """A session in the list, with the ``day`` it is listed under (``None``: unknown).
 
     ``part`` is a subagent's session under that of its parent, ``parts`` how many of those a session
     has. ``project`` and ``agent`` are empty where they are those of the session above.
     """
 
-    session: StoredSession | None
+    session: StoredSession
     day: date | None = None
     part: bool = False
     parts: int = 0
@@ -80,7 +80,7 @@ class Sessions:
 
     def turn(self, session_id: str) -> bool:
         """Unfold the subagents of a session, or fold them; ``False`` when it has none."""
-        if not any(row.session and row.session.id == session_id and row.parts for row in self.rows):
+        if not any(row.session.id == session_id and row.parts for row in self.rows):
             return False
         self._unfolded ^= {session_id}
         self.arrange()
@@ -110,7 +110,6 @@ class Sessions:
             if self.sort == "newest" and day != before:
                 before = day
                 above = ("", "")
-                yield SessionRow(None, day)
             names = (project_name(each), each.agent_id)
             project = names[0] if names[0] != above[0] else ""
             agent = names[1] if names[1] != above[1] else ""
@@ -120,6 +119,15 @@ class Sessions:
             if each.id in self._unfolded:
                 for part in below:
                     yield SessionRow(part, day, part=True)
+
+    @property
+    def days(self) -> Iterator[tuple[int, date | None]]:
+        """The rows at which another day begins, with that day; none in the order by size."""
+        before: object = ()
+        for at, row in enumerate(self.rows if self.sort == "newest" else ()):
+            if row.day != before:
+                yield at, row.day
+            before = row.day
 
     def _day(self, session: StoredSession) -> date | None:
         latest = session.latest
@@ -132,7 +140,7 @@ class Sessions:
     def index_of(self, session_id: str | None) -> int | None:
         """Return the row of a session, if it is listed."""
         for at, row in enumerate(self.rows):
-            if row.session is not None and row.session.id == session_id:
+            if row.session.id == session_id:
                 return at
         return None
 

@@ -6,7 +6,7 @@ from the store then. A session that goes on is followed.
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.style import Style
 from textual import events
@@ -27,7 +27,8 @@ from synthorg_tui.tui.widgets.bars import KeyBar
 from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
+    from collections.abc import Callable
+    from datetime import datetime, tzinfo
 
     from synthorg_tui.executions.sessions import StoredSession
 
@@ -398,3 +399,10 @@ class TranscriptScreen(Screen[None]):
     def action_close(self) -> None:
         """Go back to where one came from."""
         self.dismiss(None)
+
+
+def open_transcript(
+    over: Screen[Any], port: EngineSessions, ref: str, now: "Callable[[], datetime]"
+) -> None:
+    """Show a session, or the lines that ``ref`` names, over a screen; esc leads back to it."""
+    over.app.push_screen(TranscriptScreen(port, ref, zone=now().tzinfo))

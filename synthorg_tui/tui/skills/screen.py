@@ -351,14 +351,13 @@ class SkillsScreen(Pane):
 
     def action_source(self) -> None:
         """Show the transcript lines that taught it."""
-        from synthorg_tui.tui.sessions.transcript import TranscriptScreen
+        from synthorg_tui.tui.sessions.transcript import open_transcript
 
         evidence = self.view.next_evidence(self.skill)
         if evidence is None or self.desk is None:
             toast(self, "No transcript stands behind this skill", severity="warning")
         else:
-            zone = self.now().tzinfo
-            self.app.push_screen(TranscriptScreen(self.desk.sessions, evidence.lines, zone=zone))
+            open_transcript(self, self.desk.sessions, evidence.lines, self.now)
 
     def action_memory(self) -> None:
         """Open the skill's memory in the Memories pane."""

@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from synthorg_tui.tui.actions import bindings
+from synthorg_tui.tui.base.headings import Headings
 from synthorg_tui.tui.base.lines import Line, wrap
 from synthorg_tui.tui.widgets.styled import StyledScroll
 
@@ -19,8 +20,8 @@ class LineList(StyledScroll):
     """A scrollable list of ``row_count`` rows with a cursor; a row takes ``row_height`` lines.
 
     Subclasses provide ``row_count`` and ``row_lines``, and call ``changed`` after the rows changed.
-    ``placeholder`` is shown if there are no rows. Lines over a row that no cursor is on come from
-    ``heading_lines``, with which ``top_of`` and ``place_of`` have to agree.
+    ``placeholder`` is shown if there are no rows. Lines over rows, which the cursor passes over,
+    are given to ``show_under``.
     """
 
     BINDINGS = bindings("list")
@@ -63,6 +64,7 @@ class LineList(StyledScroll):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._placeholder: list[Line] = []
+        self._headings = Headings()
         self._made: dict[int, list[Line]] = {}
         self._made_for = (0, 0, True)
 
@@ -87,23 +89,26 @@ class LineList(StyledScroll):
         """Return the lines of a row, for a width in cells."""
         raise NotImplementedError
 
-    def heading_lines(self, index: int, width: int) -> list[Line]:
-        """Return the lines over a row that aren't part of it; by default there are none."""
-        return []
+    def show_under(self, headings: Headings) -> None:
+        """Redraw the rows after they changed, with headings that may be on other lines."""
+        before, self._headings = self._headings.shape, headings
+        self.changed()
+        if before != headings.shape:
+            self.refresh()
 
     def top_of(self, index: int) -> int:
         """Return the first line of a row with its headings; for ``row_count``, of what follows."""
-        return index * self.row_height
+        return self._headings.top_of(index, self.row_height)
 
     def place_of(self, line: int) -> tuple[int, int]:
         """Return the row that a line belongs to, and which of its lines it is.
 
         Headings have negative numbers: the one next to the row is -1.
         """
-        return divmod(line, self.row_height)
+        return self._headings.place_of(line, self.row_height)
 
     def selectable(self, index: int) -> bool:
-        """Return whether the cursor may be on this row, which it may not for headings."""
+        """Return whether the cursor may be on this row, by default on any."""
         return 0 <= index < self.row_count
 
     @property
@@ -240,7 +245,8 @@ class LineList(StyledScroll):
         return self._made[index]
 
     def _make_lines(self, index: int, width: int) -> list[Line]:
-        return [*self.row_lines(index, width), *self.heading_lines(index, width)]
+        over = [heading.line(width - 1) for heading in self._headings.over(index)]
+        return [*self.row_lines(index, width), *over]
 
     def _placeholder_line(self, y: int, width: int) -> Line:
         rows = [row for shown in self.placeholder for row in wrap(shown, max(width - 2, 1))]

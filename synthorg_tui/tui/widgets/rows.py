@@ -5,9 +5,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from synthorg_tui.memory.listing import ListedMemory, SortOrder
+from synthorg_tui.tui.base.headings import Headings
 from synthorg_tui.tui.base.lines import Line
 from synthorg_tui.tui.base.window import Marks, RowWindow
-from synthorg_tui.tui.memories.headings import Headings, agent_and_age, headings_of
+from synthorg_tui.tui.memories.headings import agent_and_age, headings_of
 from synthorg_tui.tui.memories.lines import found_lines, memory_line, waiting_line
 from synthorg_tui.tui.widgets.line_list import LineList
 
@@ -23,7 +24,6 @@ class MemoryList(LineList):
         self._now = now
         self.window = RowWindow()
         self.marks = Marks()
-        self._headings = Headings()
         self._order: SortOrder | None = None
         self._finder: PassageFinder | None = None
 
@@ -76,14 +76,12 @@ class MemoryList(LineList):
             self.reveal()
 
     def _take(self, window: RowWindow) -> None:
-        """Draw a window of rows under its headings, which may be on other lines than before."""
-        before, self.window = self._headings.shape, window
-        self._headings = Headings()
+        """Draw a window of rows under its headings."""
+        self.window = window
         if self._order is not None and self._finder is None:
-            self._headings = headings_of(window, self._order, now=self._now())
-        self.changed()
-        if before != self._headings.shape:
-            self.refresh()
+            self.show_under(headings_of(window, self._order, now=self._now()))
+        else:
+            self.show_under(Headings())
 
     def _scroll_back(self, index: int, part: int) -> None:
         """Have this line of a row at the top again; at the top of the list new rows are shown."""
@@ -91,18 +89,6 @@ class MemoryList(LineList):
             over = len(self._headings.over(index))
             line = self.top_of(index) + over + max(part, -over)
             self.scroll_to(y=line, animate=False)
-
-    def heading_lines(self, index: int, width: int) -> list[Line]:
-        """Return the headings of the memories from this one on."""
-        return [heading.line(width - 1) for heading in self._headings.over(index)]
-
-    def top_of(self, index: int) -> int:
-        """Return the first line of a memory with its headings."""
-        return self._headings.top_of(index, self.row_height)
-
-    def place_of(self, line: int) -> tuple[int, int]:
-        """Return the memory that a line belongs to, and which of its lines it is."""
-        return self._headings.place_of(line, self.row_height)
 
     def show_marks(self, marks: Marks) -> None:
         """Redraw the rows with these marks."""

@@ -21,6 +21,8 @@ class HashEmbedder:
         self.unloaded = 0
         self.rests = asyncio.Event()
 
+    is_loaded = True
+
     async def embed(self, texts: Sequence[str]) -> Vectors:
         self._check()
         self.calls.append(len(texts))

@@ -24,21 +24,28 @@ SHOP, SITE = "/home/ada/shop", "/home/ada/site"
 def drawn(
     content: str,
     *tags: str,
+    source: str | None = None,
     project: str = SHOP,
     category: MemoryCategory = MemoryCategory.EPISODIC,
 ) -> MemoryDraft:
     """A memory as an import makes it."""
-    metadata = MemoryMetadata(tags=tags)
+    metadata = MemoryMetadata(tags=tags, source=source)
     asked = MemoryStoreRequest(category=category, content=content, metadata=metadata)
     return MemoryDraft(request=asked, project=project, session_id="s1")
 
 
 ADAS = [
     drawn("alpha session", "session", "task", "Bash", "shop"),
-    drawn("alpha commit", "commit", "git", "shop"),
-    drawn("alpha said", "said", "preference", category=MemoryCategory.SEMANTIC),
+    drawn("alpha commit", "commit", "git", "shop", source="codex:one#L1-L2"),
+    drawn(
+        "alpha said",
+        "said",
+        "preference",
+        source="codex:one/part#L3-L9",
+        category=MemoryCategory.SEMANTIC,
+    ),
     drawn(f"{LESSON_START}alpha", "git", category=MemoryCategory.PROCEDURAL),
-    drawn("alpha elsewhere", "commit", "GIT", project=SITE),
+    drawn("alpha elsewhere", "commit", "GIT", source="codex:oneself#L1-L2", project=SITE),
 ]
 
 
@@ -66,6 +73,14 @@ CASES = [
     (BrowseFilter(tags=("git",)), {"commit", "[DISCOVERY]", "elsewhere"}),
     (BrowseFilter(tags=("GIT", "Shop")), {"commit"}),
     (BrowseFilter(tags=("gi",)), set()),
+    (BrowseFilter(sessions=("codex:one",)), {"commit", "said"}),
+    (BrowseFilter(sessions=("codex:one/part", "codex:oneself")), {"said", "elsewhere"}),
+    (BrowseFilter(sessions=("s1",)), {"session", "commit", "said", "[DISCOVERY]", "elsewhere"}),
+    (
+        BrowseFilter(agents=("ada",), unwanted=Unwanted(sessions=("codex:one",))),
+        {"session", "[DISCOVERY]", "elsewhere"},
+    ),
+    (BrowseFilter(unwanted=Unwanted(sessions=("s1",))), {"note", "future", "edited"}),
     (BrowseFilter(states=("edited",)), {"edited"}),
     (BrowseFilter(states=("expired",)), {"past"}),
     (BrowseFilter(states=("expiring",)), {"future"}),

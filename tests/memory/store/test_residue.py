@@ -35,6 +35,8 @@ class NoiseEmbedder:
     fingerprint = f"noise/1/{DIMS}"
     dims = DIMS
 
+    is_loaded = True
+
     async def embed(self, texts: Sequence[str]) -> Vectors:
         return np.stack([vector(text) for text in texts])
 

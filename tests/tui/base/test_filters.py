@@ -46,7 +46,7 @@ def test_kinds_until_and_states_are_read() -> None:
 
 
 def test_a_dash_leaves_a_group_out() -> None:
-    text = "-agent:codex -project:old -kind:session -cat:social -tag:Git -word"
+    text = "-agent:codex -project:old -kind:session -cat:social -tag:Git -session:codex:1 -word"
     assert read(text) == BrowseFilter(
         without=("word",),
         unwanted=Unwanted(
@@ -55,8 +55,15 @@ def test_a_dash_leaves_a_group_out() -> None:
             kinds=(MemoryKind.SESSION,),
             categories=(MemoryCategory.SOCIAL,),
             tags=("Git",),
+            sessions=("codex:1",),
         ),
     )
+
+
+def test_a_session_is_named_by_its_id_and_shown_in_short() -> None:
+    query = parse_query("session:claude-code:3f2a1b2c-0000-4000 session:s1", now=NOW)
+    assert query.criteria.sessions == ("claude-code:3f2a1b2c-0000-4000", "s1")
+    assert [chip.label for chip in query.chips] == ["session 3f2a1b2c-000…", "session s1"]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +74,8 @@ def test_a_dash_leaves_a_group_out() -> None:
         ("kind:dreams", "is none of session, task, recovery, commit, refused, said"),
         ("is:nice", "is: takes edited, expiring, expired"),
         ("until:soon", "until:soon is no time"),
-        ("-since:7d", "- works on words and on project: kind: agent: cat: tag:"),
+        ("session:", "session: needs the id of a session"),
+        ("-since:7d", "- works on words and on project: kind: agent: cat: tag: session:"),
     ],
 )
 def test_what_makes_no_sense_is_explained_and_left_out(text: str, said: str) -> None:
@@ -87,6 +95,7 @@ ROW = replace(
     project="/home/ada/shop",
     expires_at=NOW + timedelta(seconds=1),
     edited=True,
+    source="codex:one/part#L1-L2",
 )
 
 
@@ -97,6 +106,8 @@ ROW = replace(
         BrowseFilter(kinds=(MemoryKind.SESSION,)),
         BrowseFilter(until=ROW.created_at),
         BrowseFilter(states=("expired",)),
+        BrowseFilter(sessions=("codex:on", "codex:one/par")),
+        BrowseFilter(unwanted=Unwanted(sessions=("codex:one",))),
         BrowseFilter(unwanted=Unwanted(agents=(ROW.agent_id,))),
         BrowseFilter(unwanted=Unwanted(projects=("/home/ada/shop",))),
         BrowseFilter(unwanted=Unwanted(kinds=(MemoryKind.COMMIT,))),
@@ -114,6 +125,7 @@ def test_each_criterion_hides_a_row(what: BrowseFilter) -> None:
         BrowseFilter(projects=("/home/ada/shop",), kinds=(MemoryKind.COMMIT,)),
         BrowseFilter(until=ROW.created_at + timedelta(seconds=1), tags=("gIT",)),
         BrowseFilter(states=("edited", "expiring")),
+        BrowseFilter(sessions=("codex:two", "codex:one")),
     ],
 )
 def test_a_row_that_meets_all_criteria_is_shown(what: BrowseFilter) -> None:

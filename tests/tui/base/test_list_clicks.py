@@ -71,6 +71,7 @@ LISTS = [
     ("#seats", keys("5"), WIDE, 1),
     ("#places", keys("i"), WIDE, 1),
     ("#deleted", keys("U"), WIDE, 1),
+    ("#session-list", keys("6"), NARROW, 1),
 ]
 
 

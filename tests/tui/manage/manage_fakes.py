@@ -61,7 +61,7 @@ class FakeManagement(StoreManagement):
         self._problem = problem
 
     def facts(self) -> ProcessFacts:
-        return ProcessFacts(312_000_000, 433_000_000, "minilm", "auto", ())
+        return ProcessFacts(312_000_000, 433_000_000, "minilm", "auto", (), True)
 
     async def doctor(
         self, *, fix: bool, progress: ReadProgress, cancel: threading.Event

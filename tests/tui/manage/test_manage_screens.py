@@ -13,10 +13,13 @@ from synthorg_tui.core.actors import AGENT_MARKS
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.host.client import connect
 from synthorg_tui.tui.app import MemoryDeskApp
-from synthorg_tui.tui.engine_adapter import LocalEngineHost
+from synthorg_tui.tui.base.lines import plain
+from synthorg_tui.tui.engine_host import LocalEngineHost
+from synthorg_tui.tui.manage.adapter import ProcessFacts
 from synthorg_tui.tui.manage.backups import BackupsScreen
 from synthorg_tui.tui.manage.connecting import ConnectScreen
 from synthorg_tui.tui.manage.doctor import DoctorScreen
+from synthorg_tui.tui.manage.lines import facts_lines
 from synthorg_tui.tui.manage.opening import PathSuggester
 from synthorg_tui.tui.manage.settings import SettingsScreen
 from synthorg_tui.tui.memories.importing import ImportScreen
@@ -77,12 +80,19 @@ async def test_the_doctor_reads_the_store_and_says_what_the_process_takes(home: 
     async with opened(home) as pilot:
         await pilot.press("f4")
         await says(pilot, "Everything is in order", "✓ database", "✓ disk space")
-        await says(pilot, "B resident", "embedding minilm", "offline: nothing leaves")
+        await says(pilot, "✓ readers", "every record type was known")
+        await says(pilot, "B resident", "embedding minilm (", "offline: nothing leaves")
         await pilot.press("R")
         await says(pilot, "Repair what can be repaired?")
         await pilot.press("y")
         await until(pilot, lambda: isinstance(pilot.app.screen, DoctorScreen))
         await says(pilot, "Everything is in order")
+
+
+@pytest.mark.parametrize(("is_loaded", "told"), [(True, "(loaded)"), (False, "(not loaded now)")])
+async def test_the_doctor_says_whether_the_model_is_in_memory(is_loaded: bool, told: str) -> None:
+    facts = ProcessFacts(1, 1, "minilm", "auto", (), is_loaded)
+    assert f"embedding minilm {told}" in plain(facts_lines(facts))
 
 
 async def test_a_backup_is_made_and_restored_once_the_word_is_typed(home: Path) -> None:

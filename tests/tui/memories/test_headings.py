@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.memory.listing import ListedMemory, SortOrder
+from synthorg_tui.tui.base.headings import Headings, RowHeading
 from synthorg_tui.tui.base.window import RowWindow
-from synthorg_tui.tui.memories.headings import Headings, RowHeading, agent_and_age, headings_of
+from synthorg_tui.tui.memories.headings import agent_and_age, headings_of
 from tests.tui.tui_fakes import NOW
 
 

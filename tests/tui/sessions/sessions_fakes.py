@@ -11,7 +11,6 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.executions.conversation import Conversation, conversation_of
 from synthorg_tui.executions.models import Execution, ToolCall, Turn
 from synthorg_tui.executions.sessions import StoredSession
-from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.sessions import screen as sessions_view
 from synthorg_tui.tui.sessions.adapter import EngineSessions, MadeOfSession
 
@@ -127,7 +126,6 @@ class FakeSessions(EngineSessions):
         self.stored = list(stored)
         self.executions: dict[str, Execution] = {}
         self.made: dict[str, MadeOfSession] = {}
-        self.drawn: tuple[ListedMemory, ...] = ()
         self.deleted: list[tuple[str, bool]] = []
         self.exported: list[tuple[str, Path]] = []
         self.line: str = ""
@@ -151,9 +149,6 @@ class FakeSessions(EngineSessions):
             resume=f"cd {SHOP} && claude --resume 3f2a",
         )
         return self.made.get(session.id, made)
-
-    async def memories_of(self, session_id: str) -> tuple[ListedMemory, ...]:
-        return self.drawn
 
     async def delete(self, session_id: str, *, keep_memories: bool) -> str:
         self.deleted.append((session_id, keep_memories))

@@ -141,6 +141,10 @@ class MemoryPort(MemoryReader, Protocol):
         """Restore soft-deleted memories and return how many were restored."""
         ...
 
+    async def restore_version(self, memory_id: str, revision: int) -> None:
+        """Give a memory its fields as of a revision of its history, as its newest version."""
+        ...
+
     async def undo(self) -> UndoneAct | None:
         """Undo the last change that the person made, in this run or before; ``None`` without."""
         ...

@@ -232,8 +232,14 @@ class FakeDesk:
 
     async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
         row = self.live.get(memory_id) or self.gone[memory_id]
-        added = MemoryRevision(1, memory_id, row.created_at, "import", ChangeKind.ADDED, {}, {})
-        return (*reversed(self.revisions.get(memory_id, [])), added)
+        made = self.revisions.get(memory_id, [])
+        first = {"content": made[0].before.get("content") if made else row.content}
+        added = MemoryRevision(1, memory_id, row.created_at, "import", ChangeKind.ADDED, {}, first)
+        return (*reversed(made), added)
+
+    async def restore_version(self, memory_id: str, revision: int) -> None:
+        kept = [each for each in await self.history(memory_id) if each.revision == revision]
+        await self.edit(memory_id, Change(content=str(kept[0].after["content"])))
 
     def _note(self, kind: ChangeKind, *memory_ids: str) -> None:
         title = (self.live | self.gone)[memory_ids[0]].content
@@ -279,8 +285,9 @@ class FakeDesk:
         )
         self.live[memory_id] = new
         before, after = {"content": old.content}, {"content": new.content}
+        made = self.revisions.setdefault(memory_id, [])
         revision = edit_of(memory_id, "you", dict(before), dict(after))
-        self.revisions.setdefault(memory_id, []).append(revision)
+        made.append(replace(revision, revision=len(made) + 2))
         return new
 
     async def remove(self, memory_ids: Sequence[str]) -> int:

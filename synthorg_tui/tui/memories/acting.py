@@ -131,6 +131,10 @@ class MemoryActions(Pane):
     def action_deleted(self) -> None:
         self._dialogs.show_deleted()
 
+    def action_versions(self) -> None:
+        if self._has_row():
+            self._dialogs.show_versions()
+
     def action_export(self) -> None:
         if self._has_row():
             self._dialogs.export()

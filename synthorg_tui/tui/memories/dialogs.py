@@ -229,6 +229,20 @@ class MemoryDialogs:
             screen = DeletedScreen(desk, self._pane.now)
             self._pane.app.push_screen(screen, lambda _changed: self._pane.reload())
 
+    def show_versions(self) -> None:
+        """List what the memory under the cursor was before, to restore a version of it."""
+        from synthorg_tui.tui.memories.versions import VersionsScreen
+
+        chosen = self._chosen()
+        if chosen is not None:
+            screen = VersionsScreen(*chosen, self._pane.now)
+            self._pane.app.push_screen(screen, self._versions_left)
+
+    def _versions_left(self, has_changed: bool | None) -> None:
+        if has_changed:
+            self._pane.query_one(MemoriesBody).detail.forget_history()
+            self._pane.reload()
+
     def show_source(self) -> None:
         """Show the transcript lines the memory came from."""
         from synthorg_tui.tui.sessions.transcript import TranscriptScreen

@@ -24,6 +24,7 @@ from synthorg_tui.memory.listing import (
     ListedMemory,
     MemoryPage,
     MemoryRevision,
+    MemoryUse,
     SortOrder,
     UndoneAct,
 )
@@ -324,6 +325,9 @@ class EngineAdapter:
 
     async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
         return await self._engine.desk.history(memory_id)
+
+    async def uses(self, memory_id: str, *, limit: int) -> tuple[MemoryUse, ...]:
+        return await self._engine.desk.uses(memory_id, limit=limit)
 
     async def search(self, text: str, what: BrowseFilter, *, limit: int) -> FoundMemories:
         from synthorg_tui.memory.models import MemoryQuery

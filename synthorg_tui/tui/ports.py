@@ -20,6 +20,7 @@ from synthorg_tui.memory.listing import (
     ListedMemory,
     MemoryPage,
     MemoryRevision,
+    MemoryUse,
     SortOrder,
     UndoneAct,
 )
@@ -78,6 +79,10 @@ class MemoryReader(Protocol):
 
     async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
         """Return all changes of a memory, newest first."""
+        ...
+
+    async def uses(self, memory_id: str, *, limit: int) -> tuple[MemoryUse, ...]:
+        """Return at most ``limit`` of the agents' calls that were given it, newest first."""
         ...
 
 

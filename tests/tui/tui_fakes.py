@@ -22,6 +22,7 @@ from synthorg_tui.memory.listing import (
     ListedMemory,
     MemoryPage,
     MemoryRevision,
+    MemoryUse,
     SortOrder,
     UndoneAct,
 )
@@ -180,6 +181,7 @@ class FakeDesk:
         self.acts: list[tuple[UndoneAct, dict[str, ListedMemory], dict[str, ListedMemory]]] = []
         self.undone = list(self.acts)
         self.near: tuple[ListedMemory, ...] = ()
+        self.given: dict[str, tuple[MemoryUse, ...]] = {}
         self.search_gate: dict[str, asyncio.Event] = {}
         self.import_gate: asyncio.Event | None = None
         self.imported: list[str] = []
@@ -236,6 +238,9 @@ class FakeDesk:
         first = {"content": made[0].before.get("content") if made else row.content}
         added = MemoryRevision(1, memory_id, row.created_at, "import", ChangeKind.ADDED, {}, first)
         return (*reversed(made), added)
+
+    async def uses(self, memory_id: str, *, limit: int) -> tuple[MemoryUse, ...]:
+        return self.given.get(memory_id, ())[:limit]
 
     async def restore_version(self, memory_id: str, revision: int) -> None:
         kept = [each for each in await self.history(memory_id) if each.revision == revision]

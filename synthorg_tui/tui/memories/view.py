@@ -14,13 +14,13 @@ from textual.widget import Widget
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
-from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
+from synthorg_tui.memory.listing import ListedMemory, MemoryRevision, MemoryUse
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.lines import Line, line, one_line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.base.window import Marks
 from synthorg_tui.tui.jobs import run_job, toast
-from synthorg_tui.tui.memories.detail import detail_lines
+from synthorg_tui.tui.memories.detail import MAX_USES, detail_lines
 from synthorg_tui.tui.memories.lines import chip_line, facet_lines
 from synthorg_tui.tui.memories.state import Listing
 from synthorg_tui.tui.ports import MemoryReader
@@ -32,7 +32,7 @@ MAX_MARKED = 3000
 
 
 class MemoryDetail(LineView):
-    """One memory in full; its history is read once the cursor rests on it."""
+    """One memory in full; history and uses are read once the cursor rests on it."""
 
     def __init__(self, *, now: Callable[[], datetime], id: str | None = None) -> None:
         super().__init__(id=id)
@@ -40,6 +40,7 @@ class MemoryDetail(LineView):
         self._now = now
         self._row: ListedMemory | None = None
         self._history: tuple[str, tuple[MemoryRevision, ...]] | None = None
+        self._uses: tuple[MemoryUse, ...] = ()
         self._timer: Timer | None = None
 
     def show_memory(self, row: ListedMemory | None, reader: MemoryReader | None) -> None:
@@ -63,16 +64,18 @@ class MemoryDetail(LineView):
         async def read() -> None:
             try:
                 history = await reader.history(memory_id)
+                uses = await reader.uses(memory_id, limit=MAX_USES)
             except DomainError:
-                history = ()
-            self._history = (memory_id, history)
+                history, uses = (), ()
+            self._history, self._uses = (memory_id, history), uses
             if self._row is not None and self._row.id == memory_id:
                 self._draw(history)
 
         run_job(self, read, group="history")
 
     def _draw(self, history: tuple[MemoryRevision, ...] | None) -> None:
-        lines = detail_lines(self._row, history, now=self._now()) if self._row else []
+        uses = self._uses if history is not None else ()
+        lines = detail_lines(self._row, history, now=self._now(), uses=uses) if self._row else []
         self.set_titles(top=_detail_title(self._row))
         self.show(lines, top=history is None)
 

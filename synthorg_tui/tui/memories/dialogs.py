@@ -194,7 +194,10 @@ class MemoryDialogs:
         async def step() -> str:
             message = await self._changes.step(desk, undoes=undoes)
             if not message:
-                nothing = "You have changed nothing that can be undone; U lists what is deleted"
+                nothing = (
+                    "You have changed nothing that can be undone here: decisions are undone in "
+                    f"Approvals, {key_of('memories.deleted')} lists what is deleted"
+                )
                 toast(self._pane, nothing if undoes else "Nothing was undone that can be redone")
             return message
 

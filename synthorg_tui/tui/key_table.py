@@ -127,6 +127,7 @@ EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
     ("source.close", "p"): _TOGGLE,
     ("scenarios.close", "S"): _TOGGLE,
     ("deleted.close", "U"): _TOGGLE,
+    ("deleted.cancel", "c"): _STOPS,
     ("versions.close", "H"): _TOGGLE,
     ("doctor.cancel", "c"): _STOPS,
     ("backups.cancel", "c"): _STOPS,
@@ -147,6 +148,7 @@ NEEDS_ROW: Final[Mapping[str, str]] = {
     "approvals": "review mark mark_all approve_reviewed snooze memory zoom",
     "activity": "pause read_only disconnect undo memory view only copy zoom",
     "scenarios": "run accept delete",
+    "deleted": "mark mark_range mark_all restore purge",
 }
 """Verbs of a pane that act on a row; where it lists none, its footer doesn't offer them."""
 
@@ -237,6 +239,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "review.memory": "memories show",
     "review.undo": "proposals undo",
     "review.reload": "proposals show",
+    "deleted.filter": "memories list",
     "deleted.restore": "memories restore",
     "deleted.purge": "memories purge",
     "versions.restore": "memories restore-version",

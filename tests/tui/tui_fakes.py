@@ -184,6 +184,7 @@ class FakeDesk:
         self.given: dict[str, tuple[MemoryUse, ...]] = {}
         self.search_gate: dict[str, asyncio.Event] = {}
         self.import_gate: asyncio.Event | None = None
+        self.restore_gate: asyncio.Event | None = None
         self.imported: list[str] = []
         self.digests = FakeDigests(lambda: self.live.values())
         self.approvals = FakeApprovals()
@@ -303,6 +304,9 @@ class FakeDesk:
         return len(memory_ids)
 
     async def restore(self, memory_ids: Sequence[str]) -> int:
+        if self.restore_gate is not None:
+            await self.restore_gate.wait()
+            self.restore_gate.clear()
         found = [memory_id for memory_id in memory_ids if memory_id in self.gone]
         for memory_id in found:
             self.live[memory_id] = self.gone.pop(memory_id)

@@ -116,7 +116,7 @@ def use_lines(uses: Sequence[MemoryUse], now: datetime) -> list[Line]:
 
     ``uses`` are newest first; where more than are read may be recorded, the numbers say so.
     """
-    lines = []
+    lines = list[Line]()
     for agent_id, count in Counter(use.agent_id for use in uses).items():
         last = next(use for use in uses if use.agent_id == agent_id)
         age = ago(last.at, now)

@@ -247,8 +247,8 @@ class MemoryDialogs:
 
         desk = self._ready()
         if desk is not None:
-            screen = DeletedScreen(desk, self._pane.now)
-            self._pane.app.push_screen(screen, lambda _changed: self._pane.reload())
+            screen = DeletedScreen(desk, panes=self._pane.panes, now=self._pane.now)
+            self._pane.app.push_screen(screen, lambda _: self._pane.reload())
 
     def show_versions(self) -> None:
         """List what the memory under the cursor was before, to restore a version of it."""

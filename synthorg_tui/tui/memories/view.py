@@ -176,31 +176,42 @@ def _detail_title(row: ListedMemory | None) -> str:
 
 
 class Marker:
-    """Marks the rows of a pane; a range goes from one press of its key to the next."""
+    """Marks the rows of a pane; a range goes from one press of its key to the next.
 
-    def __init__(self, pane: Pane, listing: Listing) -> None:
+    ``rows`` is its list, ``drawn`` draws the marks; ``keys`` are the ids of the actions that end
+    and drop a range.
+    """
+
+    def __init__(
+        self,
+        pane: Pane,
+        listing: Listing,
+        *,
+        rows: Callable[[], MemoryList],
+        drawn: Callable[[], None],
+        keys: tuple[str, str] = ("memories.mark_range", "memories.back"),
+    ) -> None:
         self._pane = pane
         self._listing = listing
+        self._rows = rows
+        self._drawn = drawn
+        self._keys = keys
         self._range_from: int | None = None
-
-    @property
-    def _body(self) -> MemoriesBody:
-        return self._pane.query_one(MemoriesBody)
 
     def mark(self) -> None:
         """Mark or unmark the memory under the cursor, and go on."""
-        rows = self._body.rows
+        rows = self._rows()
         if rows.row is not None:
             self._set(self._listing.marks.toggled(rows.row))
             rows.action_down()
 
     def mark_range(self, reader: MemoryReader | None) -> None:
         """The first press remembers the row, the second marks all between."""
-        cursor = self._body.rows.cursor
+        cursor = self._rows().cursor
         if self._range_from is None:
             self._range_from = cursor
-            again = f"{key_of('memories.mark_range')} again marks up to the cursor"
-            drops = f"{key_of('memories.back')} drops it"
+            again = f"{key_of(self._keys[0])} again marks up to the cursor"
+            drops = f"{key_of(self._keys[1])} drops it"
             toast(self._pane, f"Range starts here; {again}, {drops}")
             return
         first, last = sorted((self._range_from, cursor))
@@ -238,4 +249,4 @@ class Marker:
 
     def _set(self, marks: Marks) -> None:
         self._listing.marks = marks
-        self._body.draw_list()
+        self._drawn()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from synthorg_tui.tui.key_table import EXCEPTIONS, MEANINGS, without_screen
+from synthorg_tui.tui.key_table import keys_code, meaning_rows, without_screen
 from synthorg_tui.tui.panes import PANES
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ CONTEXTS = {
     "view": "Moving in a text",
     "source": "Transcript",
     "deleted": "Deleted and expired",
+    "versions": "Versions of a memory",
     "importing": "Import",
     "welcome": "First run",
     "doctor": "Doctor",
@@ -140,6 +141,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("memories.undo", "u", "u", "Undo", "Undo your last change, also one of an earlier run"),
     Action("memories.redo", "ctrl+r", "^r", "Redo", "Make the change again that was undone last"),
     Action("memories.deleted", "U", "U", "Deleted", "List what was deleted, to restore or erase it"),
+    Action("memories.versions", "H", "H", "Versions", "List what the memory was before, to restore a version of it"),
     Action("memories.source", "p", "p", "Source", "Show the transcript lines the memory came from", True),
     Action("memories.copy", "y", "y", "Copy", "Copy the content of the marked memories, or of this one"),
     Action("memories.export", "ctrl+s", "^s", "Export", "Write the marked memories, or all in view, to a file"),
@@ -292,9 +294,17 @@ ACTIONS: tuple[Action, ...] = (
     Action("source.jump", "L", "L", "To lines", "Back to the lines referred to", True),
     Action("source.raw", "v", "v", "As is", "Show the lines of this entry as they are in the file"),
     Action("source.copy", "y", "y", "Copy", "Copy what is under the cursor", True),
-    Action("deleted.restore", "u,enter", "u", "Restore", "Bring this memory back", True),
-    Action("deleted.purge", "X", "X", "Erase", "Erase this memory for good", True),
-    Action("deleted.close", "escape,U", "esc", "Back", "Back to the memories", True),
+    Action("deleted.filter", "slash", "/", "Filter", "Filter as you type: words, -words, project: kind: agent: tag: since:", True, opens_entry=True),
+    Action("deleted.mark", "space", "␣", "Mark", "Mark or unmark the memory under the cursor", True),
+    Action("deleted.mark_range", "V", "V", "Range", "Start a range; again to mark all up to the cursor"),
+    Action("deleted.mark_all", "asterisk", "*", "Mark all", "Mark every memory the view lists, or none", True),
+    Action("deleted.restore", "u,enter", "u", "Restore", "Bring the marked memories back, or this one", True),
+    Action("deleted.purge", "X", "X", "Erase", "Erase the marked memories for good, or this one", True),
+    Action("deleted.cancel", "c", "c", "Stop", "Stop restoring and keep what is done", True),
+    Action("deleted.close", "escape,U", "esc", "Back", "Clear the filter, then back to the memories", True),
+    Action("versions.restore", "R,enter", "R", "Restore", "Make this version the newest one, after asking", True),
+    Action("versions.undo", "u", "u", "Undo", "Undo what was restored here", True),
+    Action("versions.close", "escape,H", "esc", "Back", "Back to the memories", True),
     Action("importing.mark", "space", "␣", "Choose", "Choose this place or leave it out", True),
     Action("importing.start", "i,enter", "i", "Import", "Import the chosen places", True),
     Action("importing.sample", "l", "l", "Sample", "Load the sample sessions, where no others are found", True),
@@ -414,32 +424,17 @@ def keys_document(actions: Iterable[Action] = ACTIONS) -> str:
         " into `ui.json` in the data directory. The last column has the command that does the same"
         " without a screen, or why there is none.",
         "## What a key means",
-        "\n".join(_meaning_rows()),
+        "\n".join(meaning_rows()),
     ]
     for context, title in CONTEXTS.items():
         table = ["| Keys | Action | Id | Without a screen |", "|---|---|---|---|"]
         for action in (action for action in listed if action.context == context):
             command = f"`{action.command}`" if action.command else action.screen_only
             table.append(
-                f"| {_code(action.keys)} | {_cell(action.help)} | `{action.id}` | {command} |"
+                f"| {keys_code(action.keys)} | {_cell(action.help)} | `{action.id}` | {command} |"
             )
         parts += [f"## {title}", "\n".join(table)]
     return "\n\n".join(parts) + "\n"
-
-
-def _meaning_rows() -> list[str]:
-    """The table of keys with one meaning each, and of those that have another in one place."""
-    rows = ["| Keys | Meaning in every pane |", "|---|---|"]
-    rows += [f"| {_code(each.keys)} | {each.meaning} |" for each in MEANINGS]
-    rows += ["", "Elsewhere:", "", "| Key | Of | Because |", "|---|---|---|"]
-    return [
-        *rows,
-        *(f"| `{key}` | `{owner}` | {why} |" for (owner, key), why in EXCEPTIONS.items()),
-    ]
-
-
-def _code(keys: str) -> str:
-    return " ".join(f"`{key}`" for key in keys.split(","))
 
 
 def _cell(text: str) -> str:

@@ -21,6 +21,7 @@ from synthorg_tui.memory.listing import (
     ListedMemory,
     MemoryPage,
     MemoryRevision,
+    MemoryUse,
     SortOrder,
     UndoneAct,
 )
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class EngineAdapter:
-    """The implementation of ``MemoryPort`` by an open engine."""
+    """The implementation of ``MemoryPort``, which says what its methods do, by an open engine."""
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
@@ -96,19 +97,18 @@ class EngineAdapter:
     async def browse(
         self, what: BrowseFilter, *, sort: SortOrder, offset: int, limit: int
     ) -> MemoryPage:
-        """Return at most ``limit`` of the matching memories, from ``offset`` on, in order."""
         return await self._engine.desk.browse(what, sort=sort, offset=offset, limit=limit)
 
     async def facets(self, what: BrowseFilter | None = None) -> Facets:
-        """Return the number of memories by group, or of those that a filter lists."""
         return await self._engine.desk.facets(what)
 
     async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
-        """Return all changes of a memory, newest first."""
         return await self._engine.desk.history(memory_id)
 
+    async def uses(self, memory_id: str, *, limit: int) -> tuple[MemoryUse, ...]:
+        return await self._engine.desk.uses(memory_id, limit=limit)
+
     async def search(self, text: str, what: BrowseFilter, *, limit: int) -> FoundMemories:
-        """Return the memories relevant to ``text`` among those that match."""
         from synthorg_tui.memory.models import MemoryQuery
 
         query = MemoryQuery(
@@ -122,7 +122,6 @@ class EngineAdapter:
         return await self._engine.desk.find(query, agents=agents, within=replace(what, words=()))
 
     async def add(self, draft: Draft) -> str:
-        """Store a new memory and return its id."""
         from synthorg_tui.memory.errors import MemoryCapabilityError
         from synthorg_tui.memory.extensions import BatchStore, add_by_hand
         from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
@@ -140,7 +139,6 @@ class EngineAdapter:
         )
 
     async def edit(self, memory_id: str, change: Change) -> ListedMemory:
-        """Change a memory and return it as it is afterwards."""
         from synthorg_tui.memory.extensions import MemoryEdit
         from synthorg_tui.memory.retrieval.tags import parse_tags
 
@@ -156,23 +154,21 @@ class EngineAdapter:
         return await self._engine.desk.edit(memory_id, edit, actor=str(person()))
 
     async def remove(self, memory_ids: Sequence[str]) -> int:
-        """Soft-delete memories and return how many were deleted."""
         return await self._engine.desk.remove(memory_ids, actor=str(person()))
 
     async def restore(self, memory_ids: Sequence[str]) -> int:
-        """Restore soft-deleted memories and return how many were restored."""
         return await self._engine.desk.restore(memory_ids, actor=str(person()))
 
+    async def restore_version(self, memory_id: str, revision: int) -> None:
+        await self._engine.desk.restore_version(memory_id, revision, actor=str(person()))
+
     async def undo(self) -> UndoneAct | None:
-        """Undo the last change that a person made, in this run or before."""
         return await self._engine.desk.undo(actor=str(person()))
 
     async def redo(self) -> UndoneAct | None:
-        """Make the change again that was undone last."""
         return await self._engine.desk.redo(actor=str(person()))
 
     async def similar(self, memory_id: str) -> tuple[ListedMemory, ...]:
-        """Return a few live memories that say nearly the same."""
         return await self._engine.desk.similar(memory_id)
 
     async def erasing(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
@@ -188,7 +184,6 @@ class EngineAdapter:
         return (*told, *set_aside, *kept)
 
     async def transcripts(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
-        """Return the stored transcript lines that these memories were drawn from."""
         return (await self._engine.erasure.review(memory_ids)).lines
 
     async def purge(self, memory_ids: Sequence[str], *, lines: bool = False) -> int:

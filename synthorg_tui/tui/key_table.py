@@ -52,6 +52,7 @@ MEANINGS: Final[tuple[KeyMeaning, ...]] = (
     KeyMeaning("E", "edit in $EDITOR", "edit edit_outside reword_outside"),
     KeyMeaning("f", "choose fields and steps", "parts"),
     KeyMeaning("F", "next failure", "failure"),
+    KeyMeaning("H", "history: versions of a memory", "versions"),
     KeyMeaning("i", "import", "importing start"),
     KeyMeaning("l", "load the sample", "sample"),
     KeyMeaning("L", "to the lines referred to", "jump"),
@@ -126,6 +127,8 @@ EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
     ("source.close", "p"): _TOGGLE,
     ("scenarios.close", "S"): _TOGGLE,
     ("deleted.close", "U"): _TOGGLE,
+    ("deleted.cancel", "c"): _STOPS,
+    ("versions.close", "H"): _TOGGLE,
     ("doctor.cancel", "c"): _STOPS,
     ("backups.cancel", "c"): _STOPS,
     ("connecting.scope", "s"): "nothing is searched here; s is the first letter of what it turns",
@@ -136,7 +139,8 @@ EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
 """Actions with a key whose meaning is another here, and why."""
 
 NEEDS_ROW: Final[Mapping[str, str]] = {
-    "memories": "mark mark_range mark_all edit edit_outside delete source copy export zoom",
+    "memories": "mark mark_range mark_all edit edit_outside delete versions source copy export"
+    " zoom",
     "digest": "pin exclude memory source edit diff next_change previous_change compare copy save"
     " zoom",
     "skills": "edit check problem previous_problem accept restore changes older newer source"
@@ -144,6 +148,7 @@ NEEDS_ROW: Final[Mapping[str, str]] = {
     "approvals": "review mark mark_all approve_reviewed snooze memory zoom",
     "activity": "pause read_only disconnect undo memory view only copy zoom",
     "scenarios": "run accept delete",
+    "deleted": "mark mark_range mark_all restore purge",
 }
 """Verbs of a pane that act on a row; where it lists none, its footer doesn't offer them."""
 
@@ -164,6 +169,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "memories.undo": "memories undo",
     "memories.redo": "memories redo",
     "memories.deleted": "memories list",
+    "memories.versions": "memories history",
     "memories.source": "memories show",
     "memories.export": "memories list",
     "memories.sort": "memories list",
@@ -233,8 +239,11 @@ COMMANDS: Final[Mapping[str, str]] = {
     "review.memory": "memories show",
     "review.undo": "proposals undo",
     "review.reload": "proposals show",
+    "deleted.filter": "memories list",
     "deleted.restore": "memories restore",
     "deleted.purge": "memories purge",
+    "versions.restore": "memories restore-version",
+    "versions.undo": "memories undo",
     "importing.start": "import",
     "importing.sample": "demo",
     "welcome.importing": "import",
@@ -306,3 +315,19 @@ def without_screen(context: str, verb: str) -> tuple[str, str]:
     is_pane = context == "app" and verb not in SCREEN_ONLY
     reason = SCREEN_ONLY_CONTEXTS.get(context) or SCREEN_ONLY.get(verb, "")
     return "", reason or (_MOVING if is_pane else "")
+
+
+def meaning_rows() -> list[str]:
+    """Return the Markdown rows of keys with one meaning, and of those with another in one place."""
+    rows = ["| Keys | Meaning in every pane |", "|---|---|"]
+    rows += [f"| {keys_code(each.keys)} | {each.meaning} |" for each in MEANINGS]
+    rows += ["", "Elsewhere:", "", "| Key | Of | Because |", "|---|---|---|"]
+    return [
+        *rows,
+        *(f"| `{key}` | `{owner}` | {why} |" for (owner, key), why in EXCEPTIONS.items()),
+    ]
+
+
+def keys_code(keys: str) -> str:
+    """Return comma-separated keys as Markdown code."""
+    return " ".join(f"`{key}`" for key in keys.split(","))

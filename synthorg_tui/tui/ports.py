@@ -20,6 +20,7 @@ from synthorg_tui.memory.listing import (
     ListedMemory,
     MemoryPage,
     MemoryRevision,
+    MemoryUse,
     SortOrder,
     UndoneAct,
 )
@@ -78,6 +79,10 @@ class MemoryReader(Protocol):
 
     async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
         """Return all changes of a memory, newest first."""
+        ...
+
+    async def uses(self, memory_id: str, *, limit: int) -> tuple[MemoryUse, ...]:
+        """Return at most ``limit`` of the agents' calls that were given it, newest first."""
         ...
 
 
@@ -139,6 +144,10 @@ class MemoryPort(MemoryReader, Protocol):
 
     async def restore(self, memory_ids: Sequence[str]) -> int:
         """Restore soft-deleted memories and return how many were restored."""
+        ...
+
+    async def restore_version(self, memory_id: str, revision: int) -> None:
+        """Give a memory its fields as of a revision of its history, as its newest version."""
         ...
 
     async def undo(self) -> UndoneAct | None:

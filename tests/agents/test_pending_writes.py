@@ -18,11 +18,13 @@ from synthorg_tui.approvals.models import ApprovalStatus, DecisionRefusedError, 
 from synthorg_tui.cli import shapes
 from synthorg_tui.cli.commands import proposals_view
 from synthorg_tui.cli.output import Console
+from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.curation.review import Decision, ReviewChangedError, SubjectKind, WritePayload
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.enums import Sensitivity, SourceKind
-from synthorg_tui.memory.extensions import BrowseFilter
+from synthorg_tui.memory.extensions import BatchStore, BrowseFilter, add_by_hand
 from synthorg_tui.memory.listing import ListedMemory
+from synthorg_tui.memory.models import MemoryStoreRequest
 from synthorg_tui.memory.retrieval.tags import parse_tags
 from synthorg_tui.settings.root import RootConfig
 from synthorg_tui.tui.approvals.adapter import EngineApprovals
@@ -427,3 +429,41 @@ class TestReports:
         assert sorted(again.waiting) == sorted(reply.waiting)
         assert kept == {each.fields["content"].text for each in waiting}
         assert third.waiting == ()
+
+
+async def test_undoing_changes_of_memories_passes_over_what_a_decision_did(tmp_path: Path) -> None:
+    """It is undone with the decision; alone it would leave the approval standing."""
+    me = str(PERSON)
+    async with desk(tmp_path) as engine:
+        await write_by_hand(engine, "Mine.")
+        await approve(engine, await asked(engine))
+        undone = await engine.desk.undo(actor=me)
+        assert undone is not None
+        assert undone.title == "Mine."
+        assert [entry.content for entry in await memories(engine)] == [PORT]
+        assert await engine.desk.undo(actor=me) is None
+
+        (kept,) = await memories(engine)
+        await engine.reviews.undo(PERSON)
+        assert await memories(engine) == ()
+        assert await engine.desk.undo(actor=me) is None
+        assert await memories(engine) == ()
+        assert (await engine.desk.entries([kept.id], deleted=True))[0].content == PORT
+
+
+async def test_what_a_person_did_to_an_approved_memory_is_undone(tmp_path: Path) -> None:
+    me = str(PERSON)
+    async with desk(tmp_path) as engine:
+        await approve(engine, await asked(engine))
+        (kept,) = await memories(engine)
+        await engine.desk.remove([kept.id], actor=me)
+        undone = await engine.desk.undo(actor=me)
+        assert undone is not None
+        assert undone.kind.value == "deleted"
+        assert await memories(engine) == (kept,)
+
+
+async def write_by_hand(engine: Engine, content: str) -> None:
+    request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=content)
+    assert isinstance(engine.memory, BatchStore)
+    await add_by_hand(engine.memory, "ada", request, project=None, actor=str(PERSON))

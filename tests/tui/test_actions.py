@@ -29,6 +29,7 @@ from synthorg_tui.tui.manage.settings import SettingsScreen
 from synthorg_tui.tui.memories.deleted import DeletedScreen
 from synthorg_tui.tui.memories.importing import ImportScreen
 from synthorg_tui.tui.memories.screen import MemoriesScreen
+from synthorg_tui.tui.memories.versions import VersionsScreen
 from synthorg_tui.tui.memories.welcome import WelcomeScreen
 from synthorg_tui.tui.panes import PANES
 from synthorg_tui.tui.sessions.deleting import DeleteSessionDialog
@@ -62,6 +63,7 @@ OWNERS: dict[str, type] = {
     "view": LineView,
     "source": TranscriptScreen,
     "deleted": DeletedScreen,
+    "versions": VersionsScreen,
     "importing": ImportScreen,
     "welcome": WelcomeScreen,
     "doctor": DoctorScreen,
@@ -95,6 +97,7 @@ FOOTERS = (
     ("review", "app"),
     ("source", "app"),
     ("deleted", "app"),
+    ("versions", "app"),
     ("importing", "app"),
     ("welcome", "app"),
     ("doctor", "app"),

@@ -22,6 +22,7 @@ from synthorg_tui.memory.listing import (
     ListedMemory,
     MemoryPage,
     MemoryRevision,
+    MemoryUse,
     SortOrder,
     UndoneAct,
 )
@@ -180,8 +181,10 @@ class FakeDesk:
         self.acts: list[tuple[UndoneAct, dict[str, ListedMemory], dict[str, ListedMemory]]] = []
         self.undone = list(self.acts)
         self.near: tuple[ListedMemory, ...] = ()
+        self.given: dict[str, tuple[MemoryUse, ...]] = {}
         self.search_gate: dict[str, asyncio.Event] = {}
         self.import_gate: asyncio.Event | None = None
+        self.restore_gate: asyncio.Event | None = None
         self.imported: list[str] = []
         self.digests = FakeDigests(lambda: self.live.values())
         self.approvals = FakeApprovals()
@@ -232,8 +235,17 @@ class FakeDesk:
 
     async def history(self, memory_id: str) -> tuple[MemoryRevision, ...]:
         row = self.live.get(memory_id) or self.gone[memory_id]
-        added = MemoryRevision(1, memory_id, row.created_at, "import", ChangeKind.ADDED, {}, {})
-        return (*reversed(self.revisions.get(memory_id, [])), added)
+        made = self.revisions.get(memory_id, [])
+        first = {"content": made[0].before.get("content") if made else row.content}
+        added = MemoryRevision(1, memory_id, row.created_at, "import", ChangeKind.ADDED, {}, first)
+        return (*reversed(made), added)
+
+    async def uses(self, memory_id: str, *, limit: int) -> tuple[MemoryUse, ...]:
+        return self.given.get(memory_id, ())[:limit]
+
+    async def restore_version(self, memory_id: str, revision: int) -> None:
+        kept = [each for each in await self.history(memory_id) if each.revision == revision]
+        await self.edit(memory_id, Change(content=str(kept[0].after["content"])))
 
     def _note(self, kind: ChangeKind, *memory_ids: str) -> None:
         title = (self.live | self.gone)[memory_ids[0]].content
@@ -279,8 +291,9 @@ class FakeDesk:
         )
         self.live[memory_id] = new
         before, after = {"content": old.content}, {"content": new.content}
+        made = self.revisions.setdefault(memory_id, [])
         revision = edit_of(memory_id, "you", dict(before), dict(after))
-        self.revisions.setdefault(memory_id, []).append(revision)
+        made.append(replace(revision, revision=len(made) + 2))
         return new
 
     async def remove(self, memory_ids: Sequence[str]) -> int:
@@ -291,6 +304,9 @@ class FakeDesk:
         return len(memory_ids)
 
     async def restore(self, memory_ids: Sequence[str]) -> int:
+        if self.restore_gate is not None:
+            await self.restore_gate.wait()
+            self.restore_gate.clear()
         found = [memory_id for memory_id in memory_ids if memory_id in self.gone]
         for memory_id in found:
             self.live[memory_id] = self.gone.pop(memory_id)

@@ -2,7 +2,8 @@
 
 What was done is read from the history, so that it can be undone after a restart too. What agents,
 imports and settings did is theirs: it is never undone here. A change that somebody has overwritten
-since, or that a purge erased, is passed over.
+since, or that a purge erased, is passed over, and so is what a decision did: it is undone with the
+decision, which would stand otherwise.
 """
 
 import json
@@ -52,6 +53,17 @@ _TO_REDO: Final = f"""
     WHERE is_undone AND stepped > (SELECT max(number) FROM all_acts)
     ORDER BY stepped DESC LIMIT ?
 """
+_IS_DECISIONS: Final = """
+    SELECT 1 FROM history h
+    JOIN operations o ON o.actor = h.actor AND contains(o.effects, h.memory_id::VARCHAR)
+    WHERE h.revision = ? AND h.revision = CASE WHEN o.kind = 'undone'
+        THEN (SELECT min(revision) FROM history
+            WHERE memory_id = h.memory_id AND changed_at >= o.happened_at)
+        ELSE (SELECT max(revision) FROM history
+            WHERE memory_id = h.memory_id AND changed_at <= o.happened_at) END
+    LIMIT 1
+"""
+# Decisions are dated within their transaction, but the undoing of one before it.
 
 
 class _Act(NamedTuple):
@@ -108,6 +120,8 @@ class PersonActs:
     def _next(self, db: "Connection", undoes: bool) -> _Act | None:
         rows = db.execute(_TO_UNDO if undoes else _TO_REDO, [MAX_LOOKED_AT]).fetchall()
         for number, kind, at, revisions, *_ in rows:
+            if db.execute(_IS_DECISIONS, [number]).fetchone():
+                continue
             targets = self._targets(db, ChangeKind(kind), revisions, undoes)
             if targets:
                 return _Act(number, ChangeKind(kind), at.replace(tzinfo=UTC), targets)

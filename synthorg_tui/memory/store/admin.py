@@ -3,10 +3,8 @@
 It sees every agent, session and project, so nothing here may be handed to an agent.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC
 from typing import TYPE_CHECKING, TypeVar
 
 from synthorg_tui.core.enums import MemoryLevel
@@ -53,7 +51,6 @@ from synthorg_tui.memory.store.rows import (
 from synthorg_tui.memory.store.search import Search, SearchScope
 from synthorg_tui.memory.store.writer import MemoryWriter
 from synthorg_tui.memory.store.writes import Changes
-from synthorg_tui.persistence.call_log import CallGiven, calls_given
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -210,9 +207,7 @@ class StoreAdmin:
 
     async def uses(self, memory_id: NotBlankStr, *, limit: int = 20) -> tuple[MemoryUse, ...]:
         """Return the recorded calls of agents that were given a memory, newest first."""
-        with translate_errors(MemoryRetrievalError, "reading the calls"):
-            calls = await self._core.read(lambda db: calls_given(db, memory_id, limit=limit))
-        return tuple(use_of(memory_id, call) for call in calls)
+        return await self._reader.uses(memory_id, limit=limit)
 
     async def similar(self, memory_id: NotBlankStr, *, limit: int = 5) -> tuple[ListedMemory, ...]:
         """Return live memories that say nearly the same, most similar first."""
@@ -278,20 +273,6 @@ class StoreAdmin:
 
         with translate_errors(MemoryStoreError, "redacting"):
             return await self._core.change(work)
-
-
-def use_of(memory_id: str, call: CallGiven) -> MemoryUse:
-    """Return what a person is told of a call that was given a memory."""
-    arguments = json.loads(call.arguments)
-    asked = (arguments.get(name) for name in ("query", "text", "task"))
-    task = next((text for text in asked if isinstance(text, str)), "")
-    explained = json.loads(call.explanation) if call.explanation.startswith("{") else {}
-    score = None
-    for candidate in explained.get("candidates", ()):
-        if candidate["entry"]["id"] == memory_id:
-            score = candidate.get("combined")
-    at = call.at.replace(tzinfo=UTC)
-    return MemoryUse(call.number, at, call.agent_id, call.name, task, score)
 
 
 def _redacted(change: MemoryEdit) -> MemoryEdit:

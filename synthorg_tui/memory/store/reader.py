@@ -1,7 +1,7 @@
 """Lists and counts memories with nothing but the database: no settings, no models, no index.
 
 The app shows its first list with this, before the engine is loaded; so only ``queries``,
-``browsing``, ``rows`` and ``listing`` may be imported.
+``browsing``, ``rows``, ``listing`` and ``call_log`` may be imported.
 """
 
 import json
@@ -17,9 +17,11 @@ from synthorg_tui.memory.listing import (
     Facets,
     MemoryPage,
     MemoryRevision,
+    MemoryUse,
     SortOrder,
 )
 from synthorg_tui.memory.store import browsing, queries
+from synthorg_tui.persistence.call_log import CallGiven, calls_given
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -85,3 +87,27 @@ class StoreReader:
             )
             for revision, found_id, at, who, kind, before, after in rows
         )
+
+    async def uses(self, memory_id: str, *, limit: int = 20) -> tuple[MemoryUse, ...]:
+        """Return the recorded calls of agents that were given a memory, newest first."""
+
+        def work(db: "DuckDBPyConnection") -> tuple[MemoryUse, ...]:
+            calls = calls_given(db, memory_id, limit=limit)
+            return tuple(use_of(memory_id, call) for call in calls)
+
+        with translate_errors(MemoryRetrievalError, "reading the calls"):
+            return await self._source.read(work)
+
+
+def use_of(memory_id: str, call: CallGiven) -> MemoryUse:
+    """Return what a person is told of a call that was given a memory."""
+    arguments = json.loads(call.arguments)
+    asked = (arguments.get(name) for name in ("query", "text", "task"))
+    task = next((text for text in asked if isinstance(text, str)), "")
+    explained = json.loads(call.explanation) if call.explanation.startswith("{") else {}
+    score = None
+    for candidate in explained.get("candidates", ()):
+        if candidate["entry"]["id"] == memory_id:
+            score = candidate.get("combined")
+    at = call.at.replace(tzinfo=UTC)
+    return MemoryUse(call.number, at, call.agent_id, call.name, task, score)

@@ -39,7 +39,9 @@ class MemoryActions(Pane):
             more=self.keep_up,
             added=self._go_to_added,
         )
-        self._marker = Marker(self, self.listing)
+        self._marker = Marker(
+            self, self.listing, rows=lambda: self.rows, drawn=lambda: self.body.draw_list()
+        )
         self._added: str | None = None
 
     def reload(self, *, facets: bool = True, top: bool = False) -> None:
@@ -130,6 +132,10 @@ class MemoryActions(Pane):
 
     def action_deleted(self) -> None:
         self._dialogs.show_deleted()
+
+    def action_versions(self) -> None:
+        if self._has_row():
+            self._dialogs.show_versions()
 
     def action_export(self) -> None:
         if self._has_row():

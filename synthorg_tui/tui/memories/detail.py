@@ -4,13 +4,14 @@ The contents are untrusted text: they are only ever put into lines, which make t
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
 from synthorg_tui.core.actors import actor_words
-from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
+from synthorg_tui.memory.listing import ListedMemory, MemoryRevision, MemoryUse
 from synthorg_tui.tui.actions import key_of
-from synthorg_tui.tui.base.formatting import ago, moment
+from synthorg_tui.tui.base.formatting import ago, counted, moment
 from synthorg_tui.tui.base.lines import Line, bar, line, one_line, text_lines
 from synthorg_tui.tui.memories.lines import category_mark
 
@@ -18,6 +19,9 @@ _LABEL = 11
 _KIND_MARKS = {"added": "+", "edited": "~", "deleted": "×", "restored": "↺", "purged": "∅"}
 MAX_SHOWN = 32_000
 """Characters of a text that are shown: drawing megabytes would keep keys waiting."""
+MAX_USES = 20
+"""Calls of agents that are read to tell how often they were given a memory."""
+_SHORT_TASK = 60
 _SHORT_ID = 8
 _PARTS = {
     "DISCOVERY": "Discovery",
@@ -31,14 +35,21 @@ _PART = re.compile(rf"^\[({'|'.join(_PARTS)})\][ \t]*", re.MULTILINE)
 
 
 def detail_lines(
-    row: ListedMemory, history: Sequence[MemoryRevision] | None, *, now: datetime
+    row: ListedMemory,
+    history: Sequence[MemoryRevision] | None,
+    *,
+    now: datetime,
+    uses: Sequence[MemoryUse] = (),
 ) -> list[Line]:
-    """Render a memory in full with its history, which is ``None`` while it is being read."""
+    """Render a memory in full with its history, which is ``None`` while it is being read.
+
+    ``uses`` are the last calls of agents that were given it, ``MAX_USES`` of them at most.
+    """
     glyph, role = category_mark(row.category)
     head = line((f"{glyph} {row.category.value}", role), ("  ", "text"))
     lines = [head.add(one_line(row.agent_id), "strong"), Line()]
     lines += content_lines(row.content)
-    lines += [Line(), _rule("About"), *_facts(row, now)]
+    lines += [Line(), _rule("About"), *_facts(row, now), *use_lines(uses, now)]
     if row.fused is not None:
         lines += [Line(), _rule("Scores"), *_scores(row)]
     lines += [Line(), _rule("History"), *_history(history, now)]
@@ -97,6 +108,26 @@ def _facts(row: ListedMemory, now: datetime) -> list[Line]:
         lines.append(_fact("source", _short_source(row.source), "accent"))
         if "#L" in row.source:
             lines.append(_fact("", f"{key_of('memories.source')} shows these lines", "faint"))
+    return lines
+
+
+def use_lines(uses: Sequence[MemoryUse], now: datetime) -> list[Line]:
+    """Render a line for each agent that was given the memory: how often, when last, and for what.
+
+    ``uses`` are newest first; where more than are read may be recorded, the numbers say so.
+    """
+    lines = list[Line]()
+    for agent_id, count in Counter(use.agent_id for use in uses).items():
+        last = next(use for use in uses if use.agent_id == agent_id)
+        age = ago(last.at, now)
+        when = "just now" if age == "now" else f"{age} ago"
+        times = counted(count, "time")
+        often = f"at least {times}" if len(uses) >= MAX_USES else times
+        told = f"{one_line(agent_id)} {often}, last {when}"
+        task = one_line(last.task[: 4 * _SHORT_TASK])
+        if task:
+            told += f": {task[:_SHORT_TASK]}{'…' if len(task) > _SHORT_TASK else ''}"
+        lines.append(_fact("" if lines else "given to", told))
     return lines
 
 

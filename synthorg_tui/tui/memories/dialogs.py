@@ -15,7 +15,7 @@ from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.editor import EditorError, edit_text
 from synthorg_tui.tui.base.formatting import memories
-from synthorg_tui.tui.base.lines import Line, line
+from synthorg_tui.tui.base.lines import Line, line, one_line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.jobs import error_toast, run_job, toast
 from synthorg_tui.tui.memories.changes import Act, PersonChanges, default_name, write_file
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from synthorg_tui.tui.memories.welcome import WelcomeScreen
 
 
+_TITLE = 70
 MAX_NEAR = 3
 """Memories that say nearly the same, shown before one is deleted."""
 
@@ -95,12 +96,29 @@ class MemoryDialogs:
         if desk is None:
             return
 
+        added = list[str]()
+
         async def add(new: Written) -> str:
             draft = Draft(new.agent_id, new.category, new.content or "", new.tags, new.project)
-            return await self._changes.add(desk, draft, self._added)
+            return await self._changes.add(desk, draft, added.append)
+
+        def written(message: str | None) -> None:
+            for memory_id in added:
+                self._added(memory_id)
+            self._changed(message)
+            for memory_id in added:
+                work = partial(self._tell_near, desk, memory_id, message or "")
+                run_job(self._pane, work, group="near", failed=lambda _: None)
 
         agents = [agent for agent, _ in self._listing.facets.agents]
-        self._pane.app.push_screen(MemoryForm(None, agents, add), self._changed)
+        self._pane.app.push_screen(MemoryForm(None, agents, add), written)
+
+    async def _tell_near(self, desk: MemoryPort, memory_id: str, message: str) -> None:
+        """Say besides what the new memory is much like, once that is found."""
+        found = await desk.similar(memory_id)
+        if found:
+            title = one_line(found[0].content[: 4 * _TITLE])[:_TITLE]
+            toast(self._pane, f"{message} · Much like: {title}", severity="warning")
 
     def edit(self) -> None:
         """Edit the memory under the cursor in a form."""
@@ -194,7 +212,10 @@ class MemoryDialogs:
         async def step() -> str:
             message = await self._changes.step(desk, undoes=undoes)
             if not message:
-                nothing = "You have changed nothing that can be undone; U lists what is deleted"
+                nothing = (
+                    "You have changed nothing that can be undone here: decisions are undone in "
+                    f"Approvals, {key_of('memories.deleted')} lists what is deleted"
+                )
                 toast(self._pane, nothing if undoes else "Nothing was undone that can be redone")
             return message
 
@@ -226,8 +247,22 @@ class MemoryDialogs:
 
         desk = self._ready()
         if desk is not None:
-            screen = DeletedScreen(desk, self._pane.now)
-            self._pane.app.push_screen(screen, lambda _changed: self._pane.reload())
+            screen = DeletedScreen(desk, panes=self._pane.panes, now=self._pane.now)
+            self._pane.app.push_screen(screen, lambda _: self._pane.reload())
+
+    def show_versions(self) -> None:
+        """List what the memory under the cursor was before, to restore a version of it."""
+        from synthorg_tui.tui.memories.versions import VersionsScreen
+
+        chosen = self._chosen()
+        if chosen is not None:
+            screen = VersionsScreen(*chosen, self._pane.now)
+            self._pane.app.push_screen(screen, self._versions_left)
+
+    def _versions_left(self, has_changed: bool | None) -> None:
+        if has_changed:
+            self._pane.query_one(MemoriesBody).detail.forget_history()
+            self._pane.reload()
 
     def show_source(self) -> None:
         """Show the transcript lines the memory came from."""

@@ -33,11 +33,15 @@ MAX_HITS = 100
 
 
 class Listing(Latest):
-    """The filter and the search of the pane, and the result of the newest request."""
+    """The filter and the search of a list of memories, and the result of the newest request.
 
-    def __init__(self, now: Callable[[], datetime]) -> None:
+    With ``deleted`` it lists what is deleted or expired.
+    """
+
+    def __init__(self, now: Callable[[], datetime], *, deleted: bool = False) -> None:
         super().__init__()
         self._now = now
+        self._deleted = deleted
         self.filter_text = ""
         self.search_text = ""
         self.sort: SortOrder = "newest"
@@ -125,7 +129,8 @@ class Listing(Latest):
 
     async def page(self, reader: MemoryReader, offset: int, limit: int = WINDOW) -> MemoryPage:
         """Return at most ``limit`` of the memories the filter lists, from ``offset`` on."""
-        return await reader.browse(self.query.criteria, sort=self.sort, offset=offset, limit=limit)
+        what = replace(self.query.criteria, deleted=self._deleted)
+        return await reader.browse(what, sort=self.sort, offset=offset, limit=limit)
 
     async def rows(
         self, reader: MemoryReader | None, first: int = 0, count: int | None = None
@@ -168,7 +173,7 @@ class Listing(Latest):
         """Return whether the memory is listed now."""
         if self.searching:
             return self.window.index_of(row.id) is not None
-        return matches(self.query.criteria, row, now=self._now())
+        return matches(self.query.criteria, row, now=None if self._deleted else self._now())
 
     @property
     def marked(self) -> tuple[ListedMemory, ...]:

@@ -14,13 +14,13 @@ from textual.widget import Widget
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import safe_text
-from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
+from synthorg_tui.memory.listing import ListedMemory, MemoryRevision, MemoryUse
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.base.lines import Line, line, one_line
 from synthorg_tui.tui.base.pane import Pane
 from synthorg_tui.tui.base.window import Marks
 from synthorg_tui.tui.jobs import run_job, toast
-from synthorg_tui.tui.memories.detail import detail_lines
+from synthorg_tui.tui.memories.detail import MAX_USES, detail_lines
 from synthorg_tui.tui.memories.lines import chip_line, facet_lines
 from synthorg_tui.tui.memories.state import Listing
 from synthorg_tui.tui.ports import MemoryReader
@@ -32,7 +32,7 @@ MAX_MARKED = 3000
 
 
 class MemoryDetail(LineView):
-    """One memory in full; its history is read once the cursor rests on it."""
+    """One memory in full; history and uses are read once the cursor rests on it."""
 
     def __init__(self, *, now: Callable[[], datetime], id: str | None = None) -> None:
         super().__init__(id=id)
@@ -40,6 +40,7 @@ class MemoryDetail(LineView):
         self._now = now
         self._row: ListedMemory | None = None
         self._history: tuple[str, tuple[MemoryRevision, ...]] | None = None
+        self._uses: tuple[MemoryUse, ...] = ()
         self._timer: Timer | None = None
 
     def show_memory(self, row: ListedMemory | None, reader: MemoryReader | None) -> None:
@@ -63,16 +64,18 @@ class MemoryDetail(LineView):
         async def read() -> None:
             try:
                 history = await reader.history(memory_id)
+                uses = await reader.uses(memory_id, limit=MAX_USES)
             except DomainError:
-                history = ()
-            self._history = (memory_id, history)
+                history, uses = (), ()
+            self._history, self._uses = (memory_id, history), uses
             if self._row is not None and self._row.id == memory_id:
                 self._draw(history)
 
         run_job(self, read, group="history")
 
     def _draw(self, history: tuple[MemoryRevision, ...] | None) -> None:
-        lines = detail_lines(self._row, history, now=self._now()) if self._row else []
+        uses = self._uses if history is not None else ()
+        lines = detail_lines(self._row, history, now=self._now(), uses=uses) if self._row else []
         self.set_titles(top=_detail_title(self._row))
         self.show(lines, top=history is None)
 
@@ -173,31 +176,42 @@ def _detail_title(row: ListedMemory | None) -> str:
 
 
 class Marker:
-    """Marks the rows of a pane; a range goes from one press of its key to the next."""
+    """Marks the rows of a pane; a range goes from one press of its key to the next.
 
-    def __init__(self, pane: Pane, listing: Listing) -> None:
+    ``rows`` is its list, ``drawn`` draws the marks; ``keys`` are the ids of the actions that end
+    and drop a range.
+    """
+
+    def __init__(
+        self,
+        pane: Pane,
+        listing: Listing,
+        *,
+        rows: Callable[[], MemoryList],
+        drawn: Callable[[], None],
+        keys: tuple[str, str] = ("memories.mark_range", "memories.back"),
+    ) -> None:
         self._pane = pane
         self._listing = listing
+        self._rows = rows
+        self._drawn = drawn
+        self._keys = keys
         self._range_from: int | None = None
-
-    @property
-    def _body(self) -> MemoriesBody:
-        return self._pane.query_one(MemoriesBody)
 
     def mark(self) -> None:
         """Mark or unmark the memory under the cursor, and go on."""
-        rows = self._body.rows
+        rows = self._rows()
         if rows.row is not None:
             self._set(self._listing.marks.toggled(rows.row))
             rows.action_down()
 
     def mark_range(self, reader: MemoryReader | None) -> None:
         """The first press remembers the row, the second marks all between."""
-        cursor = self._body.rows.cursor
+        cursor = self._rows().cursor
         if self._range_from is None:
             self._range_from = cursor
-            again = f"{key_of('memories.mark_range')} again marks up to the cursor"
-            drops = f"{key_of('memories.back')} drops it"
+            again = f"{key_of(self._keys[0])} again marks up to the cursor"
+            drops = f"{key_of(self._keys[1])} drops it"
             toast(self._pane, f"Range starts here; {again}, {drops}")
             return
         first, last = sorted((self._range_from, cursor))
@@ -235,4 +249,4 @@ class Marker:
 
     def _set(self, marks: Marks) -> None:
         self._listing.marks = marks
-        self._body.draw_list()
+        self._drawn()

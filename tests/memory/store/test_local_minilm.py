@@ -34,3 +34,31 @@ async def test_memories_are_found_by_meaning_through_changes_and_a_restart(tmp_p
         assert found.content == "Releases go out on Fridays"
         assert (await Maintenance(backend, data_dir=tmp_path).doctor()).ok
     await embedder.close()
+
+
+REWORDED = (
+    ("The deploy key is rotated every Monday.", "Every Monday the deploy key gets rotated."),
+    ("Always run the linter before committing.", "Before every commit, run the linter."),
+    (
+        "Push a new branch with git push -u origin HEAD, or it has no upstream.",
+        "A new branch needs its upstream set: git push -u origin HEAD.",
+    ),
+)
+DIFFERENT = (
+    ("The database is read-only on weekends.", "The database is backed up on weekends."),
+    ("Ask the reviewer before a release.", "The release notes are written by the reviewer."),
+)
+
+
+async def test_rewordings_say_nearly_the_same_and_facts_on_one_subject_do_not(
+    tmp_path: Path,
+) -> None:
+    embedder = create_embedder(MiniLMConfig())
+    async with opened(tmp_path, embedder=embedder) as backend:
+        for pairs, are_near in ((REWORDED, True), (DIFFERENT, False)):
+            for pair in pairs:
+                drafts = [draft(text) for text in pair]
+                one, other = (await backend.store_many(AGENT, drafts, actor="me")).added
+                near = {hit.id for hit in await backend.admin.similar(one)}
+                assert (other in near) is are_near, pair
+    await embedder.close()

@@ -297,3 +297,22 @@ async def test_what_says_nearly_the_same_is_shown_before_deleting() -> None:
         await pilot.press("y")
         await settle(pilot)
         assert len(desk.live) == 5
+
+
+async def test_after_adding_it_is_said_what_the_new_memory_is_much_like() -> None:
+    desk = FakeDesk(rows(6))
+    desk.near = (rows(3)[2],)
+    app = fake_app(desk)
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await write(app, pilot, "Staging can't be written to on weekends.")
+        assert "Added · u takes it back" in toasts(app)
+        assert "Much like: The staging database is read-only on weekends." in toasts(app)
+
+
+async def test_after_adding_what_nothing_is_like_nothing_more_is_said() -> None:
+    app = fake_app(FakeDesk(rows(6)))
+    async with app.run_test() as pilot:
+        await settle(pilot)
+        await write(app, pilot, "Always run the linter.")
+        assert toasts(app) == "Added · u takes it back"

@@ -1,16 +1,25 @@
 """What the detail of a memory shows: long texts, lessons, scores, short names."""
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.memory.listing import ListedMemory, MemoryRevision
+from synthorg_tui.memory.listing import ListedMemory, MemoryRevision, MemoryUse
 from synthorg_tui.tui.base.lines import Line
 from synthorg_tui.tui.memories.changes import write_file
-from synthorg_tui.tui.memories.detail import MAX_SHOWN, change_lines, content_lines, detail_lines
-from tests.tui.tui_fakes import NOW, edit_of, rows
+from synthorg_tui.tui.memories.detail import (
+    MAX_SHOWN,
+    MAX_USES,
+    change_lines,
+    content_lines,
+    detail_lines,
+    use_lines,
+)
+from tests.tui.tui_fakes import NOW, FakeDesk, edit_of, fake_app, rows
+from tests.tui.tui_helpers import screen_text, settle
 
 LESSON = (
     "[DISCOVERY] A new branch has no upstream\n\n[CONDITION] The first push of a branch\n\n"
@@ -91,3 +100,41 @@ def test_an_export_to_another_format_names_those_that_can_be(
 @pytest.mark.parametrize("name", ["out.json", "out.md", "out.MARKDOWN"])
 def test_an_export_says_how_many_it_wrote_and_where(tmp_path: Path, name: str) -> None:
     assert write_file(str(tmp_path / name), rows(2)) == f"Wrote 2 memories to {tmp_path / name}"
+
+
+def used(hours: int, task: str = "push the branch", agent: str = "claude-code") -> MemoryUse:
+    return MemoryUse(1, NOW - timedelta(hours=hours), agent, "digest", task)
+
+
+def test_it_is_told_which_agents_were_given_a_memory_how_often_and_for_what_last() -> None:
+    uses = (used(2), used(3, "older"), used(4, "tests", "codex"), used(5, "oldest"))
+    assert texts(use_lines(uses, NOW)) == [
+        "given to   claude-code 3 times, last 2h ago: push the branch",
+        "           codex 1 time, last 4h ago: tests",
+    ]
+
+
+def test_a_long_task_is_cut_and_a_use_without_one_says_when_alone() -> None:
+    assert texts(use_lines([used(0, "x" * 61)], NOW))[0].endswith(f"just now: {'x' * 60}…")
+    assert texts(use_lines([used(0, "x" * 60)], NOW))[0].endswith(f"just now: {'x' * 60}")
+    assert texts(use_lines([used(1, "")], NOW)) == ["given to   claude-code 1 time, last 1h ago"]
+
+
+def test_where_more_uses_may_be_recorded_than_are_read_it_says_at_least() -> None:
+    (most,) = texts(use_lines([used(1)] * MAX_USES, NOW))
+    assert "at least 20 times" in most
+    (fewer,) = texts(use_lines([used(1)] * (MAX_USES - 1), NOW))
+    assert "claude-code 19 times" in fewer
+
+
+async def test_the_detail_shows_what_the_memory_under_the_cursor_was_given_for() -> None:
+    desk = FakeDesk(rows(3))
+    desk.given = {"mem-00001": (used(2),)}
+    app = fake_app(desk)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "given to" not in screen_text(app)
+        await pilot.press("j")
+        await settle(pilot)
+        assert "given to" in screen_text(app)
+        assert "claude-code 1 time" in screen_text(app)

@@ -31,6 +31,8 @@ from benchmarks.terminal import COLUMNS, ROWS
 FIRST_KEYS = 3.0
 """Seconds of keys from the first rows on."""
 LOADED_AFTER = 4.0
+PACKED_AFTER = 15
+"""Seconds from the start in which the index is packed, which begins the time of rest anew."""
 _QUIET = 0.1
 _NO_ANSWER = 2.0
 MEBI = 1024
@@ -122,7 +124,7 @@ def measure(data_dir: Path, *, after: int) -> list[Row]:
         times = keys(app)
         app.read(LOADED_AFTER)
         loaded, _ = app.memory()
-        app.read(after + 10)
+        app.read(after + PACKED_AFTER + 5)
         resident, own = app.memory()
     finally:
         app.end()

@@ -40,7 +40,11 @@ def safe_text(text: str, *, multiline: bool = False) -> str:
     marks on one letter are shown as code points. ``multiline`` preserves newlines and tabs. Text
     without such characters is returned unchanged.
     """
-    if not _SUSPECT.search(text):
+    if text.isascii():  # of its characters those that aren't printable are the unsafe ones
+        shown_as_is = text.replace("\n", "").replace("\t", "") if multiline else text
+        if shown_as_is.isprintable():
+            return text
+    elif not _SUSPECT.search(text):
         return text
     if multiline:
         text = text.replace("\r\n", "\n")

@@ -219,8 +219,10 @@ def _folded(lines: Sequence[int]) -> Iterator[Entry]:
 
 
 def _printed(text: str) -> str:
-    lines = without_codes(text).replace("\r\n", "\n").split("\n")
-    return "\n".join(safe_text(line, multiline=True) for line in lines)  # most need no change
+    text = without_codes(text).replace("\r\n", "\n")
+    if text.isascii():
+        return safe_text(text, multiline=True)
+    return "\n".join(safe_text(line, multiline=True) for line in text.split("\n"))  # most are safe
 
 
 def _strings(line: str) -> Iterator[str]:

@@ -26,7 +26,7 @@ _LETTERS = re.compile(r"[A-Za-z]{3}")
 
 def one_line(text: str, limit: int = TITLE) -> str:
     """Return ``text`` on one line of at most ``limit`` characters, cut between words."""
-    text = " ".join(_ANSI.sub("", text).split())
+    text = " ".join(without_codes(text).split())
     if len(text) <= limit:
         return text
     return f"{text[: limit - 1].rpartition(' ')[0] or text[: limit - 1]}…"
@@ -55,4 +55,4 @@ def clean_output(output: str) -> str:
 
 def without_codes(text: str) -> str:
     """Return ``text`` without the codes that colour a terminal or set its title."""
-    return _ANSI.sub("", text)
+    return _ANSI.sub("", text) if "\x1b" in text else text

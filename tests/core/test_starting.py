@@ -1,12 +1,15 @@
 """How a program starts and ends."""
 
 import gc
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
+import duckdb
 import pytest
 from pydantic.plugin._loader import get_plugins
 
-from synthorg_tui.core.process_setup import ending, started, starting
+from synthorg_tui.core.process_setup import ending, give_back_code, started, starting
 
 
 @pytest.fixture(autouse=True)
@@ -42,3 +45,18 @@ def test_what_start_up_made_is_not_looked_through_until_the_end() -> None:
     assert gc.get_freeze_count() > 0
     ending()
     assert gc.get_freeze_count() == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux is asked to")
+def test_code_leaves_memory_and_is_back_when_it_is_run() -> None:
+    def mapped() -> int:
+        told = Path("/proc/self/status").read_text(encoding="utf-8").split("RssFile:")[1]
+        return int(told.split()[0])
+
+    question = "SELECT sum(n) FROM range(1000) t(n)"
+    with duckdb.connect() as db:
+        answer = db.execute(question).fetchall()
+        before = mapped()
+        give_back_code()
+        assert mapped() < before
+        assert db.execute(question).fetchall() == answer

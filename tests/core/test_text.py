@@ -167,3 +167,12 @@ def test_an_id_that_is_taken_is_shown_as_it_is(text: str) -> None:
     if not agent_id_problem(text):
         assert safe_text(text) == text == text.strip()
         assert "|" not in text
+
+
+def test_of_ascii_every_character_that_isnt_printed_is_shown_as_a_glyph() -> None:
+    for code in range(128):
+        character = chr(code)
+        is_printed = 0x20 <= code < 0x7F
+        assert (safe_text(f"a{character}b") == f"a{character}b") is is_printed, code
+        in_lines = is_printed or character in "\n\t"
+        assert (safe_text(f"a{character}b", multiline=True) == f"a{character}b") is in_lines, code

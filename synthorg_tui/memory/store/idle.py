@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
-from synthorg_tui.core.process_setup import give_back_memory
+from synthorg_tui.core.process_setup import give_back_code, give_back_memory
 
 _log = logging.getLogger(__name__)
 
@@ -65,6 +65,7 @@ class IdleRelease:
         except DomainError as error:
             _log.warning("not all memory was given back: %s", error)
         await asyncio.to_thread(give_back_memory)
+        await asyncio.to_thread(give_back_code)
         return True
 
     async def close(self) -> None:

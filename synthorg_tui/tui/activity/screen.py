@@ -191,7 +191,7 @@ class ActivityScreen(Pane):
 
     def _placeholder(self) -> list[Line]:
         if self._error is not None:
-            return error_lines(drawn.CANNOT_SHOW, self._error)
+            return self.copyable(error_lines(drawn.CANNOT_SHOW, self._error))
         if self.port is None or self.activity.loaded is None:
             return [line(("Reading the calls …", "muted"))] if self._slow else []
         return drawn.empty_log(self.activity)
@@ -410,7 +410,7 @@ class ActivityScreen(Pane):
 
         run_job(self, choose, group="memory")
 
-    def action_copy(self) -> None:
+    def copy_chosen(self) -> None:
         """Copy the exact text that the agent received to the clipboard."""
         if target := self._call():
             call, _ = target

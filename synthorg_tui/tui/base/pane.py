@@ -20,11 +20,12 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.text import safe_text
 from synthorg_tui.memory.listing import ListedMemory
-from synthorg_tui.tui.actions import is_text
+from synthorg_tui.tui.actions import is_text, key_of
 from synthorg_tui.tui.base.filters import Query, filter_line
-from synthorg_tui.tui.base.lines import line
-from synthorg_tui.tui.jobs import run_job, toast
+from synthorg_tui.tui.base.lines import Line, keys_line, line
+from synthorg_tui.tui.jobs import copy, run_job, toast
 from synthorg_tui.tui.key_table import NEEDS_ROW
 from synthorg_tui.tui.panes import PANES, Panes
 from synthorg_tui.tui.ports import MemoryPort
@@ -46,6 +47,8 @@ class Pane(Screen[None]):
     """
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW, "-wide")]  # noqa: RUF012
+    HELP_CONTEXTS: ClassVar[tuple[str, ...]] = ("",)
+    """The contexts of the keys that work here, the pane's own first."""
     DEBOUNCE: ClassVar[float] = 0.12
     """Seconds without a key press until the selected row is read, or the typed text is searched."""
     LOADING_AFTER: ClassVar[float] = 0.15
@@ -87,9 +90,26 @@ class Pane(Screen[None]):
         self._error = error
         self.draw()
 
+    def copyable(self, lines: list[Line]) -> list[Line]:
+        """Return the lines of the error, with the key that copies it in the last of them."""
+        keys = keys_line((key_of(f"{self.HELP_CONTEXTS[0]}.copy"), "copies this"))
+        return [*lines[:-1], Line([*lines[-1].spans, *keys.spans])]
+
+    def action_copy(self) -> None:
+        """Copy the error that is shown in place of the list, or what the pane copies."""
+        if self._error is None:
+            self.copy_chosen()
+            return
+        told = (self._error.message, self._error.remedy)
+        copy(self, safe_text("\n\n".join(filter(None, told)), multiline=True))
+        toast(self, "Sent the error and its remedy to the terminal's clipboard")
+
+    def copy_chosen(self) -> None:
+        """Copy what the pane copies of the row under its cursor; by default, nothing."""
+
     def offers(self, method: str) -> bool:
         """Return whether the footer offers an action: not one on a row while none is listed."""
-        verbs = NEEDS_ROW.get(getattr(self, "HELP_CONTEXTS", ("",))[0], "").split()
+        verbs = NEEDS_ROW.get(self.HELP_CONTEXTS[0], "").split()
         if method not in verbs:
             return True
         return self.is_mounted and self.main_list.selectable(self.main_list.cursor)

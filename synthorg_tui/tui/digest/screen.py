@@ -209,7 +209,7 @@ class DigestScreen(Pane):
 
     def _placeholder(self) -> list[Line]:
         if self._error is not None:
-            return notices.failure_lines(self._error)
+            return self.copyable(notices.failure_lines(self._error))
         if self.digests is None or self.agents is None:
             return [line(("Opening the store …", "muted"))] if self._slow else []
         if self.digest.waiting:
@@ -383,7 +383,7 @@ class DigestScreen(Pane):
             self.draw()
             toast(self, "Changes are shown from here on")
 
-    def action_copy(self) -> None:
+    def copy_chosen(self) -> None:
         """Copy the exact text the agent would read to the clipboard."""
         answer = self.digest.answer
         if self._is_answered() and answer is not None:

@@ -152,7 +152,7 @@ class MemoryActions(Pane):
         """Import files and folders in the background."""
         self._dialogs.run_import(paths)
 
-    def action_copy(self) -> None:
+    def copy_chosen(self) -> None:
         rows = self.listing.targets(self.rows.row)
         if rows or self._has_row():
             copy(self, "\n\n".join(row.content for row in rows))

@@ -267,7 +267,7 @@ class MemoriesScreen(MemoryActions):
 
     def _placeholder(self) -> list[Line]:
         if self._error is not None:
-            return drawn.listing_error(self._error)
+            return self.copyable(drawn.listing_error(self._error))
         if self.reader is None or self.listing.waiting:
             owner = self._waits_for.message if self._waits_for else ""
             return drawn.loading_lines(owner) if self._slow else []

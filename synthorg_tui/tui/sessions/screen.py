@@ -209,7 +209,7 @@ class SessionsScreen(Pane):
 
     def _placeholder(self) -> list[Line]:
         if self._error is not None:
-            return drawn.failure_lines(self._error)
+            return self.copyable(drawn.failure_lines(self._error))
         if self.port is None or self.sessions.loaded is None:
             return [line(("Reading the sessions …", "muted"))] if self._slow else []
         return drawn.empty_lines(self.sessions)
@@ -300,7 +300,7 @@ class SessionsScreen(Pane):
         if session is not None and port is not None:
             open_transcript(self, port, session.id, self.now)
 
-    def action_copy(self) -> None:
+    def copy_chosen(self) -> None:
         """Copy the command that resumes the session in its agent's own program."""
         session, port = self._chosen(), self.port
         if session is None or port is None:

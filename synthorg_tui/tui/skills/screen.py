@@ -168,7 +168,7 @@ class SkillsScreen(Pane):
 
     def _placeholder(self) -> list[Line]:
         if self._error is not None:
-            return drawn.failure_lines(self._error)
+            return self.copyable(drawn.failure_lines(self._error))
         if self.port is None or self.skills.overview is None:
             return [line(("Reading the skills …", "muted"))] if self._slow else []
         return drawn.empty_lines(self.skills)
@@ -376,7 +376,7 @@ class SkillsScreen(Pane):
 
         run_job(self, show, group="memory")
 
-    def action_copy(self) -> None:
+    def copy_chosen(self) -> None:
         """Copy the skill's file, as it is on disk, to the clipboard."""
         if self._chosen() is None:
             return

@@ -58,7 +58,8 @@ async def test_a_session_written_line_by_line_appears_once(
             stdin = io.BytesIO(json.dumps(told).encode())
             assert await asyncio.to_thread(hook.main, arguments, stdin=stdin) == 0
         await shown("job number 2")
-        await shown("new from")
+        if not hooked:  # what a hook imports is the agent's own doing, which Activity shows
+            await shown("new from")
         await pilot.pause(3.0 if hooked else 1.0)  # whatever would come a second time
         assert pane(app).listing.facets.total == 3
     async with Engine.open(shipped_settings(), data_dir=data) as engine:

@@ -19,7 +19,7 @@ _WORD = "restore"
 _NONE = (
     line(("No backups yet", "title")),
     Line(),
-    line(("b", "accent"), (" makes one now; the app makes one each day", "muted")),
+    line(("a", "accent"), (" makes one now; the app makes one each day", "muted")),
 )
 
 

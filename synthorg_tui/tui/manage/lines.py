@@ -58,7 +58,7 @@ def report_lines(report: "DoctorReport", *, was_fixed: bool) -> list[Line]:
         row.hang = _NAME_CELLS + 3
         lines.append(row)
     if not report.ok and not was_fixed:
-        lines += [Line(), line(("f", "accent"), (" repairs what can be repaired", "muted"))]
+        lines += [Line(), line(("R", "accent"), (" repairs what can be repaired", "muted"))]
     return lines
 
 
@@ -112,7 +112,7 @@ def plan_lines(plan: "PlannedConnection") -> list[Line]:
     return [
         *lines,
         line(
-            ("y", "accent"),
+            ("a", "accent"),
             (" writes this", "text"),
             (" · any other choice writes nothing", "muted"),
         ),

@@ -99,7 +99,7 @@ async def test_a_backup_is_made_and_restored_once_the_word_is_typed(home: Path) 
     async with opened(home) as pilot:
         app = pilot.app
         assert isinstance(app, MemoryDeskApp)
-        await pilot.press("f6", "b")
+        await pilot.press("f6", "a")
         await says(pilot, "Backed up to", "by hand")
         desk = app.maker.desk
         assert desk is not None
@@ -121,7 +121,7 @@ async def test_a_backup_is_made_and_restored_once_the_word_is_typed(home: Path) 
 
 async def test_a_store_that_is_damaged_is_restored_from_the_app(home: Path) -> None:
     async with opened(home) as pilot:
-        await pilot.press("f6", "b")
+        await pilot.press("f6", "a")
         await says(pilot, "Backed up to")
     (home / "data" / "memory.duckdb").write_bytes(b"nothing of a database")
     host = LocalEngineHost(data_dir=home / "data")
@@ -139,7 +139,7 @@ async def test_a_store_that_is_damaged_is_restored_from_the_app(home: Path) -> N
 
 async def test_nothing_is_restored_beside_other_clients(home: Path) -> None:
     async with opened(home) as pilot:
-        await pilot.press("f6", "b")
+        await pilot.press("f6", "a")
         await says(pilot, "Backed up to")
         await patience.until(lambda: (home / "data" / "owner.sock").exists())
         connection = await connect(home / "data", role="command")
@@ -151,21 +151,21 @@ async def test_nothing_is_restored_beside_other_clients(home: Path) -> None:
             await connection.close()
 
 
-async def test_connecting_shows_the_change_and_writes_it_after_y(home: Path) -> None:
+async def test_connecting_shows_the_change_and_writes_it_after_a_key(home: Path) -> None:
     written = home / ".claude.json"
     async with opened(home) as pilot:
         await pilot.press("f2")
         await says(pilot, "Claude Code   not connected")
-        await pilot.press("y")
+        await pilot.press("a")
         await pilot.press("enter")
         await says(pilot, "Connecting Claude Code would change", '+  "mcpServers": {')
         assert not written.exists()
-        await pilot.press("y")
+        await pilot.press("a")
         await says(pilot, "Claude Code is connected.", "connected for you")
         assert '"synthorg"' in written.read_text("utf-8")
-        await pilot.press("d")
+        await pilot.press("X")
         await says(pilot, "Disconnecting Claude Code would change")
-        await pilot.press("y")
+        await pilot.press("a")
         await says(pilot, "Claude Code is disconnected.", "is as it was")
         assert not written.exists()
 
@@ -179,7 +179,7 @@ async def test_another_agent_or_scope_drops_the_shown_change(home: Path) -> None
             await says(pilot, "would change:")
             await pilot.press(key)
             await says(pilot, "Nothing is written before you say so")
-            await pilot.press("y")
+            await pilot.press("a")
         assert isinstance(pilot.app.screen, ConnectScreen)
         assert not list(home.glob(".c*"))
 
@@ -188,7 +188,7 @@ async def test_an_agent_that_runs_the_app_connects_and_restores_nothing(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(home) as pilot:
-        await pilot.press("f6", "b")
+        await pilot.press("f6", "a")
         await says(pilot, "Backed up to")
         monkeypatch.setenv("CLAUDECODE", "1")
         await pilot.press("enter")
@@ -197,7 +197,7 @@ async def test_an_agent_that_runs_the_app_connects_and_restores_nothing(
         await says(pilot, "not connected")
         await pilot.press("enter")
         await says(pilot, "runs this; only a person")
-        await pilot.press("y")
+        await pilot.press("a")
         assert not (home / ".claude.json").exists()
 
 

@@ -38,7 +38,7 @@ def compare(
 
 @SIZES
 def test_doctor(snap_compare: Compare, size: Size) -> None:
-    """Memory, models and 'offline'; each check with its mark; the one that failed; f repairs."""
+    """Memory, models and 'offline'; each check with its mark; the one that failed; R repairs."""
     assert compare(snap_compare, size, "f4")
 
 
@@ -56,7 +56,7 @@ def test_restoring_asks_for_a_word(snap_compare: Compare, size: Size) -> None:
 
 @SIZES
 def test_connecting(snap_compare: Compare, size: Size) -> None:
-    """Who is connected and where; the exact change; y writes it."""
+    """Who is connected and where; the exact change; a writes it."""
     assert compare(snap_compare, size, "f2", "enter")
 
 

@@ -54,7 +54,10 @@ def _local_now() -> datetime:
 
 
 class MemoryDeskApp(RememberingApp):
-    """The application; ``data_dir`` holds its interface state, ``None`` stores none."""
+    """The application; ``data_dir`` holds its interface state, ``None`` stores none.
+
+    ``themes`` is the folder of the person's own themes.
+    """
 
     CSS_PATH = Path(__file__).with_name("app.tcss")
     TITLE = "synthorg"
@@ -70,9 +73,10 @@ class MemoryDeskApp(RememberingApp):
         now: Callable[[], datetime] = _local_now,
         monotonic: Callable[[], float] = time.monotonic,
         let_go: Callable[[], None] = lambda: None,
+        themes: Path | None = None,
     ) -> None:
         path = data_dir / FILE_NAME if data_dir is not None else None
-        super().__init__(path, driver_class=TerminalDriver)
+        super().__init__(path, themes, driver_class=TerminalDriver)
         self._host = host
         self._now = now
         self._data_dir = data_dir
@@ -266,12 +270,14 @@ def run(
     import logging
 
     from synthorg_tui.core.paths import user_data_dir
+    from synthorg_tui.settings.environment import themes_folder
     from synthorg_tui.tui.beside import SharingHost
 
     # The screen belongs to the app: a message that nobody handles would be printed across it.
     logging.getLogger("synthorg_tui").addHandler(logging.NullHandler())
     starting()
     host = SharingHost(data_dir=data_dir, config_path=config_path)
-    app = app_type(host, data_dir=data_dir or user_data_dir(), let_go=let_go)
+    themes = themes_folder(config_path)
+    app = app_type(host, data_dir=data_dir or user_data_dir(), let_go=let_go, themes=themes)
     app.run()
     return app.return_code or 0

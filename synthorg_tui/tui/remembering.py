@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from textual import events
+from textual.command import CommandPalette
+from textual.theme import ThemeProvider
 from textual.widget import AwaitMount
 
 from synthorg_tui.core.text import safe_text
@@ -51,11 +53,14 @@ class RememberingApp(InterruptibleApp):
         self.theme_changed_signal.subscribe(self, lambda _: self._saving.ask())
         self.call_after_refresh(self._tell_wrong_themes)
 
-    def action_change_theme(self) -> None:
-        """List the themes, with the person's own as they are on disk now."""
+    def search_themes(self) -> None:
+        """List the themes, with the person's own as they are on disk now.
+
+        The list would cover what is told of wrong ones, so that comes when it closes.
+        """
         self._read_themes()
-        super().action_change_theme()
-        self.call_after_refresh(self._tell_wrong_themes)
+        themes = CommandPalette(providers=[ThemeProvider], placeholder="Search for themes…")
+        self.push_screen(themes, lambda _: self._tell_wrong_themes())
 
     def _read_themes(self) -> None:
         if self._themes is None or not self._themes.is_dir():

@@ -49,6 +49,9 @@ async def test_a_wrong_file_is_told_with_the_list_and_stops_nothing(tmp_path: Pa
         assert not toasts(app)
         await pilot.press("ctrl+t")
         await settle(pilot)
+        assert not toasts(app)
+        await pilot.press("escape")
+        await settle(pilot)
         assert 'wrong.yaml:1: primary: "red" isn\'t allowed; a colour in quotes' in toasts(app)
         assert "sea" in app.available_themes
         assert "wrong" not in app.available_themes
@@ -60,7 +63,7 @@ async def test_a_theme_of_the_program_is_not_replaced(tmp_path: Path) -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         before = app.available_themes["desk-dark"]
-        await pilot.press("ctrl+t")
+        await pilot.press("ctrl+t", "escape")
         await settle(pilot)
         assert app.available_themes["desk-dark"] is before
         assert "desk-dark is a theme already" in toasts(app)

@@ -27,6 +27,16 @@ def default_config_file() -> Path:
     return platformdirs.user_config_path(APP_NAME, appauthor=False) / CONFIG_FILE_NAME
 
 
+def themes_folder(path: Path | None = None, *, environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder of the themes that a person wrote: ``themes`` beside the settings file.
+
+    Neither of the two need exist.
+    """
+    named = path or environ.get(CONFIG_FILE_VARIABLE)
+    source = expand_home(named) if named else default_config_file()
+    return source.parent / "themes"
+
+
 def config_file(
     path: Path | None = None, *, environ: Mapping[str, str] = os.environ
 ) -> Path | None:

@@ -21,7 +21,7 @@ from synthorg_tui.core.text import safe_text
 from synthorg_tui.tui.actions import bindings, is_writing
 from synthorg_tui.tui.attention import Attention
 from synthorg_tui.tui.base.formatting import counted
-from synthorg_tui.tui.jobs import InterruptibleApp, error_toast, opening_error, run_job, toast
+from synthorg_tui.tui.jobs import error_toast, opening_error, run_job, toast
 from synthorg_tui.tui.making import PaneMaker
 from synthorg_tui.tui.palette import (
     ActionCommands,
@@ -31,10 +31,10 @@ from synthorg_tui.tui.palette import (
 )
 from synthorg_tui.tui.panes import PANES, Panes
 from synthorg_tui.tui.ports import EngineHost
+from synthorg_tui.tui.remembering import RememberingApp
 from synthorg_tui.tui.safety import SafetyReport
-from synthorg_tui.tui.state import FILE_NAME, load_state, save_state
+from synthorg_tui.tui.state import FILE_NAME
 from synthorg_tui.tui.terminal import TerminalDriver, has_shell, is_gone, is_interrupt
-from synthorg_tui.tui.themes import DARK, THEMES
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -53,8 +53,11 @@ def _local_now() -> datetime:
     return datetime.now().astimezone()
 
 
-class MemoryDeskApp(InterruptibleApp):
-    """The application; ``data_dir`` holds its interface state, ``None`` stores none."""
+class MemoryDeskApp(RememberingApp):
+    """The application; ``data_dir`` holds its interface state, ``None`` stores none.
+
+    ``themes`` is the folder of the person's own themes.
+    """
 
     CSS_PATH = Path(__file__).with_name("app.tcss")
     TITLE = "synthorg"
@@ -70,13 +73,13 @@ class MemoryDeskApp(InterruptibleApp):
         now: Callable[[], datetime] = _local_now,
         monotonic: Callable[[], float] = time.monotonic,
         let_go: Callable[[], None] = lambda: None,
+        themes: Path | None = None,
     ) -> None:
-        super().__init__(driver_class=TerminalDriver)
+        path = data_dir / FILE_NAME if data_dir is not None else None
+        super().__init__(path, themes, driver_class=TerminalDriver)
         self._host = host
         self._now = now
         self._data_dir = data_dir
-        self._state_path = data_dir / FILE_NAME if data_dir is not None else None
-        self.state = load_state(self._state_path)
         agent = agent_in(os.environ)
         self._panes = Panes(tuple((k, t) for _, t, k in PANES), run_by=agent.name if agent else "")
         self._clock = monotonic
@@ -85,10 +88,6 @@ class MemoryDeskApp(InterruptibleApp):
         self._counting: Timer | None = None
         self._safety = SafetyReport(self, self._panes)
         self._attention = Attention(self, self._panes)
-        for theme in THEMES:
-            self.register_theme(theme)
-        self.theme = self.state.theme if self.state.theme in self.available_themes else DARK
-        self.set_keymap(self.state.keymap)
         self.maker = PaneMaker(self, self.state, self._panes, now, monotonic)
         for name, _, _ in PANES:
             self.add_mode(name, getattr(self.maker, f"make_{name}"))
@@ -127,7 +126,7 @@ class MemoryDeskApp(InterruptibleApp):
             waits=lambda error: self.maker.memories.tell_waiting(error),
             indexes=self._indexing,
         )
-        self.switch_mode(PANES[0][0])
+        self.show_first_pane()
         self.call_after_refresh(self.action_reopen)
         self.set_interval(SPACE_CHECK_EVERY, self._look_for_space)
         if not self.is_headless:
@@ -161,6 +160,7 @@ class MemoryDeskApp(InterruptibleApp):
             self.maker.fail(opening_error(error))
         else:
             self.maker.attach(desk)
+            self.restore_pane()
             desk.activity.listen(self._heard)
             self._look_for_space()
             self.on_recount()
@@ -236,8 +236,7 @@ class MemoryDeskApp(InterruptibleApp):
             self._let_go()
 
     async def on_unmount(self) -> None:
-        self.state.theme = self.theme
-        save_state(self._state_path, self.state)
+        self.save_state()
         await self._host.close()
 
     def action_help(self) -> None:
@@ -271,12 +270,14 @@ def run(
     import logging
 
     from synthorg_tui.core.paths import user_data_dir
+    from synthorg_tui.settings.environment import themes_folder
     from synthorg_tui.tui.beside import SharingHost
 
     # The screen belongs to the app: a message that nobody handles would be printed across it.
     logging.getLogger("synthorg_tui").addHandler(logging.NullHandler())
     starting()
     host = SharingHost(data_dir=data_dir, config_path=config_path)
-    app = app_type(host, data_dir=data_dir or user_data_dir(), let_go=let_go)
+    themes = themes_folder(config_path)
+    app = app_type(host, data_dir=data_dir or user_data_dir(), let_go=let_go, themes=themes)
     app.run()
     return app.return_code or 0

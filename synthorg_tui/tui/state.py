@@ -7,11 +7,12 @@ is replaced by its default. Nothing of the store belongs here.
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
 from synthorg_tui.core.files import PRIVATE_FILE, write_atomically
 from synthorg_tui.memory.listing import SORT_ORDERS, SortOrder
+from synthorg_tui.tui.panes import PANES
 from synthorg_tui.tui.themes import DARK
 
 VERSION = 1
@@ -24,9 +25,10 @@ _MAX_BYTES = 100_000
 class UiState:
     """The stored preferences, such as theme and order.
 
-    ``split`` is the share of the list in percent.
+    ``split`` is the share of the list in percent, ``pane`` the mode of the pane shown last.
     """
 
+    pane: str = PANES[0][0]
     theme: str = DARK
     sort: SortOrder = "newest"
     split: int = 62
@@ -51,6 +53,21 @@ def load_state(path: Path | None) -> UiState:
     return state
 
 
+class StateFile:
+    """The file of the preferences, written only when they differ from what it holds."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.state = load_state(path)
+        self._stored = replace(self.state)
+
+    def save(self) -> None:
+        """Write the preferences if any of them has changed since they were read or written."""
+        if self.state != self._stored:
+            self._stored = replace(self.state)
+            save_state(self._path, self.state)
+
+
 def keymap_of(app: object) -> Mapping[str, str]:
     """Return the keys the person chose, by action id; empty for an app without ``UiState``."""
     state = getattr(app, "state", None)
@@ -71,6 +88,8 @@ def _sensible(name: str, value: object) -> bool:
         return value in SORT_ORDERS
     if name == "split":
         return type(value) is int and MIN_SPLIT <= value <= MAX_SPLIT
+    if name == "pane":
+        return any(value == mode for mode, _, _ in PANES)
     if name == "facets":
         return isinstance(value, bool)
     if name == "keymap":

@@ -1,10 +1,14 @@
 """The two themes of the program, and the colours of the style roles in any theme."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from rich.style import Style
 from textual.color import BLACK, WHITE, Color
 from textual.theme import Theme
+
+if TYPE_CHECKING:
+    from synthorg_tui.settings.theme_files import ThemeFile
 
 DARK = "desk-dark"
 LIGHT = "desk-light"
@@ -62,6 +66,12 @@ THEMES = (
         },
     ),
 )
+
+
+def theme_of(file: "ThemeFile") -> Theme:
+    """Return the theme that a person wrote; colours that are left out follow from the others."""
+    return Theme(name=file.name, dark=file.dark, **file.colours)  # type: ignore[arg-type]
+
 
 # Role -> theme variable, how strongly it stands out from the background, bold.
 _ROLES: Mapping[str, tuple[str, float, bool]] = {

@@ -412,6 +412,21 @@ class TestConfig:
         lines = result.err.splitlines()
         assert [line.startswith(f"error: {path}:") for line in lines] == [True, True]
 
+    def test_a_wrong_theme_beside_the_settings_file_is_an_error(
+        self, cli: Cli, tmp_path: Path
+    ) -> None:
+        (tmp_path / "themes").mkdir()
+        theme = tmp_path / "themes" / "sea.yaml"
+        path = tmp_path / "company.yaml"
+        path.write_text("memory:\n  level: session\n")
+        theme.write_text("primary: blue\ndark: 1\n")
+        result = cli("config", "check", "--config", str(path))
+        assert result.code == 2
+        assert f"error: {theme}:1: primary:" in result.err
+        assert f"error: {theme}:2: dark: 1 isn't allowed; true or false is" in result.err
+        theme.write_text('primary: "#0000ff"\n')
+        assert cli("config", "check", "--config", str(path)).code == 0
+
     def test_a_setting_without_effect_is_warned_about(
         self, cli: Cli, monkeypatch: pytest.MonkeyPatch
     ) -> None:

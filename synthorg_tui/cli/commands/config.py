@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_group
 from synthorg_tui.cli.commands import COMMANDS
-from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.errors import ConfigError, DomainError
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import Context
@@ -20,11 +20,14 @@ def add(commands: Subparsers) -> None:
 
 
 async def run_check(context: "Context") -> int:
-    """Check the settings by loading them; raises ``ConfigError`` with every problem."""
-    from synthorg_tui.settings.environment import config_file
+    """Check settings and themes by loading them; raises ``ConfigError`` with every problem."""
+    from synthorg_tui.settings.environment import config_file, themes_folder
+    from synthorg_tui.settings.theme_files import read_themes
 
     source = config_file(context.args.config)
     waiting = await _not_taken(context)
+    if problems := read_themes(themes_folder(context.args.config)).problems:
+        raise ConfigError("\n".join(problems))
     result = {
         "ok": True,
         "path": str(source) if source else None,

@@ -38,7 +38,7 @@ class Desk:
         self._sessions += 1
         name = f"s{self._sessions}"
         at = START + timedelta(hours=self._sessions)
-        calls, written = [], [json.dumps({"text": f"Do {name}"})]
+        calls, written = [], [json.dumps({"text": f"Repair gate {name}"})]
         for verb, path, arguments in changes:
             written.append(json.dumps({"input": {"file_path": path, **arguments}}))
             calls.append(
@@ -58,9 +58,9 @@ class Desk:
             session_id=name,
             agent_id="ada",
             project=str(project),
-            task=f"Do {name}",
+            task=f"Repair gate {name}",
             ended_at=at,
-            turns=(Turn(role="user", text=f"Do {name}", first_line=1, last_line=1),),
+            turns=(Turn(role="user", text=f"Repair gate {name}", first_line=1, last_line=1),),
             calls=tuple(calls),
             files_touched=tuple(path for _, path, _ in changes),
             line_count=len(written),
@@ -104,7 +104,11 @@ async def test_a_file_names_the_calls_that_changed_it_the_latest_first(
         (first, 2),
     ]
     latest = told.touches[0]
-    assert (latest.request, latest.call, latest.title) == ("Do s3", "Edit src/a.py", "Do s3")
+    assert (latest.request, latest.call, latest.title) == (
+        "Repair gate s3",
+        "Edit src/a.py",
+        "Repair gate s3 → changed a.py",
+    )
     assert (latest.agent_id, latest.elsewhere, told.author) == ("ada", False, None)
     assert (await desk.blame(project / "src" / "c.py")).touches == ()
 

@@ -40,12 +40,12 @@ def session(number: int, **fields: object) -> Execution:
         session_id=name,
         agent_id="ada",
         project="/p",
-        task=f"Do task {number}",
+        task=f"Repair gate {number}",
         model="m",
         outcome=ExecutionOutcome.COMPLETED,
         started_at=start,
         ended_at=start + timedelta(minutes=5),
-        turns=(Turn(role="user", text=f"Do task {number}", first_line=1, last_line=1),),
+        turns=(Turn(role="user", text=f"Repair gate {number}", first_line=1, last_line=1),),
         calls=calls,
         files_touched=("/p/a.py", "/p/b.py"),
         line_count=len(LINES),
@@ -92,7 +92,7 @@ async def test_a_list_shows_what_the_records_hold(tmp_path: Path) -> None:
         "/p",
         MARK.path,
     )
-    assert (first.title, first.outcome) == ("Do task 1", ExecutionOutcome.COMPLETED)
+    assert (first.title, first.outcome) == ("Repair gate 1 → ran ls", ExecutionOutcome.COMPLETED)
     assert (first.lines, first.calls, first.failures, first.files) == (3, 2, 1, 2)
     assert (first.model, first.parent_id, second.parent_id) == ("m", None, "claude:s001")
     assert first.started_at == START + timedelta(hours=1)
@@ -105,7 +105,7 @@ async def test_a_store_of_version_2_lists_its_sessions(tmp_path: Path) -> None:
     size = make_store_of_version_2(tmp_path, session(1), session(2))
     async with opened(tmp_path) as database:
         second, first = await SessionList(database).all()
-        assert (first.title, first.size, first.files) == ("Do task 1", size, 2)
+        assert (first.title, first.size, first.files) == ("Repair gate 1 → ran ls", size, 2)
         assert second.started_at == START + timedelta(hours=2)
         store = ExecutionStore(database)
         assert await store.get(first.id) == session(1)
@@ -145,7 +145,7 @@ async def test_a_record_that_is_unreadable_does_not_hide_the_others(tmp_path: Pa
             lambda db: db.execute("UPDATE executions SET record = 'x' WHERE id = 'claude:s001'")
         )
         known, unreadable = await SessionList(database).all()
-    assert known.title == "Do task 2"
+    assert known.title == "Repair gate 2 → ran ls"
     assert (unreadable.id, unreadable.outcome) == ("claude:s001", ExecutionOutcome.UNKNOWN)
 
 

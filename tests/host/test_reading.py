@@ -1,6 +1,7 @@
 """An engine for looking only makes no call that changes anything."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -18,7 +19,7 @@ CHANGES = [
 
 
 def reading(tmp_path: Path) -> ReadingEngine:
-    nobody = cast("OwnerConnection", None)  # a call that was made would fail otherwise
+    nobody = cast("OwnerConnection", SimpleNamespace(owner=None))  # any call made would fail
     remote = RemoteEngine(nobody, shipped_settings())
     return ReadingEngine(remote, tmp_path, "open in another terminal (pts/3, since 14:02)")
 

@@ -322,6 +322,7 @@ class FakeDesk:
         self.blanked = lines
         for memory_id in memory_ids:
             del self.gone[memory_id]
+        self.acts = [act for act in self.acts if not {*act[0].memory_ids} & {*memory_ids}]
         return len(memory_ids)
 
     async def found_places(self) -> tuple[FoundTranscripts, ...]:

@@ -135,7 +135,7 @@ class TestToasts:
             await settle(pilot)
             await pilot.press("u")
             await settle(pilot)
-            assert toasts(app) == "Nothing of it is left to restore"
+            assert toasts(app).startswith("You have changed nothing that can be undone here")
             assert len(desk.live) == 2
 
 

@@ -8,6 +8,7 @@ import: every command and ``--help`` load it.
 import argparse
 import os
 import re
+import textwrap
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
@@ -98,13 +99,18 @@ def add_command(
     parser = commands.add_parser(
         name,
         help=summary,
-        description=f"{summary[0].upper()}{summary[1:]}.{' ' if more else ''}{more}",
+        description=_wrapped(f"{summary[0].upper()}{summary[1:]}.{' ' if more else ''}{more}"),
         epilog=_epilog(examples),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_common_options(parser)
     parser.set_defaults(handler=run)
     return parser
+
+
+def _wrapped(text: str) -> str:
+    """The text in lines of at most 80 characters, where its author set no line breaks."""
+    return text if "\n" in text else textwrap.fill(text, 80)
 
 
 def add_group(

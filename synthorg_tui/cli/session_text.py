@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from synthorg_tui.cli.output import Console, cell_width, cut, local_time, wrap
 from synthorg_tui.core.enums import CallOutcome, ExecutionOutcome
-from synthorg_tui.core.text import counted
+from synthorg_tui.core.text import counted, size
 from synthorg_tui.executions.conversation import Conversation, Entry, EntryKind
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.shapes import Json
     from synthorg_tui.executions.sessions import StoredSession
 
-_MEGABYTE: Final = 1e6
 _CALLS: Final[Mapping[CallOutcome | None, tuple[str, str]]] = {
     CallOutcome.OK: ("✓", "green"),
     CallOutcome.FAILED: ("✗", "red"),
@@ -45,11 +44,6 @@ def outcome_mark(outcome: ExecutionOutcome) -> tuple[str, str]:
     return _SESSIONS.get(outcome, _UNKNOWN)
 
 
-def sized(size: int) -> str:
-    """Return a number of bytes as ``12 kB`` or ``3.4 MB``."""
-    return f"{size / _MEGABYTE:,.1f} MB" if size >= _MEGABYTE else f"{size / 1_000:,.0f} kB"
-
-
 def session_facts(session: "StoredSession") -> list[tuple[str, str]]:
     """Return what is known of a session as pairs of label and value."""
     return [
@@ -66,7 +60,7 @@ def session_facts(session: "StoredSession") -> list[tuple[str, str]]:
             f"{session.calls:,}, {session.failures:,} failed; "
             f"{counted(session.files, 'file')} changed",
         ),
-        ("size", f"{session.lines:,} lines, {sized(session.size)} in the store"),
+        ("size", f"{session.lines:,} lines, {size(session.size)} in the store"),
     ]
 
 

@@ -96,6 +96,15 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
+def size(count: float) -> str:
+    """Return a number of bytes with a unit: ``812 B``, ``1.4 MB``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    raise AssertionError("unreachable")
+
+
 def duration(seconds: float) -> str:
     """Format a number of seconds for display: ``12 s``, ``3 min``, ``1 h 20 min``.
 

@@ -8,7 +8,7 @@ from synthorg_tui.cli.arguments import Subparsers, add_command, add_since, past_
 from synthorg_tui.cli.output import cut, local_time
 from synthorg_tui.core.enums import ExecutionOutcome
 from synthorg_tui.core.paths import short_path
-from synthorg_tui.core.text import counted
+from synthorg_tui.core.text import counted, size
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -207,7 +207,7 @@ def _print_session(
     *,
     indent: str = "  ",
 ) -> None:
-    from synthorg_tui.cli.session_text import outcome_mark, sized
+    from synthorg_tui.cli.session_text import outcome_mark
 
     console = context.console
     is_narrow = console.width < _WIDE
@@ -218,13 +218,13 @@ def _print_session(
     width = _ID_WIDTH - len(indent)
     before = f"{indent}{_short_time(session.latest):<11}  {ids[session.id]:<{width}}  "
     state = f"{glyph}  " if is_narrow else f"{glyph} {session.outcome.value:<11}  "
-    size = f"{sized(session.size):>7}  "
-    room = max(20, console.width - len(before + state + size + started))
+    taken = f"{size(session.size):>8}  "
+    room = max(20, console.width - len(before + state + taken + started))
     console.parts(
         [
             (before, "dim"),
             (state, style),
-            (size, "dim"),
+            (taken, "dim"),
             (cut(session.title, room),),
             (started, "dim"),
         ],
@@ -247,16 +247,16 @@ def _print_sizes(
     aged: "AgedSessions",
 ) -> None:
     """Say how many sessions there are, what they take by age, and how many age has deleted."""
-    from synthorg_tui.cli.session_text import sized
-
     note = context.console.note
     if families:
         parts = sum(len(family.parts) for family in families)
         of_parts = f" with {counted(parts, 'subagent')}" if parts else ""
         first = f"{len(shown):,} of " if len(shown) < len(families) else ""
-        size = sized(sum(family.size for family in families))
-        ages = ", ".join(f"{sized(size)} {age}" for age, size in _sizes(families).items() if size)
-        note(f"{first}{counted(len(families), 'session')}{of_parts}, {size} in the store: {ages}")
+        taken = size(sum(family.size for family in families))
+        ages = ", ".join(
+            f"{size(stored)} {age}" for age, stored in _sizes(families).items() if stored
+        )
+        note(f"{first}{counted(len(families), 'session')}{of_parts}, {taken} in the store: {ages}")
     if aged.latest is not None:
         note(
             f"{counted(aged.count, 'session')} deleted by age (memory.storage.max_session_days), "

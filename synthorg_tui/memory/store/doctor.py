@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from synthorg_tui.core.disk_space import LOW_SPACE
 from synthorg_tui.core.errors import CancelledByUserError, DomainError
 from synthorg_tui.core.files import PRIVATE_DIR, PRIVATE_FILE
+from synthorg_tui.core.text import size
 from synthorg_tui.executions.forgotten import aged_in
 from synthorg_tui.memory.errors import duckdb_error
 from synthorg_tui.memory.index.protocol import IndexFilter
@@ -222,8 +223,8 @@ class Doctor:
         return True, f"still holding what was purged: {names}"
 
     async def _sessions(self) -> tuple[bool, str]:
-        count, size = await self._core.read(_sessions_size)
-        stored = f"{count} with {size / 1e6:.1f} MB of records and transcript lines"
+        count, stored_bytes = await self._core.read(_sessions_size)
+        stored = f"{count} with {size(stored_bytes)} of records and transcript lines"
         aged = await self._core.read(aged_in)
         if aged.latest is None:
             return True, stored

@@ -205,7 +205,8 @@ class SessionsScreen(Pane):
         held = self.sessions.held
         if not held:
             return ""
-        return f"{counted(len(held), 'session')} · {size(sum(each.size for each in held))}"
+        own = sum(each.parent_id is None for each in held)
+        return f"{counted(own, 'session')} · {size(sum(each.size for each in held))}"
 
     def _placeholder(self) -> list[Line]:
         if self._error is not None:

@@ -46,7 +46,7 @@ async def test_sessions_are_listed_by_day_with_what_is_known_of_the_one_under_th
         assert "✗ Push the branch retries" in shown
         assert "3 memories" in shown
         assert "y copies the command" in shown
-        assert "7 sessions" in shown
+        assert "5 sessions" in shown
 
 
 async def test_project_and_agent_stand_only_where_they_change() -> None:
@@ -304,7 +304,7 @@ async def test_of_thousands_only_the_visible_ones_are_drawn() -> None:
 
 @pytest.mark.parametrize(
     ("width", "named"),
-    [(80, "4 Appr●12 5 Acti◉2 6 Sessions 7"), (60, "4 ●12 5 ◉2 6 Sessions")],
+    [(80, "4 Appr●12 5 Acti◉2 6 Sessions 5"), (60, "4 ●12 5 ◉2 6 Sessions")],
 )
 async def test_the_header_has_room_for_all_panes(width: int, named: str) -> None:
     app = fake_app(desk_with())

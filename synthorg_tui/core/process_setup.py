@@ -5,7 +5,6 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 _OFTEN = (700, 10, 10)
 _SELDOM = (200_000, 10, 10)
@@ -72,9 +71,11 @@ def give_back_code() -> None:
 
 def _unchanged_code() -> Iterator[tuple[int, int]]:
     """Addresses of code that was mapped from files and has no page of its own."""
+    from pathlib import Path  # here: a hook does without it
+
     area: tuple[int, int] | None = None
     changed = 0
-    for line in Path("/proc/self/smaps").read_text(encoding="utf-8", errors="replace").split("\n"):
+    for line in Path("/proc/self/smaps").read_text("utf-8", "replace").split("\n"):
         name, *values = line.split(maxsplit=5)[:6] or [""]
         if not name.endswith(":"):
             first, _, last = name.partition("-")

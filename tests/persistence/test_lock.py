@@ -91,8 +91,11 @@ def test_who_comes_waits_for_an_owner_that_says_it_is_leaving(tmp_path: Path) ->
 
 
 def test_nobody_says_that_another_process_is_leaving(tmp_path: Path) -> None:
-    with hold(tmp_path):
-        mark_leaving(tmp_path)
-        with pytest.raises(StoreLockedError) as refused:
-            DataDirLock(tmp_path).acquire()
-        assert not refused.value.is_leaving
+    with hold(tmp_path) as holder:
+        try:
+            mark_leaving(tmp_path)
+            with pytest.raises(StoreLockedError) as refused:
+                DataDirLock(tmp_path).acquire()
+            assert not refused.value.is_leaving
+        finally:
+            holder.kill()

@@ -118,6 +118,11 @@ def _seconds(text: str) -> float:
     return time.thread_time() - start
 
 
+def _times_as_long(text: str, longer: str) -> float:
+    base = max(min(_seconds(text) for _ in range(2)), 0.0005)
+    return min(_seconds(longer) for _ in range(2)) / base
+
+
 @pytest.mark.parametrize("rule", RULES, ids=_NAMES)
 def test_a_rule_takes_time_in_proportion_to_a_hostile_text(rule: Rule) -> None:
     """Eight times the text may take at most some twenty times as long; quadratic is 64 times."""
@@ -125,5 +130,4 @@ def test_a_rule_takes_time_in_proportion_to_a_hostile_text(rule: Rule) -> None:
         for filler in _FILLERS:
             unit = anchor + filler * 5
             small = unit * (3_000 // len(unit))
-            base = max(min(_seconds(small) for _ in range(2)), 0.0005)
-            assert min(_seconds(small * 8) for _ in range(2)) < 24 * base, (anchor, filler)
+            assert any(_times_as_long(small, small * 8) < 24 for _ in range(8)), (anchor, filler)

@@ -221,10 +221,10 @@ async def test_settings_are_listed_with_source_and_checked_after_the_editor(
         await pilot.press("enter", "E")
         await says(pilot, "1 change after a restart", "↻ memory.retrieval.max_memories")
         await pilot.press("j")
-        await says(pilot, "synthorg-tui/company.yaml:3", "Changed since the app started")
+        await says(pilot, "company.yaml:3", "Changed since the app started")
         chosen.append(bad)
         await pilot.press("E")
-        await says(pilot, "company.yaml:2: memory.level", "company.yaml:3: memory.nonsense")
+        await says(pilot, "company.yaml:2:", "company.yaml:3:", "memory.nonsense: unknown setting")
         assert isinstance(pilot.app.screen, SettingsScreen)
 
 

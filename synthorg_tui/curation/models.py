@@ -29,6 +29,7 @@ MAX_TAGS = 20
 MAX_DISCOVERY = 600
 MAX_TEXT = 2000
 """Characters of a condition, an action or a rationale."""
+MAX_CHECK = 600
 
 
 class ProceduralMemoryScope(StrEnum):
@@ -54,6 +55,8 @@ class ProceduralMemoryProposal(FrozenModel):
 
     ``confidence`` is in [0, 1]. ``supersedes`` are ids of memories that it would replace;
     ``superseded_by`` is set once another has replaced it. Tags beyond the twentieth are dropped.
+    ``name`` is what a skill drawn from it is to be called, empty when its discovery shall name it;
+    ``check`` says how to tell that it worked.
     """
 
     discovery: Discovery
@@ -61,6 +64,8 @@ class ProceduralMemoryProposal(FrozenModel):
     action: Paragraph
     rationale: Paragraph
     execution_steps: tuple[NotBlankStr, ...] = Field(default=(), max_length=MAX_STEPS)
+    check: str = Field(default="", max_length=MAX_CHECK)
+    name: str = Field(default="", pattern=r"^(?:[a-z0-9]+(?:-[a-z0-9]+)*)?$", max_length=64)
     confidence: float = Field(ge=0.0, le=1.0)
     tags: Annotated[tuple[NotBlankStr, ...], AfterValidator(_first_tags)] = ()
     scope: ProceduralMemoryScope = ProceduralMemoryScope.AGENT
@@ -173,11 +178,21 @@ def recorded_runs(evidence: Iterable[Evidence]) -> int:
 
 
 class LessonKind(StrEnum):
-    """The origin of a lesson: a failure, a success, or (``EVOLVED``) a promotion for all agents."""
+    """The origin of a lesson.
+
+    A ``FAILURE`` is a command that failed and then worked, a ``FILE`` an edit or a read that did. A
+    ``GATE`` is what a hook or a check wants before it lets through, a ``CORRECTION`` what a person
+    said to an agent, a ``HABIT`` how commands are run in a project, a ``SUCCESS`` how good runs
+    end. ``EVOLVED`` is a promotion for all agents.
+    """
 
     FAILURE = "failure"
     SUCCESS = "success"
     EVOLVED = "evolved"
+    CORRECTION = "correction"
+    GATE = "gate"
+    FILE = "file"
+    HABIT = "habit"
 
 
 class Lesson(FrozenModel):

@@ -19,6 +19,7 @@ from synthorg_tui.executions.commands import Step
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.recoveries import RECOVERY_TAG
 from synthorg_tui.learning.error_lines import signature
+from synthorg_tui.learning.lessons import REPORTED_CERTAINTY
 from synthorg_tui.learning.mistakes import Mistake, named
 from synthorg_tui.learning.phrases import Phrases, clean, doing, explained, joined, name_of
 
@@ -27,10 +28,6 @@ _MAX_ERROR = 400
 _MAX_BETWEEN = 8
 MAX_CERTAINTY = 0.95
 """No lesson is more certain than this, however often it was seen."""
-REPORTED_CERTAINTY = 0.5
-"""A lesson that was only reported is at most so certain, however often: as much as the plainest
-recorded recovery. An agent can report what never happened as often as it likes, and under as many
-names, so the number of reports says nothing."""
 _MAX_REPORTED = 5
 """Reports listed as evidence of a lesson; more would only make it longer."""
 _DOUBT_LEFT = 0.7

@@ -1,0 +1,83 @@
+"""Builds a lesson from the words that code found for one occurrence.
+
+Every capture strategy ends here, so that lessons of all kinds have the same parts and limits. What
+the words are is for the strategies; how certain a lesson is, too.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from synthorg_tui.curation.models import (
+    WORDED_FIELDS,
+    Author,
+    Evidence,
+    Lesson,
+    LessonKind,
+    ProceduralMemoryProposal,
+)
+from synthorg_tui.executions.models import Execution
+
+MAX_TITLE = 70
+REPORTED_CERTAINTY = 0.5
+"""A lesson that was only reported is at most so certain, however often: as much as the plainest
+recorded recovery. An agent can report what never happened as often as it likes, and under as many
+names, so the number of reports says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class LessonWords:
+    """The words of a lesson.
+
+    ``name`` is two to five words for the situation, such as ``git-push-no-upstream``; ``title`` an
+    instruction of at most ``MAX_TITLE`` characters. ``when`` is the situation, as it goes on after
+    "Use when"; ``do`` names the exact commands and explains their placeholders, ``why`` the reason,
+    and ``check`` how to tell that it worked. ``steps`` are for what takes several commands.
+    """
+
+    name: str
+    title: str
+    when: str
+    do: str
+    why: str
+    check: str = ""
+    steps: tuple[str, ...] = ()
+
+
+def grounded_lesson(
+    execution: Execution,
+    kind: LessonKind,
+    key: str,
+    words: LessonWords,
+    evidence: Sequence[Evidence],
+    *,
+    certainty: float,
+    tags: Sequence[str],
+) -> Lesson:
+    """Return the lesson of one run in the words that code found.
+
+    ``key`` tells it from all others for good, whatever its words. ``certainty`` is in [0, 1]; what
+    the agent only reported is at most as certain as ``REPORTED_CERTAINTY``.
+    """
+    most = REPORTED_CERTAINTY if execution.is_reported else 1.0
+    proposal = ProceduralMemoryProposal(
+        discovery=words.title,
+        condition=words.when,
+        action=words.do,
+        rationale=words.why,
+        execution_steps=words.steps,
+        check=words.check,
+        name=words.name,
+        confidence=min(certainty, most),
+        tags=tuple(tags),
+    )
+    author = Author.REPORTED if execution.is_reported else Author.EVIDENCE
+    return Lesson(
+        key=key,
+        kind=kind,
+        agent_id=execution.agent_id,
+        task_id=execution.id,
+        proposal=proposal,
+        grounded=proposal,
+        authors=dict.fromkeys(WORDED_FIELDS, author),
+        evidence=tuple(evidence),
+    )

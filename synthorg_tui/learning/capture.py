@@ -16,8 +16,10 @@ from synthorg_tui.learning.captured import (
     incident_payload,
     success_payload,
 )
+from synthorg_tui.learning.corrections import CorrectionCaptureStrategy
 from synthorg_tui.learning.drafting import mistake_lesson
 from synthorg_tui.learning.error_lines import ErrorKind
+from synthorg_tui.learning.habits import HabitCaptureStrategy
 from synthorg_tui.learning.mistakes import Mistake, find_mistakes
 from synthorg_tui.learning.recipes import find_recipe, recipe_lesson
 from synthorg_tui.memory.config import CaptureConfig
@@ -100,7 +102,7 @@ def create_capture_strategy(config: CaptureConfig) -> CaptureStrategy:
     strategies: dict[str, list[CaptureStrategy]] = {
         "failure": failures,
         "success": [success],
-        "hybrid": [*failures, success],
+        "hybrid": [*failures, success, CorrectionCaptureStrategy(), HabitCaptureStrategy()],
     }
     return CombinedCaptureStrategy(config.type, strategies[config.type])
 

@@ -94,7 +94,7 @@ _HOOK = re.compile(
     r"|protected branch|\[(?:subject|type|body|header|scope)-[a-z-]+\]|overcommit",
     re.IGNORECASE,
 )
-_CI = re.compile(r"\b(?:gh (?:pr checks|run watch)|glab ci status)\b")
+CI_CHECK = re.compile(r"\b(?:gh (?:pr checks|run watch)|glab ci status)\b")
 
 
 def is_gate_output(call: ToolCall) -> bool:
@@ -103,7 +103,7 @@ def is_gate_output(call: ToolCall) -> bool:
         return True
     if call.outcome is not CallOutcome.FAILED or not call.is_shell:
         return False
-    if _CI.search(call.arguments) is not None:
+    if CI_CHECK.search(call.arguments) is not None:
         return True
     return call.intent in {"git commit", "git push"} and _HOOK.search(call.output) is not None
 

@@ -18,6 +18,7 @@ from synthorg_tui.learning.captured import (
 )
 from synthorg_tui.learning.drafting import mistake_lesson
 from synthorg_tui.learning.error_lines import ErrorKind
+from synthorg_tui.learning.files import FileCaptureStrategy
 from synthorg_tui.learning.gates import GateCaptureStrategy
 from synthorg_tui.learning.mistakes import Mistake, find_mistakes
 from synthorg_tui.learning.recipes import find_recipe, recipe_lesson
@@ -96,7 +97,11 @@ def create_capture_strategy(config: CaptureConfig) -> CaptureStrategy:
 
     ``failure`` is what failed (commands, files, gates), ``hybrid`` every kind there is.
     """
-    failures: list[CaptureStrategy] = [FailureCaptureStrategy(), GateCaptureStrategy()]
+    failures: list[CaptureStrategy] = [
+        FailureCaptureStrategy(),
+        FileCaptureStrategy(),
+        GateCaptureStrategy(),
+    ]
     success = SuccessCaptureStrategy(config)
     strategies: dict[str, list[CaptureStrategy]] = {
         "failure": failures,

@@ -19,6 +19,8 @@ from synthorg_tui.learning.captured import (
 from synthorg_tui.learning.corrections import CorrectionCaptureStrategy
 from synthorg_tui.learning.drafting import mistake_lesson
 from synthorg_tui.learning.error_lines import ErrorKind
+from synthorg_tui.learning.files import FileCaptureStrategy
+from synthorg_tui.learning.gates import GateCaptureStrategy
 from synthorg_tui.learning.habits import HabitCaptureStrategy
 from synthorg_tui.learning.mistakes import Mistake, find_mistakes
 from synthorg_tui.learning.recipes import find_recipe, recipe_lesson
@@ -97,7 +99,11 @@ def create_capture_strategy(config: CaptureConfig) -> CaptureStrategy:
 
     ``failure`` is what failed (commands, files, gates), ``hybrid`` every kind there is.
     """
-    failures: list[CaptureStrategy] = [FailureCaptureStrategy()]
+    failures: list[CaptureStrategy] = [
+        FailureCaptureStrategy(),
+        FileCaptureStrategy(),
+        GateCaptureStrategy(),
+    ]
     success = SuccessCaptureStrategy(config)
     strategies: dict[str, list[CaptureStrategy]] = {
         "failure": failures,

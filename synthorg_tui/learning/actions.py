@@ -13,7 +13,7 @@ from synthorg_tui.executions.models import is_shell
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class AgentAction:
     """A call that an agent is about to make, or that just failed with ``error``.
 
     ``command`` is the shell command and ``file`` the path, whichever the tool has; ``cwd`` is the

@@ -15,7 +15,7 @@ from synthorg_tui.curation.models import Evidence, LessonKind
 from synthorg_tui.executions.commands import Step, command_steps
 from synthorg_tui.executions.output_lines import clean_output
 from synthorg_tui.learning.actions import (
-    Action,
+    AgentAction,
     FailingForm,
     arguments,
     in_folder,
@@ -60,7 +60,7 @@ class Trigger:
     satisfied_by: tuple[str, ...] = ()
     same_call: bool = False
 
-    def matches_before(self, action: Action) -> bool:
+    def matches_before(self, action: AgentAction) -> bool:
         """Tell whether the call is sure to be one that the lesson is about."""
         if not same_project(self.project, action.where):
             return False
@@ -70,7 +70,7 @@ class Trigger:
             step.intent == self.intent and self._fails(step, action) for step in action.steps
         )
 
-    def matches_after(self, action: Action) -> bool:
+    def matches_after(self, action: AgentAction) -> bool:
         """Tell whether the call failed as in the lesson's evidence."""
         if not (self.error and action.error and same_project(self.project, action.where)):
             return False
@@ -82,7 +82,7 @@ class Trigger:
             for step in action.steps
         )
 
-    def _fails(self, step: Step, action: Action) -> bool:
+    def _fails(self, step: Step, action: AgentAction) -> bool:
         form = self.form
         if self.satisfied_by:
             return True
@@ -92,7 +92,7 @@ class Trigger:
             return form.words == step.words and self._is_elsewhere(step, action)
         return (form.differs or self.kind is LessonKind.CORRECTION) and form.is_of(step)
 
-    def _is_elsewhere(self, step: Step, action: Action) -> bool:
+    def _is_elsewhere(self, step: Step, action: AgentAction) -> bool:
         """Whether it is known that the step runs in another folder than where it works."""
         assert self.form is not None
         base = action.cwd or action.project
@@ -118,10 +118,10 @@ class Trigger:
         left = form.dropped & words or form.lead_dropped & lead
         return bool(left or form.added - words or form.lead_added - lead)
 
-    def _same_error(self, action: Action, step: Step) -> bool:
+    def _same_error(self, action: AgentAction, step: Step) -> bool:
         return any(_fits(self.error, line) for line in _error_lines(action.error, step))
 
-    def _changes_file(self, action: Action) -> bool:
+    def _changes_file(self, action: AgentAction) -> bool:
         if action.verb:
             return action.verb in _CHANGING and self._is_file(action.path)
         targets = (
@@ -211,7 +211,7 @@ def _of_file(kind: LessonKind, seen: Evidence, project: str | None) -> Trigger |
     error = read_error(seen.error, _NO_STEP)
     if not path or error is None:
         return None
-    verb = Action(tool=tool, file=path).verb
+    verb = AgentAction(tool=tool, file=path).verb
     about_name = error.kind is ErrorKind.NAME and not seen.between
     files = frozenset({_plain(path)} if about_name else ())
     pattern = _pattern(_line(seen, _NO_STEP), {path, PurePosixPath(path).name})

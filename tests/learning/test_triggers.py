@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthorg_tui.curation.models import Evidence, LessonKind
-from synthorg_tui.learning.actions import Action
+from synthorg_tui.learning.actions import AgentAction
 from synthorg_tui.learning.triggers import Trigger, triggers_of
 
 HERE = "/srv/tidepool"
@@ -37,12 +37,12 @@ def failure(*evidence: Evidence) -> tuple[Trigger, ...]:
 
 
 def before(triggers: tuple[Trigger, ...], command: str, *, project: str = HERE) -> bool:
-    action = Action(command=command, cwd=project, project=project)
+    action = AgentAction(command=command, cwd=project, project=project)
     return any(trigger.matches_before(action) for trigger in triggers)
 
 
 def after(triggers: tuple[Trigger, ...], command: str, error: str, *, project: str = HERE) -> bool:
-    action = Action(command=command, error=error, cwd=project, project=project)
+    action = AgentAction(command=command, error=error, cwd=project, project=project)
     return any(trigger.matches_after(action) for trigger in triggers)
 
 
@@ -137,9 +137,9 @@ def test_a_name_that_the_error_spoke_of_must_be_the_same() -> None:
 def test_a_directory_is_spoken_of_only_elsewhere() -> None:
     assert before(ELSEWHERE, "mix test")
     assert not before(ELSEWHERE, "cd backend && mix test")
-    inside = Action(command="mix test", cwd=f"{HERE}/backend", project=HERE)
+    inside = AgentAction(command="mix test", cwd=f"{HERE}/backend", project=HERE)
     assert not any(trigger.matches_before(inside) for trigger in ELSEWHERE)
-    unknown = Action(command="mix test")
+    unknown = AgentAction(command="mix test")
     assert not any(trigger.matches_before(unknown) for trigger in ELSEWHERE)
 
 
@@ -193,25 +193,27 @@ def test_a_file_tool_fails_alike_on_any_file() -> None:
             )
         ],
     )
-    failed = Action(
+    failed = AgentAction(
         tool="Edit", file="/else/b.py", error="File must be read first before writing to it."
     )
     assert triggers[0].matches_after(failed)
     assert not triggers[0].matches_before(failed)
-    assert not triggers[0].matches_after(Action(tool="Read", file="/b.py", error=failed.error))
+    assert not triggers[0].matches_after(AgentAction(tool="Read", file="/b.py", error=failed.error))
 
 
 def test_a_correction_comes_before_a_change_of_its_files() -> None:
     triggers = triggers_of(
         LessonKind.CORRECTION, [seen("edit src/a.py", "no, leave the header", "", "src/a.py")]
     )
-    edit = Action(tool="Edit", file=f"{HERE}/src/a.py", project=HERE)
+    edit = AgentAction(tool="Edit", file=f"{HERE}/src/a.py", project=HERE)
     assert triggers[0].matches_before(edit)
-    assert triggers[0].matches_before(Action(command="rm src/a.py", cwd=HERE, project=HERE))
-    assert not triggers[0].matches_before(Action(command="cat src/a.py", cwd=HERE, project=HERE))
-    other = Action(tool="Edit", file=f"{HERE}/src/b.py", project=HERE)
+    assert triggers[0].matches_before(AgentAction(command="rm src/a.py", cwd=HERE, project=HERE))
+    assert not triggers[0].matches_before(
+        AgentAction(command="cat src/a.py", cwd=HERE, project=HERE)
+    )
+    other = AgentAction(tool="Edit", file=f"{HERE}/src/b.py", project=HERE)
     assert not triggers[0].matches_before(other)
-    elsewhere = Action(tool="Edit", file="/else/src/a.py", project="/else")
+    elsewhere = AgentAction(tool="Edit", file="/else/src/a.py", project="/else")
     assert not triggers[0].matches_before(elsewhere)
 
 
@@ -270,8 +272,8 @@ def test_hostile_texts_raise_nothing(failed: str, error: str, command: str) -> N
     for kind in LessonKind:
         triggers = triggers_of(kind, [seen(failed, error, command, command)])
         for action in (
-            Action(command=command, error=error, cwd=failed, project=HERE),
-            Action(tool=failed, file=command, error=error),
+            AgentAction(command=command, error=error, cwd=failed, project=HERE),
+            AgentAction(tool=failed, file=command, error=error),
         ):
             [
                 trigger.matches_before(action) or trigger.matches_after(action)

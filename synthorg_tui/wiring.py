@@ -242,6 +242,7 @@ def build_gateway(
             ),
             events=base.events,
             clock=base.clock,
+            applications=injection.applications,
         ),
         memories=lambda: base.local().admin,
     )

@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -33,7 +33,7 @@ from synthorg_tui.agents.models import (
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.events import Events
-from synthorg_tui.core.failsafe import raise_fatal
+from synthorg_tui.core.failsafe import raise_fatal, surviving
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.memory.index.protocol import Visibility
@@ -41,8 +41,11 @@ from synthorg_tui.memory.models import MemoryDraft, MemoryEdit
 from synthorg_tui.memory.strategies import replies
 from synthorg_tui.memory.strategies.service import (
     MAX_QUERY,
+    ApplicationLog,
     Injection,
     InjectionRequest,
+    Use,
+    UseKind,
     agents_request,
 )
 from synthorg_tui.providers.models import ToolDefinition
@@ -63,8 +66,8 @@ MAX_REPLY: Final = 8_000
 class Services(NamedTuple):
     """The services that all sessions share.
 
-    ``prepare`` makes a digest and counts the use of the memories in it. ``tools`` is called when
-    an agent first calls a tool.
+    ``prepare`` makes a digest and counts the use of the memories in it; other uses are told to
+    ``applications``. ``tools`` is called when an agent first calls a tool.
     """
 
     config: AgentAccessConfig
@@ -74,6 +77,7 @@ class Services(NamedTuple):
     sessions: ClientSessions
     events: Events
     clock: Clock
+    applications: ApplicationLog | None = None
     rights: Callable[[str], AgentRights] = lambda _: AgentRights()
 
 
@@ -110,7 +114,7 @@ class AgentSession:
 
     async def call(self, name: str, arguments: dict[str, Any]) -> CallReply:
         """Call a tool and return its reply; errors are replies with ``is_error``, never raised."""
-        from synthorg_tui.agents.tools import WRITING
+        from synthorg_tui.agents.tools import READ_SKILL, WRITING
 
         started = time.perf_counter()
         try:
@@ -122,6 +126,8 @@ class AgentSession:
             raise_fatal(error)
             _log.exception("the tool %s failed", name[:64])
             reply = CallReply(replies.error("unexpected error").text, is_error=True)
+        if name == READ_SKILL and not reply.is_error:
+            await self._note_use(UseKind.READ, reply.memory_ids)
         accepted = name in WRITING and not reply.is_error
         wrote = accepted and not reply.waiting and bool(reply.memory_ids)
         await self._record(CallKind.TOOL, name, arguments, reply, started, wrote=wrote)
@@ -187,9 +193,10 @@ class AgentSession:
         asked = {"name": name}
         async with self._recording_refusal(CallKind.SKILL, "read_skill", asked, started):
             self._require(writing=False)
-            text = await (await self._toolbox()).skill_text(name)
-        await self._record(CallKind.SKILL, "read_skill", asked, CallReply(text), started)
-        return text
+            reply = await (await self._toolbox()).skill(name)
+        await self._note_use(UseKind.READ, reply.memory_ids)
+        await self._record(CallKind.SKILL, "read_skill", asked, reply, started)
+        return reply.content
 
     async def add_memory(self, draft: MemoryDraft) -> CallReply:
         """Store or propose a memory, for a command that the agent runs; see ``OwnMemories``.
@@ -239,6 +246,14 @@ class AgentSession:
         if self.identity.session_id is None:
             return 0
         return await self._services.sessions.end(self.identity.agent_id, self.identity.session_id)
+
+    async def _note_use(self, how: UseKind, memory_ids: Sequence[str]) -> None:
+        """Record that the agent was given these memories; a failure is only logged."""
+        if self._services.applications is None or not memory_ids:
+            return
+        with surviving("counting what was given", _log):
+            use = Use(how, self.identity.agent_id, self.identity.project, await self._session_id())
+            await self._services.applications.applied(memory_ids, self._services.clock.now(), use)
 
     async def _session_id(self) -> str | None:
         return await self._services.sessions.current(self.identity, self._processes)

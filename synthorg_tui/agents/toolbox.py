@@ -68,10 +68,15 @@ class ApprovedSkills:
 
         Raises ``SkillNotFoundError`` when the agent may read no skill of this name.
         """
+        return (await self.read(agent_id, name)).content
+
+    async def read(self, agent_id: str, name: str) -> CallReply:
+        """Return the text as ``text`` does, with the id of the memory that says the same."""
         skill = (await self._readable(agent_id)).get(name)
         if skill is None:
             raise SkillNotFoundError("no skill has this name", remedy="list_skills names them.")
-        return await self._text(skill)
+        # Of its memories the first is its owner's; the others are copies of other agents.
+        return CallReply(await self._text(skill), memory_ids=skill.memory_ids[:1])
 
     async def _card(self, skill: "RegisteredSkill") -> SkillCard:
         from synthorg_tui.skills.validate import parse
@@ -136,10 +141,10 @@ class Toolbox:
         """Return the skills that the agent may read, sorted by name."""
         return await self._services.skills.cards(self._identity.agent_id)
 
-    async def skill_text(self, name: str) -> str:
+    async def skill(self, name: str) -> CallReply:
         """Return a skill's text, in tags that mark it as data; raises ``SkillNotFoundError``."""
-        text = await self._services.skills.text(self._identity.agent_id, name)
-        return wrap_untrusted(TAG_SKILL, text)
+        reply = await self._services.skills.read(self._identity.agent_id, name)
+        return replace(reply, content=wrap_untrusted(TAG_SKILL, reply.content))
 
     async def answer(self, name: str, arguments: dict[str, Any]) -> CallReply:
         """Call a tool and return its reply; raises ``AgentRefusedError`` for an unknown name."""
@@ -176,7 +181,7 @@ class Toolbox:
             problem = f"name must be a text of 1 to {tools.MAX_SKILL_NAME} characters"
             return tools.error("InvalidArgument", problem, ErrorCode.INVALID_ARGUMENT)
         try:
-            return CallReply(await self.skill_text(name))
+            return await self.skill(name)
         except SkillNotFoundError as error:
             return tools.error("SkillNotFound", error.message, ErrorCode.NOT_FOUND)
 

@@ -54,7 +54,8 @@ def _follow_in(db: "Connection", own_root: Path) -> int:
             registry.forget(db, record.path)
             registry.put(db, fresh)
     for old, new in moved.items():
-        db.execute("UPDATE skill_versions SET path = ? WHERE path = ?", [new, old])
+        for table in ("skill_versions", "lesson_uses"):
+            db.execute(f"UPDATE {table} SET path = ? WHERE path = ?", [new, old])
     for operation in journal.every(db):
         effects = _effects_at(operation.effects, moved)
         if effects != operation.effects:

@@ -28,6 +28,7 @@ from synthorg_tui.agents.models import (
     CallRecord,
     CallReply,
     ServedDigest,
+    ServedHint,
     SkillCard,
 )
 from synthorg_tui.core.clock import Clock
@@ -52,7 +53,9 @@ from synthorg_tui.providers.models import ToolDefinition
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.own_memories import OwnMemories
+    from synthorg_tui.agents.recall import Recollection
     from synthorg_tui.agents.toolbox import Toolbox, ToolServices
+    from synthorg_tui.learning.actions import AgentAction
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +64,7 @@ ACTIVITY: Final = "activity"
 WROTE: Final = "changed"
 MAX_ARGUMENTS: Final = 2_000
 MAX_REPLY: Final = 8_000
+MAX_ERROR_SHOWN: Final = 400
 
 
 class Services(NamedTuple):
@@ -114,12 +118,15 @@ class AgentSession:
 
     async def call(self, name: str, arguments: dict[str, Any]) -> CallReply:
         """Call a tool and return its reply; errors are replies with ``is_error``, never raised."""
-        from synthorg_tui.agents.tools import READ_SKILL, WRITING
+        from synthorg_tui.agents.tools import BEFORE_ACTION, READ_SKILL, WRITING
 
-        started = time.perf_counter()
+        started, explanation = time.perf_counter(), ""
         try:
             self._require(writing=name in WRITING)
-            reply = await (await self._toolbox()).answer(name, arguments)
+            if name == BEFORE_ACTION:
+                reply, explanation = await self._before_action(arguments)
+            else:
+                reply = await (await self._toolbox()).answer(name, arguments)
         except DomainError as error:
             reply = _refusal(error)
         except Exception as error:  # an agent's run must survive whatever it asked for
@@ -130,7 +137,9 @@ class AgentSession:
             await self._note_use(UseKind.READ, reply.memory_ids)
         accepted = name in WRITING and not reply.is_error
         wrote = accepted and not reply.waiting and bool(reply.memory_ids)
-        await self._record(CallKind.TOOL, name, arguments, reply, started, wrote=wrote)
+        await self._record(
+            CallKind.TOOL, name, arguments, reply, started, wrote=wrote, explanation=explanation
+        )
         if accepted:
             self._services.events.emit(WROTE, f"agents.{name}")
         return reply
@@ -175,6 +184,42 @@ class AgentSession:
             explanation=explained.decode(),
         )
         return served
+
+    async def hint(
+        self,
+        moment: str,
+        tool: str = "",
+        command: str = "",
+        file: str = "",
+        error: str = "",
+        cwd: str = "",
+    ) -> ServedHint:
+        """Return what is known about a call, ``before`` it or ``after`` it failed; mostly nothing.
+
+        ``tool`` is its name, ``command`` or ``file`` what it is given, ``error`` what it said. It
+        never raises: a paused agent is told nothing, and what goes wrong is only logged.
+        """
+        from synthorg_tui.learning.actions import AgentAction
+
+        started, known = time.perf_counter(), None
+        if self._services.rights(self.identity.agent_id).paused:
+            return ServedHint()
+        place = (cwd or self.identity.project or "", self.identity.project or cwd or None)
+        with surviving("recalling what is known about a call", _log):
+            action = AgentAction(tool or "bash", command, file, error, *place)
+            known = await self._recollection(moment, action)
+        if known is None:
+            return ServedHint()
+        asked = {"command": command, "file": file, "error": error[:MAX_ERROR_SHOWN], "cwd": cwd}
+        await self._record(
+            CallKind.HINT,
+            "before_action" if moment == UseKind.BEFORE else "after_failure",
+            {name: value for name, value in asked.items() if value},
+            CallReply(known.text, memory_ids=known.memory_ids),
+            started,
+            explanation=_explained(known),
+        )
+        return ServedHint(known.text, known.reason)
 
     async def skills(self) -> tuple[SkillCard, ...]:
         """Return the approved skills that the agent may read, sorted by name.
@@ -246,6 +291,36 @@ class AgentSession:
         if self.identity.session_id is None:
             return 0
         return await self._services.sessions.end(self.identity.agent_id, self.identity.session_id)
+
+    async def _recollection(self, moment: str, action: "AgentAction") -> "Recollection | None":
+        """What is to be said about a call; it counts as a use of the lesson."""
+        from synthorg_tui.agents.recall import Moment
+
+        session_id = await self._session_id()
+        known = await self._services.tools().recall.hint(
+            self.identity.agent_id,
+            session_id or f"connection {id(self)}",
+            Moment(moment),
+            action,
+            session_id=session_id,
+        )
+        if known is not None:
+            await self._note_use(UseKind(moment), known.memory_ids)
+        return known
+
+    async def _before_action(self, arguments: Mapping[str, Any]) -> tuple[CallReply, str]:
+        """The reply to the tool, and why it is so."""
+        from synthorg_tui.agents import tools
+
+        project = self.identity.project
+        action = tools.action_of(arguments, project)
+        if isinstance(action, CallReply):
+            return action, ""
+        moment = UseKind.AFTER if action.error else UseKind.BEFORE
+        known = await self._recollection(moment, action)
+        if known is None:
+            return CallReply(tools.NOTHING_KNOWN), ""
+        return CallReply(known.text, memory_ids=known.memory_ids), _explained(known)
 
     async def _note_use(self, how: UseKind, memory_ids: Sequence[str]) -> None:
         """Record that the agent was given these memories; a failure is only logged."""
@@ -320,6 +395,12 @@ class AgentSession:
         )
         self.recorded += 1
         self._services.events.emit(ACTIVITY, await self._services.audit.add(record))
+
+
+def _explained(known: "Recollection") -> str:
+    """Why a hint was given, as it is stored; JSON."""
+    why = {"reason": known.reason, "lesson": known.lesson, "path": known.path}
+    return json.dumps({**why, "command": known.command}, ensure_ascii=False)
 
 
 def _refusal(error: DomainError) -> CallReply:

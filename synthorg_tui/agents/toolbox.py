@@ -25,7 +25,7 @@ from synthorg_tui.agents.reports import Reports
 from synthorg_tui.agents.tools import ErrorCode
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.untrusted import wrap_untrusted
-from synthorg_tui.curation.models import ProceduralMemoryScope
+from synthorg_tui.curation.registry import readable_by
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.errors import WriteRefusedError
 from synthorg_tui.memory.extensions import MemoryDraft
@@ -42,6 +42,7 @@ from synthorg_tui.providers.models import ToolDefinition
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.pending import PendingWrites
+    from synthorg_tui.agents.recall import Recall
     from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry
 
 TAG_SKILL: Final = "skill"
@@ -89,14 +90,7 @@ class ApprovedSkills:
         return (await self._registry.content(skill.sha256)).decode("utf-8", "replace")
 
     async def _readable(self, agent_id: str) -> "dict[str, RegisteredSkill]":
-        """Skills by name; of several of one name, that of the agent itself."""
-        readable: dict[str, RegisteredSkill] = {}
-        for skill in await self._registry.active():
-            own = skill.agent_id == agent_id
-            shared = skill.proposal.scope is not ProceduralMemoryScope.AGENT
-            if skill.sha256 and (own or (shared and skill.name not in readable)):
-                readable[skill.name] = skill
-        return readable
+        return readable_by(await self._registry.active(), agent_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +98,14 @@ class ToolServices:
     """The services that tools call.
 
     With ``pending`` agents' writes become proposals and are stored only when a person approves.
-    ``own`` is what commands that an agent runs change.
+    ``own`` is what commands that an agent runs change, ``recall`` what hints come from.
     """
 
     injection: InjectionService
     reports: Reports
     skills: ApprovedSkills
     own: OwnStores
+    recall: "Recall"
     pending: "PendingWrites | None" = None
 
 

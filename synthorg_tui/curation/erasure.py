@@ -313,6 +313,7 @@ def _erase_skill(db: "Connection", target: ErasureTarget) -> None:
     if target.is_whole:
         registry.forget(db, target.path)
         db.execute("DELETE FROM lesson_uses WHERE path = ?", [target.path])
+        db.execute("DELETE FROM silenced WHERE kind = 'lesson' AND subject = ?", [target.path])
         db.execute("UPDATE skills SET superseded_by = NULL WHERE superseded_by = ?", [target.path])
     db.execute(
         "DELETE FROM skill_bytes WHERE sha256 NOT IN (SELECT sha256 FROM skill_versions) "

@@ -56,6 +56,8 @@ def _follow_in(db: "Connection", own_root: Path) -> int:
     for old, new in moved.items():
         for table in ("skill_versions", "lesson_uses"):
             db.execute(f"UPDATE {table} SET path = ? WHERE path = ?", [new, old])
+        moving = "UPDATE silenced SET subject = ? WHERE kind = 'lesson' AND subject = ?"
+        db.execute(moving, [new, old])
     for operation in journal.every(db):
         effects = _effects_at(operation.effects, moved)
         if effects != operation.effects:

@@ -9,6 +9,7 @@ understood fires nowhere.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from synthorg_tui.curation.models import Evidence, LessonKind
@@ -60,9 +61,13 @@ class Trigger:
     satisfied_by: tuple[str, ...] = ()
     same_call: bool = False
 
+    def holds_in(self, action: AgentAction) -> bool:
+        """Tell whether the lesson holds in the project of the call."""
+        return same_project(self.project, action.where)
+
     def matches_before(self, action: AgentAction) -> bool:
         """Tell whether the call is sure to be one that the lesson is about."""
-        if not same_project(self.project, action.where):
+        if not self.holds_in(action):
             return False
         if self.files:
             return self.kind is LessonKind.CORRECTION and self._changes_file(action)
@@ -72,7 +77,7 @@ class Trigger:
 
     def matches_after(self, action: AgentAction) -> bool:
         """Tell whether the call failed as in the lesson's evidence."""
-        if not (self.error and action.error and same_project(self.project, action.where)):
+        if not (self.error and action.error and self.holds_in(action)):
             return False
         if self.kind is LessonKind.FILE:
             same = action.verb == self.intent and (not self.files or self._is_file(action.path))
@@ -119,7 +124,7 @@ class Trigger:
         return bool(left or form.added - words or form.lead_added - lead)
 
     def _same_error(self, action: AgentAction, step: Step) -> bool:
-        return any(_fits(self.error, line) for line in _error_lines(action.error, step))
+        return any(fits(self.error, line) for line in _error_lines(action.error, step))
 
     def _changes_file(self, action: AgentAction) -> bool:
         if action.verb:
@@ -187,7 +192,7 @@ def _of_failure(kind: LessonKind, seen: Evidence, project: str | None) -> Trigge
     return Trigger(
         kind,
         failed.intent,
-        _pattern(_line(seen, failed), {*values, PurePosixPath(project or "").name}),
+        error_pattern(_line(seen, failed), {*values, PurePosixPath(project or "").name}),
         form,
         project=project if _names_project(failed, worked, form, seen) else None,
         satisfied_by=_needed(seen.between),
@@ -201,7 +206,7 @@ def _of_gate(kind: LessonKind, seen: Evidence, project: str | None) -> Trigger |
     needs = _needed(seen.between)
     if pair is None or not (needs or (form is not None and form.differs)):
         return None
-    error = _pattern(_line(seen, pair[0]), pair[0].targets)
+    error = error_pattern(_line(seen, pair[0]), pair[0].targets)
     form = None if needs else form
     return Trigger(kind, pair[0].intent, error, form, project=project, satisfied_by=needs)
 
@@ -214,7 +219,7 @@ def _of_file(kind: LessonKind, seen: Evidence, project: str | None) -> Trigger |
     verb = AgentAction(tool=tool, file=path).verb
     about_name = error.kind is ErrorKind.NAME and not seen.between
     files = frozenset({_plain(path)} if about_name else ())
-    pattern = _pattern(_line(seen, _NO_STEP), {path, PurePosixPath(path).name})
+    pattern = error_pattern(_line(seen, _NO_STEP), {path, PurePosixPath(path).name})
     return Trigger(kind, verb, pattern, files=files, project=project if about_name else None)
 
 
@@ -324,7 +329,7 @@ def _line(seen: Evidence, step: Step) -> str:
     return error.line.rstrip("…") if error is not None else ""
 
 
-def _pattern(line: str, values: Iterable[str]) -> str:
+def error_pattern(line: str, values: Iterable[str]) -> str:
     """An error with ``<>`` for what differs each time; empty when nothing else is left of it."""
     shown = signature(line, (value for value in values if len(value) > 2))
     words = re.findall(r"[^\W\d_]{2,}", shown)
@@ -332,6 +337,7 @@ def _pattern(line: str, values: Iterable[str]) -> str:
     return shown if enough else ""
 
 
+@lru_cache(maxsize=32)
 def _error_lines(error: str, step: Step) -> tuple[str, ...]:
     """The signatures of the lines of an output, made as those of evidence are."""
     lines = [line for line in clean_output(error).splitlines() if line.strip()]
@@ -341,7 +347,7 @@ def _error_lines(error: str, step: Step) -> tuple[str, ...]:
     return tuple(signature(found.line.rstrip("…")) for found in read if found is not None)
 
 
-def _fits(pattern: str, line: str) -> bool:
+def fits(pattern: str, line: str) -> bool:
     """Tell whether a line is the pattern with some name for each ``<>``."""
     first, *others = pattern.split("<>")
     if not line.startswith(first):

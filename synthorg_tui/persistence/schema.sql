@@ -296,3 +296,13 @@ CREATE TABLE IF NOT EXISTS agent_rights (
     paused BOOLEAN NOT NULL,
     read_only BOOLEAN NOT NULL
 );
+
+-- Hints that a person doesn't want agents to be given. "kind" is "command" (a program with its
+-- subcommand), "lesson" (the path of its skill) or "project" (its folder).
+CREATE TABLE IF NOT EXISTS silenced (
+    kind VARCHAR NOT NULL,
+    subject VARCHAR NOT NULL,
+    silenced_at TIMESTAMP NOT NULL,
+    actor VARCHAR NOT NULL,
+    PRIMARY KEY (kind, subject)
+);

@@ -325,8 +325,8 @@ def _of_lesson(known: _Known, reason: str) -> Recollection:
 
 def _fenced(source: str, said: str) -> str:
     """The hint as the agent reads it: one line, fenced as data, with where it comes from."""
-    line = one_line(f"From memory ({source}): {said}", _MAX_TEXT)
-    return f"{_FRAME}\n{wrap_untrusted(TAG_HINT, safe_text(line))}"
+    line = one_line(safe_text(one_line(f"From memory ({source}): {said}", _MAX_TEXT)), _MAX_TEXT)
+    return f"{_FRAME}\n{wrap_untrusted(TAG_HINT, line)}"
 
 
 def _ends(error: str) -> str:

@@ -152,7 +152,8 @@ class Evidence(FrozenModel):
     It was recorded, unless it is ``reported``: then only the agent itself says that it happened.
     ``lines`` is a transcript reference (``<execution>#L12-L30``) from the failing call to the one
     that worked. ``failed`` is the failing call and ``error`` its output, ``resolved_by`` the call
-    that worked, as it was written; ``between`` are the calls made between the two.
+    that worked, as it was written; ``between`` are the calls made between the two. ``ran`` is how
+    often a habit's command ran there, ``passed`` how often it went well.
     """
 
     execution: NotBlankStr
@@ -165,6 +166,8 @@ class Evidence(FrozenModel):
     at: AwareDatetime | None = None
     project: str | None = None
     reported: bool = False
+    ran: int = Field(default=0, ge=0)
+    passed: int = Field(default=0, ge=0)
 
     @property
     def note(self) -> str:

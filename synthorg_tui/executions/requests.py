@@ -122,18 +122,23 @@ def is_trivial(text: str) -> bool:
     """
     text = text.strip()[:_LONG]
     bare = _without_lead(text).lower()
-    if compiled(_PASTED).match(text) or compiled(r"/[\w:.-]+|\S*/\S*").fullmatch(text):
+    if is_pasted(text) or compiled(r"/[\w:.-]+|\S*/\S*").fullmatch(text):
         return True
     words = compiled(_WORD).findall(compiled(r"\S*/\S*").sub("1", bare))
     nothing = compiled(rf"{_FILLER}|{_IDENTIFIER}")
     return all(nothing.fullmatch(word) is not None for word in words)
 
 
+def is_pasted(line: str) -> bool:
+    """Tell whether a line is of a log, code, a terminal or data, and not a person's own words."""
+    return compiled(_PASTED).match(line) is not None
+
+
 def _sentences(text: str) -> Iterator[str]:
     """Yield the sentences of a message without marks and lead-in, its pasted parts left out."""
     prose = compiled(_FENCE).sub("\n", text[:_HEAD])
     for line in prose.splitlines()[:_LINES]:
-        if compiled(_PASTED).match(line):
+        if is_pasted(line):
             continue
         parts = [
             shown

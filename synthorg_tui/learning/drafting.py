@@ -19,6 +19,7 @@ from synthorg_tui.executions.commands import Step
 from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.recoveries import RECOVERY_TAG
 from synthorg_tui.learning.error_lines import signature
+from synthorg_tui.learning.habits import merged_habits
 from synthorg_tui.learning.lessons import REPORTED_CERTAINTY
 from synthorg_tui.learning.mistakes import Mistake, named
 from synthorg_tui.learning.phrases import Phrases, clean, doing, explained, joined, name_of
@@ -261,6 +262,8 @@ def merged(known: Lesson, more: Lesson) -> Lesson:
     words that stand on reports alone give way to those of the first recorded run. Without new
     evidence that is ``known`` itself.
     """
+    if known.kind is LessonKind.HABIT:
+        return merged_habits(known, more)
     evidence = _with_more(known.evidence, more.evidence)
     if evidence == known.evidence:
         return known

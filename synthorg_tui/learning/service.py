@@ -14,11 +14,14 @@ from datetime import UTC, datetime
 
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.failsafe import raise_fatal
-from synthorg_tui.curation.models import Author, Lesson
+from synthorg_tui.curation.models import Author, Lesson, LessonKind
 from synthorg_tui.executions.models import Execution
 from synthorg_tui.executions.store import ExecutionStore
-from synthorg_tui.learning.capture import Captured, create_capture_strategy
+from synthorg_tui.learning.capture import create_capture_strategy
+from synthorg_tui.learning.captured import Captured
+from synthorg_tui.learning.corrections import one_key_each
 from synthorg_tui.learning.drafting import merged
+from synthorg_tui.learning.habits import SETTLED, without_covered
 from synthorg_tui.learning.models import (
     Adopt,
     Learned,
@@ -36,6 +39,10 @@ from synthorg_tui.providers.completion.protocol import CompletionProvider
 
 _log = logging.getLogger(__name__)
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
+_SPANNING = frozenset({LessonKind.CORRECTION, LessonKind.HABIT})
+"""Kinds of lessons that several sessions make more certain before they are proposed."""
+_MAX_READ_AGAIN = 500
+"""For a habit that isn't settled other runs are looked at, unless so many are yet to be read."""
 _MAX_BUSY = 2
 """After so many lessons in a row that the model was too busy for, the others aren't tried."""
 
@@ -67,6 +74,7 @@ class LearnService:
         self._proposer = ProceduralMemoryProposer(config, provider)
         self._strategy = create_capture_strategy(config.capture)
         self._qualities: dict[str, float | None] = {}
+        self._spanning: dict[str, tuple[Captured, ...]] = {}
         self._one_at_a_time = asyncio.Lock()
 
     async def learn(
@@ -97,14 +105,18 @@ class LearnService:
             return await self._learn(run, ids, since=None, word=False)
 
     def capture(self, execution: Execution) -> tuple[Captured, ...]:
-        """Return the lessons of one run, and record its quality for comparison with other runs."""
+        """Return the lessons of one run, and record what matters for those of other runs."""
         self._qualities[execution.id] = _quality(execution)
-        return self._strategy.capture(execution)
+        captured = self._strategy.capture(execution)
+        spanning = tuple(one for one in captured if one.lesson.kind in _SPANNING)
+        self._spanning[execution.id] = spanning
+        return captured
 
     async def _learn(
         self, run: "_LearnRun", ids: Sequence[str], *, since: datetime | None, word: bool
     ) -> LearnReport:
-        captured = await self._outstanding(_together(await self._read(run, ids, since)))
+        read = await self._with_others(await self._read(run, ids, since))
+        captured = without_covered(await self._outstanding(_together(read)))
         learned: list[Learned] = []
         for capture in captured:
             if run.is_cancelled:
@@ -136,6 +148,23 @@ class LearnService:
         run.show("reading", len(ids), len(ids))
         return captured
 
+    async def _with_others(self, captured: list[Captured]) -> list[Captured]:
+        """The lessons with what other runs say of the same, where it takes several sessions."""
+        known = await self._executions.ids()
+        unread = sum(execution_id not in self._qualities for execution_id in known)
+        if any(_takes_others(one, unread) for one in captured):
+            await self._judge_others()
+        own = {seen.execution for one in captured for seen in one.lesson.evidence}
+        others = [
+            one
+            for execution_id in known
+            if execution_id not in own
+            for one in self._spanning.get(execution_id, ())
+        ]
+        together = one_key_each([*captured, *others])
+        wanted = {one.lesson.key for one in together[: len(captured)]}
+        return [one for one in together if one.lesson.key in wanted]
+
     async def _outstanding(self, captured: Sequence[Captured]) -> list[Captured]:
         """Those that are worth a lesson next to all other runs."""
         if any(capture.quality is not None for capture in captured):
@@ -150,8 +179,14 @@ class LearnService:
         for execution_id in await self._executions.ids():
             if execution_id in self._qualities:
                 continue
-            if execution := await self._executions.get(execution_id):
-                self._qualities[execution_id] = await asyncio.to_thread(_quality, execution)
+            execution = await self._executions.get(execution_id)
+            if execution is None:
+                continue
+            try:
+                await asyncio.to_thread(self.capture, execution)
+            except Exception as error:
+                raise_fatal(error)
+                _log.exception("can't learn from %s", execution_id)
 
     def _other_qualities(self, capture: Captured) -> list[float]:
         own = {evidence.execution for evidence in capture.lesson.evidence}
@@ -261,6 +296,13 @@ def _together(captured: Iterable[Captured]) -> list[Captured]:
         if known is not capture:
             lessons[key] = replace(known, lesson=merged(known.lesson, capture.lesson))
     return list(lessons.values())
+
+
+def _takes_others(captured: Captured, unread: int) -> bool:
+    """Whether a lesson needs other runs: who said it before, whether its commands are a habit."""
+    lesson = captured.lesson
+    unsettled = lesson.kind is LessonKind.HABIT and lesson.proposal.confidence < SETTLED
+    return lesson.kind is LessonKind.CORRECTION or (unsettled and unread <= _MAX_READ_AGAIN)
 
 
 def _quality(execution: Execution) -> float | None:

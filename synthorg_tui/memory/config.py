@@ -23,7 +23,8 @@ ANY_MODEL: Final = "example-small-001"
 class CaptureConfig(FrozenModel):
     """Selection of the runs that lessons are drawn from: failures, successes, or both.
 
-    A successful run qualifies when its quality (confidence times ten) reaches ``min_quality_score``
+    ``hybrid`` also draws them from what a person corrected and from the commands of a project. A
+    successful run qualifies when its quality (confidence times ten) reaches ``min_quality_score``
     and is among the best ``100 - success_quality_percentile`` percent of the successes seen.
     """
 

@@ -1,0 +1,140 @@
+"""What counts as a person's wish about how to work, and what doesn't."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synthorg_tui.core.text import has_hidden
+from synthorg_tui.learning.reactions import (
+    MAX_RULE,
+    MAX_SAID,
+    PASSING,
+    PREFERENCE,
+    STANDING,
+    asked_whether_done,
+    reactions,
+    told_instead,
+    undoing,
+)
+
+RULES = [
+    (
+        "i'd only want integration tests for Ledger, the rest is noise.",
+        "Only integration tests for Ledger",
+    ),
+    ("Always run the tests before you commit.", "Always run the tests before you commit"),
+    ("ok, but never force push to main please", "Never force push to main please"),
+    ("you should always use named exports", "Always use named exports"),
+    ("I want you to never edit generated files", "Never edit generated files"),
+    ("From now on write commit messages in German.", "From now on write commit messages in German"),
+    ("you haven't read docs/design.md in full", "Read design.md in full"),
+    ("you didn't read the whole file", "Read the whole file"),
+    ("we only use pnpm in this repository", "Only use pnpm in this repository"),
+    ("Can you never commit without asking me first?", "Never commit without asking me first"),
+]
+PREFERENCES = [
+    ("don't add comments to every function", "Don't add comments to every function"),
+    ("stop using default exports", "Stop using default exports"),
+    ("use pnpm instead of npm", "Use pnpm instead of npm"),
+    ("Please use tabs, not spaces", "Use tabs, not spaces"),
+    ("you forgot to run the tests", "Run the tests"),
+    ("you didn't update the changelog", "Update the changelog"),
+    ("I told you not to mock databases", "Don't mock databases"),
+    ("i told you to use absolute imports", "Use absolute imports"),
+    ("why do you keep adding docstrings everywhere", "Stop adding docstrings everywhere"),
+    ("why do you guess versions all the time, idiot", "Don't guess versions all the time"),
+    (
+        "Remember to regenerate snapshots after style changes",
+        "Regenerate snapshots after style changes",
+    ),
+    ("you shouldn't commit lock files", "Don't commit lock files"),
+    ("as i said, use fixtures rather than mocks", "Use fixtures rather than mocks"),
+    ("I didn't ask for a refactoring of tests", "“I didn't ask for a refactoring of tests”"),
+    (
+        "Hör auf, Kommentare auf Englisch zu schreiben",
+        "“Hör auf, Kommentare auf Englisch zu schreiben”",
+    ),
+    ("Verwende immer pnpm statt npm", "“Verwende immer pnpm statt npm”"),
+    ("deja de usar mocks en las pruebas", "“deja de usar mocks en las pruebas”"),
+    ("arrête de modifier les fichiers générés", "“arrête de modifier les fichiers générés”"),
+]
+IN_PASSING = [
+    "don't touch src/config.ts",
+    "don't change the header yet",
+    "don't write any code, only plan",
+    "no, use the second option instead of the first one here",
+    "I actually want to move those files to their final place",
+    "you forgot to add the import of parseDate",
+    "if the build breaks, don't push",
+    "stop doing that in LedgerView",
+    "never do this again in here",
+    "Always show the total in the header",
+]
+NOTHING = [
+    "",
+    "continue",
+    "ok",
+    "thanks, that's great!",
+    "no, that's horrible.",
+    "wow, it works",
+    "why does the build always fail?",
+    "it never worked on my machine",
+    "the tests always pass locally",
+    "what happens if we never call close()?",
+    "should we always retry?",
+    "never mind",
+    "Don't worry about the warnings",
+    "i don't think that is right",
+    "you don't need to ask",
+    "do you remember the plan?",
+    "Add a page that lists users, with pagination and a search box",
+    "Fix the flaky test in ledger_test.py",
+    "alright, let's tackle main.ts. read it in full, suggest how we can split it",
+    "can we make this less dumb and more concise?",
+    "i think we only do this in interactive mode no?",
+    "i've never seen this before",
+    "I only want to know why it fails",
+    "we only need two endpoints",
+    "that would better indicate where the result is shown, no?",
+    "why are there 2 handlers?",
+    "why do you think so?",
+    "ls",
+    "yes do it",
+    "```\nalways use tabs\n```",
+    "> never push to main",
+    "ERROR: you should never call close() twice",
+    "    always run the migrations first",
+    "2026-03-01 12:00:00 never retry this job",
+    "so the cache is always empty after a restart, and never filled",
+    "Immer noch kaputt, was ist los?",
+    "Das habe ich noch nie gesehen",
+    "siempre falla en mi máquina",
+    "ça ne marche jamais chez moi",
+    "merci, c'est toujours mieux comme ça",
+]
+
+
+@pytest.mark.parametrize(("text", "rule"), RULES)
+def test_a_rule_in_general_words_stands_after_one_turn(text: str, rule: str) -> None:
+    (reaction,) = reactions(text)
+
+    assert reaction.rule == rule
+    assert reaction.certainty == STANDING
+
+
+@pytest.mark.parametrize(("text", "rule"), PREFERENCES)
+def test_a_wish_that_names_nothing_of_the_moment_is_a_preference(text: str, rule: str) -> None:
+    (reaction,) = reactions(text)
+
+    assert reaction.rule == rule
+    assert reaction.certainty == PREFERENCE
+
+
+@pytest.mark.parametrize("text", IN_PASSING)
+def test_what_is_said_of_one_file_or_one_moment_is_no_rule_yet(text: str) -> None:
+    assert all(reaction.certainty == PASSING for reaction in reactions(text))
+
+
+@pytest.mark.parametrize("text", NOTHING)
+def test_questions_thanks_tasks_facts_and_logs_correct_nothing(text: str) -> None:
+    assert reactions(text) == ()

@@ -1,14 +1,18 @@
 """Would a failure have been prevented by what earlier sessions taught?
 
-    python -m benchmarks.prevention DIR
+    python -m benchmarks.prevention DIR [--again]
 
 The sessions in DIR are replayed in the order of time, each by an agent of its own connection. At
 every prompt the agent is given its digest; before every call, and after every failed one, a hint is
 asked for. When a session is over it is imported, its lessons are proposed, and all are approved, as
 by a person who approves everything, so that the next session has them. A failed or blocked call is
 *taught* when a call of an earlier session failed alike (the same program and the same error, names
-and numbers aside) and later worked. A hint counts for it when it stands on that earlier session.
-*Noise* is a hint before a call that then went well.
+and numbers aside) and later worked; an error about the code that was examined teaches nothing about
+the call. A hint counts when it stands on that earlier session, also for the same failure later in
+the session, since the same thing is said only once.
+*Noise* is a hint before a call that then went well. With ``--again`` the
+figures are of a second replay, when all sessions have been learnt from: few failures come again by
+themselves in a handful of sessions.
 """
 
 import asyncio
@@ -21,7 +25,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.table import Limit, Report, Row, command_line, print_report
-from synthorg_tui.agents.models import AgentIdentity, ServedHint
+from synthorg_tui.agents.models import AgentIdentity
 from synthorg_tui.agents.session import AgentSession
 from synthorg_tui.approvals.person import Person
 from synthorg_tui.core.enums import CallOutcome
@@ -33,8 +37,7 @@ from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.recoveries import resolved_failures
 from synthorg_tui.ingest.discovery import collect
 from synthorg_tui.ingest.reading import read_file
-from synthorg_tui.learning.error_lines import read_error, signature
-from synthorg_tui.learning.triggers import Action
+from synthorg_tui.learning.error_lines import ErrorKind, read_error, signature
 from synthorg_tui.settings.loader import shipped_settings
 
 PERSON = Person("terminal", "benchmark")
@@ -53,6 +56,7 @@ class Tally:
     in_digest: int = 0
     before: int = 0
     after: int = 0
+    said: int = 0
     either: int = 0
     noise: int = 0
     unasked: int = 0
@@ -61,6 +65,14 @@ class Tally:
     hints: int = 0
     hint_tokens: int = 0
     missed: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A hint that was given, with the executions that it stands on."""
+
+    text: str = ""
+    stands_on: set[str] = field(default_factory=set)
 
 
 class Taught:
@@ -89,7 +101,9 @@ def _mark(execution: Execution, call: ToolCall) -> tuple[str, str] | None:
         return (call.tool.lower(), signature(words, names)) if words else None
     steps = command_steps(call.arguments)
     error = read_error(call.output, steps[-1]) if steps else None
-    return (steps[-1].intent, signature(error.line, names)) if error else None
+    if error is None or error.kind is ErrorKind.CODE:
+        return None
+    return steps[-1].intent, signature(error.line, names)
 
 
 class Replay:
@@ -99,6 +113,7 @@ class Replay:
         self._engine = engine
         self._taught = Taught()
         self._sources: dict[str, set[str]] = {}
+        self._hinted: set[tuple[str, str]] = set()
         self.tally = Tally()
 
     async def session(self, execution: Execution) -> None:
@@ -112,6 +127,7 @@ class Replay:
         session = self._engine.gateway.connect(identity)
         try:
             given: set[str] = set()
+            self._hinted = set()
             for prompt, calls in _by_prompt(execution):
                 if prompt.strip():
                     given = await self._digest(session, prompt)
@@ -149,29 +165,36 @@ class Replay:
             return
         tally.taught += 1
         tally.in_digest += bool(teachers & given)
-        early = bool(before.text) and bool(teachers & await self._stands_on(before.memory_ids))
-        late = bool(after.text) and bool(teachers & await self._stands_on(after.memory_ids))
+        early = bool(before.text) and bool(teachers & before.stands_on)
+        late = bool(after.text) and bool(teachers & after.stands_on)
         tally.before += early
         tally.after += late
-        tally.either += early or late
-        if not (early or late):
+        mark = _mark(execution, call)
+        said = mark in self._hinted
+        tally.said += said and not (early or late)
+        tally.either += early or late or said
+        if mark and (early or late):
+            self._hinted.add(mark)
+        if not (early or late or said):
             tally.missed.append(f"no hint for `{_brief(call)}`")
 
     async def _hint(
         self, session: AgentSession, moment: str, execution: Execution, call: ToolCall
-    ) -> ServedHint:
-        action = Action(
+    ) -> "Given":
+        hint = await session.hint(
+            moment,
             tool=call.tool,
             command=call.arguments if call.is_shell else "",
             file="" if call.is_shell else _file_of(call),
             error=call.output if moment == "after" else "",
             cwd=execution.project or "",
-            project=execution.project or "",
         )
-        hint = await session.hint(moment, action)
-        self.tally.hints += bool(hint.text)
-        self.tally.hint_tokens += estimate_tokens(hint.text) if hint.text else 0
-        return hint
+        if not hint.text:
+            return Given()
+        self.tally.hints += 1
+        self.tally.hint_tokens += estimate_tokens(hint.text)
+        (record,) = await self._engine.gateway.calls(limit=1)
+        return Given(hint.text, await self._stands_on(record.memory_ids))
 
     async def _stands_on(self, memory_ids: Sequence[str]) -> set[str]:
         """The executions that taught these memories."""
@@ -227,13 +250,19 @@ def executions_in(folder: Path) -> list[tuple[Execution, Path]]:
     return sorted(found, key=lambda pair: pair[0].started_at or LONG_AGO)
 
 
-async def replayed(folder: Path, data_dir: Path) -> Tally:
+async def replayed(folder: Path, data_dir: Path, *, again: bool) -> Tally:
     """Replay all sessions of a folder on a new store and return the figures."""
+    sessions = executions_in(folder)
     async with Engine.open(shipped_settings(), data_dir=data_dir) as engine:
         replay = Replay(engine)
-        for execution, path in executions_in(folder):
+        for execution, path in sessions:
             await replay.session(execution)
             await replay.learn(execution, path)
+        if again:
+            replay.tally = Tally()
+            for execution, _ in sessions:
+                anew = execution.model_copy(update={"session_id": f"{execution.session_id}-again"})
+                await replay.session(anew)
         return replay.tally
 
 
@@ -248,7 +277,8 @@ def rows(tally: Tally) -> list[Row]:
         Row("    in the digest of the prompt before", tally.in_digest),
         Row("    hinted before the call", tally.before),
         Row("    hinted after the failure", tally.after),
-        Row("    hinted before or after, share", share, hold=Limit(">=", 0.9), digits=3),
+        Row("    hinted at the same failure before", tally.said),
+        Row("    hinted, share", share, hold=Limit(">=", 0.9), digits=3),
         Row("  hinted after, not taught", tally.unasked),
         Row("hints before calls that went well", tally.noise),
         Row("  share of such calls", noise, hold=Limit("<=", 0.02), digits=4),
@@ -262,11 +292,12 @@ def rows(tally: Tally) -> list[Row]:
 def main() -> int:
     parser = command_line(__doc__)
     parser.add_argument("folder", type=Path, metavar="DIR", help="a folder of transcripts")
+    parser.add_argument("--again", action="store_true", help="figures of a second replay")
     parser.add_argument("--verbose", action="store_true", help="tell what was missed, and noise")
     options = parser.parse_args()
     os.environ.pop("CLAUDECODE", None)
     with tempfile.TemporaryDirectory() as scratch:
-        tally = asyncio.run(replayed(options.folder, Path(scratch)))
+        tally = asyncio.run(replayed(options.folder, Path(scratch), again=options.again))
     report = Report("prevention", {"sessions in": options.folder.name}, rows(tally))
     print_report(report, as_json=options.json)
     if options.verbose:

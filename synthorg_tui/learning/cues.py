@@ -218,8 +218,10 @@ OF_PRODUCT = re.compile(
 )
 """What a program shall always do is a request for it, not a way of working."""
 UNDO = re.compile(
-    r"(?:\w+[\s,]+){0,3}(?:revert|undo|roll\s?back|take back|deshaz|annule)\b|.*\b(?:rückgängig"
-    r"|put (?:it|that|them) back)\b",
+    r"(?:(?:(?:can|could|would) (?:you|we)|please|actually|let's|we should|you should|just|now"
+    r"|i want you to)[\s,]+)*(?:revert|undo|roll\s?back|take back|put (?:it|that|them) back"
+    r"|deshaz|annule)"
+    r"(?:\s|$)|mach (?:das|es|alles)\b.*\brückgängig\b",
     re.IGNORECASE,
 )
 CONDITION = re.compile(r"\b(?:if|when|while|once|after|until|as long as)\b", re.IGNORECASE)

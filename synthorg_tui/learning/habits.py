@@ -20,7 +20,7 @@ from synthorg_tui.curation.models import (
     ProceduralMemoryProposal,
 )
 from synthorg_tui.executions.commands import Step, command_steps
-from synthorg_tui.executions.models import Execution, ToolCall, slug
+from synthorg_tui.executions.models import Execution, ToolCall
 from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.learning.captured import Captured, success_payload
 from synthorg_tui.learning.lessons import MAX_TITLE, LessonWords, grounded_lesson
@@ -70,6 +70,8 @@ _SCRIPT = re.compile(
 _WRAPPER = re.compile(r"sudo|env|time|nice|nohup|command|timeout|\d+[smh]?")
 _PART = re.compile(r"-k|-t|--(?:grep|filter|only|seed|testNamePattern)(?:=.*)?")
 """Flags that pick a part of the tests: such a run is none of the whole."""
+_SETTING = re.compile(r"[A-Za-z_]\w*=")
+_SHORT_SETTING = re.compile(r"\w+=[\w.-]{0,12}")
 _PLAIN = re.compile(r"[\w.:=,@%+/*-]{1,40}")
 _FAILED = re.compile(
     r"\b[1-9]\d* (?:tests? )?(?:failed|failures?|errors?)\b|error TS\d|^FAILED\b|^E  "
@@ -195,7 +197,7 @@ def repository_of(project: str) -> str:
     A worktree in a hidden folder of its repository belongs to that, one in ``<name>-worktrees`` to
     ``<name>`` beside it. Any other folder is its own repository.
     """
-    path = project.replace("\\", "/").rstrip("/")
+    path = project.replace("\\", "/").rstrip("/") or "/"
     if match := _HIDDEN_DIRECTORY.fullmatch(path):
         return match["root"]
     match = _SIBLING.fullmatch(path)
@@ -298,6 +300,8 @@ def _shown(execution: Execution, step: Step) -> str:
     words = [execution.relative(word) for word in (*_lead(step), *step.words)]
     if any(_PART.fullmatch(word) or not _PLAIN.fullmatch(word) for word in words):
         return ""
+    if any(_SETTING.match(word) and not _SHORT_SETTING.fullmatch(word) for word in _lead(step)):
+        return ""
     files = [_is_file(word) and place > 0 for place, word in enumerate(words)]
     shown = ["<path>" if file else word for word, file in zip(words, files, strict=True)]
     first = shown.index("<path>") + 1 if "<path>" in shown else len(shown)
@@ -328,13 +332,17 @@ def _words(project: str, evidence: Sequence[Evidence]) -> LessonWords:
     counts = "; ".join(f"`{habit.command}`: {habit.passed} of {habit.ran}" for habit in settled)
     ending = "" if sessions == 1 else f", in {sessions} sessions"
     return LessonWords(
-        name="-".join(["check", *slug(name).replace(".", "-").replace("_", "-").split("-")][:4])
-        or "check-project",
+        name=_name(name),
         title=_title(name, settled),
         when=f"a change in {name} has to be {_purposes(settled)}.",
         do=_do(settled),
         why=f"Runs that passed: {counts}{ending}.",
     )
+
+
+def _name(project: str) -> str:
+    parts = re.findall(r"[a-z0-9]+", project.lower())[:4]
+    return "-".join(["check", *(parts or ["project"])])[:64].rstrip("-")
 
 
 _DONE = {

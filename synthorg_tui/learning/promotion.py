@@ -17,7 +17,7 @@ from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.failsafe import raise_fatal
 from synthorg_tui.curation import models
 from synthorg_tui.curation.inbox import ACTION, item_id
-from synthorg_tui.curation.models import ProceduralMemoryScope
+from synthorg_tui.curation.models import LessonKind, ProceduralMemoryScope
 from synthorg_tui.curation.registry import ActiveSkills
 from synthorg_tui.curation.supersession import ExistingSkill
 from synthorg_tui.executions.models import Execution
@@ -41,6 +41,8 @@ LAST_CYCLE: Final = "evolver"
 _DECIDED: Final = (ApprovalStatus.APPROVED, ApprovalStatus.REJECTED)
 
 _log = logging.getLogger(__name__)
+_COMPARED = frozenset({LessonKind.FAILURE, LessonKind.SUCCESS})
+"""Kinds whose runs compare: what a person said to one agent, or a project's own commands, don't."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,8 @@ class EvolutionService:
             raise_fatal(error)
             _log.warning("nothing was learnt from %s: %s", execution.id, type(error).__name__)
             return []
-        return [LessonOccurrence(capture.lesson, at) for capture in captured]
+        lessons = (capture.lesson for capture in captured)
+        return [LessonOccurrence(lesson, at) for lesson in lessons if lesson.kind in _COMPARED]
 
     async def _shared(self) -> tuple[ExistingSkill, ...]:
         return tuple(

@@ -12,7 +12,10 @@ from synthorg_tui.memory.config import CaptureConfig
 from tests.learning.evolver_kit import ADA, BOB, CYD, NOW
 from tests.learning.lesson_kit import Run
 
-CAPTURE = create_capture_strategy(CaptureConfig())
+CAPTURES = [
+    create_capture_strategy(CaptureConfig(type="failure")),
+    create_capture_strategy(CaptureConfig(type="success")),
+]
 ERROR = "fatal: The current branch {} has no upstream branch."
 
 
@@ -30,7 +33,12 @@ def checked(agent: str, *commands: str) -> Execution:
 
 def went(*runs: Execution) -> tuple[Trajectory, ...]:
     return trajectories_of(
-        [LessonOccurrence(c.lesson, NOW) for run in runs for c in CAPTURE.capture(run)]
+        [
+            LessonOccurrence(captured.lesson, NOW)
+            for run in runs
+            for capture in CAPTURES
+            for captured in capture.capture(run)
+        ]
     )
 
 

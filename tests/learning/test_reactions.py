@@ -138,3 +138,93 @@ def test_what_is_said_of_one_file_or_one_moment_is_no_rule_yet(text: str) -> Non
 @pytest.mark.parametrize("text", NOTHING)
 def test_questions_thanks_tasks_facts_and_logs_correct_nothing(text: str) -> None:
     assert reactions(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "verb"),
+    [
+        ("did you push?", "push"),
+        ("are we all commited?", "commit"),
+        ("ok, have you run the tests?", "run"),
+        ("did you like it?", ""),
+        ("push it", ""),
+        ("is it committed", ""),
+    ],
+)
+def test_a_question_whether_something_is_done_is_told_from_others(text: str, verb: str) -> None:
+    assert asked_whether_done(text) == verb
+
+
+@pytest.mark.parametrize(
+    ("text", "undoes"),
+    [
+        ("actually, can you revert that? we keep the old parser for tests", True),
+        ("please undo the changes to the parser module", True),
+        ("mach das bitte rückgängig, der Parser bleibt", True),
+        ("add an undo button to the toolbar", False),
+        ("the revert command of git is new to me", False),
+    ],
+)
+def test_a_turn_that_has_work_undone_is_told_from_one_about_undoing(
+    text: str, undoes: bool
+) -> None:
+    assert (undoing(text) is not None) is undoes
+
+
+@pytest.mark.parametrize(
+    ("reason", "certainty"),
+    [
+        ("use pnpm, npm breaks workspaces", PREFERENCE),
+        ("that table is read by reports here", PASSING),
+        ("why?", None),
+        ("no", None),
+    ],
+)
+def test_a_reason_for_a_refusal_is_an_instruction(reason: str, certainty: float | None) -> None:
+    reaction = told_instead(reason)
+
+    assert (reaction.certainty if reaction else None) == certainty
+
+
+def test_the_same_wish_in_other_words_is_about_the_same() -> None:
+    (first,) = reactions("you haven't read src/a.py in full")
+    (again,) = reactions("you need to read the parser in full to do this well")
+
+    assert first.topic == again.topic
+
+
+def test_of_a_long_task_only_what_is_said_to_last_counts() -> None:
+    steps = "\n".join(f"Make page {number} show its own title." for number in range(20))
+
+    assert reactions(f"{steps}\nNever use tables for layout.") == ()
+    assert len(reactions(f"{steps}\nFrom now on use flex boxes for layout.")) == 1
+
+
+def test_a_wish_far_down_in_a_turn_belongs_to_its_task() -> None:
+    task = "Make the page faster. Cache every image. Load fonts late."
+
+    assert [one.certainty for one in reactions(f"{task} Don't use inline styles.")] == [PASSING]
+    assert [one.certainty for one in reactions("Don't use inline styles.")] == [PREFERENCE]
+
+
+@given(st.text(max_size=2_500))
+def test_any_text_is_understood_or_passed_over(text: str) -> None:
+    for wish in (f"always use {text}", f"don't {text} ever please", text):
+        for reaction in (*reactions(wish), told_instead(wish), undoing(wish)):
+            if reaction is not None:
+                assert 0 < len(reaction.rule) <= MAX_RULE
+                assert 0 < len(reaction.said) <= MAX_SAID
+                assert not has_hidden(reaction.rule + reaction.said)
+                assert "\n" not in reaction.rule + reaction.said
+    asked_whether_done(text)
+
+
+def test_hidden_characters_are_removed_from_what_is_quoted() -> None:
+    (reaction,) = reactions("always use\u200b ta\u202ebs in \u2066makefiles\U000e0041")
+
+    assert reaction.said == "always use tabs in makefiles"
+
+
+def test_endless_words_are_read_in_no_time() -> None:
+    for piece in ("a ", "never ", "don't ", "use x ", ", ", "no ", "../", "you "):
+        assert len(reactions(piece * 20_000)) <= 1

@@ -57,7 +57,7 @@ def test_the_lesson_names_the_checks_in_their_order_without_this_times_files() -
 
 @pytest.mark.parametrize(("score", "lessons"), [(8.0, 1), (8.1, 0)])
 def test_quality_has_to_reach_the_score(score: float, lessons: int) -> None:
-    strategy = create_capture_strategy(CaptureConfig(min_quality_score=score))
+    strategy = create_capture_strategy(CaptureConfig(type="success", min_quality_score=score))
     run = Run().bash("ruff check src", "ok").bash("pytest", "ok")
     assert len(strategy.capture(run.done())) == lessons
 
@@ -76,14 +76,15 @@ def test_quality_has_to_reach_the_score(score: float, lessons: int) -> None:
 def test_a_success_has_to_be_better_than_a_share_of_the_others(
     percentile: float, others: list[float], stands_out: bool
 ) -> None:
-    strategy = create_capture_strategy(CaptureConfig(success_quality_percentile=percentile))
+    config = CaptureConfig(type="success", success_quality_percentile=percentile)
+    strategy = create_capture_strategy(config)
     (captured,) = strategy.capture(good().done())
     assert strategy.stands_out(captured, others) is stands_out
 
 
 @pytest.mark.parametrize(
     ("name", "of_failure", "of_success"),
-    [("failure", 1, 0), ("success", 0, 1), ("hybrid", 1, 1)],
+    [("failure", 1, 0), ("success", 0, 1), ("hybrid", 1, 2)],
 )
 def test_the_configured_strategy_looks_at_what_it_is_for(
     name: str, of_failure: int, of_success: int

@@ -84,7 +84,7 @@ class TestOneLesson:
         assert RECORDED.proposal.confidence > REPORTED_CERTAINTY
 
     def test_how_checks_passed_is_marked_and_bounded_too(self) -> None:
-        capture = create_capture_strategy(CaptureConfig())
+        capture = create_capture_strategy(CaptureConfig(type="success"))
         (reported,) = capture.capture(checked("s1", reported=True))
         (recorded,) = capture.capture(checked("s1"))
         assert reported.lesson.source is Author.REPORTED

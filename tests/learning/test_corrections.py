@@ -1,0 +1,226 @@
+"""What a person told the agent to do differently becomes a lesson in the person's own words."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.text import has_hidden
+from synthorg_tui.curation.models import Lesson, LessonKind
+from synthorg_tui.executions.models import Execution, Turn
+from synthorg_tui.learning.corrections import CorrectionCaptureStrategy, one_key_each
+from tests.learning.lesson_kit import START, Run
+
+REFUSED = "The user doesn't want to proceed with this tool use. the user said:\n{}"
+
+
+def talk(*acts: str, session: str = "s1", days: int = 0, **changes: object) -> Execution:
+    """A run in which a person and an agent take turns: ``$`` runs, ``+`` edits, ``<`` answers."""
+    run = Run(session)
+    silent: set[str] = set()
+    turns = [Turn(role="user", text="Make the ledger faster", first_line=1, last_line=1)]
+    for act in acts:
+        line = 2 * len(run.calls) + 2
+        if act.startswith("$ "):
+            run.bash(act[2:], "done")
+        elif act.startswith("+ "):
+            run.edit(act[2:])
+        else:
+            role = "assistant" if act.startswith("< ") else "user"
+            at = START + timedelta(days=days, minutes=line)
+            text = act.removeprefix("< ")
+            turns.append(Turn(role=role, text=text, first_line=line, last_line=line, at=at))
+            silent.add(run.look().calls[-1].id)
+    calls = tuple(call for call in run.calls if call.id not in silent)
+    return run.done().model_copy(update={"turns": tuple(turns), "calls": calls, **changes})
+
+
+def learned(execution: Execution) -> list[Lesson]:
+    return [captured.lesson for captured in CorrectionCaptureStrategy().capture(execution)]
+
+
+def test_a_rule_is_kept_in_the_persons_own_words_with_what_it_was_about() -> None:
+    said = "i would only want integration tests for Ledger, the rest is noise."
+    (lesson,) = learned(talk("+ tests/unit_test.py", said))
+
+    assert lesson.kind is LessonKind.CORRECTION
+    assert lesson.proposal.discovery == "Only integration tests for Ledger"
+    assert lesson.proposal.name == "only-integration-tests-ledger"
+    assert said.rstrip(".") in lesson.proposal.action
+    assert "tidepool" in lesson.proposal.condition
+    assert "2026-03-01" in lesson.proposal.rationale
+    (evidence,) = lesson.evidence
+    assert evidence.failed == "edit tests/unit_test.py"
+    assert evidence.error == said
+    assert evidence.between == ("tests/unit_test.py",)
+    assert evidence.lines == "claude_code:s1#L2-L4"
+
+
+@pytest.mark.parametrize(
+    ("acts", "act"),
+    [
+        (("$ npm run build", "always use pnpm here"), "npm run build"),
+        (("< I would add a cache.", "never add caches to readers"), "I would add a cache."),
+    ],
+)
+def test_a_correction_names_the_act_before_it(acts: tuple[str, ...], act: str) -> None:
+    (lesson,) = learned(talk(*acts))
+
+    assert lesson.evidence[0].failed == act
+
+
+@pytest.mark.parametrize(
+    ("said", "proposed"),
+    [
+        ("always run the tests before you commit", True),
+        ("don't mock databases in tests", True),
+        ("don't touch the exports of src/config.ts", False),
+        ("I actually want to move those files to another place", False),
+    ],
+)
+def test_what_was_said_once_of_one_file_is_not_certain_enough(said: str, proposed: bool) -> None:
+    (lesson,) = learned(talk("+ src/a.py", said))
+
+    assert (lesson.proposal.confidence >= 0.5) is proposed
+
+
+def test_a_wish_said_twice_in_a_session_is_one_lesson_and_more_certain() -> None:
+    once = "you haven't read src/a.py in full"
+    (lesson,) = learned(talk("+ src/a.py", once, "+ src/b.py", "you didn't read src/b.py in full"))
+
+    assert lesson.proposal.discovery == "Read files in full"
+    assert len(lesson.evidence) == 2
+    assert lesson.proposal.confidence > learned(talk("+ src/a.py", once))[0].proposal.confidence
+
+
+def test_the_first_turn_is_a_task_and_corrects_nothing() -> None:
+    execution = talk("+ src/a.py")
+    task = Turn(role="user", text="Always use tabs in makefiles", first_line=1, last_line=1)
+
+    assert learned(execution.model_copy(update={"turns": (task,)})) == []
+
+
+def test_before_the_agent_did_anything_nothing_can_be_corrected() -> None:
+    turns = tuple(
+        Turn(role="user", text=text, first_line=line, last_line=line)
+        for line, text in enumerate(["Fix it", "always use tabs in makefiles"], 1)
+    )
+
+    assert learned(Run().done().model_copy(update={"turns": turns})) == []
+
+
+@pytest.mark.parametrize("role", ["assistant", "parent", "tool"])
+def test_only_a_person_corrects(role: str) -> None:
+    turn = Turn(role=role, text="always use tabs in makefiles", first_line=9, last_line=9)
+    execution = talk("+ src/a.py", "ok")
+
+    assert learned(execution.model_copy(update={"turns": (*execution.turns, turn)})) == []
+
+
+@pytest.mark.parametrize("changes", [{"reported": True}, {"parent_id": "claude_code:s0"}])
+def test_what_was_only_reported_or_said_to_a_subagent_corrects_nothing(
+    changes: dict[str, object],
+) -> None:
+    assert learned(talk("+ src/a.py", "always use tabs in makefiles", **changes)) == []
+
+
+def test_a_refused_call_teaches_the_reason_it_was_refused_for() -> None:
+    run = Run().bash(
+        "npm install left-pad",
+        REFUSED.format("use pnpm, npm breaks workspaces"),
+        outcome=CallOutcome.DENIED_BY_USER,
+    )
+    (lesson,) = learned(run.done())
+
+    assert lesson.evidence[0].failed == "npm install left-pad"
+    assert lesson.evidence[0].error == "use pnpm, npm breaks workspaces"
+    assert lesson.proposal.confidence >= 0.5
+
+
+def test_a_refusal_without_a_reason_teaches_nothing() -> None:
+    run = Run().bash("npm install x", "The user doesn't want", outcome=CallOutcome.DENIED_BY_USER)
+
+    assert learned(run.done()) == []
+
+
+def test_asking_for_what_was_left_out_is_a_wish_when_the_agent_then_does_it() -> None:
+    (lesson,) = learned(talk("+ src/a.py", "did you push?", "$ git push origin main"))
+
+    assert lesson.proposal.discovery == "Push before saying that it is done"
+    assert "`git push`" in lesson.proposal.action
+    assert "did you push?" in lesson.proposal.action
+
+
+@pytest.mark.parametrize(
+    "after", [(), ("$ git status",), ("+ src/b.py", "$ git push"), ("ok", "$ git push")]
+)
+def test_asking_for_what_was_done_already_teaches_nothing(after: tuple[str, ...]) -> None:
+    assert learned(talk("+ src/a.py", "did you push?", *after)) == []
+
+
+def test_a_push_that_had_nothing_to_push_was_not_forgotten() -> None:
+    run = Run().edit("src/a.py").look().bash("git push", "Everything up-to-date").done()
+    turn = Turn(role="user", text="did you push?", first_line=4, last_line=4)
+
+    assert learned(run.model_copy(update={"turns": (*run.turns, turn)})) == []
+
+
+def test_work_undone_at_once_is_kept_but_not_proposed() -> None:
+    said = "can you revert that? the parser module stays as a single file"
+    (lesson,) = learned(talk("+ src/parser.py", said, "$ git checkout -- ."))
+
+    assert lesson.evidence[0].resolved_by == "git checkout -- ."
+    assert lesson.proposal.confidence < 0.5
+
+
+def test_the_key_is_the_same_however_it_is_put() -> None:
+    said = [
+        "always use pnpm instead of npm",
+        "Please use pnpm, not npm!",
+        "use pnpm instead of npm",
+    ]
+    runs = [talk("$ npm i", text, session=f"s{day}", days=day) for day, text in enumerate(said)]
+    captured = [one for run in runs for one in CorrectionCaptureStrategy().capture(run)]
+
+    keys = {one.lesson.key for one in one_key_each(captured)}
+
+    assert keys == {captured[0].lesson.key}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("always use tabs in makefiles", "never use tabs in makefiles"),
+        ("always use tabs in makefiles", "always squash commits before merging"),
+    ],
+)
+def test_opposite_and_other_wishes_stay_apart(one: str, other: str) -> None:
+    runs = [talk("+ a.py", one, session="s1"), talk("+ a.py", other, session="s2", days=1)]
+    captured = [each for run in runs for each in CorrectionCaptureStrategy().capture(run)]
+
+    assert len({each.lesson.key for each in one_key_each(captured)}) == 2
+
+
+def test_secrets_are_not_quoted() -> None:
+    token = "ghp_" + "a1B2" * 9
+    (lesson,) = learned(
+        talk("$ git push", f"never push to addresses that have {token} written into them somewhere")
+    )
+
+    assert token not in lesson.model_dump_json()
+
+
+@given(st.lists(st.text(max_size=300), max_size=4))
+def test_any_conversation_gives_lessons_within_their_limits(texts: list[str]) -> None:
+    turns = [
+        text for said in texts for text in (f"+ {said or 'a'}", f"never use {said} again", said)
+    ]
+    for lesson in learned(talk(*turns)):
+        stored = json.dumps(lesson.model_dump(mode="json"), ensure_ascii=False)
+        assert not has_hidden(stored)
+        assert len(lesson.proposal.discovery) <= 70
+        assert len(lesson.proposal.action) < 1_500
+        assert all(len(seen.error) <= 300 for seen in lesson.evidence)

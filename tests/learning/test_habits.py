@@ -1,0 +1,206 @@
+"""The commands of a project become one lesson, with how often they went well."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.text import has_hidden
+from synthorg_tui.curation.models import Lesson, LessonKind
+from synthorg_tui.executions.models import Execution
+from synthorg_tui.learning.captured import Captured
+from synthorg_tui.learning.drafting import merged
+from synthorg_tui.learning.habits import HabitCaptureStrategy, repository_of, without_covered
+from synthorg_tui.learning.recipes import find_recipe, recipe_lesson
+from tests.learning.lesson_kit import PROJECT, Run
+
+BROKEN = "2 tests failed"
+
+
+def ran(*commands: str, session: str = "s1", project: str = PROJECT) -> Execution:
+    """A run of commands; one that ends with ``!`` fails."""
+    run = Run(session, project=project)
+    for command in commands:
+        run.bash(command.rstrip("!"), "ok", code=1 if command.endswith("!") else None)
+    return run.done()
+
+
+def habit(*commands: str, session: str = "s1", project: str = PROJECT) -> Lesson:
+    (captured,) = HabitCaptureStrategy().capture(ran(*commands, session=session, project=project))
+    return captured.lesson
+
+
+def counts(lesson: Lesson) -> dict[str, tuple[int, int]]:
+    return {seen.resolved_by: (seen.passed, seen.ran) for seen in lesson.evidence}
+
+
+def test_a_command_is_counted_with_the_runs_that_went_well() -> None:
+    lesson = habit("npm run check", "npm run check!", "npm run check", "npm run check")
+
+    assert lesson.kind is LessonKind.HABIT
+    assert lesson.proposal.discovery == "Check tidepool with `npm run check`"
+    assert lesson.proposal.action == "Run `npm run check`."
+    assert "3 of 4" in lesson.proposal.rationale
+    assert lesson.proposal.name == "check-tidepool"
+    assert lesson.evidence[0].lines == "claude_code:s1#L2-L9"
+
+
+def test_several_commands_are_named_by_what_they_are_for() -> None:
+    lesson = habit(*["make build", "uv run pytest", "ruff check ."] * 3)
+
+    assert lesson.proposal.action == (
+        "To test: `uv run pytest`. To check: `ruff check .`. To build: `make build`."
+    )
+    assert lesson.proposal.condition == "a change in tidepool has to be tested, checked or built."
+    assert lesson.proposal.discovery == "Check tidepool with `uv run pytest` and `ruff check .`"
+
+
+@pytest.mark.parametrize(("times", "settled"), [(2, False), (3, True)])
+def test_in_one_session_three_good_runs_settle_it(times: int, settled: bool) -> None:
+    (captured,) = HabitCaptureStrategy().capture(ran(*["mix test"] * times))
+
+    assert HabitCaptureStrategy().stands_out(captured, []) is settled
+
+
+def test_two_sessions_settle_it() -> None:
+    once, again = habit("mix test", session="s1"), habit("mix test", session="s2")
+
+    assert once.proposal.confidence < 0.5 <= merged(once, again).proposal.confidence
+
+
+def test_more_sessions_are_counted_together_and_make_it_more_certain() -> None:
+    known = habit(*["mix test"] * 3, session="s1")
+    together = merged(known, habit("mix test", "mix test!", session="s2"))
+
+    assert "4 of 5, in 2 sessions" in together.proposal.rationale
+    assert together.proposal.confidence > known.proposal.confidence
+    assert together.recurrence == 2
+
+
+def test_a_session_seen_again_replaces_what_was_known_of_it() -> None:
+    known = habit(*["mix test"] * 3)
+    grown = merged(known, habit(*["mix test"] * 5))
+
+    assert counts(grown) == {"mix test": (5, 5)}
+    assert merged(grown, habit(*["mix test"] * 5)) is grown
+
+
+def test_words_that_a_person_wrote_stay_when_counts_rise() -> None:
+    known = habit(*["mix test"] * 3)
+    own = known.proposal.model_copy(update={"discovery": "Test it"})
+    worded = known.model_copy(update={"proposal": own})
+
+    assert merged(worded, habit("mix test", session="s2")).proposal.discovery == "Test it"
+
+
+@pytest.mark.parametrize(
+    ("typed", "counted"),
+    [
+        (f"cd {PROJECT} && npm run check", "npm run check"),
+        (f"cd {PROJECT}/web && npm test", "cd web && npm test"),
+        ("npm run check 2>&1 | tail -20", "npm run check"),
+        ("timeout 60 uv run pytest -q", "uv run pytest -q"),
+        (f"{PROJECT}/.venv/bin/pytest tests/a.py", ".venv/bin/pytest <path>"),
+        ("python -m pytest tests/a.py tests/b.py::test_x", "python -m pytest <path>"),
+        ("MIX_ENV=test mix test", "MIX_ENV=test mix test"),
+        ("go test ./...", "go test ./..."),
+        ("mypy src", "mypy src"),
+        ("./gradlew test", "./gradlew test"),
+        ("docker build .", "docker build ."),
+        ("cargo clippy -- -D warnings", "cargo clippy -- -D warnings"),
+    ],
+)
+def test_a_command_is_shown_as_one_types_it_in_the_project(typed: str, counted: str) -> None:
+    assert list(counts(habit(typed))) == [counted]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls -la",
+        "git push",
+        "npm install",
+        "npm ci",
+        "pytest -k one_of_them",
+        "cd /somewhere/else && npm test",
+        "DATABASE_URL=postgres://u:p@host/db pytest",
+        "cat Makefile",
+        "echo make test",
+        "npm run check!",
+    ],
+)
+def test_what_examines_nothing_or_was_so_only_once_is_no_habit(command: str) -> None:
+    assert HabitCaptureStrategy().capture(ran(*[command] * 4)) == ()
+
+
+def test_what_a_pipe_hid_is_read_in_the_output() -> None:
+    run = Run().bash("npm test | tail", "ok").bash("npm test | tail", BROKEN)
+    (captured,) = HabitCaptureStrategy().capture(run.done())
+
+    assert counts(captured.lesson) == {"npm test": (1, 2)}
+
+
+def test_of_a_failed_chain_only_the_first_command_is_known_to_have_run() -> None:
+    lesson = habit("ruff check . && pytest", "git pull && pytest!", "ruff check . && pytest!")
+
+    assert counts(lesson) == {"ruff check .": (1, 1), "pytest": (1, 1)}
+
+
+def test_a_reported_run_and_one_without_a_project_have_no_habits() -> None:
+    run = ran(*["mix test"] * 4)
+
+    for changes in ({"reported": True}, {"project": None}):
+        assert HabitCaptureStrategy().capture(run.model_copy(update=changes)) == ()
+
+
+@pytest.mark.parametrize(
+    ("project", "repository"),
+    [
+        ("/srv/tidepool", "/srv/tidepool"),
+        ("/srv/tidepool-worktrees/tidepool-a1b", "/srv/tidepool"),
+        ("/srv/tidepool.worktrees/fix-login", "/srv/tidepool"),
+        ("/srv/tidepool/.worktrees/fix-login", "/srv/tidepool"),
+        ("/srv/tidepool/.claude/worktrees/fix-login", "/srv/tidepool"),
+        ("/srv/tidepool-web", "/srv/tidepool-web"),
+        ("/srv/worktrees/tidepool", "/srv/worktrees/tidepool"),
+        (r"C:\src\tidepool-worktrees\fix", "C:/src/tidepool"),
+        ("/", "/"),
+    ],
+)
+def test_worktrees_of_a_repository_are_one_project(project: str, repository: str) -> None:
+    assert repository_of(project) == repository
+
+
+def test_worktrees_share_their_lesson_and_other_projects_do_not() -> None:
+    one = habit("mix test", project="/srv/tidepool-worktrees/a")
+    same = habit("mix test", project="/srv/tidepool-worktrees/b")
+    other = habit("mix test", project="/srv/tidepool-web")
+
+    assert one.key == same.key != other.key
+
+
+def recipe(*commands: str) -> Captured:
+    execution = ran(*commands)
+    found = find_recipe(execution)
+    assert found is not None
+    captured = HabitCaptureStrategy().capture(execution)[0]
+    return Captured(recipe_lesson(execution, found), captured.payload, found.quality)
+
+
+def test_a_recipe_gives_way_to_a_habit_that_names_its_checks() -> None:
+    commands = ["ruff check .", "pytest"]
+    habits = HabitCaptureStrategy().capture(ran(*commands * 3))
+
+    assert without_covered([recipe(*commands), *habits]) == [*habits]
+    assert len(without_covered([recipe(*commands, "cargo clippy"), *habits])) == 2
+
+
+@given(st.lists(st.tuples(st.text(max_size=200), st.text(max_size=200)), max_size=5))
+def test_any_commands_give_a_lesson_within_its_limits(calls: list[tuple[str, str]]) -> None:
+    run = Run(project=f"/srv/{calls[0][0] if calls else 'a'}")
+    for command, output in calls:
+        run.bash(f"pytest {command}", output).bash(command, output, outcome=CallOutcome.FAILED)
+    for captured in HabitCaptureStrategy().capture(run.bash("make test", "ok").done()):
+        proposal = captured.lesson.proposal
+        assert len(proposal.discovery) <= 70
+        assert not has_hidden(proposal.discovery + proposal.action + proposal.condition)

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from synthorg_tui.curation.models import Author, FailureAnalysisPayload, Lesson
-from synthorg_tui.learning.capture import Captured, FailureCaptureStrategy
+from synthorg_tui.learning.capture import FailureCaptureStrategy
+from synthorg_tui.learning.captured import Captured
 from synthorg_tui.learning.wording import ProceduralMemoryProposer, WordingCancelledError
 from synthorg_tui.memory.config import ProceduralMemoryConfig
 from synthorg_tui.providers.completion.errors import CompletionError

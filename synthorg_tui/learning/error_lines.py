@@ -39,7 +39,7 @@ _CALL = re.compile(
     r"did you mean|unrecogni[sz]ed|\bunknown\b|\billegal\b|unsupported|ambiguous"
     r"|\b(?:invalid|unexpected|missing|no such|bad|extra|duplicate)\s(?:\S+\s)?"
     r"(?:option|flag|argument|command|subcommand|parameter|switch|operand|script|target|task)"
-    r"|\brequires?\b|\brequired\b|\bmust\b|\bneeds? to\b|\bnot installed\b"
+    r"|\brequires?\b|\brequired\b|\bmust\b|\bneeds? to\b|\bnot (?:be )?installed\b"
     r"|\bplease (?!report|see|file|open|consider)"
     r"|no module named|cannot find (?:module|package)|could ?n[o']t (?:resolve|connect|lock)"
     r"|not recogni[sz]ed|permission denied|not permitted|access denied|unauthori[sz]ed|forbidden"
@@ -48,7 +48,8 @@ _CALL = re.compile(
     r"|no upstream|\brejected\b|\blocked\b|\bbeyond\b|\bignored by\b|\bnot set\b|not configured"
     r"|unstaged|uncommitted|untracked|not clean|diverg|unrelated histories|read-only"
     r"|non-interactive|not a tty|no space left|unable to|\binstead\b|timed out"
-    r"|\buse the\b|could not determine|\bis missing\b|\bno :?\w+ configuration\b",
+    r"|\buse the\b|could not determine|\bis missing\b|\bno :?\w+ configuration\b"
+    r"|\bmissing go\.sum\b",
     re.IGNORECASE,
 )
 _NAME = re.compile(
@@ -59,7 +60,7 @@ _NAME = re.compile(
 _CODE = re.compile(
     r"\b(?:Type|Attribute|Name|Syntax|Assertion|Reference|Key|Index|Indentation|Compile|Match"
     r"|Argument|FunctionClause|Undefined\w*)Error\b|\bassert(?:ion)?\b|\bundefined\b|undeclared"
-    r"|error TS\d|error\[E\d|\bunused\b|mismatched|has no attribute|unresolved|expected .+ "
+    r"|error TS\d|error\[E\d|\bunused\b|mismatched|has no attribute|unresolved|\bexpected .+ "
     r"(?:got|but|found)|\b\d+ (?:tests?|failures?|errors?|problems?)\b"
     r"|\b\d+ failed(?:,|$| in )|^FAILED\b|^\d+\) ",
     re.IGNORECASE,

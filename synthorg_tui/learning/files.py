@@ -54,7 +54,9 @@ _TOO_LARGE = re.compile(
     re.IGNORECASE,
 )
 _MISSING = re.compile(r"does not exist|no such file|file not found|enoent", re.IGNORECASE)
-_OTHER_TOOL = re.compile(r"\buse (?:the )?(?P<tool>[A-Z]\w{3,30})(?: tool)? (?:to|instead|for)\b")
+_OTHER_TOOL = re.compile(
+    r"\b[Uu]se (?:the )?(?P<tool>[A-Z]\w{3,30})(?: tool)? (?:to|instead|for)\b"
+)
 _REWRITES = re.compile(
     r"--write\b|--fix\b|\bfmt\b|\bgofmt -w|\bblack\b(?! --check)|\bisort\b|\brubocop -[aA]\b"
     r"|\b(?:ruff|mix|biome|deno|dart|swift|terraform|dotnet) (?:format|fmt)\b(?! --check)"
@@ -272,7 +274,7 @@ def _other_tool(calls: Sequence[ToolCall], position: int, said: str) -> FileTrou
     for call in calls[position + 1 : position + 1 + _MAX_FOUND]:
         if call.tool == asked["tool"] and _ok(call) and _path(call) == _path(failed):
             words = LessonWords(
-                name=f"{slug(call.tool)}-for{slug(suffix).replace('.', '-')}-{suffix[1:].lower()}",
+                name=f"{slug(call.tool)}-for-{slug(suffix)}",
                 title=f"Use {call.tool} for `{suffix}` files",
                 when=f"you are about to use {failed.tool} on a `{suffix}` file",
                 do=f"Use the tool {call.tool} instead of {failed.tool}.",

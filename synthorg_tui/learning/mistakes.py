@@ -217,7 +217,7 @@ class _Failure:
         later = command_steps(calls[attempt].arguments)
         setup = (*ready.steps, *leading_preparation(steps, later, worked, self.error))
         setup = tuple({one.words: one for one in setup if one.words != worked.words}.values())
-        if self.error.kind is ErrorKind.CODE or ready.unclear:
+        if ready.unclear or (self.error.kind is ErrorKind.CODE and not self._names(setup)):
             return None
         change = self._located(change_between(step, worked), ready.directory, worked)
         if setup or ready.needed:
@@ -240,6 +240,11 @@ class _Failure:
             distance=attempt - self.position - 1,
             attempts=tuple(tries),
         )
+
+    def _names(self, setup: Sequence[Step]) -> bool:
+        """Whether the error itself names what was run first: then it isn't the code's."""
+        said = f"{self.error.line} {self.error.hint}"
+        return bool(setup) and all(" ".join(step.words) in said for step in setup)
 
     def _located(self, change: CallChange | None, moved: str, worked: Step) -> CallChange | None:
         """The change with its directory as seen from the project."""
@@ -331,7 +336,8 @@ def _remedy_in_words(error: CallError, change: CallChange, output: str) -> Remed
     guards = [word for word in change.added if _OVERRIDE.fullmatch(word)]
     if any(_NEVER.fullmatch(word) or word not in said for word in guards):
         return None
-    if said:
+    options = [word for word in change.added if word.startswith("-")]
+    if any(word in said for word in options or said):
         return Remedy.NAMED
     if change.only_names:
         return None

@@ -43,7 +43,7 @@ _LOGIN = (
 _MAKE = r"mkdir|touch|ln|cp|install|git (?:clone|submodule|init)"
 _DATABASE = (
     r"createdb|alembic \w+|prisma \w+|mix ecto\.\w+|rails db:\w+|rake db:\w+|(?:npm|pnpm|yarn|bun)"
-    r" (?:run )?(?:db|migrat)\S*|manage\.py|python[\d.]* manage\.py|diesel \w+|sqlx \w+|knex \w+"
+    r" (?:run )?(?:db|migrat)\S*|(?:python[\d.]* )?manage\.py(?: \w+)?|diesel \w+|sqlx \w+|knex \w+"
 )
 _BUILD = (
     r"(?:npm|pnpm|yarn|bun) (?:run|build|generate)|make(?: \w+)?|cargo build|go (?:build|generate)"

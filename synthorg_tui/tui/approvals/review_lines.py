@@ -190,6 +190,8 @@ def part_lines(parts: Parts, width: int) -> list[tuple[object, Line]]:
     """Render a line for each field with the author of the version used, and one for each step."""
     lines: list[tuple[object, Line]] = []
     for choice in parts.choices:
+        if not any(text for _, text in choice.texts):
+            continue
         mark, word, role = AUTHORS.get(choice.author, ("?", choice.author, "muted"))
         arrows = ("‹ ", " ›") if len(choice.texts) > 1 else ("  ", "  ")
         row = line((TITLES[choice.name].ljust(11), "strong"), (arrows[0], "faint"))

@@ -21,20 +21,25 @@ if TYPE_CHECKING:
     from synthorg_tui.curation.models import Author, Lesson, ProceduralMemoryProposal
     from synthorg_tui.curation.review import InboxEntry, WritePayload
 
-FIELDS = ("discovery", "condition", "action", "rationale")
-"""The fields of a lesson that are a single text; the fifth field is its list of steps."""
+FIELDS = ("discovery", "condition", "action", "rationale", "check", "name")
+"""The fields of a lesson that are a single text; the last field is its list of steps."""
+OPTIONAL = frozenset({"name", "check"})
+"""Fields that may be empty."""
 STEPS = "execution_steps"
 TITLES = {
     "discovery": "Discovery",
     "condition": "Condition",
     "action": "Action",
     "rationale": "Rationale",
+    "check": "Check",
+    "name": "Name",
     STEPS: "Steps",
 }
 _HEAD = (
     "# Reword the lesson. Keep the headings in brackets; lines that start with # are left out.\n"
 )
-_HEADING = re.compile(r"\[(DISCOVERY|CONDITION|ACTION|RATIONALE|STEPS)\][ \t]*")
+_HEADING = re.compile(rf"\[({'|'.join(name.upper() for name in FIELDS)}|STEPS)\][ \t]*")
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _NUMBER = re.compile(r"\d+\. ?")
 _GUARDED = re.compile(r"\\*(?:#|\[)")
 
@@ -48,6 +53,8 @@ class Wording:
     action: str
     rationale: str
     steps: tuple[str, ...] = ()
+    check: str = ""
+    name: str = ""
 
     @classmethod
     def of(cls, proposal: ProceduralMemoryProposal) -> Wording:
@@ -127,6 +134,7 @@ def approvable(
         name: lesson.source
         for name in (*FIELDS, STEPS)
         if wording.text(name) == grounded.text(name)
+        and (wording.text(name) or name not in OPTIONAL)
     }
     if STEPS in lesson.authors and set(wording.steps) <= set(lesson.proposal.execution_steps):
         authors.setdefault(STEPS, lesson.authors[STEPS])
@@ -160,10 +168,12 @@ def problems(wording: Reworded) -> tuple[str, ...]:
     limits, problems = field_limits(), []
     for name in FIELDS:
         text = wording.text(name)
-        if not text.strip():
+        if not text.strip() and name not in OPTIONAL:
             problems.append(f"{TITLES[name]} is empty")
         elif len(text) > limits[name]:
             problems.append(f"{TITLES[name]} has {len(text):,} characters; {limits[name]:,} fit")
+    if wording.name and not _NAME.fullmatch(wording.name):
+        problems.append("Name has other characters than a-z, 0-9 and single hyphens between words")
     if len(wording.steps) > limits[STEPS]:
         problems.append(f"{len(wording.steps)} steps; {limits[STEPS]} fit")
     return tuple(problems)

@@ -1,0 +1,280 @@
+"""Would a failure have been prevented by what earlier sessions taught?
+
+    python -m benchmarks.prevention DIR
+
+The sessions in DIR are replayed in the order of time, each by an agent of its own connection. At
+every prompt the agent is given its digest; before every call, and after every failed one, a hint is
+asked for. When a session is over it is imported, its lessons are proposed, and all are approved, as
+by a person who approves everything, so that the next session has them. A failed or blocked call is
+*taught* when a call of an earlier session failed alike (the same program and the same error, names
+and numbers aside) and later worked. A hint counts for it when it stands on that earlier session.
+*Noise* is a hint before a call that then went well.
+"""
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.table import Limit, Report, Row, command_line, print_report
+from synthorg_tui.agents.models import AgentIdentity
+from collections import namedtuple
+ServedHint=namedtuple('ServedHint','text memory_ids')
+from synthorg_tui.agents.session import AgentSession
+from synthorg_tui.approvals.person import Person
+from synthorg_tui.core.enums import CallOutcome
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.core.text import estimate_tokens
+from synthorg_tui.engine import Engine
+from synthorg_tui.executions.commands import command_steps
+from synthorg_tui.executions.models import Execution, ToolCall
+from synthorg_tui.executions.recoveries import resolved_failures
+from synthorg_tui.ingest.discovery import collect
+from synthorg_tui.ingest.reading import read_file
+from synthorg_tui.learning.error_lines import read_error, signature
+def Action(**k): return k
+from synthorg_tui.settings.loader import shipped_settings
+
+PERSON = Person("terminal", "benchmark")
+BAD = (CallOutcome.FAILED, CallOutcome.BLOCKED_BY_HOOK)
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class Tally:
+    """The figures of one replay."""
+
+    calls: int = 0
+    well: int = 0
+    failed: int = 0
+    taught: int = 0
+    in_digest: int = 0
+    before: int = 0
+    after: int = 0
+    either: int = 0
+    noise: int = 0
+    unasked: int = 0
+    digests: int = 0
+    digest_tokens: int = 0
+    hints: int = 0
+    hint_tokens: int = 0
+    missed: list[str] = field(default_factory=list)
+
+
+class Taught:
+    """The failures that earlier sessions put right: what each is known by, and who taught it."""
+
+    def __init__(self) -> None:
+        self._by: dict[tuple[str, str], set[str]] = {}
+
+    def teachers(self, execution: Execution, call: ToolCall) -> set[str]:
+        """Return the ids of the earlier executions in which the same failure was put right."""
+        mark = _mark(execution, call)
+        return self._by.get(mark, set()) if mark else set()
+
+    def learn(self, execution: Execution) -> None:
+        calls = execution.calls
+        for failed, _ in resolved_failures(calls, lambda call: call.outcome in BAD):
+            if mark := _mark(execution, calls[failed]):
+                self._by.setdefault(mark, set()).add(execution.id)
+
+
+def _mark(execution: Execution, call: ToolCall) -> tuple[str, str] | None:
+    """The program or tool of a failed call, and its error without names and numbers."""
+    names = tuple(filter(None, (execution.branch, execution.project)))
+    if not call.is_shell:
+        words = " ".join(call.output.split())[:200]
+        return (call.tool.lower(), signature(words, names)) if words else None
+    steps = command_steps(call.arguments)
+    error = read_error(call.output, steps[-1]) if steps else None
+    return (steps[-1].intent, signature(error.line, names)) if error else None
+
+
+class Replay:
+    """One store that grows session by session."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._taught = Taught()
+        self._sources: dict[str, set[str]] = {}
+        self.tally = Tally()
+
+    async def session(self, execution: Execution) -> None:
+        """Replay one session, then learn from it."""
+        identity = AgentIdentity(
+            execution.agent_id,
+            project=execution.project,
+            session_id=execution.session_id,
+            client="prevention",
+        )
+        session = self._engine.gateway.connect(identity)
+        try:
+            given: set[str] = set()
+            for prompt, calls in _by_prompt(execution):
+                if prompt.strip():
+                    given = await self._digest(session, prompt)
+                for call in calls:
+                    await self._call(session, execution, call, given)
+        finally:
+            self._engine.gateway.disconnect(session)
+
+    async def _digest(self, session: AgentSession, prompt: str) -> set[str]:
+        """Give a digest and return the executions that what is in it stands on."""
+        served = await session.digest(prompt[:8_000])
+        self.tally.digests += 1
+        self.tally.digest_tokens += served.tokens
+        return await self._stands_on(served.included)
+
+    async def _call(
+        self, session: AgentSession, execution: Execution, call: ToolCall, given: set[str]
+    ) -> None:
+        tally = self.tally
+        tally.calls += 1
+        before = await self._hint(session, "before", execution, call)
+        if call.outcome not in BAD:
+            tally.well += call.outcome is CallOutcome.OK
+            tally.noise += bool(before.text) and call.outcome is CallOutcome.OK
+            if before.text and call.outcome is CallOutcome.OK:
+                tally.missed.append(f"noise before `{_brief(call)}`: {before.text[:300]}")
+            return
+        tally.failed += 1
+        after = await self._hint(session, "after", execution, call)
+        teachers = self._taught.teachers(execution, call)
+        if not teachers:
+            tally.unasked += bool(after.text)
+            if after.text:
+                tally.missed.append(f"not taught, after `{_brief(call)}`: {after.text[:300]}")
+            return
+        tally.taught += 1
+        tally.in_digest += bool(teachers & given)
+        early = bool(before.text) and bool(teachers & await self._stands_on(before.memory_ids))
+        late = bool(after.text) and bool(teachers & await self._stands_on(after.memory_ids))
+        tally.before += early
+        tally.after += late
+        tally.either += early or late
+        if not (early or late):
+            tally.missed.append(f"no hint for `{_brief(call)}`")
+
+    async def _hint(
+        self, session: AgentSession, moment: str, execution: Execution, call: ToolCall
+    ) -> ServedHint:
+        action = Action(
+            tool=call.tool,
+            command=call.arguments if call.is_shell else "",
+            file="" if call.is_shell else _file_of(call),
+            error=call.output if moment == "after" else "",
+            cwd=execution.project or "",
+            project=execution.project or "",
+        )
+        hint = ServedHint('',())
+        self.tally.hints += bool(hint.text)
+        self.tally.hint_tokens += estimate_tokens(hint.text) if hint.text else 0
+        return hint
+
+    async def _stands_on(self, memory_ids: Sequence[str]) -> set[str]:
+        """The executions that taught these memories."""
+        found: set[str] = set()
+        for memory_id in memory_ids:
+            found |= self._sources.get(memory_id, set())
+            for entry in await self._engine.desk.lookup(memory_id, limit=1):
+                found.add((entry.source or "").removeprefix("failure:").partition("#")[0])
+        return found
+
+    async def learn(self, execution: Execution, path: Path) -> None:
+        """Import the session's file, and approve every lesson that was proposed."""
+        await self._engine.imports.run([path])
+        await self._engine.learning.learn(word=False)
+        for entry in await self._engine.reviews.inbox():
+            shown = (await self._engine.reviews.review(entry.item.id)).shown
+            try:
+                await self._engine.reviews.approve(entry.item.id, shown=shown, person=PERSON)
+            except DomainError as error:
+                print(f"not approved: {entry.item.title}: {error.message}", file=sys.stderr)
+        for record in await self._engine.ledger.active():
+            for memory_id in record.memory_ids:
+                self._sources[memory_id] = {seen.execution for seen in record.evidence}
+        self._taught.learn(execution)
+
+
+def _by_prompt(execution: Execution) -> Iterator[tuple[str, list[ToolCall]]]:
+    """The calls of a run after each prompt; a subagent's prompt is its task."""
+    prompts = [turn for turn in execution.turns if turn.role in ("user", "parent")]
+    starts = [turn.first_line for turn in prompts] or [0]
+    texts = [turn.text for turn in prompts] or [execution.task]
+    ends = [*starts[1:], sys.maxsize]
+    for number, (text, end) in enumerate(zip(texts, ends, strict=True)):
+        start = 0 if number == 0 else starts[number]
+        yield text, [call for call in execution.calls if start <= call.call_line < end]
+
+
+def _file_of(call: ToolCall) -> str:
+    return call.intent.partition(" ")[2]
+
+
+def _brief(call: ToolCall) -> str:
+    return " ".join(call.arguments.split())[:80]
+
+
+def executions_in(folder: Path) -> list[tuple[Execution, Path]]:
+    """Return the sessions in a folder with their files, in the order of time."""
+    found = [
+        (extracted.execution, file.path)
+        for file in collect([folder])[0]
+        for extracted in read_file(file).executions
+    ]
+    return sorted(found, key=lambda pair: pair[0].started_at or LONG_AGO)
+
+
+async def replayed(folder: Path, data_dir: Path) -> Tally:
+    """Replay all sessions of a folder on a new store and return the figures."""
+    async with Engine.open(shipped_settings(), data_dir=data_dir) as engine:
+        replay = Replay(engine)
+        for execution, path in executions_in(folder):
+            await replay.session(execution)
+            await replay.learn(execution, path)
+        return replay.tally
+
+
+def rows(tally: Tally) -> list[Row]:
+    share = tally.either / tally.taught if tally.taught else 1.0
+    noise = tally.noise / tally.well if tally.well else 0.0
+    return [
+        Row("calls", tally.calls),
+        Row("calls that went well", tally.well),
+        Row("calls that failed or were blocked", tally.failed),
+        Row("  of these taught by an earlier session", tally.taught),
+        Row("    in the digest of the prompt before", tally.in_digest),
+        Row("    hinted before the call", tally.before),
+        Row("    hinted after the failure", tally.after),
+        Row("    hinted before or after, share", share, hold=Limit(">=", 0.9), digits=3),
+        Row("  hinted after, not taught", tally.unasked),
+        Row("hints before calls that went well", tally.noise),
+        Row("  share of such calls", noise, hold=Limit("<=", 0.02), digits=4),
+        Row("digests", tally.digests),
+        Row("  tokens", tally.digest_tokens),
+        Row("hints", tally.hints),
+        Row("  tokens", tally.hint_tokens),
+    ]
+
+
+def main() -> int:
+    parser = command_line(__doc__)
+    parser.add_argument("folder", type=Path, metavar="DIR", help="a folder of transcripts")
+    parser.add_argument("--verbose", action="store_true", help="tell what was missed, and noise")
+    options = parser.parse_args()
+    os.environ.pop("CLAUDECODE", None)
+    with tempfile.TemporaryDirectory() as scratch:
+        tally = asyncio.run(replayed(options.folder, Path(scratch)))
+    report = Report("prevention", {"sessions in": options.folder.name}, rows(tally))
+    print_report(report, as_json=options.json)
+    if options.verbose:
+        print("\n".join(tally.missed), file=sys.stderr)
+    return 1 if report.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -8,8 +8,8 @@ asked for. When a session is over it is imported, its lessons are proposed, and 
 by a person who approves everything, so that the next session has them. A failed or blocked call is
 *taught* when a call of an earlier session failed alike (the same program and the same error, names
 and numbers aside) and later worked; an error about the code that was examined teaches nothing about
-the call. A hint counts when it stands on that earlier session, also for the same failure later in
-the session, since the same thing is said only once.
+the call. A hint counts when that earlier call is in its evidence, and one that was given earlier in
+the session counts, too, since the same thing is said only once.
 *Noise* is a hint before a call that then went well. With ``--again`` the
 figures are of a second replay, when all sessions have been learnt from: few failures come again by
 themselves in a handful of sessions.
@@ -33,7 +33,7 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.engine import Engine
 from synthorg_tui.executions.commands import command_steps
-from synthorg_tui.executions.models import Execution, ToolCall
+from synthorg_tui.executions.models import Execution, SourceRef, ToolCall
 from synthorg_tui.executions.recoveries import resolved_failures
 from synthorg_tui.ingest.discovery import collect
 from synthorg_tui.ingest.reading import read_file
@@ -57,7 +57,7 @@ class Tally:
     before: int = 0
     after: int = 0
     said: int = 0
-    either: int = 0
+    told: int = 0
     noise: int = 0
     unasked: int = 0
     digests: int = 0
@@ -69,28 +69,45 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A hint that was given, with the executions that it stands on."""
+    """What was given, with the lines of sessions that it stands on."""
 
     text: str = ""
-    stands_on: set[str] = field(default_factory=set)
+    evidence: tuple[SourceRef, ...] = ()
+
+    def tells_of(self, failures: Sequence[SourceRef]) -> bool:
+        """Whether one of these failures is in its evidence."""
+        return any(
+            seen.execution_id == failure.execution_id
+            and seen.first_line <= failure.first_line <= seen.last_line
+            for seen in self.evidence
+            for failure in failures
+        )
 
 
 class Taught:
     """The failures that earlier sessions put right: what each is known by, and who taught it."""
 
     def __init__(self) -> None:
-        self._by: dict[tuple[str, str], set[str]] = {}
+        self._by: dict[tuple[str, str], list[SourceRef]] = {}
 
-    def teachers(self, execution: Execution, call: ToolCall) -> set[str]:
-        """Return the ids of the earlier executions in which the same failure was put right."""
+    def alike(self, execution: Execution, call: ToolCall) -> list[SourceRef]:
+        """Return where the same failure was put right in earlier executions."""
         mark = _mark(execution, call)
-        return self._by.get(mark, set()) if mark else set()
+        return self._by.get(mark, []) if mark else []
 
     def learn(self, execution: Execution) -> None:
-        calls = execution.calls
-        for failed, _ in resolved_failures(calls, lambda call: call.outcome in BAD):
-            if mark := _mark(execution, calls[failed]):
-                self._by.setdefault(mark, set()).add(execution.id)
+        answered = {recovery.failed_call for recovery in execution.recoveries}
+        blocked = resolved_failures(execution.calls, _is_blocked)
+        answered |= {execution.calls[place].id for place, _ in blocked}
+        for call in execution.calls:
+            mark = _mark(execution, call) if call.id in answered else None
+            if mark is not None:
+                line = execution.ref(call.call_line, call.call_line)
+                self._by.setdefault(mark, []).append(line)
+
+
+def _is_blocked(call: ToolCall) -> bool:
+    return call.outcome is CallOutcome.BLOCKED_BY_HOOK
 
 
 def _mark(execution: Execution, call: ToolCall) -> tuple[str, str] | None:
@@ -112,8 +129,8 @@ class Replay:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._taught = Taught()
-        self._sources: dict[str, set[str]] = {}
-        self._hinted: set[tuple[str, str]] = set()
+        self._evidence: dict[str, tuple[SourceRef, ...]] = {}
+        self._said: list[Given] = []
         self.tally = Tally()
 
     async def session(self, execution: Execution) -> None:
@@ -126,8 +143,8 @@ class Replay:
         )
         session = self._engine.gateway.connect(identity)
         try:
-            given: set[str] = set()
-            self._hinted = set()
+            given = Given()
+            self._said = []
             for prompt, calls in _by_prompt(execution):
                 if prompt.strip():
                     given = await self._digest(session, prompt)
@@ -136,15 +153,15 @@ class Replay:
         finally:
             self._engine.gateway.disconnect(session)
 
-    async def _digest(self, session: AgentSession, prompt: str) -> set[str]:
-        """Give a digest and return the executions that what is in it stands on."""
+    async def _digest(self, session: AgentSession, prompt: str) -> Given:
+        """Give a digest and return it with its evidence."""
         served = await session.digest(prompt[:8_000])
         self.tally.digests += 1
         self.tally.digest_tokens += served.tokens
-        return await self._stands_on(served.included)
+        return Given(served.text, await self._evidence_of(served.included))
 
     async def _call(
-        self, session: AgentSession, execution: Execution, call: ToolCall, given: set[str]
+        self, session: AgentSession, execution: Execution, call: ToolCall, given: Given
     ) -> None:
         tally = self.tally
         tally.calls += 1
@@ -157,25 +174,20 @@ class Replay:
             return
         tally.failed += 1
         after = await self._hint(session, "after", execution, call)
-        teachers = self._taught.teachers(execution, call)
-        if not teachers:
+        alike = self._taught.alike(execution, call)
+        if not alike:
             tally.unasked += bool(after.text)
             if after.text:
                 tally.missed.append(f"not taught, after `{_brief(call)}`: {after.text[:300]}")
             return
         tally.taught += 1
-        tally.in_digest += bool(teachers & given)
-        early = bool(before.text) and bool(teachers & before.stands_on)
-        late = bool(after.text) and bool(teachers & after.stands_on)
-        tally.before += early
-        tally.after += late
-        mark = _mark(execution, call)
-        said = mark in self._hinted
-        tally.said += said and not (early or late)
-        tally.either += early or late or said
-        if mark and (early or late):
-            self._hinted.add(mark)
-        if not (early or late or said):
+        tally.in_digest += given.tells_of(alike)
+        tally.before += before.tells_of(alike)
+        tally.after += after.tells_of(alike)
+        told = any(hint.tells_of(alike) for hint in self._said)
+        tally.said += told and not (before.tells_of(alike) or after.tells_of(alike))
+        tally.told += told
+        if not told:
             tally.missed.append(f"no hint for `{_brief(call)}`")
 
     async def _hint(
@@ -194,16 +206,18 @@ class Replay:
         self.tally.hints += 1
         self.tally.hint_tokens += estimate_tokens(hint.text)
         (record,) = await self._engine.gateway.calls(limit=1)
-        return Given(hint.text, await self._stands_on(record.memory_ids))
+        self._said.append(Given(hint.text, await self._evidence_of(record.memory_ids)))
+        return self._said[-1]
 
-    async def _stands_on(self, memory_ids: Sequence[str]) -> set[str]:
-        """The executions that taught these memories."""
-        found: set[str] = set()
+    async def _evidence_of(self, memory_ids: Sequence[str]) -> tuple[SourceRef, ...]:
+        """The lines of sessions that these memories stand on."""
+        found: list[SourceRef] = []
         for memory_id in memory_ids:
-            found |= self._sources.get(memory_id, set())
+            found += self._evidence.get(memory_id, ())
             for entry in await self._engine.desk.lookup(memory_id, limit=1):
-                found.add((entry.source or "").removeprefix("failure:").partition("#")[0])
-        return found
+                ref = SourceRef.parse(entry.source or "")
+                found += [ref] if ref else []
+        return tuple(found)
 
     async def learn(self, execution: Execution, path: Path) -> None:
         """Import the session's file, and approve every lesson that was proposed."""
@@ -216,8 +230,9 @@ class Replay:
             except DomainError as error:
                 print(f"not approved: {entry.item.title}: {error.message}", file=sys.stderr)
         for record in await self._engine.ledger.active():
+            refs = [SourceRef.parse(seen.lines) for seen in record.evidence]
             for memory_id in record.memory_ids:
-                self._sources[memory_id] = {seen.execution for seen in record.evidence}
+                self._evidence[memory_id] = tuple(ref for ref in refs if ref is not None)
         self._taught.learn(execution)
 
 
@@ -267,7 +282,7 @@ async def replayed(folder: Path, data_dir: Path, *, again: bool) -> Tally:
 
 
 def rows(tally: Tally) -> list[Row]:
-    share = tally.either / tally.taught if tally.taught else 1.0
+    share = tally.told / tally.taught if tally.taught else 1.0
     noise = tally.noise / tally.well if tally.well else 0.0
     return [
         Row("calls", tally.calls),
@@ -277,7 +292,7 @@ def rows(tally: Tally) -> list[Row]:
         Row("    in the digest of the prompt before", tally.in_digest),
         Row("    hinted before the call", tally.before),
         Row("    hinted after the failure", tally.after),
-        Row("    hinted at the same failure before", tally.said),
+        Row("    hinted earlier in the session", tally.said),
         Row("    hinted, share", share, hold=Limit(">=", 0.9), digits=3),
         Row("  hinted after, not taught", tally.unasked),
         Row("hints before calls that went well", tally.noise),

@@ -32,7 +32,7 @@ from synthorg_tui.learning.preparations import (
 )
 
 
-class Remedy(StrEnum):
+class RootCause(StrEnum):
     """What made the difference between the call that failed and the one that worked.
 
     ``NEEDED``: a project file lacked a line (``Mistake.needed``), and perhaps something had to be
@@ -82,7 +82,7 @@ class Mistake:
 
     ``failed`` is the call that failed, ``resolved`` the one that finally worked; ``step`` and
     ``worked`` are the programs in them that matter, and ``change`` is how these differ (empty when
-    only something had to be done first). ``remedy`` says which of it made the difference. ``setup``
+    only something had to be done first). ``cause`` says which of it made the difference. ``setup``
     are commands that were run first, ``needed`` pairs the name of a project file with a line that
     was added to it. ``skipped`` are programs of the failed command that no longer ran. ``distance``
     is the number of calls before the next attempt. ``attempts`` are further tries that failed
@@ -95,7 +95,7 @@ class Mistake:
     worked: Step
     error: CallError
     change: CallChange
-    remedy: Remedy
+    cause: RootCause
     setup: tuple[Step, ...] = ()
     needed: tuple[tuple[str, str], ...] = ()
     skipped: tuple[Step, ...] = ()
@@ -222,8 +222,8 @@ class _Failure:
         change = self._located(change_between(step, worked), ready.directory, worked)
         if setup or ready.needed:
             change = _beside_setup(change, self.error)
-        remedy = _remedy(self.error, change, setup, ready.needed, self.call.output)
-        if change is None or remedy is None:
+        cause = _cause(self.error, change, setup, ready.needed, self.call.output)
+        if change is None or cause is None:
             return None
         tries = [call for call in calls[self.position + 1 : self.end] if _retries(steps, call)]
         return Mistake(
@@ -233,7 +233,7 @@ class _Failure:
             worked=worked,
             error=self.error,
             change=change,
-            remedy=remedy,
+            cause=cause,
             setup=setup,
             needed=ready.needed,
             skipped=_skipped(steps, step),
@@ -279,57 +279,57 @@ def _beside_setup(change: CallChange | None, error: CallError) -> CallChange | N
     return replace(change, dropped=(), added=(), prefix="")
 
 
-def _remedy(
+def _cause(
     error: CallError,
     change: CallChange | None,
     setup: Sequence[Step],
     needed: Sequence[tuple[str, str]],
     output: str,
-) -> Remedy | None:
+) -> RootCause | None:
     """What made the difference; ``None`` when that isn't plain."""
     if change is None:
         return None
     if needed:
-        return Remedy.NEEDED
+        return RootCause.NEEDED
     if setup:
         entered = all(activates(step) for step in setup)
-        return Remedy.ENVIRONMENT if entered else Remedy.ORDER
+        return RootCause.ENVIRONMENT if entered else RootCause.ORDER
     if change.is_empty:
         return None
     if change.directory or change.goes_elsewhere:
         plain = change.goes_elsewhere or not (change.in_words or change.in_lead)
-        return Remedy.DIRECTORY if plain and not change.prefix else None
-    return _remedy_in_call(error, change, output)
+        return RootCause.DIRECTORY if plain and not change.prefix else None
+    return _cause_in_call(error, change, output)
 
 
-def _remedy_in_call(error: CallError, change: CallChange, output: str) -> Remedy | None:
+def _cause_in_call(error: CallError, change: CallChange, output: str) -> RootCause | None:
     if change.prefix:
-        return Remedy.SYMLINK if _SYMLINK.search(error.line) else None
+        return RootCause.SYMLINK if _SYMLINK.search(error.line) else None
     if change.other_program:
-        return _remedy_in_program(change, error)
+        return _cause_in_program(change, error)
     if change.in_lead:
         raised = any(word in {"sudo", "doas"} for word in change.lead_added)
         plain = not change.in_words and (not raised or _DENIED.search(error.line) is not None)
-        return Remedy.ENVIRONMENT if plain else None
+        return RootCause.ENVIRONMENT if plain else None
     if change.only_left_out:
         if not all(named(word, output) for word in change.dropped):
             return None
-        return Remedy.IGNORED if _IGNORED.search(error.line) else Remedy.OPTION
-    return _remedy_in_words(error, change, output)
+        return RootCause.IGNORED if _IGNORED.search(error.line) else RootCause.OPTION
+    return _cause_in_words(error, change, output)
 
 
-def _remedy_in_program(change: CallChange, error: CallError) -> Remedy | None:
+def _cause_in_program(change: CallChange, error: CallError) -> RootCause | None:
     """Another program: the same one of an environment, or one that takes its place."""
     names = [
         {re.sub(r"[\d.]+$", "", PurePosixPath(word).name) for word in words[:1]}
         for words in (change.dropped, change.added)
     ]
     if names[0] and names[0] == names[1]:
-        return Remedy.ENVIRONMENT
-    return Remedy.PROGRAM if _NO_PROGRAM.search(f"{error.line} {error.hint}") else None
+        return RootCause.ENVIRONMENT
+    return RootCause.PROGRAM if _NO_PROGRAM.search(f"{error.line} {error.hint}") else None
 
 
-def _remedy_in_words(error: CallError, change: CallChange, output: str) -> Remedy | None:
+def _cause_in_words(error: CallError, change: CallChange, output: str) -> RootCause | None:
     if error.kind is ErrorKind.NAME and change.only_names:
         return None  # a misspelt or outdated name is an accident
     said = [word for word in change.added if _is_said(word, output)]
@@ -338,12 +338,12 @@ def _remedy_in_words(error: CallError, change: CallChange, output: str) -> Remed
         return None
     options = [word for word in change.added if word.startswith("-")]
     if any(word in said for word in options or said):
-        return Remedy.NAMED
+        return RootCause.NAMED
     if change.only_names:
         return None
     if change.dropped:
-        return Remedy.CALL if all(named(word, output) for word in change.dropped) else None
-    return Remedy.CALL if _LACKING.search(error.line) else None
+        return RootCause.CALL if all(named(word, output) for word in change.dropped) else None
+    return RootCause.CALL if _LACKING.search(error.line) else None
 
 
 def _is_said(word: str, output: str) -> bool:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from synthorg_tui.learning.mistakes import Mistake, Remedy, find_mistakes
+from synthorg_tui.learning.drafting import mistake_lesson
+from synthorg_tui.learning.mistakes import Mistake, RootCause, find_mistakes
 from tests.learning.lesson_kit import PROJECT, Run
 
 
@@ -24,27 +25,27 @@ TEACH = {
     # Python
     "a virtual environment entered": (
         then("pytest tests", NO_MODULE, "source .venv/bin/activate && pytest tests"),
-        Remedy.ENVIRONMENT,
+        RootCause.ENVIRONMENT,
         "source .venv/bin/activate",
     ),
     "the program of a virtual environment": (
         then("python -m pytest", NO_MODULE, ".venv/bin/python -m pytest"),
-        Remedy.ENVIRONMENT,
+        RootCause.ENVIRONMENT,
         "",
     ),
-    "a runner": (then("pytest -x", NO_MODULE, "uv run pytest -x"), Remedy.ENVIRONMENT, ""),
+    "a runner": (then("pytest -x", NO_MODULE, "uv run pytest -x"), RootCause.ENVIRONMENT, ""),
     "a variable": (
         then(
             "python manage.py check",
             "ImproperlyConfigured: DJANGO_SETTINGS_MODULE is missing",
             "DJANGO_SETTINGS_MODULE=app.dev python manage.py check",
         ),
-        Remedy.ENVIRONMENT,
+        RootCause.ENVIRONMENT,
         "",
     ),
     "a package installed, other things done too": (
         then("pytest", NO_MODULE, "git status", "pip install httpx", "pytest"),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "pip install httpx",
     ),
     "a database migrated": (
@@ -54,23 +55,23 @@ TEACH = {
             "python manage.py migrate",
             "python manage.py loaddata tides",
         ),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "python manage.py migrate",
     ),
     # Node
     "another folder": (
         then("npm test", NO_MANIFEST, "cd web && npm test"),
-        Remedy.DIRECTORY,
+        RootCause.DIRECTORY,
         "web",
     ),
     "another folder, by a call of its own": (
         then("npm test", NO_MANIFEST, "cd web", "npm test"),
-        Remedy.DIRECTORY,
+        RootCause.DIRECTORY,
         "web",
     ),
     "another folder, by an option": (
         then("npm run build", NO_MANIFEST, "npm --prefix web run build"),
-        Remedy.DIRECTORY,
+        RootCause.DIRECTORY,
         "",
     ),
     "a path as seen from its own folder": (
@@ -79,7 +80,7 @@ TEACH = {
             "Error: Cannot find package 'vitest'",
             "cd web && npx vitest run src/a.test.ts",
         ),
-        Remedy.DIRECTORY,
+        RootCause.DIRECTORY,
         "web",
     ),
     "the project's own folder": (
@@ -88,12 +89,12 @@ TEACH = {
             "Error: Could not find turbo.json",
             f"cd {PROJECT} && npx turbo build",
         ),
-        Remedy.DIRECTORY,
+        RootCause.DIRECTORY,
         ".",
     ),
     "packages": (
         then("npm run build", "sh: 1: vite: not found", "npm ci", "npm run build"),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "npm ci",
     ),
     "a browser that the message names": (
@@ -103,7 +104,7 @@ TEACH = {
             "npx playwright install",
             "npx playwright test",
         ),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "playwright install",
     ),
     # Rust and Go
@@ -114,7 +115,7 @@ TEACH = {
             "rustup target add wasm32-unknown-unknown",
             "cargo build --target wasm32-unknown-unknown",
         ),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "rustup target add wasm32-unknown-unknown",
     ),
     "an option that isn't known": (
@@ -123,7 +124,7 @@ TEACH = {
             "error: unexpected argument '--color-fast' found",
             "cargo nextest run",
         ),
-        Remedy.OPTION,
+        RootCause.OPTION,
         "--color-fast",
     ),
     "modules of go": (
@@ -133,7 +134,7 @@ TEACH = {
             "go mod download",
             "go run ./cmd/tides",
         ),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "go mod download",
     ),
     # Containers, services
@@ -144,17 +145,17 @@ TEACH = {
             "docker compose up -d db",
             "psql -h localhost tides",
         ),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "docker compose up -d db",
     ),
     "a daemon started": (
         then("docker build .", DAEMON, "sudo systemctl start docker", "docker build ."),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "systemctl start docker",
     ),
     "a program that took another's place": (
         then("docker-compose ps", "bash: docker-compose: command not found", "docker compose ps"),
-        Remedy.PROGRAM,
+        RootCause.PROGRAM,
         "",
     ),
     "a folder made first": (
@@ -164,7 +165,7 @@ TEACH = {
             "mkdir -p out",
             "curl -o out/a.json https://a.test/x",
         ),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "mkdir -p out",
     ),
     # git and gh
@@ -175,12 +176,12 @@ TEACH = {
             "git push -u origin retry-fetch",
             "gh pr create --fill",
         ),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "git push -u origin retry-fetch",
     ),
     "what others pushed": (
         then("git push", REJECTED, "git pull --rebase", "git push"),
-        Remedy.ORDER,
+        RootCause.ORDER,
         "git pull --rebase",
     ),
     "ignored paths": (
@@ -189,7 +190,7 @@ TEACH = {
             "The following paths are ignored by one of your .gitignore files:\ndist",
             "git add src/a.py",
         ),
-        Remedy.IGNORED,
+        RootCause.IGNORED,
         "dist/a.js",
     ),
     "a path through a symbolic link": (
@@ -198,7 +199,7 @@ TEACH = {
             "fatal: pathspec 'current/src/a.py' is beyond a symbolic link",
             "git add src/a.py",
         ),
-        Remedy.SYMLINK,
+        RootCause.SYMLINK,
         "current/",
     ),
     "what the message says": (
@@ -207,10 +208,10 @@ TEACH = {
             "flag needs an argument: --repo\nuse --limit 5 and no repo inside one",
             "gh run list --limit 5",
         ),
-        Remedy.NAMED,
+        RootCause.NAMED,
         "",
     ),
-    "what was lacking": (then("git push", NO_UPSTREAM, "git push -u origin b"), Remedy.CALL, ""),
+    "what was lacking": (then("git push", NO_UPSTREAM, "git push -u origin b"), RootCause.CALL, ""),
 }
 
 SILENT = {
@@ -273,8 +274,8 @@ def told(run: Run) -> list[Mistake]:
 
 
 @pytest.mark.parametrize("name", TEACH)
-def test_the_remedy_is_told_as_what_it_was(name: str) -> None:
-    run, remedy, holds = TEACH[name]
+def test_the_cause_is_told_as_what_it_was(name: str) -> None:
+    run, cause, holds = TEACH[name]
     (mistake,) = told(run)
     change = mistake.change
     words = (
@@ -283,7 +284,7 @@ def test_the_remedy_is_told_as_what_it_was(name: str) -> None:
         change.directory,
         change.prefix,
     )
-    assert mistake.remedy is remedy
+    assert mistake.cause is cause
     assert not holds or holds in words
 
 
@@ -325,7 +326,7 @@ def test_a_setting_that_the_error_names_is_told_with_its_line(
     error = "1) test shows\n** (RuntimeError) no :secret_key_base configuration found in Endpoint."
     run = Run().bash("mix test", error, code=2).edit("config/test.exs", "import Config", added)
     (mistake,) = told(run.bash("mix test", "ok"))
-    assert (mistake.remedy, mistake.needed) == (Remedy.NEEDED, (taught,))
+    assert (mistake.cause, mistake.needed) == (RootCause.NEEDED, (taught,))
 
 
 class TestSeveralFailures:
@@ -336,6 +337,9 @@ class TestSeveralFailures:
         assert mistake.step.words == ("git", "push")
         assert mistake.worked.words == ("git", "push", "-u", "origin", "retry-fetch")
         assert [call.arguments for call in mistake.attempts] == ["git push origin"]
+        (seen,) = mistake_lesson(run.done(), mistake).evidence
+        assert seen.lines == "claude_code:s1#L2-L7"
+        assert seen.error.endswith(" — also failed: git push origin")
 
     def test_the_same_error_again_is_a_try_not_a_lesson(self) -> None:
         run = Run().bash("npm run build", "sh: vite: not found", code=1)
@@ -349,7 +353,7 @@ class TestSeveralFailures:
         run.bash("git push -u origin retry-fetch", REJECTED, code=1)
         run.bash("git pull --rebase").bash("git push -u origin retry-fetch", "ok")
         first, second = told(run)
-        assert (first.remedy, second.remedy) == (Remedy.CALL, Remedy.ORDER)
+        assert (first.cause, second.cause) == (RootCause.CALL, RootCause.ORDER)
         assert first.setup == ()
 
     def test_what_was_done_before_a_try_that_failed_alike_did_not_help(self) -> None:

@@ -73,6 +73,16 @@ _OVERRIDE = re.compile(
 """Options that switch a guard off: as a remedy only where the error itself names them."""
 _NEVER = re.compile(r"--no-verify|--no-gpg-sign|--dangerously\S*|--no-sandbox|--hard")
 _DENIED = re.compile(r"denied|not permitted|eacces|root|superuser|lock", re.IGNORECASE)
+_PLACE = re.compile(
+    r"not found|no such|does ?n[o']t exist|enoent|could ?n[o']t (?:find|read|open|locate|load)"
+    r"|cannot (?:find|open|read|locate)|missing|no rule|manifest|outside|must be run|director"
+    r"|\broot\b|\bnot a\b"
+    r"|\bno (?:\w+ ){0,2}(?:file|config\w*|project|package|tests?|workspace|module)",
+    re.IGNORECASE,
+)
+"""Errors that a command gives where it is run in the wrong place."""
+_PATIENCE = re.compile(r"timeout|nice|nohup|time|command|exec")
+"""What may stand before a command without another environment."""
 _NO_PROGRAM = re.compile(r"not found|not recogni[sz]ed|no such file|deprecated|\binstead\b|\buse\b")
 
 
@@ -298,7 +308,8 @@ def _cause(
         return None
     if change.directory or change.goes_elsewhere:
         plain = change.goes_elsewhere or not (change.in_words or change.in_lead)
-        return RootCause.DIRECTORY if plain and not change.prefix else None
+        is_place = _PLACE.search(f"{error.line} {error.hint}") is not None
+        return RootCause.DIRECTORY if plain and is_place and not change.prefix else None
     return _cause_in_call(error, change, output)
 
 
@@ -309,7 +320,8 @@ def _cause_in_call(error: CallError, change: CallChange, output: str) -> RootCau
         return _cause_in_program(change, error)
     if change.in_lead:
         raised = any(word in {"sudo", "doas"} for word in change.lead_added)
-        plain = not change.in_words and (not raised or _DENIED.search(error.line) is not None)
+        plain = not change.in_words and not any(map(_PATIENCE.fullmatch, change.lead_added))
+        plain = plain and (not raised or _DENIED.search(error.line) is not None)
         return RootCause.ENVIRONMENT if plain else None
     if change.only_left_out:
         if not all(named(word, output) for word in change.dropped):

@@ -38,11 +38,13 @@ _START = (
 )
 _LOGIN = (
     r"(?:gh|glab|aws|az|gcloud|npm|heroku|fly|vercel|kubectl|firebase|docker|podman|oc|doctl)"
-    r" (?:auth|login|sso|config|use)|ssh-add|ssh-keyscan|direnv \w+"
+    r" (?:auth|login|sso|config|use|eks)"
+    r"|ssh-add|ssh-keyscan|direnv \w+"
 )
 _MAKE = r"mkdir|touch|ln|cp|install|git (?:clone|submodule|init)"
 _DATABASE = (
-    r"createdb|alembic \w+|prisma \w+|mix ecto\.\w+|rails db:\w+|rake db:\w+|(?:npm|pnpm|yarn|bun)"
+    r"createdb(?: [\w-]+)?"
+    r"|alembic \w+|prisma \w+|mix ecto\.\w+|rails db:\w+|rake db:\w+|(?:npm|pnpm|yarn|bun)"
     r" (?:run )?(?:db|migrat)\S*|(?:python[\d.]* )?manage\.py(?: \w+)?|diesel \w+|sqlx \w+|knex \w+"
 )
 _BUILD = (
@@ -55,7 +57,8 @@ _RELATED = (
         re.compile(
             r"no module named|cannot find (?:module|package)|command not found|: not found"
             r"|not installed|modulenotfound|dependenc|could ?n[o']t (?:resolve|find) (?:module"
-            r"|package|\S+ executable)|lock ?file|no such (?:command|subcommand|task)|unresolved"
+            r"|package|\S+ (?:executable|installation))|lock ?file"
+            r"|no such (?:command|subcommand|task)|unresolved"
             r"|executable doesn|plugin|node_modules|missing (?:module|package|go\.sum)|go\.sum"
             r"|unknown (?:command|subcommand)|no required module|externally[- ]managed"
             r"|toolchain|target may not be installed|can't find crate|cannot find crate|uninstalled"

@@ -138,6 +138,26 @@ TEACH = {
         "go mod download",
     ),
     # Containers, services
+    "a database made": (
+        then(
+            "psql tides -c 'select 1'",
+            'psql: error: FATAL: database "tides" does not exist',
+            "createdb tides",
+            "psql tides -c 'select 1'",
+        ),
+        RootCause.ORDER,
+        "createdb tides",
+    ),
+    "a login that ran out": (
+        then(
+            "kubectl get pods",
+            "error: You must be logged in to the server (Unauthorized)",
+            "aws eks update-kubeconfig --name dev",
+            "kubectl get pods",
+        ),
+        RootCause.ORDER,
+        "aws eks update-kubeconfig --name dev",
+    ),
     "a service started": (
         then(
             "psql -h localhost tides",
@@ -245,6 +265,10 @@ SILENT = {
     "options left out that the error doesn't name": then(
         "docker build --pull .", DAEMON, "docker build ."
     ),
+    "two folders that are built one after the other": then(
+        "cd api && make", "error: connection timed out", "cd web && make"
+    ),
+    "more patience": then("make seed", "Command timed out after 120s", "timeout 900 make seed"),
     "nothing was done and it worked again": then("docker build .", DAEMON, "docker build ."),
     "another folder left behind": then("cd web && npm test", "npm ERR! must wait", "npm test"),
     "a test mended in code": Run()

@@ -347,11 +347,19 @@ def edited_text(call: ToolCall) -> tuple[str, str]:
         return "", ""
     if not isinstance(arguments, dict):
         return "", ""
+    patch = _first_text(arguments, ("input", "patch"))
+    if patch.startswith("*** Begin Patch"):
+        return _side_of(patch, " -"), _side_of(patch, " +")
     before = _first_text(arguments, ("old_string", "oldText", "old_str", "search", "old_text"))
     after = _first_text(
         arguments, ("new_string", "newText", "new_str", "replace", "new_text", "content")
     )
     return before, after
+
+
+def _side_of(patch: str, marks: str) -> str:
+    """One side of a patch: its lines that begin with one of the marks, without these."""
+    return "\n".join(line[1:] for line in patch.splitlines() if line[:1] in set(marks))
 
 
 def _first_text(arguments: dict[str, object], names: Sequence[str]) -> str:

@@ -127,7 +127,8 @@ class _GateWords:
 
     def _of_other_command(self) -> LessonWords:
         other = self._gate.wants[0]
-        name = clean(name_of(other), 60)
+        is_whole = name_of(other) in " ".join(self._gate.blocked.output.split())
+        name = clean(name_of(other) if is_whole else other.words[0], 60)
         given = len(self._gate.step.words) > len(self._gate.step.intent.split())
         example = f", such as `{_typed(other)}`" if given else ""
         return LessonWords(
@@ -151,14 +152,17 @@ class _GateWords:
             )
         if self._gate.rule is GateRule.PROTECTED:
             start = " ".join(self._gate.wants[0].words[:3])
+            is_push = self._blocked == "git push"
+            push = "push it, and open a pull request" if is_push else f"then `{self._blocked}`"
+            own = "Push a branch of your own: this one is protected"
             return LessonWords(
-                name="git-push-protected-branch",
-                title="Push a branch of your own: this one is protected",
+                name=self._name("protected", "branch"),
+                title=own if is_push else f"Start a branch before `{self._blocked}`",
                 when=self._when,
-                do=f"Start a branch with `{start} <branch>` (a name of your choice), push it, and"
-                " open a pull request.",
-                why=f"The server refuses pushes to the protected branch: “{self._said}”.",
-                check="The push of the new branch is accepted.",
+                do=f"Start a branch with `{start} <branch>` (a name of your choice), {push}.",
+                why=f"The branch is protected: `{self._blocked}` on it is refused with"
+                f" “{self._said}”.",
+                check=f"`{self._blocked}` on the new branch is accepted.",
             )
         again = f"Stage again and repeat `{self._blocked}` when a hook rewrote files"
         return LessonWords(

@@ -68,9 +68,10 @@ _LACKING = re.compile(
 _OVERRIDE = re.compile(
     r"--no-verify|--force(?:=.*)?|--hard|--break-system-packages|--legacy-peer-deps|--insecure"
     r"|--skip-\S+|--no-check\S*|--allow-\S+|--ignore-\S+|--disable-\S+|--dangerously\S*|--no-sandbox"
-    r"|--no-gpg-sign|--unsafe\S*|--trust\S*|-f|-k|-D|--privileged"
+    r"|--no-gpg-sign|--unsafe\S*|--trust\S*|--privileged"
 )
 """Options that switch a guard off: as a remedy only where the error itself names them."""
+_SHORT_OVERRIDE = re.compile(r"(?:git|rm|ln|cp|mv|curl|npm) .*-[fkD]")
 _NEVER = re.compile(r"--no-verify|--no-gpg-sign|--dangerously\S*|--no-sandbox|--hard")
 _DENIED = re.compile(r"denied|not permitted|eacces|root|superuser|lock", re.IGNORECASE)
 _PLACE = re.compile(
@@ -232,8 +233,11 @@ class _Failure:
         change = self._located(change_between(step, worked), ready.directory, worked)
         if setup or ready.needed:
             change = _beside_setup(change, self.error)
-        cause = _cause(self.error, change, setup, ready.needed, self.call.output)
-        if change is None or cause is None:
+        if change is None:
+            return None
+        cause = _cause_before(setup, ready.needed)
+        cause = cause or _cause(self.error, change, (step, worked), self.call.output)
+        if cause is None:
             return None
         tries = [call for call in calls[self.position + 1 : self.end] if _retries(steps, call)]
         return Mistake(
@@ -289,31 +293,39 @@ def _beside_setup(change: CallChange | None, error: CallError) -> CallChange | N
     return replace(change, dropped=(), added=(), prefix="")
 
 
-def _cause(
-    error: CallError,
-    change: CallChange | None,
-    setup: Sequence[Step],
-    needed: Sequence[tuple[str, str]],
-    output: str,
-) -> RootCause | None:
-    """What made the difference; ``None`` when that isn't plain."""
-    if change is None:
-        return None
+def _cause_before(setup: Sequence[Step], needed: Sequence[tuple[str, str]]) -> RootCause | None:
+    """The cause when something was done first."""
     if needed:
         return RootCause.NEEDED
-    if setup:
-        entered = all(activates(step) for step in setup)
-        return RootCause.ENVIRONMENT if entered else RootCause.ORDER
+    entered = all(activates(step) for step in setup)
+    return (RootCause.ENVIRONMENT if entered else RootCause.ORDER) if setup else None
+
+
+def _cause(
+    error: CallError, change: CallChange, pair: tuple[Step, Step], output: str
+) -> RootCause | None:
+    """What made the difference between two calls; ``None`` when that isn't plain."""
     if change.is_empty:
         return None
     if change.directory or change.goes_elsewhere:
         plain = change.goes_elsewhere or not (change.in_words or change.in_lead)
         is_place = _PLACE.search(f"{error.line} {error.hint}") is not None
-        return RootCause.DIRECTORY if plain and is_place and not change.prefix else None
-    return _cause_in_call(error, change, output)
+        plain = plain and is_place and not change.prefix and not _are_siblings(change, *pair)
+        return RootCause.DIRECTORY if plain else None
+    return _cause_in_call(error, change, output, pair[1])
 
 
-def _cause_in_call(error: CallError, change: CallChange, output: str) -> RootCause | None:
+def _are_siblings(change: CallChange, step: Step, worked: Step) -> bool:
+    """Whether the two ran in folders side by side: then they were for different things."""
+    if not step.directory or not worked.directory or change.directory == ".":
+        return False
+    one, other = PurePosixPath(step.directory), PurePosixPath(worked.directory)
+    return not (one.is_relative_to(other) or other.is_relative_to(one))
+
+
+def _cause_in_call(
+    error: CallError, change: CallChange, output: str, worked: Step
+) -> RootCause | None:
     if change.prefix:
         return RootCause.SYMLINK if _SYMLINK.search(error.line) else None
     if change.other_program:
@@ -327,7 +339,7 @@ def _cause_in_call(error: CallError, change: CallChange, output: str) -> RootCau
         if not all(named(word, output) for word in change.dropped):
             return None
         return RootCause.IGNORED if _IGNORED.search(error.line) else RootCause.OPTION
-    return _cause_in_words(error, change, output)
+    return _cause_in_words(error, change, output, worked)
 
 
 def _cause_in_program(change: CallChange, error: CallError) -> RootCause | None:
@@ -341,11 +353,19 @@ def _cause_in_program(change: CallChange, error: CallError) -> RootCause | None:
     return RootCause.PROGRAM if _NO_PROGRAM.search(f"{error.line} {error.hint}") else None
 
 
-def _cause_in_words(error: CallError, change: CallChange, output: str) -> RootCause | None:
+def _overrides(worked: Step, word: str) -> bool:
+    program = PurePosixPath(worked.words[0]).name
+    short = _SHORT_OVERRIDE.fullmatch(f"{program} {word}") is not None
+    return short or _OVERRIDE.fullmatch(word) is not None
+
+
+def _cause_in_words(
+    error: CallError, change: CallChange, output: str, worked: Step
+) -> RootCause | None:
     if error.kind is ErrorKind.NAME and change.only_names:
         return None  # a misspelt or outdated name is an accident
     said = [word for word in change.added if _is_said(word, output)]
-    guards = [word for word in change.added if _OVERRIDE.fullmatch(word)]
+    guards = [word for word in change.added if _overrides(worked, word)]
     if any(_NEVER.fullmatch(word) or word not in said for word in guards):
         return None
     options = [word for word in change.added if word.startswith("-")]

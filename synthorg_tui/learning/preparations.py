@@ -18,6 +18,11 @@ from synthorg_tui.learning.error_lines import CallError
 
 _MAX_KEPT = 3
 _MAX_ADDED_LINE = 120
+_SECRET = re.compile(
+    r"[\w.-]*(?:key|secret|token|passw|credential|auth|dsn|_url)[\w.-]*[\"']?\s*(?:=>|[:=])\s*",
+    re.IGNORECASE,
+)
+_ENV_NAME = re.compile(r"[\w. -]+=\s*")
 _CUT = "… [cut] …"
 _INSTALL = (
     r"(?:npm|pnpm|yarn|bun|pip|pip3|uv|poetry|pdm|cargo|gem|bundle|brew|apt|apt-get|dnf|apk|conda"
@@ -62,7 +67,8 @@ _RELATED = (
             r"|executable doesn|plugin|node_modules|missing (?:module|package|go\.sum)|go\.sum"
             r"|unknown (?:command|subcommand)|no required module|externally[- ]managed"
             r"|toolchain|target may not be installed|can't find crate|cannot find crate|uninstalled"
-            r"|not initiali[sz]ed|could not find .*gem|requires? \S+ as",
+            r"|not initiali[sz]ed|or newer"
+            r"|requires (?:\w+ )?(?:>=|v?\d)|could not find .*gem|requires? \S+ as",
             re.IGNORECASE,
         ),
         re.compile(_INSTALL),
@@ -292,12 +298,20 @@ def _added_needs(
         name = PurePosixPath(path).name
         found = []
         if _MANIFESTS.fullmatch(name):
-            found = [(name, line) for line in _asked_for(call, error)]
+            asked = _asked_for(call, error)
+            is_env = name.startswith(".env")
+            found = [(name, _shown(line, is_env=True) if is_env else line) for line in asked]
         elif _SETTINGS.fullmatch(path) and not path.startswith("/"):
-            found = [(path, line) for line in _asked_for(call, error)]
+            found = [(path, _shown(line)) for line in _asked_for(call, error)]
         needed += found
         others = others or not found
     return tuple(dict.fromkeys(needed))[:_MAX_KEPT], others
+
+
+def _shown(line: str, is_env: bool = False) -> str:
+    """A line as others may read it: a value that may be a secret is left out."""
+    name = _ENV_NAME.match(line) if is_env else _SECRET.search(line)
+    return f"{line[: name.end()]}..." if name and name.end() < len(line) else line
 
 
 def _asked_for(call: ToolCall, error: CallError) -> list[str]:

@@ -185,6 +185,8 @@ def _satisfied(
     edited = any(call.changed_path for call in between)
     acted = _distinct([step for step in done if not _LOOKING.fullmatch(step.intent)])
     wanted = tuple(step for step in acted if _is_named(step, said))
+    if wanted and _opens_branch(wanted[0]):
+        return wanted[:1], _NAMED_AND_RUN, GateRule.PROTECTED
     if wanted:
         return wanted[:_MAX_KEPT], _NAMED_AND_RUN, GateRule.NONE
     if _REWROTE.search(said) and not acted and not edited:
@@ -225,17 +227,25 @@ def _instead(
         if not (call.is_shell and really_ok(call)):
             continue
         for other in command_steps(call.arguments):
-            if other.intent != step.intent and _is_named(other, said) and _takes_place(step, other):
+            is_asked = _is_named(other, said) or _is_quoted(other, step, said)
+            if other.intent != step.intent and is_asked and _takes_place(step, other):
                 return PassedGate(
                     calls[position], call, step, line, "", (other,), _NAMED_AND_RUN, instead=True
                 )
     return None
 
 
+def _is_quoted(other: Step, step: Step, said: str) -> bool:
+    """Whether a gate's text holds another program, alone and in quotes."""
+    program = re.escape(PurePosixPath(other.words[0]).name)
+    is_other = other.words[0] != step.words[0]
+    return is_other and re.search(rf"[`'\"]{program}[`'\"]", said) is not None
+
+
 def _takes_place(step: Step, other: Step) -> bool:
     """Whether a command is given what the other one was."""
-    rest = step.words[len(step.intent.split()) :]
-    return not rest or other.words[-len(rest) :] == rest
+    rest = [word for word in step.words[len(step.intent.split()) :] if not word.startswith("-")]
+    return not rest or list(other.words[-len(rest) :]) == rest
 
 
 def _ran(call: ToolCall) -> bool:

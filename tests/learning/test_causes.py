@@ -138,6 +138,34 @@ TEACH = {
         "go mod download",
     ),
     # Containers, services
+    "a newer toolchain": (
+        then(
+            "cargo build",
+            "error: package requires rustc 1.80 or newer",
+            "rustup update",
+            "cargo build",
+        ),
+        RootCause.ORDER,
+        "rustup update",
+    ),
+    "a file named by an option": (
+        then(
+            "docker build -t a .",
+            "ERROR: failed to read dockerfile: open Dockerfile: no such file or directory",
+            "docker build -t a -f docker/Dockerfile .",
+        ),
+        RootCause.CALL,
+        "",
+    ),
+    "files that weren't staged": (
+        then(
+            "git commit -m 'a b'",
+            'On branch x\nno changes added to commit (use "git add")',
+            "git add -A && git commit -m 'a b'",
+        ),
+        RootCause.ORDER,
+        "git add -A",
+    ),
     "a database made": (
         then(
             "psql tides -c 'select 1'",
@@ -268,6 +296,11 @@ SILENT = {
     "two folders that are built one after the other": then(
         "cd api && make", "error: connection timed out", "cd web && make"
     ),
+    "two packages of which only one has the script": then(
+        "cd packages/core && pnpm build",
+        "ERR_PNPM  Missing script: build",
+        "cd packages/web && pnpm build",
+    ),
     "more patience": then("make seed", "Command timed out after 120s", "timeout 900 make seed"),
     "nothing was done and it worked again": then("docker build .", DAEMON, "docker build ."),
     "another folder left behind": then("cd web && npm test", "npm ERR! must wait", "npm test"),
@@ -336,7 +369,7 @@ def test_words_that_changed_beside_what_was_done_first_are_not_the_cause() -> No
     [
         (
             'config :tides, secret_key_base: "x"',
-            ("config/test.exs", 'config :tides, secret_key_base: "x"'),
+            ("config/test.exs", "config :tides, secret_key_base: ..."),
         ),
         (
             "conf\n… [cut] …\nkey_base_of(secret_key_base)",
@@ -351,6 +384,24 @@ def test_a_setting_that_the_error_names_is_told_with_its_line(
     run = Run().bash("mix test", error, code=2).edit("config/test.exs", "import Config", added)
     (mistake,) = told(run.bash("mix test", "ok"))
     assert (mistake.cause, mistake.needed) == (RootCause.NEEDED, (taught,))
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "shown"),
+    [
+        (".env", "STRIPE_KEY=plain", "STRIPE_KEY=..."),
+        (".env", "STRIPE_KEY_MODE=test", "STRIPE_KEY_MODE=..."),
+        ("config/app.yml", "  stripe_key: plain", "stripe_key: ..."),
+        ("config/app.yml", "  stripe_mode: test", "stripe_mode: test"),
+    ],
+)
+def test_the_value_of_a_setting_is_left_out_where_it_may_be_a_secret(
+    path: str, line: str, shown: str
+) -> None:
+    error = "Error: missing required settings STRIPE_KEY, stripe_mode"
+    run = Run().bash("npm run dev", error, code=1).edit(path, "", line)
+    (mistake,) = told(run.bash("npm run dev", "ok"))
+    assert [added for _, added in mistake.needed] == [shown]
 
 
 class TestSeveralFailures:

@@ -65,6 +65,16 @@ TEACH = {
         blocked(PNPM, "npm install zod").bash("pnpm add zod", "ok"),
         ("Use `pnpm add` instead of `npm install` here", ()),
     ),
+    "another program with other options": (
+        blocked("Blocked: rm is not allowed. Use `trash` instead.", "rm -rf out").bash("trash out"),
+        ("Use `trash` instead of `rm` here", ()),
+    ),
+    "a branch to be made first": (
+        blocked("Never commit on main: git checkout -b <name>")
+        .bash("git checkout -b x")
+        .bash(COMMIT),
+        ("Start a branch before `git commit`", ("git checkout -b x",)),
+    ),
     "a check of a pull request": (
         Run()
         .bash("gh pr checks", CHECKS, code=1)

@@ -31,7 +31,6 @@ from synthorg_tui.learning.preparations import edited_text
 
 FILE_TAG = "files"
 _CERTAINTY = 0.7
-_MAX_WORDS = 200
 _MAX_FOUND = 6
 """How many calls later a file that wasn't there may be found."""
 _LIKENESS = 0.8
@@ -208,7 +207,7 @@ def _rewritten(
     told = f" (“{sign}”)" if sign and sign != command else ""
     words = LessonWords(
         name="-".join(["edit-after", *slug(command).split("-")[:3]]),
-        title=clean(f"Read a file again after `{command}` before you edit it", _MAX_WORDS),
+        title=f"Read a file again after `{command}` before you edit it",
         when=f"you edit a file after `{command}`, or an edit no longer finds its text there.",
         do=f"After `{command}` read the file again, and copy the text to replace from there.",
         why=f"`{command}` puts files into form{told}, so that text from before no longer matches;"
@@ -336,7 +335,7 @@ def _told_place(
         lead = clean(found.removesuffix(wanted), 60)
         words = LessonWords(
             name="-".join(["paths-under", *slug(lead).split("-")[:3]]),
-            title=clean(f"Begin paths of this project with `{lead}`", _MAX_WORDS),
+            title=f"Begin paths of this project with `{lead}`",
             when=f"you read or edit files such as `{clean(wanted, 120)}` in this project.",
             do=f"Write `{clean(found, 120)}`: what you look for is in `{lead}`.",
             why=why,
@@ -349,7 +348,7 @@ def _told_place(
         return None
     words = LessonWords(
         name="-".join(["find", *[part for part in re.split(r"[-_.]+", slug(name)) if part][:3]]),
-        title=clean(f"Look for `{name}` in `{folder}`", _MAX_WORDS),
+        title=f"Look for `{name}` in `{folder}`",
         when=f"you need `{name}` in this project.",
         do=f"Open `{clean(found, 120)}`.",
         why=why,

@@ -20,7 +20,6 @@ from synthorg_tui.learning.stopped_calls import GateRule, PassedGate, find_gates
 
 GATE_TAG = "gate"
 _MAX_COMMAND = 300
-_MAX_WORDS = 200
 
 
 class GateCaptureStrategy:
@@ -134,7 +133,7 @@ class _GateWords:
         example = f", such as `{_typed(other)}`" if given else ""
         return LessonWords(
             name=self._name("use", name),
-            title=clean(f"Use `{name}` instead of `{self._blocked}` here", _MAX_WORDS),
+            title=f"Use `{name}` instead of `{self._blocked}` here",
             when=self._when,
             do=f"Run `{name}` with what you would give `{self._blocked}`{example}.",
             why=f"A hook refuses `{self._blocked}` and says “{self._said}”.",
@@ -168,7 +167,7 @@ class _GateWords:
         again = f"Stage again and repeat `{self._blocked}` when a hook rewrote files"
         return LessonWords(
             name=self._name("stage", "again"),
-            title=clean(again, _MAX_WORDS),
+            title=again,
             when=self._when,
             do="Run `git add` on the files that the hook changed, then the same"
             f" `{self._blocked}` again.",

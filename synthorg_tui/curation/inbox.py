@@ -55,8 +55,12 @@ def item_of(lesson: Lesson, clock: Clock) -> ApprovalItem:
 
 
 def risk_of(lesson: Lesson) -> RiskLevel:
-    """Return ``HIGH`` when commands of the lesson override a safeguard, else ``LOW``."""
-    commands = " ".join(lesson.proposal.execution_steps).replace("`", " ")
+    """Return ``HIGH`` when commands of the lesson override a safeguard, else ``LOW``.
+
+    Without steps they stand in its action.
+    """
+    steps = lesson.proposal.execution_steps or (lesson.proposal.action,)
+    commands = " ".join(steps).replace("`", " ")
     return RiskLevel.HIGH if _OVERRIDES.search(commands) else RiskLevel.LOW
 
 

@@ -31,6 +31,7 @@ from synthorg_tui.curation.models import (
     Author,
     Evidence,
     Lesson,
+    LessonKind,
     ProceduralMemoryScope,
 )
 from synthorg_tui.curation.plan import CurationPlan, same_memories
@@ -223,8 +224,9 @@ class ReviewService:
         """Approve harmless lessons without a person, if the settings allow it.
 
         Such a lesson was recorded, is for its own agent, replaces and contradicts nothing, is of
-        low or medium risk and has no suspicious content; everything else keeps waiting. Returns
-        the decisions.
+        low or medium risk and has no suspicious content; everything else keeps waiting, and so do
+        corrections, whose rule is whatever a transcript says that somebody said. Returns the
+        decisions.
         """
         if self._require_approval:
             return ()
@@ -327,6 +329,7 @@ def _is_harmless(review: Review) -> bool:
         isinstance(lesson, Lesson)
         and not review.problem
         and lesson.source is not Author.REPORTED
+        and lesson.kind is not LessonKind.CORRECTION
         and lesson.proposal.scope is ProceduralMemoryScope.AGENT
         and not review.flags
         and review.item.risk_level in (RiskLevel.LOW, RiskLevel.MEDIUM)

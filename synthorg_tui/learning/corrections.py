@@ -39,6 +39,8 @@ _MAX_FILES = 5
 _MAX_TOPIC = 8
 _MAX_OCCURRENCES = 5
 _MOST_IN_ONE_RUN = 0.8
+_SETTLED = 0.5
+"""What is less certain was said in passing, and waits until it is said in another session."""
 _SAID_AGAIN = 0.1
 """What a further turn of the same session adds to the certainty."""
 _SAME_TOPIC = 0.6
@@ -95,8 +97,9 @@ class CorrectionCaptureStrategy:
         )
 
     def stands_out(self, captured: Captured, qualities: Sequence[float]) -> bool:
-        """Return true for a correction: what a person wants isn't compared with other runs."""
-        return captured.lesson.kind is LessonKind.CORRECTION
+        """Tell whether it is a rule by now: what was said once in passing isn't."""
+        settled = captured.lesson.proposal.confidence >= _SETTLED
+        return settled and captured.lesson.kind is LessonKind.CORRECTION
 
 
 def find_corrections(execution: Execution) -> tuple[Correction, ...]:

@@ -92,13 +92,14 @@ PRACTICE = {
 """Verbs of work habits, as said of what wasn't done, each with its plain form."""
 NOT_DONE = (
     r"\byou (?:still |again |just |clearly |obviously |once more )?(?:ha[a-z]{1,4}'?t|have not"
-    r"|did(?:n'?t| not)|never|forgot to|forgot|failed to|skipped)\s+"
+    r"|did(?:n'?t| not)|never|forgot to|keep forgetting to|forgot|failed to|skipped)\s+"
     r"(?:(?:actually|really|even|yet|fully|bother(?:ed)? to)\s+)*"
 )
 _CROSS = r"\b(?:idiot|stupid|dumb|moron|wtf|ffs|the hell|the fuck|jesus)\b|(?:\.\.\.|…|!)\s*$"
 CUES: tuple[Cue, ...] = (
     _cue(
-        r"(?P<rule>\b(?:from now on|going forward|in (?:the )?future|for future reference|ab jetzt"
+        r"(?P<rule>\b(?:from now on|going forward|in (?:the )?future(?!,? (?:we|it|this"
+        r"|there)\b)|for future reference|ab jetzt"
         r"|von jetzt an|künftig|à partir de maintenant|désormais|a partir de ahora"
         r"|de ahora en adelante)\b.+|^.{8,}\b(?:from now on|going forward|ab jetzt"
         r"|désormais)\W*$)",
@@ -119,10 +120,7 @@ CUES: tuple[Cue, ...] = (
     _cue(
         r"\bwe (?P<rule>only (?:use|accept|allow|commit|write)\s+(?!it\b|this\b).+)", standing=True
     ),
-    _cue(
-        _YOU + r"(?P<rule>only (?:ever )?(?:use|run|edit|commit|write|test|touch|change|modify|push"
-        r"|read|add|create)\b.+)"
-    ),
+    _cue(_YOU + r"(?P<rule>only (?:ever )?(?:use|edit|commit|write|touch|modify|push|create)\b.+)"),
     _cue(
         r"^(?:remember|keep in mind|bear in mind|don'?t forget|do not forget)"
         r"(?:\s*[:,]|\s+(?:that|to))\s+(?P<rule>\w.+)"
@@ -156,6 +154,12 @@ CUES: tuple[Cue, ...] = (
     ),
     _cue(r"\bi (?:don'?t|do not) want you to (?P<rule>\w.+)", negative=True, lead="Don't "),
     _cue(
+        r"^we (?P<rule>(?:don'?t|do not|never) (?:use|do|write|commit|mock|allow|add|merge"
+        r"|push)\b.+)",
+        negative=True,
+    ),
+    _cue(r"^make sure (?:to|that you|you) (?:always )?(?P<rule>\w.+)"),
+    _cue(
         _CLAUSE + r"(?P<rule>(?:don'?t|do not|dont)\s+(?!worry|know|think|see|understand|care|mind"
         r"|bother|hesitate|have|want|believe|get|like|need|remember|forget|we\b|you\b|they\b|i\b)"
         r"\w.+|(?:stop|quit|avoid)\s+(?!(?:work|respond|load|be|happen|show"
@@ -180,7 +184,7 @@ CUES: tuple[Cue, ...] = (
         lead="Don't ",
     ),
     _cue(
-        r"(?:^|\bi said |\byou should |\bwe )(?P<rule>(?:use\s+\S.{0,120}?[\s,]"
+        r"(?:^|\bi said |\byou should |\bwe |^i )(?P<rule>(?:use\s+\S.{0,120}?[\s,]"
         r"(?:instead of|rather than|and not|not)|prefer\s+\S.{0,120}?\s(?:over|to))\s+\S.*)"
     ),
     _cue(

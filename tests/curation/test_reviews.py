@@ -369,11 +369,13 @@ async def test_with_approval_off_harmless_lessons_of_an_agent_are_adopted(tmp_pa
         await desk.queue.add(risky.model_copy(update={"risk_level": RiskLevel.HIGH}))
         told = evidence("generic:one").model_copy(update={"reported": True})
         reported = await desk.propose(lesson("r", discovery="R.", condition="r", seen=(told,)))
+        spoken = lesson("c", discovery="C.", condition="c", kind=LessonKind.CORRECTION)
+        said = await desk.propose(spoken)
         decisions = await desk.desk.adopt_by_policy()
         waiting = {entry.item.id for entry in await desk.desk.inbox()}
         events = await desk.queue.events(plain)
     assert [each.item_id for each in decisions] == [plain]
-    assert waiting == {flagged, wide, risky.id, reported}
+    assert waiting == {flagged, wide, risky.id, reported, said}
     assert events[-1].actor == "policy (memory.procedural.require_approval)"
 
 

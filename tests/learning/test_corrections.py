@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synthorg_tui.approvals.models import RiskLevel
 from synthorg_tui.core.enums import CallOutcome
 from synthorg_tui.core.text import has_hidden
+from synthorg_tui.curation.inbox import risk_of
 from synthorg_tui.curation.models import Lesson, LessonKind
 from synthorg_tui.executions.models import Execution, Turn
 from synthorg_tui.learning.corrections import CorrectionCaptureStrategy, one_key_each
@@ -17,7 +19,7 @@ from tests.learning.lesson_kit import START, Run
 REFUSED = "The user doesn't want to proceed with this tool use. the user said:\n{}"
 
 
-def talk(*acts: str, session: str = "s1", days: int = 0, **changes: object) -> Execution:
+def talk(*acts: str, session: str = "s1", days: int = 0) -> Execution:
     """A run in which a person and an agent take turns: ``$`` runs, ``+`` edits, ``<`` answers."""
     run = Run(session)
     silent: set[str] = set()
@@ -35,7 +37,7 @@ def talk(*acts: str, session: str = "s1", days: int = 0, **changes: object) -> E
             turns.append(Turn(role=role, text=text, first_line=line, last_line=line, at=at))
             silent.add(run.look().calls[-1].id)
     calls = tuple(call for call in run.calls if call.id not in silent)
-    return run.done().model_copy(update={"turns": tuple(turns), "calls": calls, **changes})
+    return run.done().model_copy(update={"turns": tuple(turns), "calls": calls})
 
 
 def learned(execution: Execution) -> list[Lesson]:
@@ -124,7 +126,9 @@ def test_only_a_person_corrects(role: str) -> None:
 def test_what_was_only_reported_or_said_to_a_subagent_corrects_nothing(
     changes: dict[str, object],
 ) -> None:
-    assert learned(talk("+ src/a.py", "always use tabs in makefiles", **changes)) == []
+    said = talk("+ src/a.py", "always use tabs in makefiles")
+
+    assert learned(said.model_copy(update=changes)) == []
 
 
 def test_a_refused_call_teaches_the_reason_it_was_refused_for() -> None:
@@ -224,3 +228,16 @@ def test_any_conversation_gives_lessons_within_their_limits(texts: list[str]) ->
         assert len(lesson.proposal.discovery) <= 70
         assert len(lesson.proposal.action) < 1_500
         assert all(len(seen.error) <= 300 for seen in lesson.evidence)
+
+
+@pytest.mark.parametrize(
+    ("said", "risk"),
+    [
+        ("always push with --force to release branches", RiskLevel.HIGH),
+        ("always push tags to release branches", RiskLevel.LOW),
+    ],
+)
+def test_a_rule_that_overrides_a_safeguard_is_risky(said: str, risk: RiskLevel) -> None:
+    (lesson,) = learned(talk("$ git push", said))
+
+    assert risk_of(lesson) is risk

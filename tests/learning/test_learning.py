@@ -1,5 +1,6 @@
 """Learning on the real store, the real queue and the sessions that we have."""
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -66,7 +67,10 @@ async def test_real_sessions_teach_the_push_without_upstream_seen_in_both(
 ) -> None:
     await desk.read(shared_dir / "data" / "transcripts")
     report = await desk.learning.learn()
-    assert report.count(LearnVerdict.PROPOSED) == len(report.lessons) <= 6
+    assert report.count(LearnVerdict.PROPOSED) == len(report.lessons)
+    kinds = Counter(lesson.kind for lesson in await desk.lessons())
+    assert kinds[LessonKind.HABIT] == 1
+    assert kinds.total() <= 6 + 1
     lessons = await desk.lessons()
     push = lessons[0]
     assert push.recurrence == 2

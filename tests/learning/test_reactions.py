@@ -33,6 +33,10 @@ RULES = [
     ("Can you never commit without asking me first?", "Never commit without asking me first"),
 ]
 PREFERENCES = [
+    ("we don't use semicolons in this repo", "Don't use semicolons in this repo"),
+    ("you keep forgetting to update the changelog", "Update the changelog"),
+    ("I prefer composition over inheritance", "Prefer composition over inheritance"),
+    ("Make sure to run the linter before pushing", "Run the linter before pushing"),
     ("don't add comments to every function", "Don't add comments to every function"),
     ("stop using default exports", "Stop using default exports"),
     ("use pnpm instead of npm", "Use pnpm instead of npm"),
@@ -71,6 +75,13 @@ IN_PASSING = [
     "Always show the total in the header",
 ]
 NOTHING = [
+    "In the future we may add more providers",
+    "only run the unit tests",
+    "You should never have to restart the server",
+    "you broke the build again",
+    "always got this error since yesterday",
+    "don't you think a queue is better",
+    "it's always the same problem with this library",
     "",
     "continue",
     "ok",

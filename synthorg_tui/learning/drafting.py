@@ -20,7 +20,7 @@ from synthorg_tui.learning.error_lines import signature
 from synthorg_tui.learning.lessons import REPORTED_CERTAINTY, LessonWords, grounded_lesson
 from synthorg_tui.learning.mistakes import Mistake
 from synthorg_tui.learning.phrases import Phrases, clean, name_of
-from synthorg_tui.learning.remedies import Remedy
+from synthorg_tui.learning.remedies import RemedyWords
 from synthorg_tui.learning.situations import Situation, situation_of
 
 _MAX_CALL = 400
@@ -76,7 +76,7 @@ def certainty_once(mistake: Mistake) -> float:
 
 def _words(mistake: Mistake, phrases: Phrases, situation: Situation) -> LessonWords:
     """The words of a lesson: what its title says isn't explained again below it."""
-    remedy = Remedy(mistake, phrases, situation)
+    remedy = RemedyWords(mistake, phrases, situation)
     return LessonWords(
         name=situation.name,
         title=remedy.title,
@@ -114,7 +114,9 @@ def _seen(mistake: Mistake) -> str:
     """What the run shows when neither the error nor what is known of it gives a reason."""
     change = mistake.change
     code = f" (exit code {mistake.failed.exit_code})" if mistake.failed.exit_code else ""
-    if mistake.setup or mistake.needed:
+    if mistake.needed:
+        return f"After this was added the error{code} was gone."
+    if mistake.setup:
         return f"Something had to come first: after it the error{code} was gone."
     if change.directory and not (change.added or change.dropped):
         return f"The same command failed in another directory{code} and worked in this one."

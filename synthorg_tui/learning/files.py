@@ -25,7 +25,7 @@ from synthorg_tui.executions.models import (
 from synthorg_tui.executions.output_lines import clean_output, headline
 from synthorg_tui.executions.recoveries import MAX_BETWEEN, resolved_failures
 from synthorg_tui.learning.captured import Captured, incident_payload
-from synthorg_tui.learning.lessons import MAX_TITLE, LessonWords, grounded_lesson
+from synthorg_tui.learning.lessons import LessonWords, grounded_lesson
 from synthorg_tui.learning.phrases import clean, name_of
 from synthorg_tui.learning.preparations import edited_text
 
@@ -204,7 +204,7 @@ def _rewritten(
     told = f" (“{sign}”)" if sign and sign != command else ""
     words = LessonWords(
         name="-".join(["edit-after", *slug(command).split("-")[:3]]),
-        title=clean(f"Read a file again after `{command}` before you edit it", MAX_TITLE),
+        title=f"Read a file again after `{command}` before you edit it",
         when=f"you edit a file after `{command}`, or an edit no longer finds its text there",
         do=f"After `{command}` read the file again, and copy the text to replace from there.",
         why=f"`{command}` puts files into form{told}, so that text from before no longer matches;"
@@ -330,7 +330,7 @@ def _told_place(failed: ToolCall, call: ToolCall, wanted: str, found: str) -> Fi
         lead = clean(found.removesuffix(wanted), 60)
         words = LessonWords(
             name="-".join(["paths-under", *slug(lead).split("-")[:3]]),
-            title=clean(f"Begin paths of this project with `{lead}`", MAX_TITLE),
+            title=f"Begin paths of this project with `{lead}`",
             when=f"you read or edit files such as `{clean(wanted, 120)}` in this project",
             do=f"Write `{clean(found, 120)}`: what you look for is in `{lead}`.",
             why=why,
@@ -341,7 +341,7 @@ def _told_place(failed: ToolCall, call: ToolCall, wanted: str, found: str) -> Fi
         return None
     words = LessonWords(
         name="-".join(["find", *[part for part in re.split(r"[-_.]+", slug(name)) if part][:3]]),
-        title=clean(f"Look for `{name}` in `{folder}`", MAX_TITLE),
+        title=f"Look for `{name}` in `{folder}`",
         when=f"you need `{name}` in this project",
         do=f"Open `{clean(found, 120)}`.",
         why=why,

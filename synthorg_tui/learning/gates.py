@@ -347,7 +347,7 @@ def gate_words(execution: Execution, gate: PassedGate) -> LessonWords:
     sure = f" Its message names the command: “{_safe(gate.advice, 160)}”." if gate.advice else ""
     return LessonWords(
         name=_name(gate, [name_of(gate.wants[0])]),
-        title=clean(title, MAX_TITLE),
+        title=title,
         when=when,
         do=f"Run {wants}{fix}, then `{blocked}`.{again}",
         why=f"{_stopper(gate)} stops `{blocked}` until then; after it the same call passed.{sure}",
@@ -360,7 +360,7 @@ def _words_of_rule(gate: PassedGate, blocked: str, said: str, when: str, check: 
         other, name = _typed(gate.wants[0]), clean(name_of(gate.wants[0]), 60)
         return LessonWords(
             name=_name(gate, ["use", name]),
-            title=clean(f"Use `{name}` instead of `{blocked}` here", MAX_TITLE),
+            title=f"Use `{name}` instead of `{blocked}` here",
             when=when,
             do=f"Run `{other}`.",
             why=f"A hook refuses `{blocked}` and names the command to use: “{said}”.",
@@ -388,7 +388,7 @@ def _words_of_rule(gate: PassedGate, blocked: str, said: str, when: str, check: 
         )
     return LessonWords(
         name=_name(gate, ["stage", "again"]),
-        title=clean(f"Stage again and repeat `{blocked}` when a hook rewrote files", MAX_TITLE),
+        title=f"Stage again and repeat `{blocked}` when a hook rewrote files",
         when=when,
         do=f"Run `git add` on the files that the hook changed, then the same `{blocked}` again.",
         why="The hook puts files right by itself and stops once, so that the changes get staged.",

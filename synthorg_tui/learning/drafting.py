@@ -169,13 +169,14 @@ def merged(known: Lesson, more: Lesson) -> Lesson:
     """Return ``known`` with the evidence that ``more`` adds.
 
     Its wording stays, its certainty rises with each recorded run. Reports add no certainty, and
-    words that stand on reports alone give way to those of the first recorded run. Without new
-    evidence that is ``known`` itself.
+    words that stand on reports alone give way to those of the first recorded run, as do those that
+    code wrote before lessons had names. Without news that is ``known`` itself.
     """
     evidence = _with_more(known.evidence, more.evidence)
-    if evidence == known.evidence:
+    is_dated = _is_dated(known) and not _is_dated(more)
+    if evidence == known.evidence and not is_dated:
         return known
-    base = more if more.recurrence and not known.recurrence else known
+    base = more if is_dated or (more.recurrence and not known.recurrence) else known
     together = base.model_copy(update={"evidence": evidence})
     runs = max(base.recurrence, 1)
     once = 1.0 - (1.0 - base.grounded.confidence) / _DOUBT_LEFT ** (runs - 1)
@@ -189,6 +190,11 @@ def merged(known: Lesson, more: Lesson) -> Lesson:
             "grounded": base.grounded.model_copy(update={"confidence": confidence}),
         }
     )
+
+
+def _is_dated(lesson: Lesson) -> bool:
+    """Whether its words are code's alone, from before lessons had names."""
+    return not lesson.proposal.name and lesson.proposal == lesson.grounded
 
 
 def _with_more(known: Sequence[Evidence], more: Sequence[Evidence]) -> tuple[Evidence, ...]:

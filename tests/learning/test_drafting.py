@@ -87,6 +87,18 @@ def test_the_same_evidence_again_changes_nothing() -> None:
     assert merged(first, lesson("s1")) is first
 
 
+def test_words_from_before_lessons_had_names_give_way_unless_somebody_reworded_them() -> None:
+    fresh = lesson("s1")
+    words = {"name": "", "check": "", "discovery": "Run `git push -u` when `git push` fails"}
+    old = fresh.proposal.model_copy(update=words)
+    dated = fresh.model_copy(update={"proposal": old, "grounded": old})
+    assert merged(dated, fresh).proposal == fresh.proposal
+    assert merged(dated, lesson("s2")).recurrence == 2
+    mine = dated.model_copy(update={"proposal": old.model_copy(update={"action": "Push it."})})
+    assert merged(mine, fresh) is mine
+    assert merged(dated, dated) is dated
+
+
 @given(st.floats(0.0, 1.0), st.integers(1, 1000))
 def test_certainty_grows_and_stays_within_its_bound(once: float, runs: int) -> None:
     now, later = certainty_of_lesson(once, runs), certainty_of_lesson(once, runs + 1)

@@ -80,7 +80,7 @@ def _words(mistake: Mistake, phrases: Phrases, situation: Situation) -> LessonWo
     return LessonWords(
         name=situation.name,
         title=remedy.title,
-        when=clean(f"{situation.when or f'{remedy.program} fails with “{phrases.error}”'}.", 1_000),
+        when=clean(situation.when or f"{remedy.program} fails with “{phrases.error}”", 1_000),
         do=clean(remedy.action, 1_500),
         why=clean(_reason(mistake, phrases, situation), 1_500),
         check=clean(remedy.check, 400),

@@ -15,6 +15,7 @@ from synthorg_tui.curation.models import (
 )
 from synthorg_tui.executions.commands import Step
 from synthorg_tui.executions.models import Execution, ToolCall
+from synthorg_tui.executions.output_lines import one_line
 from synthorg_tui.executions.recoveries import RECOVERY_TAG
 from synthorg_tui.learning.error_lines import signature
 from synthorg_tui.learning.lessons import REPORTED_CERTAINTY, LessonWords, grounded_lesson
@@ -26,6 +27,7 @@ from synthorg_tui.learning.situations import Situation, situation_of
 _MAX_CALL = 400
 _MAX_ERROR = 400
 _MAX_BETWEEN = 8
+_MAX_TRY, _MAX_TRIES = 100, 3
 MAX_CERTAINTY = 0.95
 """No lesson is more certain than this, however often it was seen."""
 _MAX_REPORTED = 5
@@ -133,7 +135,7 @@ def _tags(mistake: Mistake) -> tuple[str, ...]:
 
 
 def _evidence(execution: Execution, mistake: Mistake) -> Evidence:
-    error = " — ".join(filter(None, (mistake.error.line, mistake.error.hint)))
+    error = " — ".join(filter(None, (mistake.error.line, mistake.error.hint, _tried(mistake))))
     return Evidence(
         execution=execution.id,
         lines=str(execution.ref(mistake.failed.call_line, mistake.resolved.last_line)),
@@ -146,6 +148,13 @@ def _evidence(execution: Execution, mistake: Mistake) -> Evidence:
         project=execution.project,
         reported=execution.is_reported,
     )
+
+
+def _tried(mistake: Mistake) -> str:
+    """The other tries that failed before the answer, or ``""``."""
+    others = {one_line(call.arguments, _MAX_TRY): None for call in mistake.attempts}
+    others.pop(one_line(mistake.failed.arguments, _MAX_TRY), None)
+    return f"also failed: {'; '.join(list(others)[:_MAX_TRIES])}" if others else ""
 
 
 def _call(call: ToolCall, step: Step) -> str:

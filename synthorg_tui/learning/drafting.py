@@ -22,7 +22,7 @@ from synthorg_tui.learning.habits import merged_habits
 from synthorg_tui.learning.lessons import REPORTED_CERTAINTY, LessonWords, grounded_lesson
 from synthorg_tui.learning.mistakes import Mistake
 from synthorg_tui.learning.phrases import Phrases, clean, name_of
-from synthorg_tui.learning.remedies import Remedy
+from synthorg_tui.learning.remedies import RemedyWords
 from synthorg_tui.learning.situations import Situation, situation_of
 
 _MAX_CALL = 400
@@ -79,11 +79,11 @@ def certainty_once(mistake: Mistake) -> float:
 
 def _words(mistake: Mistake, phrases: Phrases, situation: Situation) -> LessonWords:
     """The words of a lesson: what its title says isn't explained again below it."""
-    remedy = Remedy(mistake, phrases, situation)
+    remedy = RemedyWords(mistake, phrases, situation)
     return LessonWords(
         name=situation.name,
         title=remedy.title,
-        when=clean(f"{situation.when or f'{remedy.program} fails with “{phrases.error}”'}.", 1_000),
+        when=clean(situation.when or f"{remedy.program} fails with “{phrases.error}”", 1_000),
         do=clean(remedy.action, 1_500),
         why=clean(_reason(mistake, phrases, situation), 1_500),
         check=clean(remedy.check, 400),
@@ -117,7 +117,9 @@ def _seen(mistake: Mistake) -> str:
     """What the run shows when neither the error nor what is known of it gives a reason."""
     change = mistake.change
     code = f" (exit code {mistake.failed.exit_code})" if mistake.failed.exit_code else ""
-    if mistake.setup or mistake.needed:
+    if mistake.needed:
+        return f"After this was added the error{code} was gone."
+    if mistake.setup:
         return f"Something had to come first: after it the error{code} was gone."
     if change.directory and not (change.added or change.dropped):
         return f"The same command failed in another directory{code} and worked in this one."
@@ -177,15 +179,16 @@ def merged(known: Lesson, more: Lesson) -> Lesson:
     """Return ``known`` with the evidence that ``more`` adds.
 
     Its wording stays, its certainty rises with each recorded run. Reports add no certainty, and
-    words that stand on reports alone give way to those of the first recorded run. Without new
-    evidence that is ``known`` itself.
+    words that stand on reports alone give way to those of the first recorded run, as do those that
+    code wrote before lessons had names. Without news that is ``known`` itself.
     """
     if known.kind is LessonKind.HABIT:
         return merged_habits(known, more)
     evidence = _with_more(known.evidence, more.evidence)
-    if evidence == known.evidence:
+    is_dated = _is_dated(known) and not _is_dated(more)
+    if evidence == known.evidence and not is_dated:
         return known
-    base = more if more.recurrence and not known.recurrence else known
+    base = more if is_dated or (more.recurrence and not known.recurrence) else known
     together = base.model_copy(update={"evidence": evidence})
     runs = max(base.recurrence, 1)
     once = 1.0 - (1.0 - base.grounded.confidence) / _DOUBT_LEFT ** (runs - 1)
@@ -199,6 +202,11 @@ def merged(known: Lesson, more: Lesson) -> Lesson:
             "grounded": base.grounded.model_copy(update={"confidence": confidence}),
         }
     )
+
+
+def _is_dated(lesson: Lesson) -> bool:
+    """Whether its words are code's alone, from before lessons had names."""
+    return not lesson.proposal.name and lesson.proposal == lesson.grounded
 
 
 def _with_more(known: Sequence[Evidence], more: Sequence[Evidence]) -> tuple[Evidence, ...]:

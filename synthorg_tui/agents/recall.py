@@ -175,12 +175,8 @@ class Recall:
         if self._embedder is None or not self._embedder.is_loaded or not candidates:
             return None
         best: tuple[float, KnownTrigger] | None = None
-        for each in candidates:
-            step = next((s for s in action.steps if s.intent == each.trigger.intent), None)
-            error = read_error(action.error, step) if step is not None else None
-            if error is None or not each.trigger.holds_in(action):
-                continue
-            sure = await self._similarity(each.trigger, error.line)
+        for each, line in await asyncio.to_thread(_with_errors, candidates, action):
+            sure = await self._similarity(each.trigger, line)
             if sure >= SURE_MEANING and (best is None or sure > best[0]):
                 best = sure, each
         if best is None:
@@ -291,6 +287,19 @@ def _exact(
         ]
     certain = {id(each): _certainty(each.skill) for each in found}
     return sorted(found, key=lambda each: certain[id(each)], reverse=True)
+
+
+def _with_errors(
+    known: Iterable[KnownTrigger], action: AgentAction
+) -> list[tuple[KnownTrigger, str]]:
+    """Those that hold in the call's project, each with the error of the call's step."""
+    found: list[tuple[KnownTrigger, str]] = []
+    for each in known:
+        step = next((step for step in action.steps if step.intent == each.trigger.intent), None)
+        error = read_error(action.error, step) if step and each.trigger.holds_in(action) else None
+        if error is not None:
+            found.append((each, error.line))
+    return found
 
 
 def _certainty(skill: RegisteredSkill) -> tuple[int, float]:

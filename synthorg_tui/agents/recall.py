@@ -71,28 +71,31 @@ class Recollection:
     command: str = ""
 
 
-class _Known(NamedTuple):
+class KnownTrigger(NamedTuple):
+    """A trigger with the approved skill that it belongs to."""
+
     trigger: Trigger
     skill: RegisteredSkill
 
 
 @dataclass(slots=True)
-class _Index:
+class TriggerIndex:
     """The triggers of the skills in force, by what they start from; as of ``state``."""
 
     state: str = ""
     skills: tuple[RegisteredSkill, ...] = ()
-    by_intent: dict[str, list[_Known]] = field(default_factory=dict)
+    by_intent: dict[str, list[KnownTrigger]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class _Told:
+class ToldSession:
     """What one session was told, and the commands that it is known to have run."""
 
     subjects: set[str] = field(default_factory=set)
     ran: "OrderedDict[str, None]" = field(default_factory=OrderedDict)
 
     def note(self, action: AgentAction) -> None:
+        """Remember which programs the session ran, the latest ``_MAX_SEEN``."""
         for step in action.steps:
             self.ran[step.intent] = None
             self.ran.move_to_end(step.intent)
@@ -122,8 +125,8 @@ class Recall:
         self._registry = registry
         self._injection = injection
         self._embedder = local.embedder if local is not None else None
-        self._index = _Index()
-        self._sessions: OrderedDict[tuple[str, str], _Told] = OrderedDict()
+        self._index = TriggerIndex()
+        self._sessions: OrderedDict[tuple[str, str], ToldSession] = OrderedDict()
         self._vectors: OrderedDict[str, Sequence[float]] = OrderedDict()
 
     async def hint(
@@ -154,7 +157,7 @@ class Recall:
         return found
 
     async def _find(
-        self, known: list[_Known], moment: Moment, action: AgentAction, told: _Told
+        self, known: list[KnownTrigger], moment: Moment, action: AgentAction, told: ToldSession
     ) -> Recollection | None:
         """The surest lesson that wasn't told and isn't silenced."""
         known = [each for each in known if each.skill.path not in told.subjects]
@@ -166,18 +169,14 @@ class Recall:
             return await self._alike(known, action)
         return None
 
-    async def _alike(self, known: list[_Known], action: AgentAction) -> Recollection | None:
+    async def _alike(self, known: list[KnownTrigger], action: AgentAction) -> Recollection | None:
         """A lesson of the same command whose error means the same."""
         candidates = [each for each in known if each.trigger.error][:_MAX_ALIKE]
         if self._embedder is None or not self._embedder.is_loaded or not candidates:
             return None
-        best: tuple[float, _Known] | None = None
-        for each in candidates:
-            step = next((s for s in action.steps if s.intent == each.trigger.intent), None)
-            error = read_error(action.error, step) if step is not None else None
-            if error is None or not each.trigger.holds_in(action):
-                continue
-            sure = await self._similarity(each.trigger, error.line)
+        best: tuple[float, KnownTrigger] | None = None
+        for each, line in await asyncio.to_thread(_with_errors, candidates, action):
+            sure = await self._similarity(each.trigger, line)
             if sure >= SURE_MEANING and (best is None or sure > best[0]):
                 best = sure, each
         if best is None:
@@ -204,7 +203,7 @@ class Recall:
         return self._vectors[text]
 
     async def _recorded(
-        self, agent_id: str, action: AgentAction, session_id: str | None, told: _Told
+        self, agent_id: str, action: AgentAction, session_id: str | None, told: ToldSession
     ) -> Recollection | None:
         """What was recorded of the same error of the same program in an earlier session."""
         if not action.steps or not action.error:
@@ -233,7 +232,7 @@ class Recall:
         }
         return await self.silenced.covers(subjects)
 
-    async def _current(self) -> _Index:
+    async def _current(self) -> TriggerIndex:
         """The index as of now; it is built anew only when a skill changed."""
         state = await self._registry.state()
         if state != self._index.state:
@@ -241,12 +240,12 @@ class Recall:
             self._index = await asyncio.to_thread(_indexed, state, skills)
         return self._index
 
-    async def _told(self, agent_id: str, session: str) -> _Told:
+    async def _told(self, agent_id: str, session: str) -> ToldSession:
         """What a session was told; of one that is new here, also before the last start."""
         key = (agent_id, session)
         told = self._sessions.get(key)
         if told is None:
-            told = _Told(set(await self._registry.hinted(agent_id, session)))
+            told = ToldSession(set(await self._registry.hinted(agent_id, session)))
             told = self._sessions.setdefault(key, told)
         self._sessions.move_to_end(key)
         while len(self._sessions) > MAX_SESSIONS:
@@ -254,15 +253,15 @@ class Recall:
         return told
 
 
-def _indexed(state: str, skills: tuple[RegisteredSkill, ...]) -> _Index:
-    index = _Index(state, skills)
+def _indexed(state: str, skills: tuple[RegisteredSkill, ...]) -> TriggerIndex:
+    index = TriggerIndex(state, skills)
     for skill in skills:
         for trigger in triggers_of(skill.kind, skill.evidence):
-            index.by_intent.setdefault(trigger.intent, []).append(_Known(trigger, skill))
+            index.by_intent.setdefault(trigger.intent, []).append(KnownTrigger(trigger, skill))
     return index
 
 
-def _candidates(index: _Index, agent_id: str, action: AgentAction) -> list[_Known]:
+def _candidates(index: TriggerIndex, agent_id: str, action: AgentAction) -> list[KnownTrigger]:
     """The triggers that start from what the call is, of skills that the agent may read."""
     intents = dict.fromkeys([*(step.intent for step in action.steps), action.verb, ""])
     known = [each for intent in intents for each in index.by_intent.get(intent, ())]
@@ -273,8 +272,8 @@ def _candidates(index: _Index, agent_id: str, action: AgentAction) -> list[_Know
 
 
 def _exact(
-    known: Iterable[_Known], moment: Moment, action: AgentAction, ran: frozenset[str]
-) -> list[_Known]:
+    known: Iterable[KnownTrigger], moment: Moment, action: AgentAction, ran: frozenset[str]
+) -> list[KnownTrigger]:
     """Those that match exactly, the most often seen first."""
     if moment is Moment.AFTER:
         found = [each for each in known if each.trigger.matches_after(action)]
@@ -288,6 +287,19 @@ def _exact(
         ]
     certain = {id(each): _certainty(each.skill) for each in found}
     return sorted(found, key=lambda each: certain[id(each)], reverse=True)
+
+
+def _with_errors(
+    known: Iterable[KnownTrigger], action: AgentAction
+) -> list[tuple[KnownTrigger, str]]:
+    """Those that hold in the call's project, each with the error of the call's step."""
+    found: list[tuple[KnownTrigger, str]] = []
+    for each in known:
+        step = next((step for step in action.steps if step.intent == each.trigger.intent), None)
+        error = read_error(action.error, step) if step and each.trigger.holds_in(action) else None
+        if error is not None:
+            found.append((each, error.line))
+    return found
 
 
 def _certainty(skill: RegisteredSkill) -> tuple[int, float]:
@@ -305,7 +317,7 @@ def _reason(trigger: Trigger, moment: Moment) -> str:
     return "works in another folder" if is_elsewhere else "exact command form"
 
 
-def _of_lesson(known: _Known, reason: str) -> Recollection:
+def _of_lesson(known: KnownTrigger, reason: str) -> Recollection:
     skill, proposal = known.skill, known.skill.proposal
     title, do = proposal.discovery.rstrip(" ."), proposal.action.strip()
     said = do if do.startswith(title) or known.skill.kind is LessonKind.CORRECTION else ""

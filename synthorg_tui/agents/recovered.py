@@ -4,8 +4,10 @@ Imported memories of recoveries say what failed, with which error, and what then
 approved them, so one is told only for the same program and the same error, as what happened.
 """
 
+import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 from synthorg_tui.executions.commands import Step, command_steps
@@ -22,6 +24,10 @@ from synthorg_tui.memory.retrieval.sensitivity import SensitivityFilter
 
 _MOST: Final = 5
 _MAX_QUERY: Final = 400
+_MAX_LINE: Final = 1_000
+_MAX_LINES: Final = 20
+_MAX_READINGS: Final = 8
+"""Bounds of what is read of a stored text, which may be anything."""
 _FAILED: Final = "Failed: "
 _WORKED: Final = "Then worked: "
 _EXIT_CODE: Final = re.compile(r" \(exit code -?\d+\)$")
@@ -47,7 +53,7 @@ async def told_before(
 
     Raises ``MemoryRetrievalError``.
     """
-    line = headline(action.error)
+    line = await asyncio.to_thread(headline, action.error)
     step = action.steps[-1]
     if not error_pattern(line, ()):
         return None
@@ -55,15 +61,21 @@ async def told_before(
         text=f"{step.intent} {line}"[:_MAX_QUERY], tags=(RECOVERY_TAG,), limit=_MOST
     )
     found = await allowed.search(memory, agent_id, query)
-    for entry in found.permitted:
-        if kind_of(entry.category, entry.metadata.tags, entry.content) is not MemoryKind.RECOVERY:
-            continue
-        if session_id and _session_of(entry) == session_id:
-            continue
-        told = _same_failure(entry, action, line)
-        if told is not None:
-            return told
-    return None
+    earlier = [entry for entry in found.permitted if _is_earlier(entry, session_id)]
+    return await asyncio.to_thread(_first_same, earlier, action, line)
+
+
+def _is_earlier(entry: MemoryEntry, session_id: str | None) -> bool:
+    """Whether it is a recovery of another session."""
+    kind = kind_of(entry.category, entry.metadata.tags, entry.content)
+    return kind is MemoryKind.RECOVERY and not (session_id and _session_of(entry) == session_id)
+
+
+def _first_same(
+    entries: Sequence[MemoryEntry], action: AgentAction, line: str
+) -> RecoveredFailure | None:
+    found = (_same_failure(entry, action, line) for entry in entries)
+    return next((each for each in found if each is not None), None)
 
 
 def _session_of(entry: MemoryEntry) -> str:
@@ -72,7 +84,7 @@ def _session_of(entry: MemoryEntry) -> str:
 
 def _same_failure(entry: MemoryEntry, action: AgentAction, line: str) -> RecoveredFailure | None:
     """The recorded failure if the same program failed with the same error."""
-    lines = entry.content.splitlines()
+    lines = [each[:_MAX_LINE] for each in entry.content.splitlines()[:_MAX_LINES]]
     worked = next((each for each in lines if each.startswith(_WORKED)), "")
     then = {step.intent for step in command_steps(worked.removeprefix(_WORKED))}
     for failed in (each for each in lines if each.startswith(_FAILED)):
@@ -87,7 +99,7 @@ def _same_failure(entry: MemoryEntry, action: AgentAction, line: str) -> Recover
 
 def _readings(text: str) -> Iterator[tuple[str, str]]:
     """The ways to divide what failed into the command and its error, which both may have colons."""
-    for match in re.finditer(": ", text):
+    for match in islice(re.finditer(": ", text), _MAX_READINGS):
         yield _EXIT_CODE.sub("", text[: match.start()]), text[match.end() :]
 
 

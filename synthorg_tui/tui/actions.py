@@ -208,6 +208,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("approvals.mark", "space", "␣", "Mark", "Mark or unmark the item under the cursor", True),
     Action("approvals.mark_all", "asterisk", "*", "Mark all", "Mark every item the view lists, or none"),
     Action("approvals.approve_reviewed", "A", "A", "Approve", "Approve what you reviewed and is listed; marked ones only, if any are", True),
+    Action("approvals.edit_outside", "E", "E", "$EDITOR", "Decide on the marked items, or all, in one file in $EDITOR: deleted rejects, edited rewords"),
     Action("approvals.snooze", "w", "w", "Snooze", "Put the item out of the way for a while; a snoozed one waits again", True),
     Action("approvals.memory", "m", "m", "Memory", "Show the memory the item is about in the Memories pane"),
     Action("approvals.undo", "u", "u", "Undo", "Take back the last decision, also one of an earlier run", True),

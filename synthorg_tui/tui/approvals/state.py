@@ -58,12 +58,6 @@ def both_sides(review: Review) -> str:
     return subject.ours
 
 
-def is_doubtful(review: Review) -> bool:
-    """Return whether the item is flagged or contradicted, so that it is never approved in bulk."""
-    contradicts = any(near.verdict == "conflict" for near in review.near)
-    return bool(review.flags or both_sides(review) or review.problem or contradicts)
-
-
 class ReviewState:
     """The items under review, the one shown, and the person's wording of it.
 
@@ -277,6 +271,8 @@ class Inbox:
 
     def saw(self, review: Review) -> None:
         """Record that the person has read this review of an item."""
+        from synthorg_tui.curation.review_sheet import is_doubtful
+
         key = review.item.id
         self.reviewed[key] = review.shown
         self._doubtful = self._doubtful | {key} if is_doubtful(review) else self._doubtful - {key}
@@ -306,6 +302,15 @@ class Inbox:
         if hidden > 0:
             notes.append(f"{hidden:,} marked but hidden by the filter")
         return chosen, " and ".join(notes) + (" stay." if notes else "")
+
+    def for_editor(self) -> tuple[tuple[str, ...], bool]:
+        """Return the ids of the listed items that wait, only marked ones if any are marked.
+
+        The second value tells that none is marked.
+        """
+        listed = tuple(entry.item.id for entry in self.rows if entry.item.status == "pending")
+        marked = tuple(item_id for item_id in listed if item_id in self.marked)
+        return marked or listed, not marked
 
     def turn(self, name: str) -> str:
         """Switch ``view``, ``sort`` or ``group`` to its next value, and return that."""

@@ -8,6 +8,7 @@ from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, coming_moment
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.commands import proposals_view as view
+from synthorg_tui.cli.commands.proposals_edit import add_edit, find, find_pending
 from synthorg_tui.cli.commands.proposals_trail import add_trail
 from synthorg_tui.cli.errors import DeclinedError, UsageError
 from synthorg_tui.cli.output import cut, local_time
@@ -15,15 +16,14 @@ from synthorg_tui.cli.output import cut, local_time
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.cli.context import Context
     from synthorg_tui.cli.terminal import Terminal
-    from synthorg_tui.curation.review import Decision, InboxEntry, Review
+    from synthorg_tui.curation.review import Decision, Review
     from synthorg_tui.engine import Engine
 
 _STATUSES: Final = ("pending", "approved", "rejected", "expired", "all")
 _NOW: Final = "now"
 _TITLE_WIDTH: Final = 60
-_MAX_NAMED: Final = 10
 
 
 def add(commands: Subparsers) -> None:
@@ -44,6 +44,7 @@ def add(commands: Subparsers) -> None:
     _add_reading(actions)
     add_trail(actions)
     _add_deciding(actions)
+    add_edit(actions)
 
 
 def _add_reading(actions: Subparsers) -> None:
@@ -134,7 +135,7 @@ async def run_list(context: "Context") -> int:
 async def run_show(context: "Context") -> int:
     """Show one proposal with every effect that approving it would have."""
     async with context.engine() as engine:
-        entry = await _find(engine, context.args.id)
+        entry = await find(engine, context.args.id)
         review = await engine.reviews.review(entry.item.id)
         trail = await engine.approvals.events(entry.item.id)
         excerpts = [
@@ -153,7 +154,7 @@ async def run_approve(context: "Context") -> int:
     from synthorg_tui.approvals.models import DecisionRefusedError
 
     async with _deciding(context) as engine:
-        review = await _pending(engine, context.args.id)
+        review = await find_pending(engine, context.args.id)
         async with _person(context, engine, review) as terminal:
             if review.problem:
                 raise DecisionRefusedError(review.problem)
@@ -171,7 +172,7 @@ async def run_reject(context: "Context") -> int:
     if not reason:
         raise UsageError("the reason is empty")
     async with _deciding(context) as engine:
-        review = await _pending(engine, context.args.id)
+        review = await find_pending(engine, context.args.id)
         async with _person(context, engine, review) as terminal:
             _require_hash(terminal, review, "Reject")
             with view.shown_again(context.console):
@@ -185,7 +186,7 @@ async def run_snooze(context: "Context") -> int:
     """Hide a proposal until a given time, or show it again at once."""
     until = context.args.until
     async with _deciding(context) as engine:
-        review = await _pending(engine, context.args.id)
+        review = await find_pending(engine, context.args.id)
         async with _person(context, engine, review) as terminal:
             what = f"Snooze until {local_time(until)}" if until else "Wake"
             answer = terminal.ask(f"{what} {_title(review)}? [y/N]")
@@ -263,33 +264,6 @@ def _require_hash(terminal: "Terminal", review: "Review", what: str) -> None:
 
 def _title(review: "Review") -> str:
     return f"“{cut(review.item.title, _TITLE_WIDTH)}”"
-
-
-async def _pending(engine: "Engine", id_start: str) -> "Review":
-    from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalStatus
-
-    entry = await _find(engine, id_start)
-    if entry.item.status is not ApprovalStatus.PENDING:
-        raise ApprovalConflictError(f"{entry.item.id} is {entry.item.status} already")
-    return await engine.reviews.review(entry.item.id)
-
-
-async def _find(engine: "AnyEngine", id_start: str) -> "InboxEntry":
-    """The one proposal whose id is this or starts so."""
-    from synthorg_tui.approvals.models import ApprovalNotFoundError
-
-    entries = await engine.reviews.inbox(include_snoozed=True, status=None)
-    exact = [entry for entry in entries if entry.item.id == id_start]
-    matching = exact or [entry for entry in entries if entry.item.id.startswith(id_start)]
-    if not matching:
-        raise ApprovalNotFoundError(
-            f"no proposal has an id that starts with {id_start!r}",
-            remedy="See `synthorg-tui proposals list --status all --snoozed`.",
-        )
-    if len(matching) > 1:
-        names = ", ".join(entry.item.id for entry in matching[:_MAX_NAMED])
-        raise UsageError(f"several ids start with {id_start!r}: {names}")
-    return matching[0]
 
 
 def _report(context: "Context", decision: "Decision") -> int:

@@ -221,9 +221,12 @@ def unified_lines(diff: Sequence[str]) -> list[Line]:
 
 
 def near_lines(review: Review) -> list[Line]:
-    """Render similar skills that exist already, and what approving does to each."""
+    """Render similar skills that exist already, and what approving does to each.
+
+    Those that say otherwise come first.
+    """
     lines = []
-    for near in review.near:
+    for near in sorted(review.near, key=lambda near: near.verdict != "conflict"):
         word, role = VERDICTS.get(near.verdict, (near.verdict, "muted"))
         row = bar(near.similarity, 6, "warn").add(f" {near.similarity:.2f} ", "muted")
         lines.append(row.add(one_line(near.name), "strong").add(f"  {word}" if word else "", role))
@@ -259,10 +262,14 @@ def about_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -
 
 
 def ground_lines(review: Review, now: datetime, chosen: int = -1) -> list[Line]:
-    """Render the grounds for a decision: the item, suspicious passages, and the evidence."""
+    """Render the grounds for a decision: the item, its dangers, similar skills, the evidence."""
     lines = head_lines(review.entry)
     if review.flags:
         lines += [Line(), rule("Look out"), *flag_lines(review)]
+    if review.near:
+        against = sum(near.verdict == "conflict" for near in review.near)
+        note = f"↯ {counted(against, 'contradiction')}" if against else ""
+        lines += [Line(), rule("Nearly the same", note), *near_lines(review)]
     if review.entry.evidence:
         lines += [Line(), rule("Evidence")]
         lines += evidence_lines(review.entry.evidence, now, chosen)
@@ -270,11 +277,8 @@ def ground_lines(review: Review, now: datetime, chosen: int = -1) -> list[Line]:
 
 
 def around_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -> list[Line]:
-    """Render similar skills, and the item's origin."""
-    lines: list[Line] = []
-    if review.near:
-        lines += [rule("Nearly the same"), *near_lines(review), Line()]
-    return [*lines, rule("About"), *about_lines(review, trail, now)]
+    """Render the item's origin."""
+    return [rule("About"), *about_lines(review, trail, now)]
 
 
 def whole_lines(

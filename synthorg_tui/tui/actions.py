@@ -203,7 +203,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("skills.zoom", "z", "z", "Zoom", "Give the skill the whole room, and back"),
     Action("skills.reload", "r,f5", "r", "Reload", "Look through the folders again"),
     Action("skills.back", "escape", "esc", "Back", "Close the zoom, the changes, then the filter", False, False),
-    Action("approvals.filter", "slash", "/", "Filter", "Filter as you type: words, -words, kind: agent: scope: risk: is:flagged", True, opens_entry=True),
+    Action("approvals.filter", "slash", "/", "Filter", "Filter as you type: words, -words, kind: project: certainty: agent: scope: risk: is:flagged", True, opens_entry=True),
     Action("approvals.review", "enter", "↵", "Review", "Open the item with all a decision stands on", True),
     Action("approvals.mark", "space", "␣", "Mark", "Mark or unmark the item under the cursor", True),
     Action("approvals.mark_all", "asterisk", "*", "Mark all", "Mark every item the view lists, or none"),

@@ -14,11 +14,13 @@ from synthorg_tui.cli.errors import DeclinedError, UsageError
 from synthorg_tui.cli.output import cut, local_time
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable
     from datetime import datetime
 
     from synthorg_tui.cli.context import Context
     from synthorg_tui.cli.terminal import Terminal
-    from synthorg_tui.curation.review import Decision, Review
+    from synthorg_tui.curation.review import Decision, InboxEntry, Review
     from synthorg_tui.engine import Engine
 
 _STATUSES: Final = ("pending", "approved", "rejected", "expired", "all")
@@ -59,6 +61,13 @@ def _add_reading(actions: Subparsers) -> None:
         "--status", choices=_STATUSES, default="pending", metavar="NAME", help=", ".join(_STATUSES)
     )
     parser.add_argument("--snoozed", action="store_true", help="those that are snoozed, too")
+    parser.add_argument(
+        "--kind", metavar="NAME", help="lesson, prune ... or failure, gate, correction, habit ..."
+    )
+    parser.add_argument("--project", metavar="NAME", help="the name or path of a project's folder")
+    parser.add_argument(
+        "--certainty", metavar="N", type=_bound, help="at least 0.8, or as in '>0.8', '<0.5'"
+    )
     parser = add_command(
         actions,
         "show",
@@ -103,6 +112,27 @@ def _add_deciding(actions: Subparsers) -> None:
     )
 
 
+def _bound(text: str) -> "Callable[[float], bool]":
+    from argparse import ArgumentTypeError
+
+    from synthorg_tui.core.text import read_bound
+
+    bound = read_bound(text)
+    if bound is None:
+        raise ArgumentTypeError(f"{text!r} is no number; write 0.8, '>0.8' or '<0.5'")
+    return bound
+
+
+def _is_wanted(entry: "InboxEntry", args: "Namespace") -> bool:
+    """Whether an item passes the filters of the arguments."""
+    certain = entry.confidence
+    return (
+        (not args.kind or entry.is_of_kind(args.kind))
+        and (not args.project or entry.is_of_project(args.project))
+        and (args.certainty is None or (certain is not None and args.certainty(certain)))
+    )
+
+
 def _until(text: str) -> "datetime | None":
     return None if text == _NOW else coming_moment(text)
 
@@ -118,6 +148,7 @@ async def run_list(context: "Context") -> int:
         entries = await engine.reviews.inbox(include_snoozed=args.snoozed, status=status)
         snoozed = (await engine.approvals.counts()).snoozed
         waiting = await engine.reviews.inbox(include_snoozed=True)
+    entries = tuple(entry for entry in entries if _is_wanted(entry, args))
     crowded = crowding(entry.item for entry in waiting)
     if context.wants_json:
         context.console.json([shapes.proposal(entry) for entry in entries])

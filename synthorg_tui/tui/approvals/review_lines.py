@@ -262,14 +262,10 @@ def about_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -
 
 
 def ground_lines(review: Review, now: datetime, chosen: int = -1) -> list[Line]:
-    """Render the grounds for a decision: the item, its dangers, similar skills, the evidence."""
+    """Render the grounds for a decision: the item, suspicious passages, and the evidence."""
     lines = head_lines(review.entry)
     if review.flags:
         lines += [Line(), rule("Look out"), *flag_lines(review)]
-    if review.near:
-        against = sum(near.verdict == "conflict" for near in review.near)
-        note = f"↯ {counted(against, 'contradiction')}" if against else ""
-        lines += [Line(), rule("Nearly the same", note), *near_lines(review)]
     if review.entry.evidence:
         lines += [Line(), rule("Evidence")]
         lines += evidence_lines(review.entry.evidence, now, chosen)
@@ -295,8 +291,23 @@ def whole_lines(
         *([rule(KEPT)] if rewordable(review.entry) is not None else []),
         *kept_lines(review, draft),
         Line(),
+        *similar_lines(review),
         *around_lines(review, trail, now),
     ]
+
+
+def beside_lines(review: Review, draft: Reworded | None) -> list[Line]:
+    """Render what stands beside the grounds: similar skills, and what approving would store."""
+    return [*similar_lines(review), *kept_lines(review, draft)]
+
+
+def similar_lines(review: Review) -> list[Line]:
+    """Render the similar skills under a heading that counts contradictions; empty without any."""
+    if not review.near:
+        return []
+    against = sum(near.verdict == "conflict" for near in review.near)
+    note = f"↯ {counted(against, 'contradiction')}" if against else ""
+    return [rule("Nearly the same", note), *near_lines(review), Line()]
 
 
 def doubt_lines(review: Review) -> list[Line]:

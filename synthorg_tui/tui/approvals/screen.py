@@ -97,7 +97,7 @@ class InboxList(LineList):
 
 
 _ON_PENDING = ("mark", "mark_all", "approve_reviewed", "edit_outside", "snooze")
-_HINT = "words  -words  kind:lesson  agent:  scope:  risk:high  is:flagged"
+_HINT = "words  -words  kind:gate  project:  certainty:>0.8  agent:  risk:high  is:flagged"
 
 
 class ApprovalsScreen(Pane):

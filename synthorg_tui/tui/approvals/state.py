@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from synthorg_tui.core.text import read_bound
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.approvals.adapter import Status
 from synthorg_tui.tui.approvals.wording import Reworded, rewordable
@@ -142,7 +143,8 @@ SORTS = ("newest", "oldest", "confidence", "recurrence", "risk")
 GROUPS = ("", "kind", "agent", "scope")
 RISKS = ("critical", "high", "medium", "low")
 """Levels of risk, highest first."""
-_OPERATORS = ("kind", "agent", "scope", "risk")
+_OPERATORS = ("kind", "agent", "project", "scope", "risk")
+_CERTAINTY = "certainty"
 _STATES = ("flagged", "reviewed", "marked")
 
 
@@ -178,7 +180,7 @@ class Inbox:
     @property
     def filter(self) -> Query:
         """The parsed filter text."""
-        return parse_row_filter(self.filter_text, *_OPERATORS, states=_STATES)
+        return parse_row_filter(self.filter_text, *_OPERATORS, states=_STATES, bounds=(_CERTAINTY,))
 
     def take(
         self, generation: int, entries: Iterable[InboxEntry], flags: Mapping[str, int]
@@ -237,8 +239,14 @@ class Inbox:
                 "reviewed": marks.reviewed,
                 "marked": marks.marked,
             }[value]
+        if name == "kind":
+            return entry.is_of_kind(value)
+        if name == "project":
+            return entry.is_of_project(value)
+        if name == _CERTAINTY:
+            fits = read_bound(value)
+            return bool(fits and entry.confidence is not None and fits(entry.confidence))
         fields: dict[str, str] = {
-            "kind": entry.kind,
             "agent": agent_of(entry),
             "scope": entry.scope,
             "risk": entry.item.risk_level,

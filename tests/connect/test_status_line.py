@@ -11,6 +11,7 @@ import pytest
 
 from synthorg_tui.cli import main
 from synthorg_tui.connect import status_line
+from synthorg_tui.connect.hook import DATABASE_FILE
 from synthorg_tui.engine import Engine
 from synthorg_tui.host.owner import Owner
 from synthorg_tui.settings.root import RootConfig
@@ -93,7 +94,7 @@ def test_each_status_bar_has_its_colours(style: str, line: str) -> None:
 
 
 def test_what_claude_code_sends_is_read_and_a_damaged_store_prints_nothing(tmp_path: Path) -> None:
-    (tmp_path / status_line.DATABASE_FILE).write_bytes(b"no database" * 100)
+    (tmp_path / DATABASE_FILE).write_bytes(b"no database" * 100)
     reading, writing = os.pipe()
     os.write(writing, b'{"model": {"display_name": "x"}}')
     os.close(writing)

@@ -147,10 +147,7 @@ class Engine:
 
     @cached_property
     def wording_model(self) -> "CompletionProvider | None":
-        """The language model that words lessons, or ``None``.
-
-        It is ``model``, unless the settings name another one of the same server for this.
-        """
+        """The model that words lessons: ``model``, or the one that settings name of its server."""
         from synthorg_tui.memory.config import ANY_MODEL
         from synthorg_tui.providers.completion.config import OpenAIModelConfig
 
@@ -208,16 +205,18 @@ class Engine:
             clock=self._base.clock,
         )
 
-    @property
+    @cached_property
     def pruning(self) -> "PruneService":
-        """The service that proposes which skills to remove."""
+        """The service that proposes which skills to remove, and counts what came of each."""
         from synthorg_tui.curation.pruning import PruneService
+        from synthorg_tui.learning.effects import LessonEffects
 
         return PruneService(
             config=self.settings.memory.procedural,
             skills=self.ledger,
             queue=self.approvals,
             clock=self._base.clock,
+            effects=LessonEffects(self._database, self.ledger, self._base.clock).all,
         )
 
     @cached_property

@@ -82,8 +82,7 @@ class DecisionTrail:
 
     async def news(self) -> tuple[TrailEntry, ...]:
         """Return what the person wasn't told of and didn't decide in the app, newest first."""
-        found = await self._database.read(lambda db: _entries(db, _told(db), MAX_NEWS))
-        return tuple(entry for entry in found if entry.how is not DecidedHow.APP)
+        return await self._database.read(news_in)
 
     async def mark_told(self, number: int) -> None:
         """Remember that the person was told of all entries up to this number."""
@@ -92,6 +91,12 @@ class DecisionTrail:
             put_facts(db, {_TOLD: str(max(number, _told(db)))})
 
         await self._database.write(work)
+
+
+def news_in(db: "DuckDBPyConnection") -> tuple[TrailEntry, ...]:
+    """Return what ``DecisionTrail.news`` does, from a connection."""
+    found = _entries(db, _told(db), MAX_NEWS)
+    return tuple(entry for entry in found if entry.how is not DecidedHow.APP)
 
 
 def summary(entries: Sequence[TrailEntry]) -> str:

@@ -29,6 +29,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         if argv is None:
             _leave(code)
         return code
+    if arguments[:1] == ["status"]:  # a status bar asks every few seconds
+        from synthorg_tui.connect import status_line
+
+        if (options := status_line.quick(arguments)) is not None:
+            code = status_line.main(options)
+            if argv is None:
+                _leave(code)
+            return code
     if argv is None:
         starting()
     from synthorg_tui.cli.runner import run

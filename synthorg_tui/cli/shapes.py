@@ -12,6 +12,7 @@ from synthorg_tui.core.paths import short_path
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.models import ApprovalEvent
+    from synthorg_tui.curation.effects import LessonEffect
     from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow
     from synthorg_tui.curation.review import Decision, InboxEntry, Review
     from synthorg_tui.executions.store import ExecutionStore
@@ -280,10 +281,24 @@ def skill(row: "SkillOverviewRow") -> Json:
     }
 
 
-def skill_in_full(detail: "SkillDetail") -> Json:
-    """Return a skill with its text, versions and evidence as JSON."""
+def effect(counts: "LessonEffect | None") -> Json | None:
+    """Return what came of a lesson as JSON; ``None`` for a skill that isn't in use."""
+    if counts is None:
+        return None
+    return {
+        "given": dict(counts.ways),
+        "recognised": counts.is_recognised,
+        "sessions_with": {"ran": counts.had, "failed": counts.had_failed},
+        "sessions_without": {"ran": counts.lacked, "failed": counts.lacked_failed},
+        "weeks": [week._asdict() for week in counts.weeks],
+    }
+
+
+def skill_in_full(detail: "SkillDetail", counts: "LessonEffect | None" = None) -> Json:
+    """Return a skill with its text, versions, evidence and what came of it as JSON."""
     return {
         **skill(detail.row),
+        "effect": effect(counts),
         "memory_ids": list(detail.memory_ids),
         "taught_by": [
             {"execution": seen.execution, "lines": seen.lines, "reported": seen.reported}

@@ -5,9 +5,10 @@ about what a text means: what cuts or compares by words of a certain kind stays 
 Regular expressions are compiled when they are first needed, since hooks import this.
 """
 
+import operator
 import re
 import unicodedata
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from collections.abc import Set as AbstractSet
 from functools import cache
 
@@ -179,3 +180,16 @@ CHARS_PER_TOKEN = 4
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of ``text`` from its length: 0 when empty, else at least 1."""
     return max(1, len(text) // CHARS_PER_TOKEN) if text else 0
+
+
+def read_bound(text: str) -> Callable[[float], bool] | None:
+    """Return a test of numbers from ``>0.8``, ``<=0.5`` or ``80%``; ``None`` for another text.
+
+    A number alone means at least that.
+    """
+    match = re.fullmatch(r"(>=|<=|>|<|)(\d+(?:\.\d*)?|\.\d+)(%?)", text.strip())
+    if match is None:
+        return None
+    bound = float(match[2]) / (100 if match[3] else 1)
+    compare = {">": operator.gt, "<": operator.lt, "<=": operator.le}.get(match[1], operator.ge)
+    return lambda number: bool(compare(number, bound))

@@ -312,7 +312,8 @@ def _erase_skill(db: "Connection", target: ErasureTarget) -> None:
     db.execute("DELETE FROM skill_versions WHERE path = ? AND sha256 <> ?", [target.path, active])
     if target.is_whole:
         registry.forget(db, target.path)
-        db.execute("DELETE FROM lesson_uses WHERE path = ?", [target.path])
+        for table in ("lesson_uses", "lesson_runs"):
+            db.execute(f"DELETE FROM {table} WHERE path = ?", [target.path])
         db.execute("DELETE FROM silenced WHERE kind = 'lesson' AND subject = ?", [target.path])
         db.execute("UPDATE skills SET superseded_by = NULL WHERE superseded_by = ?", [target.path])
     db.execute(

@@ -7,10 +7,10 @@ registry through ``ActiveSkills``.
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 from pydantic import ValidationError
 
@@ -18,6 +18,7 @@ from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus, RiskLeve
 from synthorg_tui.approvals.proposals import ProposalBox
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.text import counted
+from synthorg_tui.curation.effects import LessonEffect
 from synthorg_tui.curation.models import ProceduralMemoryScope, PrunePayload
 from synthorg_tui.curation.registry import ActiveSkills, RegisteredSkill
 from synthorg_tui.curation.review import PRUNE_ACTION
@@ -148,10 +149,18 @@ class PruneReport:
     revised: tuple[str, ...] = ()
 
 
+EffectCounts: TypeAlias = Callable[
+    [Callable[[int, int], None] | None], Awaitable[dict[str, LessonEffect]]
+]
+"""Counts what came of each active skill, by path; takes what is told of the progress."""
+
+
 class PruneService:
     """Proposes to a person which skills to remove: one item an agent, and one for shared skills.
 
-    A removal that a person rejected isn't proposed again.
+    Besides what the strategies choose, these are lessons that agents were given often enough while
+    the failure came as often with them as without. A removal that a person rejected isn't proposed
+    again. ``effects`` counts what came of each active skill.
     """
 
     def __init__(
@@ -161,27 +170,39 @@ class PruneService:
         skills: ActiveSkills,
         queue: ProposalBox,
         clock: Clock,
+        effects: "EffectCounts | None" = None,
     ) -> None:
+        self._counts = effects
         self._own = create_pruning_strategy(config.pruning)
         self._shared = _shared_strategy(config)
         self._skills = skills
         self._queue = queue
         self._clock = clock
 
-    async def propose(self) -> PruneReport:
+    async def effects(
+        self, progress: "Callable[[int, int], None] | None" = None
+    ) -> dict[str, LessonEffect]:
+        """Return what came of each active skill, by path; changes no skill.
+
+        ``progress`` is called with how many of how many sessions are looked at.
+        """
+        return {} if self._counts is None else await self._counts(progress)
+
+    async def propose(self, progress: "Callable[[int, int], None] | None" = None) -> PruneReport:
         """Judge every active skill, then add or update the approval items accordingly."""
         records = await self._skills.active()
+        effects = await self.effects(progress)
         items = await self._queue.list(action_type=PRUNE_ACTION, snoozed=True)
         kept = _rejected_memories(items)
         chosen = {
             owner: unused
             for owner, group in _by_owner(records).items()
-            if (unused := self._chosen(owner, group, kept))
+            if (unused := self._chosen(owner, group, kept, effects))
         }
         proposed: list[str] = []
         revised: list[str] = []
         for owner, unused in chosen.items():
-            item = self._item(owner, unused)
+            item = self._item(owner, unused, effects)
             waiting = _waiting(items, owner)
             if waiting is None:
                 await self._queue.add(item)
@@ -193,20 +214,33 @@ class PruneService:
         return PruneReport(len(records), count, tuple(proposed), tuple(revised))
 
     def _chosen(
-        self, owner: str, group: Sequence[RegisteredSkill], kept: frozenset[str]
+        self,
+        owner: str,
+        group: Sequence[RegisteredSkill],
+        kept: frozenset[str],
+        effects: Mapping[str, LessonEffect],
     ) -> list[RegisteredSkill]:
         strategy = self._shared if owner == SHARED_OWNER else self._own
-        unused = frozenset(strategy.prune(list(map(_candidate, group)), now=self._clock.now()))
+        chosen = set(strategy.prune(list(map(_candidate, group)), now=self._clock.now()))
+        chosen |= {path for path, effect in effects.items() if effect.is_no_rarer_with_it}
         return [
             record
             for record in group
-            if record.path in unused and kept.isdisjoint(record.memory_ids)
+            if record.path in chosen and kept.isdisjoint(record.memory_ids)
         ]
 
-    def _item(self, owner: str, unused: Sequence[RegisteredSkill]) -> ApprovalItem:
+    def _item(
+        self,
+        owner: str,
+        unused: Sequence[RegisteredSkill],
+        effects: Mapping[str, LessonEffect],
+    ) -> ApprovalItem:
         now = self._clock.now()
         ids = tuple(memory_id for record in unused for memory_id in record.memory_ids)
-        reasons = {record.memory_ids[0]: _reason(record, now) for record in unused}
+        reasons = {
+            record.memory_ids[0]: _reason(record, now, effects.get(record.path))
+            for record in unused
+        }
         whose = "all agents share" if owner == SHARED_OWNER else f"{owner} has"
         digest = hashlib.sha256("\n".join((*sorted(ids), str(now))).encode()).hexdigest()
         return ApprovalItem(
@@ -272,12 +306,15 @@ def _fresh_at(record: RegisteredSkill) -> datetime:
     return max(record.adopted_at, record.last_applied_at or record.adopted_at)
 
 
-def _reason(record: RegisteredSkill, now: datetime) -> str:
+def _reason(record: RegisteredSkill, now: datetime, effect: LessonEffect | None) -> str:
     days = (now - _fresh_at(record)).days
     uses = record.application_count
     used = f"given {counted(uses, 'time')}" if uses else "never given to an agent"
     what = one_line(record.proposal.discovery, _MAX_DISCOVERY)
-    return f"{what} ({used}, {counted(days, 'day')} without use)"
+    facts = [used, *([f"{counted(days, 'day')} without use"] if days else [])]
+    if effect is not None and effect.is_recognised and effect.had + effect.lacked:
+        facts.append(effect.failure_words)
+    return f"{what} ({', '.join(facts)})"
 
 
 def _rejected_memories(items: Iterable[ApprovalItem]) -> frozenset[str]:

@@ -82,6 +82,20 @@ class InboxEntry:
     evidence: tuple[Evidence, ...] = ()
     fields: Mapping[str, FieldText] = field(default_factory=dict)
 
+    def is_of_kind(self, begun: str) -> bool:
+        """Tell whether its kind, or that of its lesson (failure, gate ...), begins so."""
+        lesson = self.subject.kind.value if isinstance(self.subject, Lesson) else ""
+        return any(name.startswith(begun.lower()) for name in (self.kind.value, lesson) if name)
+
+    def is_of_project(self, named: str) -> bool:
+        """Tell whether it is about a project of this path, or whose folder's name has this."""
+        projects = {seen.project for seen in self.evidence}
+        if isinstance(self.subject, WritePayload):
+            projects.add(self.subject.draft.project)
+        paths = [path.rstrip("/").lower() for path in projects if path]
+        wanted = named.rstrip("/").lower()
+        return any(path == wanted or wanted in path.rpartition("/")[2] for path in paths)
+
 
 @dataclass(frozen=True, slots=True)
 class NearSkill:

@@ -7,7 +7,7 @@ decision changes is worked out in ``preview`` and ``plan``; how it becomes true 
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
 from uuid import uuid4
@@ -46,6 +46,7 @@ from synthorg_tui.curation.review import (
     ReviewChangedError,
     entry_of,
 )
+from synthorg_tui.curation.review_sheet import SheetDecision, SheetVerdict
 from synthorg_tui.curation.supersession import SupersessionVerdict
 from synthorg_tui.executions.store import Excerpt, ExecutionStore
 from synthorg_tui.memory.extensions import BundleOutcome
@@ -137,21 +138,25 @@ class ReviewService:
     async def reject(self, item_id: str, *, shown: str, reason: str, person: Person) -> Decision:
         """Reject a proposal for good; ``shown`` and the errors are those of ``approve``."""
         async with self._runner.turn():
-            preview = await self._as_shown(item_id, shown)
-            item = preview.entry.item
+            return await self._reject(await self._as_shown(item_id, shown), reason, person)
 
-            def decide(db: "Connection") -> None:
-                self._queue.decide_in(
-                    db,
-                    item.id,
-                    status=ApprovalStatus.REJECTED,
-                    person=person,
-                    reason=reason,
-                    payload_hash=payload_hash(item),
-                )
+    async def _reject(
+        self, preview: Preview, reason: str, person: Person, *, bulk: str = ""
+    ) -> Decision:
+        item = preview.entry.item
 
-            cause = Cause(DecisionKind.REJECTED, item.title, item.id)
-            return await self._commit(preview, CurationPlan(), cause, person, decide)
+        def decide(db: "Connection") -> None:
+            self._queue.decide_in(
+                db,
+                item.id,
+                status=ApprovalStatus.REJECTED,
+                person=person,
+                reason=reason,
+                payload_hash=payload_hash(item),
+            )
+
+        cause = Cause(DecisionKind.REJECTED, item.title, item.id, bulk=bulk)
+        return await self._commit(preview, CurationPlan(), cause, person, decide)
 
     async def approve_many(
         self, reviewed: Iterable[tuple[str, str]], person: Person
@@ -161,18 +166,35 @@ class ReviewService:
         ``reviewed`` pairs the id of an item with the ``Review.shown`` that the person read. Items
         that can't be approved are in the result, not raised.
         """
+        verdicts = [SheetVerdict(key, shown, "", SheetDecision.APPROVE) for key, shown in reviewed]
+        return await self.decide(verdicts, person)
+
+    async def decide(self, verdicts: Sequence[SheetVerdict], person: Person) -> BulkOutcome:
+        """Approve, reword or reject several items as ``approve_many`` does; undone as one.
+
+        Items that are left for later are left alone.
+        """
         decisions, stale, refused = [], [], []
         bulk = uuid4().hex
-        for item_id, shown in reviewed:
+        for verdict in verdicts:
             try:
-                async with self._runner.turn():
-                    preview = await self._approvable(item_id, shown)
-                    decisions.append(await self._approve(preview, person, bulk=bulk))
+                if verdict.decision is not SheetDecision.LATER:
+                    async with self._runner.turn():
+                        decisions.append(await self._carry_out(verdict, person, bulk))
             except ReviewChangedError as error:
                 stale.append(error.review)
             except DomainError as error:
-                refused.append((item_id, error.message))
+                refused.append((verdict.item_id, error.message))
         return BulkOutcome(tuple(decisions), tuple(stale), tuple(refused))
+
+    async def _carry_out(self, verdict: SheetVerdict, person: Person, bulk: str) -> Decision:
+        if verdict.decision is SheetDecision.REJECT:
+            preview = await self._as_shown(verdict.item_id, verdict.shown)
+            return await self._reject(preview, verdict.reason, person, bulk=bulk)
+        preview = await self._approvable(verdict.item_id, verdict.shown)
+        if verdict.edit is not None:
+            preview = await self._preview.edited(preview, verdict.edit)
+        return await self._approve(preview, person, bulk=bulk)
 
     async def snooze(self, item_id: str, until: datetime | None, person: Person) -> ApprovalItem:
         """Hide a pending item until the given time and return it; ``None`` shows it again now.

@@ -41,7 +41,8 @@ def forget_in(
     db.execute(f"DELETE FROM execution_lines WHERE execution_id IN {listed}", [ids])
     if not by_age:
         db.execute(f"DELETE FROM erased_lines WHERE execution_id IN {listed}", [ids])
-    db.execute(f"DELETE FROM executions WHERE id IN {listed}", [ids])
+    for table, column in (("executions", "id"), ("lesson_runs", "execution_id")):
+        db.execute(f"DELETE FROM {table} WHERE {column} IN {listed}", [ids])
     db.execute(
         f"UPDATE lesson_uses SET session_id = NULL WHERE session_id IN {listed}",
         [[client_session(each) for each in ids if "/" not in each]],

@@ -162,7 +162,9 @@ CALLS: Final = RemoteApi(
         "imports": ApiGroup("synthorg_tui.ingest.service:ImportService", ("discover",), ("run",)),
         "following": ApiGroup("synthorg_tui.ingest.following:Following", ("status",)),
         "evolution": ApiGroup("synthorg_tui.learning.promotion:EvolutionService", changes=("run",)),
-        "pruning": ApiGroup("synthorg_tui.curation.pruning:PruneService", changes=("propose",)),
+        "pruning": ApiGroup(
+            "synthorg_tui.curation.pruning:PruneService", ("effects",), ("propose",)
+        ),
         "usage": ApiGroup("synthorg_tui.persistence.usage:UsageStore", ("since", "tokens_since")),
         "learning": ApiGroup("synthorg_tui.learning.service:LearnService", changes=("learn",)),
         "reviews": ApiGroup(

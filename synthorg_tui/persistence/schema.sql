@@ -229,6 +229,16 @@ CREATE TABLE IF NOT EXISTS lesson_uses (
     session_id VARCHAR
 );
 
+-- What a look at an imported session for the failure of an approved skill found: whether it ran what
+-- the skill is about, and when that first failed. "mark" says what was looked for in how many lines.
+CREATE TABLE IF NOT EXISTS lesson_runs (
+    path VARCHAR NOT NULL,
+    execution_id VARCHAR NOT NULL,
+    mark VARCHAR NOT NULL,
+    ran BOOLEAN NOT NULL,
+    failed_at TIMESTAMP
+);
+
 CREATE TABLE IF NOT EXISTS skill_bytes (
     sha256 VARCHAR PRIMARY KEY,
     bytes BLOB NOT NULL

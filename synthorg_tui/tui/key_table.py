@@ -146,7 +146,7 @@ NEEDS_ROW: Final[Mapping[str, str]] = {
     " zoom",
     "skills": "edit check problem previous_problem accept restore changes older newer source"
     " memory copy retire view zoom",
-    "approvals": "review mark mark_all approve_reviewed snooze memory zoom",
+    "approvals": "review mark mark_all approve_reviewed edit_outside snooze memory zoom",
     "activity": "pause read_only disconnect undo silence memory view only copy zoom",
     "scenarios": "run accept delete",
     "deleted": "mark mark_range mark_all restore purge",
@@ -219,6 +219,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "approvals.filter": "proposals list",
     "approvals.review": "proposals show",
     "approvals.approve_reviewed": "proposals approve",
+    "approvals.edit_outside": "proposals edit",
     "approvals.snooze": "proposals snooze",
     "approvals.undo": "proposals undo",
     "approvals.view": "proposals list",

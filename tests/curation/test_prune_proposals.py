@@ -8,6 +8,7 @@ import pytest
 
 from synthorg_tui.approvals.models import ApprovalItem
 from synthorg_tui.curation.applications import Applications
+from synthorg_tui.curation.effects import LessonEffect
 from synthorg_tui.curation.models import PrunePayload
 from synthorg_tui.curation.pruning import PruneReport, PruneService
 from synthorg_tui.curation.review import PRUNE_ACTION
@@ -29,9 +30,18 @@ async def learnt(desk: Office, words: str, **fields: Any) -> str:
     return await desk.approve(await desk.propose(known))
 
 
-async def prune(desk: Office, clock: FixedClock, **settings: object) -> PruneReport:
+async def prune(
+    desk: Office, clock: FixedClock, effect: LessonEffect | None = None, **settings: Any
+) -> PruneReport:
+    """Propose what can go; ``effect`` is what came of every skill."""
+
+    async def effects(_: object) -> dict[str, LessonEffect]:
+        return {record.path: effect for record in await desk.ledger.active() if effect}
+
     config = ProceduralMemoryConfig.model_validate(settings)
-    service = PruneService(config=config, skills=desk.ledger, queue=desk.queue, clock=clock)
+    service = PruneService(
+        config=config, skills=desk.ledger, queue=desk.queue, clock=clock, effects=effects
+    )
     return await service.propose()
 
 
@@ -64,6 +74,21 @@ async def test_what_agents_were_given_lately_is_fresh(desk: Office, clock: Fixed
     assert (await prune(desk, clock)).chosen == 1
     ((_, payload),) = await waiting(desk)
     assert "given 1 time, 91 days" in payload.reasons[used]
+
+
+async def test_a_lesson_with_which_the_failure_comes_as_often_is_proposed(
+    desk: Office, clock: FixedClock
+) -> None:
+    known = await learnt(desk, "Compile headers")
+    helpful = LessonEffect((("digest", 14),), True, 5, 1, 9, 2)
+    assert (await prune(desk, clock, helpful)).chosen == 0
+    useless = LessonEffect((("digest", 14),), True, 5, 2, 9, 3)
+    assert (await prune(desk, clock, useless)).chosen == 1
+    ((_, payload),) = await waiting(desk)
+    assert payload.reasons[known] == (
+        "Compile headers (never given to an agent, the failure came again in 2 of 5 sessions "
+        "that had it, 3 of 9 without)"
+    )
 
 
 async def test_approving_removes_and_undo_brings_back(desk: Office, clock: FixedClock) -> None:

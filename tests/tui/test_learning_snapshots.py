@@ -56,8 +56,15 @@ def test_skills(snap_compare: Compare, size: Size, count: int) -> None:
 
 
 @SIZES
+def test_effect(snap_compare: Compare, size: Size) -> None:
+    """How often a lesson was given, and the failure since, as counts and as lines of bars."""
+    keys = ("3", *"jjj", *("v" * (size == (80, 24))))
+    assert compare(snap_compare, desk_with(6, 7), size, *keys)
+
+
+@SIZES
 def test_review(snap_compare: Compare, size: Size) -> None:
-    """Evidence first; at 120 columns what would be kept beside it, each field with its author."""
+    """Evidence first; at 120 columns similar skills and what would be kept beside it."""
     assert compare(snap_compare, desk_with(6, 0), size, "4", "enter")
 
 

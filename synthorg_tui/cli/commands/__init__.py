@@ -28,6 +28,9 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     "digest": CommandEntry("digest", "print what an agent would be given for a task"),
     "scenarios": CommandEntry("digest", "keep questions and see when their answers change"),
     "proposals": CommandEntry("proposals", "see and decide what waits for your approval"),
+    "status": CommandEntry(
+        "status", "print what waits for you in one line, for tmux and Claude Code"
+    ),
     "skills": CommandEntry(
         "skills", "list, show and check skills, and put changed files up for review"
     ),

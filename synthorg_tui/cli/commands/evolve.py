@@ -61,7 +61,10 @@ async def run_evolve(context: "Context") -> int:
 async def run_prune(context: "Context") -> int:
     """Propose active skills for removal, chosen by the configured pruning strategy."""
     async with context.engine() as engine:
-        report = await engine.pruning.propose()
+        with ProgressLine(context.console) as line:
+            report = await engine.pruning.propose(
+                progress=lambda done, total: line.update(f"{done:,} of {total:,} sessions")
+            )
     if context.wants_json:
         context.console.json(
             {

@@ -8,14 +8,17 @@ from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, coming_moment
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.commands import proposals_view as view
+from synthorg_tui.cli.commands.proposals_edit import add_edit, find, find_pending
 from synthorg_tui.cli.commands.proposals_trail import add_trail
 from synthorg_tui.cli.errors import DeclinedError, UsageError
 from synthorg_tui.cli.output import cut, local_time
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable
     from datetime import datetime
 
-    from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.cli.context import Context
     from synthorg_tui.cli.terminal import Terminal
     from synthorg_tui.curation.review import Decision, InboxEntry, Review
     from synthorg_tui.engine import Engine
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
 _STATUSES: Final = ("pending", "approved", "rejected", "expired", "all")
 _NOW: Final = "now"
 _TITLE_WIDTH: Final = 60
-_MAX_NAMED: Final = 10
 
 
 def add(commands: Subparsers) -> None:
@@ -44,6 +46,7 @@ def add(commands: Subparsers) -> None:
     _add_reading(actions)
     add_trail(actions)
     _add_deciding(actions)
+    add_edit(actions)
 
 
 def _add_reading(actions: Subparsers) -> None:
@@ -58,6 +61,13 @@ def _add_reading(actions: Subparsers) -> None:
         "--status", choices=_STATUSES, default="pending", metavar="NAME", help=", ".join(_STATUSES)
     )
     parser.add_argument("--snoozed", action="store_true", help="those that are snoozed, too")
+    parser.add_argument(
+        "--kind", metavar="NAME", help="lesson, prune ... or failure, gate, correction, habit ..."
+    )
+    parser.add_argument("--project", metavar="NAME", help="the name or path of a project's folder")
+    parser.add_argument(
+        "--certainty", metavar="N", type=_bound, help="at least 0.8, or as in '>0.8', '<0.5'"
+    )
     parser = add_command(
         actions,
         "show",
@@ -102,6 +112,27 @@ def _add_deciding(actions: Subparsers) -> None:
     )
 
 
+def _bound(text: str) -> "Callable[[float], bool]":
+    from argparse import ArgumentTypeError
+
+    from synthorg_tui.core.text import read_bound
+
+    bound = read_bound(text)
+    if bound is None:
+        raise ArgumentTypeError(f"{text!r} is no number; write 0.8, '>0.8' or '<0.5'")
+    return bound
+
+
+def _is_wanted(entry: "InboxEntry", args: "Namespace") -> bool:
+    """Whether an item passes the filters of the arguments."""
+    certain = entry.confidence
+    return (
+        (not args.kind or entry.is_of_kind(args.kind))
+        and (not args.project or entry.is_of_project(args.project))
+        and (args.certainty is None or (certain is not None and args.certainty(certain)))
+    )
+
+
 def _until(text: str) -> "datetime | None":
     return None if text == _NOW else coming_moment(text)
 
@@ -117,6 +148,7 @@ async def run_list(context: "Context") -> int:
         entries = await engine.reviews.inbox(include_snoozed=args.snoozed, status=status)
         snoozed = (await engine.approvals.counts()).snoozed
         waiting = await engine.reviews.inbox(include_snoozed=True)
+    entries = tuple(entry for entry in entries if _is_wanted(entry, args))
     crowded = crowding(entry.item for entry in waiting)
     if context.wants_json:
         context.console.json([shapes.proposal(entry) for entry in entries])
@@ -134,7 +166,7 @@ async def run_list(context: "Context") -> int:
 async def run_show(context: "Context") -> int:
     """Show one proposal with every effect that approving it would have."""
     async with context.engine() as engine:
-        entry = await _find(engine, context.args.id)
+        entry = await find(engine, context.args.id)
         review = await engine.reviews.review(entry.item.id)
         trail = await engine.approvals.events(entry.item.id)
         excerpts = [
@@ -153,7 +185,7 @@ async def run_approve(context: "Context") -> int:
     from synthorg_tui.approvals.models import DecisionRefusedError
 
     async with _deciding(context) as engine:
-        review = await _pending(engine, context.args.id)
+        review = await find_pending(engine, context.args.id)
         async with _person(context, engine, review) as terminal:
             if review.problem:
                 raise DecisionRefusedError(review.problem)
@@ -171,7 +203,7 @@ async def run_reject(context: "Context") -> int:
     if not reason:
         raise UsageError("the reason is empty")
     async with _deciding(context) as engine:
-        review = await _pending(engine, context.args.id)
+        review = await find_pending(engine, context.args.id)
         async with _person(context, engine, review) as terminal:
             _require_hash(terminal, review, "Reject")
             with view.shown_again(context.console):
@@ -185,7 +217,7 @@ async def run_snooze(context: "Context") -> int:
     """Hide a proposal until a given time, or show it again at once."""
     until = context.args.until
     async with _deciding(context) as engine:
-        review = await _pending(engine, context.args.id)
+        review = await find_pending(engine, context.args.id)
         async with _person(context, engine, review) as terminal:
             what = f"Snooze until {local_time(until)}" if until else "Wake"
             answer = terminal.ask(f"{what} {_title(review)}? [y/N]")
@@ -263,33 +295,6 @@ def _require_hash(terminal: "Terminal", review: "Review", what: str) -> None:
 
 def _title(review: "Review") -> str:
     return f"“{cut(review.item.title, _TITLE_WIDTH)}”"
-
-
-async def _pending(engine: "Engine", id_start: str) -> "Review":
-    from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalStatus
-
-    entry = await _find(engine, id_start)
-    if entry.item.status is not ApprovalStatus.PENDING:
-        raise ApprovalConflictError(f"{entry.item.id} is {entry.item.status} already")
-    return await engine.reviews.review(entry.item.id)
-
-
-async def _find(engine: "AnyEngine", id_start: str) -> "InboxEntry":
-    """The one proposal whose id is this or starts so."""
-    from synthorg_tui.approvals.models import ApprovalNotFoundError
-
-    entries = await engine.reviews.inbox(include_snoozed=True, status=None)
-    exact = [entry for entry in entries if entry.item.id == id_start]
-    matching = exact or [entry for entry in entries if entry.item.id.startswith(id_start)]
-    if not matching:
-        raise ApprovalNotFoundError(
-            f"no proposal has an id that starts with {id_start!r}",
-            remedy="See `synthorg-tui proposals list --status all --snoozed`.",
-        )
-    if len(matching) > 1:
-        names = ", ".join(entry.item.id for entry in matching[:_MAX_NAMED])
-        raise UsageError(f"several ids start with {id_start!r}: {names}")
-    return matching[0]
 
 
 def _report(context: "Context", decision: "Decision") -> int:

@@ -9,7 +9,7 @@ from synthorg_tui.cli import shapes
 from synthorg_tui.cli.arguments import Subparsers, add_command, add_group, path
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.errors import DeclinedError, UsageError
-from synthorg_tui.cli.output import Console, cut, local_time
+from synthorg_tui.cli.output import Console, ProgressLine, cut, local_time
 from synthorg_tui.core.actors import actor_words
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
@@ -18,6 +18,7 @@ from synthorg_tui.core.text import counted
 
 if TYPE_CHECKING:
     from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.curation.effects import LessonEffect
     from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow
     from synthorg_tui.engine import Engine
     from synthorg_tui.skills.document import Finding, SkillFile
@@ -165,10 +166,15 @@ async def run_show(context: "Context") -> int:
     """Show one skill in full."""
     async with context.engine() as engine:
         skill = await engine.skills.skill(await _path_of(engine, context.args.skill))
+        with ProgressLine(context.console) as line:
+            effects = await engine.pruning.effects(
+                progress=lambda done, total: line.update(f"{done:,} of {total:,} sessions")
+            )
+    effect = effects.get(skill.row.path)
     if context.wants_json:
-        context.console.json(shapes.skill_in_full(skill))
+        context.console.json(shapes.skill_in_full(skill, effect))
     else:
-        _show(context.console, skill)
+        _show(context.console, skill, effect)
     return 0
 
 
@@ -378,10 +384,11 @@ def _show_finding(console: Console, finding: "Finding", place: str) -> None:
     console.parts([(place,), (f"{severity}: ", _SEVERITIES[severity]), (text,)], separator="")
 
 
-def _show(console: Console, skill: "SkillDetail") -> None:
+def _show(console: Console, skill: "SkillDetail", effect: "LessonEffect | None") -> None:
     row = skill.row
     console.parts([(row.name, "bold"), (row.state.value, _STATES.get(row.state.value, "dim"))])
     facts = [("file", short_path(row.path)), ("given", _given(row))]
+    facts += _effect_facts(effect) if effect else []
     facts += [("gives way to", short_path(row.shadowed_by)), ("waiting", row.waiting)]
     facts += [("memories", ", ".join(skill.memory_ids))]
     facts += [("changed", "a memory of it was edited without review")] if row.reworded else []
@@ -409,6 +416,18 @@ def _show_text(console: Console, skill: "SkillDetail") -> None:
     for number, line in enumerate(skill.text.rstrip("\n").split("\n"), 1):
         style = styles.get(number)
         console.line(f"{number:>4} {'!' if style else ' '} {line}".rstrip(), *filter(None, [style]))
+
+
+def _effect_facts(effect: "LessonEffect") -> list[tuple[str, str]]:
+    """How it was given, and whether its failure came again."""
+    from synthorg_tui.curation.effects import NO_PROOF
+
+    bars = "  ".join(f"{name} {line}" for name, line in effect.lines_over_time)
+    return [
+        ("by way", effect.given_words),
+        ("since", f"{effect.failure_words} ({NO_PROOF})"),
+        ("by week", bars),
+    ]
 
 
 def _cells(row: "SkillOverviewRow") -> tuple[str, ...]:

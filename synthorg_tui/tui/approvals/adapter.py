@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from synthorg_tui.approvals.person import Person
     from synthorg_tui.curation.models import Author, ProceduralMemoryProposal
     from synthorg_tui.curation.review import BulkOutcome, Decision, InboxEntry, Review
+    from synthorg_tui.curation.review_sheet import SheetVerdict
     from synthorg_tui.engine import Engine
 
 Status = Literal["pending", "approved", "rejected"]
@@ -100,6 +101,15 @@ class EngineApprovals:
         return await self._engine.reviews.approve_many(
             reviewed, await self._person(*(item_id for item_id, _ in reviewed))
         )
+
+    async def may_decide(self, item_ids: Sequence[str]) -> None:
+        """Raise ``DecisionRefusedError`` where an agent runs the app, which these items record."""
+        await self._person(*item_ids)
+
+    async def decide(self, verdicts: "Sequence[SheetVerdict]") -> "BulkOutcome":
+        """Approve, reword and reject items together, each only while it is what was shown."""
+        ids = [verdict.item_id for verdict in verdicts]
+        return await self._engine.reviews.decide(verdicts, await self._person(*ids))
 
     async def reject(self, item_id: str, shown: str, reason: str) -> "Decision":
         """Reject what was shown; raises ``ReviewChangedError`` like ``approve``."""

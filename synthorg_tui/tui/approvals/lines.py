@@ -105,10 +105,10 @@ def decision_line(done: str, decision: Decision) -> str:
     return f"{done}{where} · {key_of('approvals.undo')} takes it back"
 
 
-def bulk_line(outcome: BulkOutcome) -> str:
-    """Return the toast text of a bulk approval: what was approved, and why any item was not."""
+def bulk_line(outcome: BulkOutcome, done: str = "Approved") -> str:
+    """Return the toast text of several decisions: what was ``done``, and why any item was not."""
     undoes = f"{key_of('approvals.undo')} undoes all of them"
-    parts = [f"Approved {counted(len(outcome.decisions), 'item')} · {undoes}"]
+    parts = [f"{done} {counted(len(outcome.decisions), 'item')} · {undoes}"]
     parts += [f"{review.item.title}: it changed since you read it" for review in outcome.stale]
     return " · ".join([*parts, *(reason for _, reason in outcome.refused)])
 

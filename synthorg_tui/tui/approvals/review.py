@@ -156,7 +156,7 @@ class ReviewScreen(Screen[None]):
         else:
             lines = drawn.ground_lines(review, now, shown.chosen)
             lines += [Line(), *drawn.around_lines(review, shown.trail, now)]
-            kept.show(drawn.kept_lines(review, draft), top=top)
+            kept.show(drawn.beside_lines(review, draft), top=top)
         lines = [*drawn.news_lines(shown.stale), *lines]
         ground.show(lines, top=top)
         if narrow and draft is not None and top:

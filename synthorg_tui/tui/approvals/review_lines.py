@@ -223,9 +223,12 @@ def unified_lines(diff: Sequence[str]) -> list[Line]:
 
 
 def near_lines(review: Review) -> list[Line]:
-    """Render similar skills that exist already, and what approving does to each."""
+    """Render similar skills that exist already, and what approving does to each.
+
+    Those that say otherwise come first.
+    """
     lines = []
-    for near in review.near:
+    for near in sorted(review.near, key=lambda near: near.verdict != "conflict"):
         word, role = VERDICTS.get(near.verdict, (near.verdict, "muted"))
         row = bar(near.similarity, 6, "warn").add(f" {near.similarity:.2f} ", "muted")
         lines.append(row.add(one_line(near.name), "strong").add(f"  {word}" if word else "", role))
@@ -272,11 +275,8 @@ def ground_lines(review: Review, now: datetime, chosen: int = -1) -> list[Line]:
 
 
 def around_lines(review: Review, trail: Sequence[ApprovalEvent], now: datetime) -> list[Line]:
-    """Render similar skills, and the item's origin."""
-    lines: list[Line] = []
-    if review.near:
-        lines += [rule("Nearly the same"), *near_lines(review), Line()]
-    return [*lines, rule("About"), *about_lines(review, trail, now)]
+    """Render the item's origin."""
+    return [rule("About"), *about_lines(review, trail, now)]
 
 
 def whole_lines(
@@ -293,8 +293,23 @@ def whole_lines(
         *([rule(KEPT)] if rewordable(review.entry) is not None else []),
         *kept_lines(review, draft),
         Line(),
+        *similar_lines(review),
         *around_lines(review, trail, now),
     ]
+
+
+def beside_lines(review: Review, draft: Reworded | None) -> list[Line]:
+    """Render what stands beside the grounds: similar skills, and what approving would store."""
+    return [*similar_lines(review), *kept_lines(review, draft)]
+
+
+def similar_lines(review: Review) -> list[Line]:
+    """Render the similar skills under a heading that counts contradictions; empty without any."""
+    if not review.near:
+        return []
+    against = sum(near.verdict == "conflict" for near in review.near)
+    note = f"↯ {counted(against, 'contradiction')}" if against else ""
+    return [rule("Nearly the same", note), *near_lines(review), Line()]
 
 
 def doubt_lines(review: Review) -> list[Line]:

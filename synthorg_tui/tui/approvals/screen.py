@@ -28,6 +28,7 @@ from synthorg_tui.tui.approvals.lines import (
     undo_line,
 )
 from synthorg_tui.tui.approvals.review_lines import head_lines, whole_lines
+from synthorg_tui.tui.approvals.sheet import SheetEditing
 from synthorg_tui.tui.approvals.state import Inbox
 from synthorg_tui.tui.base.formatting import counted
 from synthorg_tui.tui.base.lines import Line, error_lines, line, one_line
@@ -40,7 +41,7 @@ from synthorg_tui.tui.widgets.line_view import LineBar, LineView
 
 if TYPE_CHECKING:
     from synthorg_tui.approvals.models import ApprovalEvent
-    from synthorg_tui.curation.review import InboxEntry, Review
+    from synthorg_tui.curation.review import BulkOutcome, InboxEntry, Review
 
 
 class InboxList(LineList):
@@ -95,8 +96,8 @@ class InboxList(LineList):
         return row_lines(row, width - 1, marks, now=self._now())
 
 
-_ON_PENDING = ("mark", "mark_all", "approve_reviewed", "snooze")
-_HINT = "words  -words  kind:lesson  agent:  scope:  risk:high  is:flagged"
+_ON_PENDING = ("mark", "mark_all", "approve_reviewed", "edit_outside", "snooze")
+_HINT = "words  -words  kind:gate  project:  certainty:>0.8  agent:  risk:high  is:flagged"
 
 
 class ApprovalsScreen(Pane):
@@ -116,6 +117,7 @@ class ApprovalsScreen(Pane):
         super().__init__(panes=panes, now=now)
         self.inbox = Inbox(now)
         self._monotonic = monotonic
+        self._sheet = SheetEditing(self, self._edited)
         self._reviews: dict[str, tuple[Review, tuple[ApprovalEvent, ...]]] = {}
 
     def compose(self) -> ComposeResult:
@@ -339,6 +341,34 @@ class ApprovalsScreen(Pane):
             self.reload()
 
         run_job(self, approve, group="change", newest_only=False)
+
+    def action_edit_outside(self) -> None:
+        """Decide on the marked items in one file in ``$EDITOR``; asks when none is marked."""
+        from synthorg_tui.tui.base.dialogs import ConfirmDialog
+
+        approvals = self._ready()
+        if approvals is None or self.lacks_row("item"):
+            return
+        ids, is_all = self.inbox.for_editor()
+        if not ids:
+            toast(self, "Nothing listed here waits", severity="warning")
+        elif not is_all or self._sheet.goes_on:
+            self._sheet.open(approvals, ids)
+        else:
+            self.app.push_screen(
+                ConfirmDialog(
+                    f"Open {counted(len(ids), 'item')} in $EDITOR?",
+                    [],
+                    yes="Open",
+                    note=f"{key_of('approvals.mark')} marks single ones. "
+                    "What you save decides, once you have confirmed it.",
+                ),
+                lambda yes: self._sheet.open(approvals, ids) if yes else None,
+            )
+
+    def _edited(self, outcome: "BulkOutcome") -> None:
+        self.inbox.forget(outcome)
+        self.reload()
 
     def action_snooze(self) -> None:
         """Ask for a time and hide the item until then, or show a snoozed one again."""

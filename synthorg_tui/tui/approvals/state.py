@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from synthorg_tui.core.text import read_bound
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.approvals.adapter import Status
 from synthorg_tui.tui.approvals.wording import Reworded, rewordable
@@ -56,12 +57,6 @@ def both_sides(review: Review) -> str:
     if subject is None or subject.type != "file_change" or subject.change != "conflict":
         return ""
     return subject.ours
-
-
-def is_doubtful(review: Review) -> bool:
-    """Return whether the item is flagged or contradicted, so that it is never approved in bulk."""
-    contradicts = any(near.verdict == "conflict" for near in review.near)
-    return bool(review.flags or both_sides(review) or review.problem or contradicts)
 
 
 class ReviewState:
@@ -148,7 +143,8 @@ SORTS = ("newest", "oldest", "confidence", "recurrence", "risk")
 GROUPS = ("", "kind", "agent", "scope")
 RISKS = ("critical", "high", "medium", "low")
 """Levels of risk, highest first."""
-_OPERATORS = ("kind", "agent", "scope", "risk")
+_OPERATORS = ("kind", "agent", "project", "scope", "risk")
+_CERTAINTY = "certainty"
 _STATES = ("flagged", "reviewed", "marked")
 
 
@@ -184,7 +180,7 @@ class Inbox:
     @property
     def filter(self) -> Query:
         """The parsed filter text."""
-        return parse_row_filter(self.filter_text, *_OPERATORS, states=_STATES)
+        return parse_row_filter(self.filter_text, *_OPERATORS, states=_STATES, bounds=(_CERTAINTY,))
 
     def take(
         self, generation: int, entries: Iterable[InboxEntry], flags: Mapping[str, int]
@@ -243,8 +239,14 @@ class Inbox:
                 "reviewed": marks.reviewed,
                 "marked": marks.marked,
             }[value]
+        if name == "kind":
+            return entry.is_of_kind(value)
+        if name == "project":
+            return entry.is_of_project(value)
+        if name == _CERTAINTY:
+            fits = read_bound(value)
+            return bool(fits and entry.confidence is not None and fits(entry.confidence))
         fields: dict[str, str] = {
-            "kind": entry.kind,
             "agent": agent_of(entry),
             "scope": entry.scope,
             "risk": entry.item.risk_level,
@@ -277,6 +279,8 @@ class Inbox:
 
     def saw(self, review: Review) -> None:
         """Record that the person has read this review of an item."""
+        from synthorg_tui.curation.review_sheet import is_doubtful
+
         key = review.item.id
         self.reviewed[key] = review.shown
         self._doubtful = self._doubtful | {key} if is_doubtful(review) else self._doubtful - {key}
@@ -306,6 +310,15 @@ class Inbox:
         if hidden > 0:
             notes.append(f"{hidden:,} marked but hidden by the filter")
         return chosen, " and ".join(notes) + (" stay." if notes else "")
+
+    def for_editor(self) -> tuple[tuple[str, ...], bool]:
+        """Return the ids of the listed items that wait, only marked ones if any are marked.
+
+        The second value tells that none is marked.
+        """
+        listed = tuple(entry.item.id for entry in self.rows if entry.item.status == "pending")
+        marked = tuple(item_id for item_id in listed if item_id in self.marked)
+        return marked or listed, not marked
 
     def turn(self, name: str) -> str:
         """Switch ``view``, ``sort`` or ``group`` to its next value, and return that."""

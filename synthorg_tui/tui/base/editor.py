@@ -1,16 +1,13 @@
 """Open a text in the person's own editor while the app is suspended."""
 
-import os
-import shlex
-import subprocess
 import tempfile
 from pathlib import Path
 
 from textual.app import App, SuspendNotSupported
 
+from synthorg_tui.core.editor import EditorError, run_editor
 
-class EditorError(Exception):
-    """Raised if the editor can't be run; the message says why."""
+__all__ = ["EditorError", "edit_file", "edit_text"]
 
 
 def edit_text(app: App[None], text: str) -> str:
@@ -29,19 +26,14 @@ def edit_text(app: App[None], text: str) -> str:
     return edited if text.endswith("\n") else edited.removesuffix("\n")
 
 
-def edit_file(app: App[None], path: Path) -> None:
-    """Open the file in the person's editor, and wait for the editor to exit.
+def edit_file(app: App[None], path: Path, *, line: int = 0) -> None:
+    """Open the file in the person's editor, at a line if it takes one, and wait for it to exit.
 
     Raises:
         EditorError: The editor could not be run.
     """
-    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         with app.suspend():
-            done = subprocess.run([*shlex.split(command), str(path)], check=False)
-    except (OSError, ValueError) as error:
-        raise EditorError(f"{command} can't be run: {error}") from error
+            run_editor(path, line=line)
     except SuspendNotSupported as error:
         raise EditorError("This terminal can't step aside for an editor") from error
-    if done.returncode != 0:
-        raise EditorError(f"{command} ended with code {done.returncode}: nothing changed")

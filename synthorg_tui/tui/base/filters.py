@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from synthorg_tui.core.enums import MemoryCategory
+from synthorg_tui.core.text import read_bound
 from synthorg_tui.memory.kinds import MemoryKind
 from synthorg_tui.memory.listing import (
     MEMORY_STATES,
@@ -129,12 +130,16 @@ def read_query(
     return query
 
 
-def parse_row_filter(text: str, *names: str, states: Sequence[str]) -> Query:
+def parse_row_filter(
+    text: str, *names: str, states: Sequence[str], bounds: Sequence[str] = ()
+) -> Query:
     """Parse a filter of rows in memory, in lower case, with the operators ``names``.
 
-    The operator ``is:`` is added; it takes one of ``states``.
+    The operator ``is:`` is added; it takes one of ``states``. Operators in ``bounds`` take a number
+    as ``read_bound`` reads it.
     """
     operators: dict[str, Operator] = {f"{name}:": partial(_with_value, name) for name in names}
+    operators |= {f"{name}:": partial(_with_bound, name) for name in bounds}
     operators["is:"] = partial(_with_value, "is", choices=states)
     return read_query(text.lower(), operators)
 
@@ -252,6 +257,12 @@ def _with_value(name: str, query: Query, value: str, choices: Sequence[str] = ()
         return _problem(query, f"{name}:{value} says nothing; {name}: takes {takes}")
     chips = (*query.chips, Chip(name, f"{name}:{value}"))
     return replace(query, values=(*query.values, (name, value)), chips=chips)
+
+
+def _with_bound(name: str, query: Query, value: str) -> Query:
+    if read_bound(value) is None:
+        return _problem(query, f"{name}:{value} says nothing; write {name}:0.8 or {name}:<0.5")
+    return _with_value(name, query, value)
 
 
 Finder: TypeAlias = Callable[[str], Sequence[str] | str]

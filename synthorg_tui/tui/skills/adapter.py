@@ -12,6 +12,7 @@ from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.approvals.adapter import person
 
 if TYPE_CHECKING:
+    from synthorg_tui.curation.effects import LessonEffect
     from synthorg_tui.curation.overview import SkillDetail, SkillOverviewState
     from synthorg_tui.engine import Engine
     from synthorg_tui.memory.listing import ListedMemory
@@ -34,6 +35,10 @@ class EngineSkills:
     async def skill(self, path: str) -> "SkillDetail":
         """One skill in full."""
         return await self._engine.skills.skill(path)
+
+    async def effects(self) -> "dict[str, LessonEffect]":
+        """What came of each active skill, by path; sessions not looked at yet are read first."""
+        return await self._engine.pruning.effects()
 
     async def memory(self, memory_id: str) -> "ListedMemory | None":
         """A memory of a skill as it is listed; ``None`` when it is deleted."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.paths import short_path
+from synthorg_tui.curation.effects import NO_PROOF
 from synthorg_tui.tui.actions import key_of
 from synthorg_tui.tui.approvals.review_lines import evidence_lines, fact, rule, unified_lines
 from synthorg_tui.tui.base.formatting import ago, counted, moment
@@ -25,9 +26,11 @@ from synthorg_tui.tui.base.lines import (
 from synthorg_tui.tui.skills.state import SkillGroup, Skills, texts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from synthorg_tui.core.errors import DomainError
+    from synthorg_tui.curation.effects import LessonEffect
     from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow
     from synthorg_tui.skills.document import Finding
 
@@ -132,12 +135,21 @@ def _finding_lines(finding: Finding, digits: int) -> list[Line]:
     return lines
 
 
-def known_lines(skill: SkillDetail, now: datetime) -> list[Line]:
-    """State, use, what taught it, and every version."""
+def known_lines(
+    skill: SkillDetail, now: datetime, effects: Mapping[str, LessonEffect] | None = None
+) -> list[Line]:
+    """State, use, what came of it, what taught it, and every version.
+
+    ``effects`` are those of the active skills, ``None`` until they are counted.
+    """
     glyph, word, role = _state(skill.row)
     head = line((f"{glyph} {word}", role), ("  ", "text"), (one_line(skill.row.name), "strong"))
     head.hang = 2
     lines = [head, *_facts(skill, now)]
+    if effects is None and skill.memory_ids:
+        lines.append(fact("since", "counting …", "faint"))
+    elif effects is not None and skill.row.path in effects:
+        lines += effect_lines(effects[skill.row.path])
     if skill.evidence:
         lines += [Line(), rule("Taught by")]
         lines += evidence_lines(skill.evidence, now)
@@ -173,6 +185,19 @@ def _facts(skill: SkillDetail, now: datetime) -> list[Line]:
     if skill.memory_ids:
         lines.append(fact("memory", one_line(" ".join(skill.memory_ids)), "faint"))
     return lines
+
+
+def effect_lines(effect: LessonEffect) -> list[Line]:
+    """How it was given, whether its failure came again, and both over the weeks."""
+    lines = [fact("given", effect.given_words)] if effect.given else []
+    lines.append(fact("since", effect.failure_words))
+    roles = {"given": "accent", "failed": "warn"}
+    over_time = fact("by week", "")
+    for name, bars in effect.lines_over_time:
+        over_time.add(f"{name} ", "muted").add(f"{bars}  ", roles[name])
+    if effect.lines_over_time:
+        lines.append(over_time)
+    return [*lines, fact("", NO_PROOF, "faint")]
 
 
 def change_lines(skill: SkillDetail, change: int) -> tuple[list[Line], str]:

@@ -128,6 +128,12 @@ class SkillsScreen(Pane):
             self._error = None
             self.draw()
             self.post_message(Recount())
+            run_job(self, partial(self._count, port), group="effects")
+
+    async def _count(self, port: EngineSkills) -> None:
+        """Count what came of the skills, which may take a while, and draw the one shown anew."""
+        self.skills.effects = await port.effects()
+        self.draw_skill()
 
     # Drawing
 

@@ -15,6 +15,7 @@ from synthorg_tui.tui.base.window import Latest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from synthorg_tui.curation.effects import LessonEffect
     from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow, SkillOverviewState
 
 WITHOUT_FILE = (SkillState.GONE, SkillState.RETIRED)
@@ -65,7 +66,8 @@ class SkillText(NamedTuple):
 class Skills:
     """The skills by root, those the filter lists, and which change of a skill is shown.
 
-    ``sought`` is the name of a skill to go to once the roots are read.
+    ``sought`` is the name of a skill to go to once the roots are read. ``effects`` is what came of
+    the active ones, by path; ``None`` until it is counted.
     """
 
     def __init__(self) -> None:
@@ -76,6 +78,7 @@ class Skills:
         self.sought = ""
         self.shown = Part.SOURCE
         self.change = 0
+        self.effects: dict[str, LessonEffect] | None = None
 
     def take(self, generation: int, overview: SkillOverviewState) -> bool:
         """Take an answer; ``False`` when a newer question was asked meanwhile."""

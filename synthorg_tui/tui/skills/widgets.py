@@ -68,7 +68,7 @@ class SkillView(Vertical):
             source.border_subtitle = hint if problems else ""
         source.show(lines)
         known.border_subtitle = f"{key_of('skills.source')} transcript" if skill.evidence else ""
-        known.show(known_lines(skill, self._now()))
+        known.show(known_lines(skill, self._now(), skills.effects))
 
     def next_problem(self, by: int = 1) -> bool:
         """Scroll to the next problem of the source, or the one before with -1.

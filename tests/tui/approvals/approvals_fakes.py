@@ -44,6 +44,7 @@ from synthorg_tui.curation.review import (
     SubjectKind,
     WritePayload,
 )
+from synthorg_tui.curation.review_sheet import SheetDecision, SheetVerdict
 from synthorg_tui.memory.extensions import MemoryDraft
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.memory.models import MemoryMetadata, MemoryStoreRequest
@@ -358,6 +359,19 @@ class FakeApprovals(EngineApprovals):
         for item_id, shown in reviewed:
             try:
                 decisions.append(await self.approve(item_id, shown))
+            except ReviewChangedError as changed:
+                stale.append(changed.review)
+        return BulkOutcome(tuple(decisions), tuple(stale))
+
+    async def decide(self, verdicts: Sequence[SheetVerdict]) -> BulkOutcome:
+        decisions, stale = [], []
+        for verdict in verdicts:
+            key, edit = (verdict.item_id, verdict.shown), verdict.edit
+            try:
+                if verdict.decision is SheetDecision.APPROVE:
+                    decisions.append(await self.approve(*key, edit.wording if edit else None))
+                elif verdict.decision is SheetDecision.REJECT:
+                    decisions.append(await self.reject(*key, verdict.reason))
             except ReviewChangedError as changed:
                 stale.append(changed.review)
         return BulkOutcome(tuple(decisions), tuple(stale))

@@ -177,6 +177,14 @@ class TestInbox:
             ("timer", 2),
             ("-timer", 10),
             ("kind:less", 4),
+            ("kind:fail", 8),
+            ("kind:gate", 0),
+            ("project:sho", 8),
+            ("project:/home/ada/work/shop", 8),
+            ("project:wo", 0),
+            ("certainty:>0.86", 1),
+            ("certainty:0.86", 2),
+            ("certainty:<60%", 3),
             ("agent:codex risk:high", 2),
             ("is:flagged", 2),
             ("scope:org -conflict", 2),
@@ -186,6 +194,8 @@ class TestInbox:
             made.arrange()
             assert len(made.rows) == count, text
         assert "is:nonsense says nothing" in made.filter.problems[0]
+        made.filter_text = "certainty:sure"
+        assert "certainty:sure says nothing" in made.filter.problems[0]
 
     @given(st.text(max_size=40))
     def test_nothing_typed_is_an_error(self, text: str) -> None:

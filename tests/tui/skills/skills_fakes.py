@@ -7,6 +7,7 @@ from pathlib import Path
 
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.curation.effects import EffectWeek, LessonEffect
 from synthorg_tui.curation.overview import SkillDetail, SkillOverviewRow, SkillOverviewState
 from synthorg_tui.curation.registry import SkillVersion, VersionEvent
 from synthorg_tui.memory.listing import ListedMemory
@@ -145,6 +146,12 @@ class FakeSkills(EngineSkills):
         disk = text.replace("Run `git status -sb`", "Run `git status`")
         shown = disk if row.state is SkillState.CHANGED else text
         return SkillDetail(row, shown, ("mem-00001",), versions, EVIDENCE)
+
+    async def effects(self) -> dict[str, LessonEffect]:
+        weeks = tuple(EffectWeek(*week) for week in ((1, 2), (0, 1), (4, 1), (9, 1)))
+        ways = (("digest", 9), ("before", 3), ("after", 1), ("read", 1))
+        effect = LessonEffect(ways, True, 5, 1, 9, 4, weeks)
+        return {path: effect for path, row in self.rows.items() if row.applied == 14}
 
     async def sync(self) -> int:
         self.synced += 1

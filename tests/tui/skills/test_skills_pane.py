@@ -12,9 +12,10 @@ from synthorg_tui.tui.approvals.review import ReviewScreen
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.sessions.transcript import TranscriptScreen
 from synthorg_tui.tui.skills import screen as skills_module
+from synthorg_tui.tui.skills.lines import known_lines
 from synthorg_tui.tui.skills.screen import SkillsScreen
 from synthorg_tui.tui.skills.state import Part
-from tests.tui.approvals.approvals_fakes import FakeApprovals, approval_rows
+from tests.tui.approvals.approvals_fakes import NOW, FakeApprovals, approval_rows
 from tests.tui.skills.skills_fakes import OWN, FakeSkills, skill_rows
 from tests.tui.tui_fakes import FakeDesk, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text
@@ -316,3 +317,27 @@ async def test_a_change_on_disk_is_told_and_counted_while_the_app_runs() -> None
         await settle(pilot)
         assert "2 changes of skills on disk" in toasts(app)
         assert desk.approvals.counted > before
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_what_came_of_a_lesson_is_told_as_counts_and_over_the_weeks(
+    size: tuple[int, int],
+) -> None:
+    app = fake_app(desk_with())
+    async with app.run_test(size=size) as pilot:
+        screen = await open_pane(pilot, at="set-upstream-first-push")
+        while not screen.view.known.display:
+            await pilot.press("v")
+        shown = " ".join(screen_text(app).split())
+        for words in ("9 in digests, 3 before a call", "1 of 5 sessions that had it", "no proof"):
+            assert words in shown
+        assert "given ▂·▄█ failed █▅▅▅" in shown
+
+
+async def test_until_it_is_counted_that_is_said() -> None:
+    desk = desk_with()
+    skill = await desk.skills.skill(PUSH)
+    counting = "\n".join(row.plain for row in known_lines(skill, NOW))
+    counted = "\n".join(row.plain for row in known_lines(skill, NOW, {}))
+    assert "counting …" in counting
+    assert "counting …" not in counted

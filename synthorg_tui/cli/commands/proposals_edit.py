@@ -1,0 +1,160 @@
+"""``proposals edit``: decides on several proposals in one file in the person's editor."""
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.cli.arguments import Subparsers, add_command
+from synthorg_tui.cli.errors import DeclinedError, UsageError
+from synthorg_tui.core.text import counted
+
+if TYPE_CHECKING:
+    from synthorg_tui.cli.context import AnyEngine, Context
+    from synthorg_tui.cli.terminal import Terminal
+    from synthorg_tui.curation.review import BulkOutcome, InboxEntry, Review
+    from synthorg_tui.curation.review_sheet import SheetVerdict
+    from synthorg_tui.engine import Engine
+
+_MAX_NAMED: Final = 10
+LEFT: Final = 1
+"""Exit code when some of what was decided couldn't be carried out, and still waits."""
+
+
+def add_edit(actions: Subparsers) -> None:
+    """Add the parser of ``proposals edit`` to those of ``proposals``."""
+    parser = add_command(
+        actions,
+        "edit",
+        run_edit,
+        "decide on several proposals in one file in $EDITOR",
+        more="What you\nsave is the decision: a section left as it is is approved, an edited one "
+        "approved as\nyou wrote it, a deleted one rejected. It asks at the terminal before "
+        "anything happens,\nand exits with 1 when an item changed meanwhile.",
+        examples=("proposals edit", "proposals edit lesson-3f2a lesson-9b1c"),
+    )
+    parser.add_argument(
+        "ids", nargs="*", metavar="ID", help="those to decide on (default: all that wait)"
+    )
+
+
+async def run_edit(context: "Context") -> int:
+    """Open proposals in the editor and carry out what was saved, once the person agrees.
+
+    Returns ``LEFT`` when an item changed meanwhile or was refused, else 0.
+    """
+    from synthorg_tui.approvals.models import ApprovalError
+    from synthorg_tui.cli.terminal import controlling_terminal, require_open_to_decisions
+    from synthorg_tui.host.opening import engine_for_app
+
+    async with engine_for_app(context.settings(), data_dir=context.data_dir) as engine:
+        reviews = await _reviews(engine, context.args.ids)
+        try:
+            require_open_to_decisions(engine.settings.approvals)
+            with controlling_terminal() as terminal:
+                verdicts = await _edited(context, terminal, reviews)
+                outcome = await engine.reviews.decide(verdicts, terminal.person)
+        except ApprovalError as error:
+            for review in reviews:
+                await engine.approvals.refused(
+                    review.item.id, actor=context.actor, reason=error.message
+                )
+            raise
+    return _report(context, outcome)
+
+
+async def _reviews(engine: "Engine", named: Sequence[str]) -> list["Review"]:
+    if named:
+        found = [await find_pending(engine, each) for each in named]
+        return list({review.item.id: review for review in found}.values())
+    entries = await engine.reviews.inbox()
+    if not entries:
+        raise UsageError("nothing waits for a decision")
+    return [await engine.reviews.review(entry.item.id) for entry in entries]
+
+
+async def find_pending(engine: "Engine", id_start: str) -> "Review":
+    """Return the review of the one pending proposal whose id is this or starts so."""
+    from synthorg_tui.approvals.models import ApprovalConflictError, ApprovalStatus
+
+    entry = await find(engine, id_start)
+    if entry.item.status is not ApprovalStatus.PENDING:
+        raise ApprovalConflictError(f"{entry.item.id} is {entry.item.status} already")
+    return await engine.reviews.review(entry.item.id)
+
+
+async def find(engine: "AnyEngine", id_start: str) -> "InboxEntry":
+    """Return the one proposal whose id is this or starts so."""
+    from synthorg_tui.approvals.models import ApprovalNotFoundError
+
+    entries = await engine.reviews.inbox(include_snoozed=True, status=None)
+    exact = [entry for entry in entries if entry.item.id == id_start]
+    matching = exact or [entry for entry in entries if entry.item.id.startswith(id_start)]
+    if not matching:
+        raise ApprovalNotFoundError(
+            f"no proposal has an id that starts with {id_start!r}",
+            remedy="See `synthorg-tui proposals list --status all --snoozed`.",
+        )
+    if len(matching) > 1:
+        names = ", ".join(entry.item.id for entry in matching[:_MAX_NAMED])
+        raise UsageError(f"several ids start with {id_start!r}: {names}")
+    return matching[0]
+
+
+async def _edited(
+    context: "Context", terminal: "Terminal", reviews: Sequence["Review"]
+) -> tuple["SheetVerdict", ...]:
+    """What the person saved and confirmed; raises ``DeclinedError`` for nothing."""
+    from synthorg_tui.core.editor import run_editor
+    from synthorg_tui.curation.review_sheet import SheetError, read_sheet, sheet_of, summary
+
+    path = Path(tempfile.mkdtemp(prefix="synthorg-")) / "proposals.md"
+    path.write_text(sheet_of(reviews), encoding="utf-8", errors="replace")
+    line = 0
+    while True:
+        before = path.stat().st_mtime_ns
+        await asyncio.to_thread(run_editor, path, line=line)
+        text = path.read_text("utf-8", "replace")
+        if not text.strip() or (path.stat().st_mtime_ns == before and not line):
+            _remove(path)
+            raise DeclinedError("nothing was saved: nothing was decided")
+        try:
+            verdicts = read_sheet(text, reviews)
+        except SheetError as error:
+            line = error.line
+            if terminal.ask(f"{error.message}. Open it again? [Y/n]").lower() in ("n", "no"):
+                raise DeclinedError(f"nothing was decided; the file is kept: {path}") from None
+            continue
+        for verdict in verdicts:
+            reworded = " as reworded" if verdict.edit is not None else ""
+            context.console.note(f"{verdict.decision.value}{reworded}: {verdict.title}")
+        what = f"{counted(len(verdicts), 'proposal')}: {summary(verdicts)}"
+        if terminal.ask(f"Decide on {what}? Type decide:").lower() != "decide":
+            raise DeclinedError(f"nothing was decided; the file is kept: {path}")
+        _remove(path)
+        return verdicts
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.parent.rmdir()
+
+
+def _report(context: "Context", outcome: "BulkOutcome") -> int:
+    stale = [review.item.id for review in outcome.stale]
+    left = [*((each, "it changed meanwhile") for each in stale), *outcome.refused]
+    if context.wants_json:
+        decided = [
+            {"id": decision.item_id, "decision": decision.kind.value}
+            for decision in outcome.decisions
+        ]
+        waits = [{"id": item_id, "why": why} for item_id, why in left]
+        context.console.json({"decided": decided, "left": waits})
+        return LEFT if left else 0
+    context.console.line(f"Decided on {counted(len(outcome.decisions), 'proposal')}.")
+    for item_id, why in left:
+        context.console.warning(f"{item_id} still waits: {why}")
+    if outcome.decisions:
+        context.console.note("`synthorg-tui proposals undo` takes all of it back at once")
+    return LEFT if left else 0

@@ -1,0 +1,135 @@
+"""``status``: one line for status bars, from the database or its owner, never in the way."""
+
+import asyncio
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from synthorg_tui.cli import main
+from synthorg_tui.connect import status_line
+from synthorg_tui.connect.hook import DATABASE_FILE
+from synthorg_tui.engine import Engine
+from synthorg_tui.host.owner import Owner
+from synthorg_tui.settings.root import RootConfig
+from tests.cli.cli_kit import documented
+from tests.curation.review_kit import PERSON, item_of, lesson
+from tests.patience import PATIENCE
+
+
+async def put(data_dir: Path, *words: str) -> None:
+    """Propose a lesson about each of these words."""
+    async with Engine.open(RootConfig(), data_dir=data_dir) as engine:
+        for each in words:
+            await engine.approvals.add(item_of(lesson(each, discovery=each)))
+
+
+def printed(data_dir: Path, *options: str, stdin: bytes = b"") -> str:
+    output = io.StringIO()
+    named = dict(zip(options[::2], options[1::2], strict=True))
+    code = status_line.main(
+        {"--data-dir": str(data_dir), **named}, stdin=io.BytesIO(stdin), stdout=output
+    )
+    assert code == 0
+    return output.getvalue()
+
+
+async def test_what_waits_is_one_line_and_nothing_is_none(tmp_path: Path) -> None:
+    assert printed(tmp_path / "nowhere") == ""
+    await put(tmp_path)
+    assert printed(tmp_path) == ""
+    await put(tmp_path, "Compile headers", "Rotate keys")
+    assert printed(tmp_path) == "2 to review\n"
+    assert not (tmp_path / "nowhere").exists()
+
+
+async def test_the_owner_is_asked_when_there_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(status_line, "TIME_LIMIT", PATIENCE)
+    async with Engine.open(RootConfig(), data_dir=tmp_path) as engine:
+        owner = Owner(engine, data_dir=tmp_path, kind="app")
+        await owner.start()
+        try:
+            await engine.approvals.add(item_of(lesson()))
+            assert await asyncio.to_thread(printed, tmp_path) == "1 to review\n"
+            (item,) = await engine.approvals.list()
+            shown = (await engine.reviews.review(item.id)).shown
+            await engine.reviews.approve(item.id, shown=shown, person=PERSON)
+            assert await asyncio.to_thread(printed, tmp_path) == ""
+        finally:
+            await owner.stop()
+
+
+async def test_while_the_database_is_the_same_nobody_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await put(tmp_path, "Compile headers")
+    assert printed(tmp_path) == "1 to review\n"
+    kept = tmp_path / status_line.CACHE_FILE
+    assert kept.stat().st_mode & 0o077 == 0
+    kept.write_text(kept.read_text().replace('"news": 0', '"news": 5'))
+    assert printed(tmp_path) == "1 to review · 5 new\n"
+    monkeypatch.setattr(status_line, "MAX_AGE", 0.0)
+    assert printed(tmp_path) == "1 to review\n"
+    kept.write_text("[]")
+    assert printed(tmp_path) == "1 to review\n"
+
+
+@pytest.mark.parametrize(
+    ("style", "line"),
+    [
+        ("text", "3 to review · 2 new"),
+        ("tmux", "#[fg=yellow]3 to review#[default] · 2 new"),
+        ("claude", "\x1b[33m3 to review\x1b[0m · 2 new"),
+    ],
+)
+def test_each_status_bar_has_its_colours(style: str, line: str) -> None:
+    assert status_line.line_of(3, 2, style=style) == line
+    assert status_line.line_of(0, 2, style=style) == "2 new"
+    assert status_line.line_of(0, 0, style=style) == ""
+
+
+def test_what_claude_code_sends_is_read_and_a_damaged_store_prints_nothing(tmp_path: Path) -> None:
+    (tmp_path / DATABASE_FILE).write_bytes(b"no database" * 100)
+    reading, writing = os.pipe()
+    os.write(writing, b'{"model": {"display_name": "x"}}')
+    os.close(writing)
+    with os.fdopen(reading, "rb") as stdin:
+        output = io.StringIO()
+        options = {"--data-dir": str(tmp_path), "--format": "claude"}
+        assert status_line.main(options, stdin=stdin, stdout=output) == 0
+        assert stdin.read() == b""
+    assert output.getvalue() == ""
+
+
+def test_its_help_has_the_lines_to_copy_and_its_json_is_documented(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["status", "--help"])
+    shown = capsys.readouterr().out
+    assert "set -ag status-right" in shown
+    assert '"statusLine"' in shown
+    assert main(["--data-dir", str(tmp_path), "status", "--json"]) == 0
+    assert capsys.readouterr().out.split() == ["{", '"waiting":', "0,", '"news":', "0", "}"]
+    assert documented("status").keys() == {"waiting", "news"}
+
+
+async def test_a_status_bar_loads_nothing_heavy(tmp_path: Path) -> None:
+    await put(tmp_path, "Compile headers")
+    assert printed(tmp_path) == "1 to review\n"
+    code = (
+        "import sys; before = set(sys.modules); from synthorg_tui.cli import main;"
+        "main(['status', '--data-dir', sys.argv[1]]);"
+        "heavy = 'argparse pydantic asyncio duckdb dataclasses subprocess pathlib typing';"
+        "print([name for name in heavy.split() if name in sys.modules.keys() - before])"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    done = await asyncio.to_thread(
+        subprocess.run, command, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["1 to review", "[]"]

@@ -242,6 +242,7 @@ def build_gateway(
             ),
             events=base.events,
             clock=base.clock,
+            applications=injection.applications,
         ),
         memories=lambda: base.local().admin,
     )
@@ -257,14 +258,12 @@ def build_tools(
     registry: "SkillRegistry",
     imports: "Callable[[BatchStore], ImportService]",
 ) -> "ToolServices":
-    """Build the services that the tools of agents use.
-
-    Where the settings want approval, memories that agents write go to the queue instead of the
-    store.
-    """
+    """Build what agents' tools use; where settings want approval, writes go to the queue."""
     from synthorg_tui.agents.own_memories import OwnStores
     from synthorg_tui.agents.pending import PendingWrites, PendingWriteStore
+    from synthorg_tui.agents.recall import Recall
     from synthorg_tui.agents.reports import Reports
+    from synthorg_tui.agents.silenced import SilencedHints
     from synthorg_tui.agents.toolbox import ApprovedSkills, ToolServices
 
     pending: PendingWrites | None = None
@@ -277,6 +276,7 @@ def build_tools(
         reports=Reports(store, imports, queue=queue, data_dir=base.data_dir, clock=base.clock),
         skills=ApprovedSkills(registry),
         own=OwnStores(lambda: guarded_desk(base), store, base.settings.level, pending),
+        recall=Recall(registry, injection, SilencedHints(base.database, clock=base.clock)),
         pending=pending,
     )
 

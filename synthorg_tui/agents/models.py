@@ -1,7 +1,8 @@
 """Plain data about connected agents: identity, rights, settings, replies and recorded calls.
 
-``AgentIdentity``, ``CallReply``, ``ServedDigest`` and ``SkillCard`` cross the wire field by field,
-``CallRecord`` is a stored row: to change a field is to change a protocol or a table.
+``AgentIdentity``, ``CallReply``, ``ServedDigest``, ``ServedHint`` and ``SkillCard`` cross the wire
+field by field, ``CallRecord`` is a stored row: to change a field is to change a protocol or a
+table.
 """
 
 from dataclasses import dataclass
@@ -58,6 +59,17 @@ class ServedDigest:
 
 
 @dataclass(frozen=True, slots=True)
+class ServedHint:
+    """A hint about one call exactly as the agent receives it, and why it was given.
+
+    Both are empty when there is nothing to say.
+    """
+
+    text: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SkillCard:
     """A skill's entry in a list; ``sha256`` (hex) is the hash of the approved file."""
 
@@ -84,14 +96,15 @@ class CallKind(StrEnum):
     TOOL = "tool"
     DIGEST = "digest"
     SKILL = "skill"
+    HINT = "hint"
 
 
 class CallRecord(NamedTuple):
     """One recorded call of an agent; its texts are redacted, and shortened for display.
 
     The ``reply`` of a digest is complete. ``memory_ids`` are the memories that the call changed
-    if ``wrote`` is true, else those that it returned. ``explanation`` is JSON for a digest,
-    empty for other calls.
+    if ``wrote`` is true, else those that it returned. ``explanation`` is JSON for a digest
+    or a hint, empty for other calls.
     """
 
     number: int

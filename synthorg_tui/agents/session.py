@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -28,12 +28,13 @@ from synthorg_tui.agents.models import (
     CallRecord,
     CallReply,
     ServedDigest,
+    ServedHint,
     SkillCard,
 )
 from synthorg_tui.core.clock import Clock
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.events import Events
-from synthorg_tui.core.failsafe import raise_fatal
+from synthorg_tui.core.failsafe import raise_fatal, surviving
 from synthorg_tui.core.redaction import RedactionTally, redact_text
 from synthorg_tui.core.text import estimate_tokens
 from synthorg_tui.memory.index.protocol import Visibility
@@ -41,15 +42,20 @@ from synthorg_tui.memory.models import MemoryDraft, MemoryEdit
 from synthorg_tui.memory.strategies import replies
 from synthorg_tui.memory.strategies.service import (
     MAX_QUERY,
+    ApplicationLog,
     Injection,
     InjectionRequest,
+    Use,
+    UseKind,
     agents_request,
 )
 from synthorg_tui.providers.models import ToolDefinition
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.own_memories import OwnMemories
+    from synthorg_tui.agents.recall import Recollection
     from synthorg_tui.agents.toolbox import Toolbox, ToolServices
+    from synthorg_tui.learning.actions import AgentAction
 
 _log = logging.getLogger(__name__)
 
@@ -58,13 +64,14 @@ ACTIVITY: Final = "activity"
 WROTE: Final = "changed"
 MAX_ARGUMENTS: Final = 2_000
 MAX_REPLY: Final = 8_000
+MAX_ERROR_SHOWN: Final = 400
 
 
 class Services(NamedTuple):
     """The services that all sessions share.
 
-    ``prepare`` makes a digest and counts the use of the memories in it. ``tools`` is called when
-    an agent first calls a tool.
+    ``prepare`` makes a digest and counts the use of the memories in it; other uses are told to
+    ``applications``. ``tools`` is called when an agent first calls a tool.
     """
 
     config: AgentAccessConfig
@@ -74,6 +81,7 @@ class Services(NamedTuple):
     sessions: ClientSessions
     events: Events
     clock: Clock
+    applications: ApplicationLog | None = None
     rights: Callable[[str], AgentRights] = lambda _: AgentRights()
 
 
@@ -110,21 +118,28 @@ class AgentSession:
 
     async def call(self, name: str, arguments: dict[str, Any]) -> CallReply:
         """Call a tool and return its reply; errors are replies with ``is_error``, never raised."""
-        from synthorg_tui.agents.tools import WRITING
+        from synthorg_tui.agents.tools import BEFORE_ACTION, READ_SKILL, WRITING
 
-        started = time.perf_counter()
+        started, explanation = time.perf_counter(), ""
         try:
             self._require(writing=name in WRITING)
-            reply = await (await self._toolbox()).answer(name, arguments)
+            if name == BEFORE_ACTION:
+                reply, explanation = await self._before_action(arguments)
+            else:
+                reply = await (await self._toolbox()).answer(name, arguments)
         except DomainError as error:
             reply = _refusal(error)
         except Exception as error:  # an agent's run must survive whatever it asked for
             raise_fatal(error)
             _log.exception("the tool %s failed", name[:64])
             reply = CallReply(replies.error("unexpected error").text, is_error=True)
+        if name == READ_SKILL and not reply.is_error:
+            await self._note_use(UseKind.READ, reply.memory_ids)
         accepted = name in WRITING and not reply.is_error
         wrote = accepted and not reply.waiting and bool(reply.memory_ids)
-        await self._record(CallKind.TOOL, name, arguments, reply, started, wrote=wrote)
+        await self._record(
+            CallKind.TOOL, name, arguments, reply, started, wrote=wrote, explanation=explanation
+        )
         if accepted:
             self._services.events.emit(WROTE, f"agents.{name}")
         return reply
@@ -170,6 +185,42 @@ class AgentSession:
         )
         return served
 
+    async def hint(
+        self,
+        moment: str,
+        tool: str = "",
+        command: str = "",
+        file: str = "",
+        error: str = "",
+        cwd: str = "",
+    ) -> ServedHint:
+        """Return what is known about a call, ``before`` it or ``after`` it failed; mostly nothing.
+
+        ``tool`` is its name, ``command`` or ``file`` what it is given, ``error`` what it said. It
+        never raises: a paused agent is told nothing, and what goes wrong is only logged.
+        """
+        from synthorg_tui.learning.actions import AgentAction
+
+        started, known = time.perf_counter(), None
+        if self._services.rights(self.identity.agent_id).paused:
+            return ServedHint()
+        place = (cwd or self.identity.project or "", self.identity.project or cwd or None)
+        with surviving("recalling what is known about a call", _log):
+            action = AgentAction(tool or "bash", command, file, error, *place)
+            known = await self._recollection(moment, action)
+        if known is None:
+            return ServedHint()
+        asked = {"command": command, "file": file, "error": error[:MAX_ERROR_SHOWN], "cwd": cwd}
+        await self._record(
+            CallKind.HINT,
+            "before_action" if moment == UseKind.BEFORE else "after_failure",
+            {name: value for name, value in asked.items() if value},
+            CallReply(known.text, memory_ids=known.memory_ids),
+            started,
+            explanation=_explained(known),
+        )
+        return ServedHint(known.text, known.reason)
+
     async def skills(self) -> tuple[SkillCard, ...]:
         """Return the approved skills that the agent may read, sorted by name.
 
@@ -187,9 +238,10 @@ class AgentSession:
         asked = {"name": name}
         async with self._recording_refusal(CallKind.SKILL, "read_skill", asked, started):
             self._require(writing=False)
-            text = await (await self._toolbox()).skill_text(name)
-        await self._record(CallKind.SKILL, "read_skill", asked, CallReply(text), started)
-        return text
+            reply = await (await self._toolbox()).skill(name)
+        await self._note_use(UseKind.READ, reply.memory_ids)
+        await self._record(CallKind.SKILL, "read_skill", asked, reply, started)
+        return reply.content
 
     async def add_memory(self, draft: MemoryDraft) -> CallReply:
         """Store or propose a memory, for a command that the agent runs; see ``OwnMemories``.
@@ -239,6 +291,44 @@ class AgentSession:
         if self.identity.session_id is None:
             return 0
         return await self._services.sessions.end(self.identity.agent_id, self.identity.session_id)
+
+    async def _recollection(self, moment: str, action: "AgentAction") -> "Recollection | None":
+        """What is to be said about a call; it counts as a use of the lesson."""
+        from synthorg_tui.agents.recall import Moment
+
+        session_id = await self._session_id()
+        known = await self._services.tools().recall.hint(
+            self.identity.agent_id,
+            session_id or f"connection {id(self)}",
+            Moment(moment),
+            action,
+            session_id=session_id,
+        )
+        if known is not None:
+            await self._note_use(UseKind(moment), known.memory_ids)
+        return known
+
+    async def _before_action(self, arguments: Mapping[str, Any]) -> tuple[CallReply, str]:
+        """The reply to the tool, and why it is so."""
+        from synthorg_tui.agents import tools
+
+        project = self.identity.project
+        action = tools.action_of(arguments, project)
+        if isinstance(action, CallReply):
+            return action, ""
+        moment = UseKind.AFTER if action.error else UseKind.BEFORE
+        known = await self._recollection(moment, action)
+        if known is None:
+            return CallReply(tools.NOTHING_KNOWN), ""
+        return CallReply(known.text, memory_ids=known.memory_ids), _explained(known)
+
+    async def _note_use(self, how: UseKind, memory_ids: Sequence[str]) -> None:
+        """Record that the agent was given these memories; a failure is only logged."""
+        if self._services.applications is None or not memory_ids:
+            return
+        with surviving("counting what was given", _log):
+            use = Use(how, self.identity.agent_id, self.identity.project, await self._session_id())
+            await self._services.applications.applied(memory_ids, self._services.clock.now(), use)
 
     async def _session_id(self) -> str | None:
         return await self._services.sessions.current(self.identity, self._processes)
@@ -305,6 +395,12 @@ class AgentSession:
         )
         self.recorded += 1
         self._services.events.emit(ACTIVITY, await self._services.audit.add(record))
+
+
+def _explained(known: "Recollection") -> str:
+    """Why a hint was given, as it is stored; JSON."""
+    why = {"reason": known.reason, "lesson": known.lesson, "path": known.path}
+    return json.dumps({**why, "command": known.command}, ensure_ascii=False)
 
 
 def _refusal(error: DomainError) -> CallReply:

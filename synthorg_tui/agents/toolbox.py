@@ -25,7 +25,7 @@ from synthorg_tui.agents.reports import Reports
 from synthorg_tui.agents.tools import ErrorCode
 from synthorg_tui.core.text import safe_text
 from synthorg_tui.core.untrusted import wrap_untrusted
-from synthorg_tui.curation.models import ProceduralMemoryScope
+from synthorg_tui.curation.registry import readable_by
 from synthorg_tui.memory.enums import SourceKind
 from synthorg_tui.memory.errors import WriteRefusedError
 from synthorg_tui.memory.extensions import MemoryDraft
@@ -42,6 +42,7 @@ from synthorg_tui.providers.models import ToolDefinition
 
 if TYPE_CHECKING:
     from synthorg_tui.agents.pending import PendingWrites
+    from synthorg_tui.agents.recall import Recall
     from synthorg_tui.curation.registry import RegisteredSkill, SkillRegistry
 
 TAG_SKILL: Final = "skill"
@@ -68,10 +69,15 @@ class ApprovedSkills:
 
         Raises ``SkillNotFoundError`` when the agent may read no skill of this name.
         """
+        return (await self.read(agent_id, name)).content
+
+    async def read(self, agent_id: str, name: str) -> CallReply:
+        """Return the text as ``text`` does, with the id of the memory that says the same."""
         skill = (await self._readable(agent_id)).get(name)
         if skill is None:
             raise SkillNotFoundError("no skill has this name", remedy="list_skills names them.")
-        return await self._text(skill)
+        # Of its memories the first is its owner's; the others are copies of other agents.
+        return CallReply(await self._text(skill), memory_ids=skill.memory_ids[:1])
 
     async def _card(self, skill: "RegisteredSkill") -> SkillCard:
         from synthorg_tui.skills.validate import parse
@@ -84,14 +90,7 @@ class ApprovedSkills:
         return (await self._registry.content(skill.sha256)).decode("utf-8", "replace")
 
     async def _readable(self, agent_id: str) -> "dict[str, RegisteredSkill]":
-        """Skills by name; of several of one name, that of the agent itself."""
-        readable: dict[str, RegisteredSkill] = {}
-        for skill in await self._registry.active():
-            own = skill.agent_id == agent_id
-            shared = skill.proposal.scope is not ProceduralMemoryScope.AGENT
-            if skill.sha256 and (own or (shared and skill.name not in readable)):
-                readable[skill.name] = skill
-        return readable
+        return readable_by(await self._registry.active(), agent_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +98,14 @@ class ToolServices:
     """The services that tools call.
 
     With ``pending`` agents' writes become proposals and are stored only when a person approves.
-    ``own`` is what commands that an agent runs change.
+    ``own`` is what commands that an agent runs change, ``recall`` what hints come from.
     """
 
     injection: InjectionService
     reports: Reports
     skills: ApprovedSkills
     own: OwnStores
+    recall: "Recall"
     pending: "PendingWrites | None" = None
 
 
@@ -136,10 +136,10 @@ class Toolbox:
         """Return the skills that the agent may read, sorted by name."""
         return await self._services.skills.cards(self._identity.agent_id)
 
-    async def skill_text(self, name: str) -> str:
+    async def skill(self, name: str) -> CallReply:
         """Return a skill's text, in tags that mark it as data; raises ``SkillNotFoundError``."""
-        text = await self._services.skills.text(self._identity.agent_id, name)
-        return wrap_untrusted(TAG_SKILL, text)
+        reply = await self._services.skills.read(self._identity.agent_id, name)
+        return replace(reply, content=wrap_untrusted(TAG_SKILL, reply.content))
 
     async def answer(self, name: str, arguments: dict[str, Any]) -> CallReply:
         """Call a tool and return its reply; raises ``AgentRefusedError`` for an unknown name."""
@@ -176,7 +176,7 @@ class Toolbox:
             problem = f"name must be a text of 1 to {tools.MAX_SKILL_NAME} characters"
             return tools.error("InvalidArgument", problem, ErrorCode.INVALID_ARGUMENT)
         try:
-            return CallReply(await self.skill_text(name))
+            return await self.skill(name)
         except SkillNotFoundError as error:
             return tools.error("SkillNotFound", error.message, ErrorCode.NOT_FOUND)
 

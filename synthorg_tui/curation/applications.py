@@ -1,7 +1,8 @@
-"""Counts how often agents were given what a skill says.
+"""Records when and how agents were given what a skill says.
 
-Every digest passes here on its way to an agent, so it needs two columns of the registry and must
-not load the rest: no import of ``registry`` or of the models of skills may come in here.
+Every digest and every hint passes here on its way to an agent, so it needs two columns of the
+registry and must not load the rest: no import of ``registry`` or of the models of skills may come
+in here. What came of it is for ``learning.effects``.
 """
 
 import json
@@ -15,17 +16,22 @@ from synthorg_tui.persistence.values import naive_utc
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
+    from synthorg_tui.memory.strategies.service import Use
+
 
 class Applications:
-    """Counts in the registry how often agents were given each approved skill."""
+    """Counts how often agents were given each approved skill, and records each time."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def applied(self, memory_ids: Collection[str], at: datetime) -> int:
+    async def applied(
+        self, memory_ids: Collection[str], at: datetime, use: "Use | None" = None
+    ) -> int:
         """Count one use, at the time ``at``, of every active skill that has one of these memories.
 
-        Returns the number of those skills. Call it once for each digest that an agent is given.
+        ``use`` says how it was given, and is recorded with it. Returns the number of those skills.
+        Call it once for each digest or hint that an agent is given, and each skill that it reads.
         """
         if not memory_ids:
             return 0
@@ -41,9 +47,18 @@ class Applications:
                     "last_applied_at = ? WHERE path = ?",
                     [naive_utc(at), path],
                 )
+                if use is not None:
+                    _record(db, path, at, use)
             return len(paths)
 
         return await self._database.write(work)
+
+
+def _record(db: "Connection", path: str, at: datetime, use: "Use") -> None:
+    db.execute(
+        "INSERT INTO lesson_uses VALUES (?, ?, ?, ?, ?, ?)",
+        [path, naive_utc(at), use.how.value, use.agent_id, use.project, use.session_id],
+    )
 
 
 def _skills_of(db: "Connection", memory_ids: frozenset[str]) -> list[str]:

@@ -312,6 +312,8 @@ def _erase_skill(db: "Connection", target: ErasureTarget) -> None:
     db.execute("DELETE FROM skill_versions WHERE path = ? AND sha256 <> ?", [target.path, active])
     if target.is_whole:
         registry.forget(db, target.path)
+        db.execute("DELETE FROM lesson_uses WHERE path = ?", [target.path])
+        db.execute("DELETE FROM silenced WHERE kind = 'lesson' AND subject = ?", [target.path])
         db.execute("UPDATE skills SET superseded_by = NULL WHERE superseded_by = ?", [target.path])
     db.execute(
         "DELETE FROM skill_bytes WHERE sha256 NOT IN (SELECT sha256 FROM skill_versions) "

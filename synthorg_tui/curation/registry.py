@@ -21,6 +21,7 @@ from synthorg_tui.curation.models import (
     Evidence,
     LessonKind,
     ProceduralMemoryProposal,
+    ProceduralMemoryScope,
     recorded_runs,
 )
 from synthorg_tui.memory.errors import MemoryStoreError
@@ -171,6 +172,21 @@ class SkillRegistry:
         records = await self.all()
         return tuple(record for record in records if record.status is SkillStatus.ACTIVE)
 
+    async def state(self) -> str:
+        """Return a text that differs whenever a skill or its evidence changed, at little cost."""
+        return await self._database.read(state_of)
+
+    async def hinted(self, agent_id: str, session_id: str) -> tuple[str, ...]:
+        """Return the paths of the skills that an agent was hinted at in a session."""
+        sql = (
+            "SELECT DISTINCT path FROM lesson_uses "
+            "WHERE agent_id = ? AND session_id = ? AND how IN ('before', 'after')"
+        )
+        rows = await self._database.read(
+            lambda db: db.execute(sql, [agent_id, session_id]).fetchall()
+        )
+        return tuple(path for (path,) in rows)
+
     async def get(self, path: str) -> RegisteredSkill | None:
         """Return the skill whose file has this path, or ``None``."""
         return await self._database.read(lambda db: find(db, path))
@@ -192,6 +208,20 @@ class SkillRegistry:
         await self._database.write(work)
 
 
+def readable_by(skills: Iterable[RegisteredSkill], agent_id: str) -> dict[str, RegisteredSkill]:
+    """Return the skills with a file that an agent may read, by name.
+
+    Those are its own and the shared ones; of several of one name, that of the agent itself.
+    """
+    readable: dict[str, RegisteredSkill] = {}
+    for skill in skills:
+        own = skill.agent_id == agent_id
+        shared = skill.proposal.scope is not ProceduralMemoryScope.AGENT
+        if skill.sha256 and (own or (shared and skill.name not in readable)):
+            readable[skill.name] = skill
+    return readable
+
+
 def require_no_skill(db: "Connection", memory_id: str) -> None:
     """Raise ``MemoryStoreError`` for a memory of a skill in use: it changes by review only."""
     active = select(db, "WHERE status = 'active' AND contains(memory_ids, ?)", [memory_id])
@@ -203,6 +233,15 @@ def require_no_skill(db: "Connection", memory_id: str) -> None:
         f"this is the memory of the approved skill {skill.name}: it changes by review only",
         remedy=f"To change it, {way}; or retire the skill in the app.",
     )
+
+
+def state_of(db: "Connection") -> str:
+    """Return what ``SkillRegistry.state`` tells; uses of skills don't count."""
+    row = db.execute(
+        "SELECT count(*), bit_xor(hash(path, status, sha256, proposal, memory_ids, evidence)) "
+        "FROM skills"
+    ).fetchone()
+    return str(row)
 
 
 def find(db: "Connection", path: str) -> RegisteredSkill | None:

@@ -54,7 +54,10 @@ def _follow_in(db: "Connection", own_root: Path) -> int:
             registry.forget(db, record.path)
             registry.put(db, fresh)
     for old, new in moved.items():
-        db.execute("UPDATE skill_versions SET path = ? WHERE path = ?", [new, old])
+        for table in ("skill_versions", "lesson_uses"):
+            db.execute(f"UPDATE {table} SET path = ? WHERE path = ?", [new, old])
+        moving = "UPDATE silenced SET subject = ? WHERE kind = 'lesson' AND subject = ?"
+        db.execute(moving, [new, old])
     for operation in journal.every(db):
         effects = _effects_at(operation.effects, moved)
         if effects != operation.effects:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from synthorg_tui.executions.models import client_session
 from synthorg_tui.persistence.values import aware, naive, naive_utc
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ def forget_in(
     if not by_age:
         db.execute(f"DELETE FROM erased_lines WHERE execution_id IN {listed}", [ids])
     db.execute(f"DELETE FROM executions WHERE id IN {listed}", [ids])
+    db.execute(
+        f"UPDATE lesson_uses SET session_id = NULL WHERE session_id IN {listed}",
+        [[client_session(each) for each in ids if "/" not in each]],
+    )
     for mark in _marks(db, ids):
         db.execute(
             "INSERT OR REPLACE INTO forgotten_sessions (mark, forgotten_at, by_age) "

@@ -77,6 +77,14 @@ class SourceRef(FrozenModel):
         return cls(execution_id=match["execution"], first_line=first, last_line=last)
 
 
+def client_session(execution_id: str) -> str:
+    """Return what the agent's own program calls the session that an execution belongs to.
+
+    A subagent works in the session of its parent.
+    """
+    return execution_id.partition(":")[2].partition("/")[0]
+
+
 class ToolCall(FrozenModel):
     """One tool call with its result, paired by id.
 

@@ -11,7 +11,13 @@ from synthorg_tui.host.opening import PATIENCE, reach
 from synthorg_tui.host.wire import EventSink
 
 if TYPE_CHECKING:
-    from synthorg_tui.agents.models import AgentIdentity, CallReply, ServedDigest, SkillCard
+    from synthorg_tui.agents.models import (
+        AgentIdentity,
+        CallReply,
+        ServedDigest,
+        ServedHint,
+        SkillCard,
+    )
     from synthorg_tui.memory.models import MemoryDraft, MemoryEdit
     from synthorg_tui.providers.models import ToolDefinition
 
@@ -63,6 +69,18 @@ class AgentConnection:
     async def digest(self, query: str, token_budget: int | None = None) -> "ServedDigest":
         """See ``AgentSession.digest``."""
         return await self._call("digest", query, token_budget)  # type: ignore[no-any-return]
+
+    async def hint(
+        self,
+        moment: str,
+        tool: str = "",
+        command: str = "",
+        file: str = "",
+        error: str = "",
+        cwd: str = "",
+    ) -> "ServedHint":
+        """See ``AgentSession.hint``."""
+        return await self._call("hint", moment, tool, command, file, error, cwd)  # type: ignore[no-any-return]
 
     async def skills(self) -> "tuple[SkillCard, ...]":
         """See ``AgentSession.skills``."""

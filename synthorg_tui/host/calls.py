@@ -190,7 +190,7 @@ AGENT_CALLS: Final = RemoteApi(
     {
         "agent": ApiGroup(
             "synthorg_tui.agents.session:AgentSession",
-            ("tools", "call", "digest", "skills", "read_skill"),
+            ("tools", "call", "digest", "hint", "skills", "read_skill"),
             (
                 "add_memory",
                 "edit_memory",

@@ -218,6 +218,17 @@ CREATE TABLE IF NOT EXISTS skill_versions (
     sha256 VARCHAR NOT NULL
 );
 
+-- Each time an agent was given a skill: "how" is "digest", "before", "after" (a hint before or after
+-- a call) or "read"; "session_id" is that of the agent's program, null once it was forgotten.
+CREATE TABLE IF NOT EXISTS lesson_uses (
+    path VARCHAR NOT NULL,
+    used_at TIMESTAMP NOT NULL,
+    how VARCHAR NOT NULL,
+    agent_id VARCHAR NOT NULL,
+    project VARCHAR,
+    session_id VARCHAR
+);
+
 CREATE TABLE IF NOT EXISTS skill_bytes (
     sha256 VARCHAR PRIMARY KEY,
     bytes BLOB NOT NULL
@@ -284,4 +295,14 @@ CREATE TABLE IF NOT EXISTS agent_rights (
     agent_id VARCHAR PRIMARY KEY,
     paused BOOLEAN NOT NULL,
     read_only BOOLEAN NOT NULL
+);
+
+-- Hints that a person doesn't want agents to be given. "kind" is "command" (a program with its
+-- subcommand), "lesson" (the path of its skill) or "project" (its folder).
+CREATE TABLE IF NOT EXISTS silenced (
+    kind VARCHAR NOT NULL,
+    subject VARCHAR NOT NULL,
+    silenced_at TIMESTAMP NOT NULL,
+    actor VARCHAR NOT NULL,
+    PRIMARY KEY (kind, subject)
 );

@@ -1,15 +1,18 @@
 """Purging a memory that a skill stands for: nothing of its words stays in what is ours."""
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from synthorg_tui.approvals.models import ApprovalItem, ApprovalStatus
+from synthorg_tui.curation.applications import Applications
 from synthorg_tui.curation.disk_sync import SyncReport
 from synthorg_tui.curation.erasure import EDITED, NOT_OURS, Erased, ErasureReview
 from synthorg_tui.curation.models import PrunePayload
 from synthorg_tui.curation.registry import RegisteredSkill
 from synthorg_tui.memory.config import PropagationConfig
+from synthorg_tui.memory.strategies.service import Use, UseKind
 from tests.curation.review_kit import (
     PERSON,
     USER,
@@ -67,6 +70,22 @@ async def test_memory_ledger_proposal_history_and_file_go(tmp_path: Path) -> Non
     assert erased == Erased(1, (record.path,))
     assert not Path(record.path).parent.exists()
     assert holding(tmp_path) == []
+
+
+async def test_with_a_skill_goes_the_record_of_its_uses(tmp_path: Path) -> None:
+    async with office(tmp_path) as desk:
+        memory_id, _ = await adopted(desk)
+        kept = await desk.approve(await desk.propose(lesson("hinges", discovery="Oil the hinges.")))
+        log = Applications(desk.backend.core.database)
+        for each in (memory_id, kept):
+            use = Use(UseKind.BEFORE, AGENT, "/work/demo", "s-1")
+            assert await log.applied([each], datetime.now(UTC), use) == 1
+        await purge(desk, memory_id)
+        (left,) = await desk.ledger.active()
+        paths = await desk.backend.core.database.read(
+            lambda db: db.execute("SELECT path FROM lesson_uses").fetchall()
+        )
+        assert paths == [(left.path,)]
 
 
 async def test_a_deleted_memory_of_a_retired_skill_takes_all_of_it_along(tmp_path: Path) -> None:

@@ -12,14 +12,17 @@ from pathlib import Path
 import pytest
 
 from synthorg_tui.core.errors import DomainError
+from synthorg_tui.curation.applications import Applications
 from synthorg_tui.curation.inbox import lesson_of
 from synthorg_tui.curation.models import Evidence
 from synthorg_tui.executions.store import ExecutionStore
 from synthorg_tui.ingest.service import ImportReport, ImportService
+from synthorg_tui.memory.strategies.service import Use, UseKind
 from tests.conftest import FixedClock
 from tests.curation.review_kit import Office, evidence, lesson, office
 from tests.curation.test_erasure import holding
 from tests.ingest.transcript_kit import ClaudeTranscript
+from tests.memory.store.store_kit import AGENT
 
 OTHER = "22222222-2222-4333-8444-555555555555"
 WORD = "xylophone"
@@ -142,6 +145,22 @@ async def test_what_other_sessions_show_as_well_stays_without_its_evidence(home:
         assert left is not None
         assert left.evidence == (other,)
         assert any("may quote" in line for line in review.told), "the file is as it was approved"
+
+
+async def test_a_use_in_a_forgotten_session_names_it_no_more(home: Path) -> None:
+    said = transcript()
+    async with office(home) as desk:
+        await imported(desk, outside(home, said))
+        memory_id = await desk.approve(await desk.propose(lesson("y")))
+        database = desk.backend.core.database
+        for session in (said.session, OTHER):
+            use = Use(UseKind.DIGEST, AGENT, None, session)
+            await Applications(database).applied([memory_id], FixedClock().now(), use)
+        await desk.parts.sessions.purge([session_of(said)], actor="person")
+        sessions = await database.read(
+            lambda db: db.execute("SELECT session_id FROM lesson_uses ORDER BY 1").fetchall()
+        )
+    assert sessions == [(OTHER,), (None,)]
 
 
 async def test_memories_may_be_kept(home: Path) -> None:

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
 from synthorg_tui.core.clock import Clock, SystemClock
@@ -43,6 +44,28 @@ MAX_QUERY: Final = 8_000
 """Characters of a query that are looked at."""
 
 
+class UseKind(StrEnum):
+    """The way in which an agent was given a lesson: a digest, a hint, or a skill that it read.
+
+    A hint comes ``BEFORE`` a call that is known to fail, or ``AFTER`` one that failed.
+    """
+
+    DIGEST = "digest"
+    BEFORE = "before"
+    AFTER = "after"
+    READ = "read"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One time that an agent was given memories; ``session_id`` is that of its program."""
+
+    how: UseKind
+    agent_id: str
+    project: str | None = None
+    session_id: str | None = None
+
+
 class ApplicationLog(Protocol):
     """Counts how often agents were given the memories of learned skills.
 
@@ -50,8 +73,13 @@ class ApplicationLog(Protocol):
     depends on the memory package and must not be imported by it.
     """
 
-    async def applied(self, memory_ids: Collection[str], at: datetime) -> int:
-        """Record that an agent was given these memories at ``at``; return how many were counted."""
+    async def applied(
+        self, memory_ids: Collection[str], at: datetime, use: Use | None = None
+    ) -> int:
+        """Record that an agent was given these memories at ``at``; return how many were counted.
+
+        ``use`` says how and in which session.
+        """
         ...
 
 
@@ -159,8 +187,10 @@ class InjectionService:
         if self.applications is None:
             return injection
         given = [memory.entry.id for memory in injection.explanation.included]
+        view = request.visibility or Visibility(None, None)
+        use = Use(UseKind.DIGEST, request.agent_id, view.project, view.session_id)
         with surviving("counting what was given", _log):
-            await self.applications.applied(given, self.clock.now())
+            await self.applications.applied(given, self.clock.now(), use)
         return injection
 
     def strategy(self, request: InjectionRequest) -> ExplainingStrategy:

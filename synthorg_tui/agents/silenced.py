@@ -1,0 +1,129 @@
+"""What a person doesn't want agents to be told at their calls: a command, a lesson, a project.
+
+Only hints are silenced: a silenced lesson stays approved, in digests and among the skills. Whether
+it is a person who asks is for those who call; what to silence is never decided here.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from synthorg_tui.core.clock import Clock
+from synthorg_tui.core.errors import DomainError
+from synthorg_tui.persistence.database import Database
+from synthorg_tui.persistence.values import aware, naive_utc
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+
+MAX_SUBJECT: Final = 1_000
+
+
+class SilencedKind(StrEnum):
+    """What no hint is given about: a program with its subcommand, a lesson, or a project."""
+
+    COMMAND = "command"
+    LESSON = "lesson"
+    PROJECT = "project"
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """One thing that a person silenced.
+
+    ``subject`` is ``git push`` for a command, the path of its skill for a lesson, and the folder of
+    a project.
+    """
+
+    kind: SilencedKind
+    subject: str
+    at: datetime
+    actor: str
+
+
+class NothingSilencedError(DomainError):
+    """There is nothing to silence, or nothing of that kind is silenced."""
+
+
+class SilencedHints:
+    """Stores what is silenced, and knows it without asking the store at each call."""
+
+    def __init__(self, database: Database, *, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._known: dict[tuple[SilencedKind, str], Silence] | None = None
+
+    async def all(self) -> tuple[Silence, ...]:
+        """Return what is silenced, the latest first."""
+        known = await self._loaded()
+        return tuple(sorted(known.values(), key=lambda each: each.at, reverse=True))
+
+    async def covers(self, subjects: dict[SilencedKind, tuple[str, ...]]) -> bool:
+        """Tell whether any of the subjects is silenced; a project covers the folders in it."""
+        known = await self._loaded()
+        if not known:
+            return False
+        projects = [each.subject for each in known.values() if each.kind is SilencedKind.PROJECT]
+        for kind, named in subjects.items():
+            if any((kind, subject) in known for subject in named):
+                return True
+        places = subjects.get(SilencedKind.PROJECT, ())
+        return any(place.startswith(f"{project}/") for place in places for project in projects)
+
+    async def silence(self, kind: SilencedKind, subject: str, *, actor: str) -> Silence:
+        """Give no more hints about a subject; silencing it again changes nothing.
+
+        Raises ``NothingSilencedError`` for a subject that is blank or too long.
+        """
+        named = _subject(kind, subject)
+        known = await self._loaded()
+        silence = known.get((kind, named)) or Silence(kind, named, self._clock.now(), actor)
+        values = [kind.value, named, naive_utc(silence.at), silence.actor]
+
+        def work(db: "Connection") -> None:
+            db.execute("INSERT OR IGNORE INTO silenced VALUES (?, ?, ?, ?)", values)
+
+        await self._database.write(work)
+        known[kind, named] = silence
+        return silence
+
+    async def unsilence(self, kind: SilencedKind, subject: str) -> Silence:
+        """Allow hints about a subject again; raises ``NothingSilencedError`` if they were."""
+        named = _subject(kind, subject)
+        known = await self._loaded()
+        if (kind, named) not in known:
+            raise NothingSilencedError(f"hints about this {kind} are not silenced")
+
+        def work(db: "Connection") -> None:
+            db.execute("DELETE FROM silenced WHERE kind = ? AND subject = ?", [kind.value, named])
+
+        await self._database.write(work)
+        return known.pop((kind, named))
+
+    async def _loaded(self) -> dict[tuple[SilencedKind, str], Silence]:
+        if self._known is None:
+            rows = await self._database.read(
+                lambda db: db.execute(
+                    "SELECT kind, subject, silenced_at, actor FROM silenced"
+                ).fetchall()
+            )
+            read = [
+                Silence(SilencedKind(kind), subject, moment, actor)
+                for kind, subject, at, actor in rows
+                if (moment := aware(at)) is not None
+            ]
+            if self._known is None:
+                self._known = {(each.kind, each.subject): each for each in read}
+        return self._known
+
+
+def _subject(kind: SilencedKind, subject: str) -> str:
+    """The subject as it is stored: white space as single blanks, folders without the last slash."""
+    if kind is SilencedKind.COMMAND:
+        named = " ".join(subject.split())
+    else:
+        named = subject.strip().rstrip("/") or subject.strip()
+    if not 0 < len(named) <= MAX_SUBJECT:
+        raise NothingSilencedError(f"a {kind} to silence has 1 to {MAX_SUBJECT} characters")
+    return named

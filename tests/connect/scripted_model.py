@@ -94,7 +94,7 @@ def listening(plan: Plan) -> Iterator[ScriptedModel]:
 
 
 def _messages(name: str, number: int, call: tuple[str, Mapping[str, object]] | None) -> list[Json]:
-    message = {
+    message: Json = {
         "id": f"msg_{number}",
         "type": "message",
         "role": "assistant",

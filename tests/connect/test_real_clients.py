@@ -106,8 +106,13 @@ def taught(agent: str, failed: str, error: str, worked: str, project: Path) -> L
         resolved_by=worked,
         project=str(project),
     )
-    words = {"discovery": f"Run `{worked}`, not `{failed}`", "action": f"Run `{worked}`."}
-    return lesson(f"failure|{agent}|{failed}", agent=agent, seen=(seen,), **words)
+    return lesson(
+        f"failure|{agent}|{failed}",
+        agent=agent,
+        seen=(seen,),
+        discovery=f"Run `{worked}`, not `{failed}`",
+        action=f"Run `{worked}`.",
+    )
 
 
 @asynccontextmanager

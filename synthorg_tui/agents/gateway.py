@@ -21,11 +21,11 @@ from synthorg_tui.agents.models import (
     UndoneCall,
 )
 from synthorg_tui.agents.session import WROTE, AgentSession, Services
+from synthorg_tui.agents.silenced import Silence, SilencedHints, SilencedKind
 from synthorg_tui.core.actors import Actor, ActorKind
 from synthorg_tui.core.text import agent_id_problem
 
 if TYPE_CHECKING:
-    from synthorg_tui.agents.silenced import Silence, SilencedHints, SilencedKind
     from synthorg_tui.memory.extensions import MemoryAdmin
 
 SESSIONS: Final = "sessions"
@@ -143,11 +143,11 @@ class AgentGateway:
         """
         return await self._services.audit.calls(limit=limit, agent=agent, text=text)
 
-    async def silenced(self) -> "tuple[Silence, ...]":
+    async def silenced(self) -> tuple[Silence, ...]:
         """Return what agents are given no hints about, the latest first."""
         return await self._hints.all()
 
-    async def silence(self, kind: "SilencedKind", subject: str, *, actor: str) -> "Silence":
+    async def silence(self, kind: SilencedKind, subject: str, *, actor: str) -> Silence:
         """Give agents no more hints about a command, a lesson or a project, from now on.
 
         ``actor`` is recorded as who wanted it. Like ``unsilence`` it can't be called over the
@@ -157,14 +157,14 @@ class AgentGateway:
         self._services.events.emit(SESSIONS)
         return silence
 
-    async def unsilence(self, kind: "SilencedKind", subject: str) -> "Silence":
+    async def unsilence(self, kind: SilencedKind, subject: str) -> Silence:
         """Allow hints about it again; raises ``NothingSilencedError`` if they were."""
         silence = await self._hints.unsilence(kind, subject)
         self._services.events.emit(SESSIONS)
         return silence
 
     @property
-    def _hints(self) -> "SilencedHints":
+    def _hints(self) -> SilencedHints:
         return self._services.tools().recall.silenced
 
     async def undo_call(self, number: int, *, actor: str) -> UndoneCall:

@@ -71,28 +71,31 @@ class Recollection:
     command: str = ""
 
 
-class _Known(NamedTuple):
+class KnownTrigger(NamedTuple):
+    """A trigger with the approved skill that it belongs to."""
+
     trigger: Trigger
     skill: RegisteredSkill
 
 
 @dataclass(slots=True)
-class _Index:
+class TriggerIndex:
     """The triggers of the skills in force, by what they start from; as of ``state``."""
 
     state: str = ""
     skills: tuple[RegisteredSkill, ...] = ()
-    by_intent: dict[str, list[_Known]] = field(default_factory=dict)
+    by_intent: dict[str, list[KnownTrigger]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class _Told:
+class ToldSession:
     """What one session was told, and the commands that it is known to have run."""
 
     subjects: set[str] = field(default_factory=set)
     ran: "OrderedDict[str, None]" = field(default_factory=OrderedDict)
 
     def note(self, action: AgentAction) -> None:
+        """Remember which programs the session ran, the latest ``_MAX_SEEN``."""
         for step in action.steps:
             self.ran[step.intent] = None
             self.ran.move_to_end(step.intent)
@@ -122,8 +125,8 @@ class Recall:
         self._registry = registry
         self._injection = injection
         self._embedder = local.embedder if local is not None else None
-        self._index = _Index()
-        self._sessions: OrderedDict[tuple[str, str], _Told] = OrderedDict()
+        self._index = TriggerIndex()
+        self._sessions: OrderedDict[tuple[str, str], ToldSession] = OrderedDict()
         self._vectors: OrderedDict[str, Sequence[float]] = OrderedDict()
 
     async def hint(
@@ -154,7 +157,7 @@ class Recall:
         return found
 
     async def _find(
-        self, known: list[_Known], moment: Moment, action: AgentAction, told: _Told
+        self, known: list[KnownTrigger], moment: Moment, action: AgentAction, told: ToldSession
     ) -> Recollection | None:
         """The surest lesson that wasn't told and isn't silenced."""
         known = [each for each in known if each.skill.path not in told.subjects]
@@ -166,12 +169,12 @@ class Recall:
             return await self._alike(known, action)
         return None
 
-    async def _alike(self, known: list[_Known], action: AgentAction) -> Recollection | None:
+    async def _alike(self, known: list[KnownTrigger], action: AgentAction) -> Recollection | None:
         """A lesson of the same command whose error means the same."""
         candidates = [each for each in known if each.trigger.error][:_MAX_ALIKE]
         if self._embedder is None or not self._embedder.is_loaded or not candidates:
             return None
-        best: tuple[float, _Known] | None = None
+        best: tuple[float, KnownTrigger] | None = None
         for each in candidates:
             step = next((s for s in action.steps if s.intent == each.trigger.intent), None)
             error = read_error(action.error, step) if step is not None else None
@@ -204,7 +207,7 @@ class Recall:
         return self._vectors[text]
 
     async def _recorded(
-        self, agent_id: str, action: AgentAction, session_id: str | None, told: _Told
+        self, agent_id: str, action: AgentAction, session_id: str | None, told: ToldSession
     ) -> Recollection | None:
         """What was recorded of the same error of the same program in an earlier session."""
         if not action.steps or not action.error:
@@ -233,7 +236,7 @@ class Recall:
         }
         return await self.silenced.covers(subjects)
 
-    async def _current(self) -> _Index:
+    async def _current(self) -> TriggerIndex:
         """The index as of now; it is built anew only when a skill changed."""
         state = await self._registry.state()
         if state != self._index.state:
@@ -241,12 +244,12 @@ class Recall:
             self._index = await asyncio.to_thread(_indexed, state, skills)
         return self._index
 
-    async def _told(self, agent_id: str, session: str) -> _Told:
+    async def _told(self, agent_id: str, session: str) -> ToldSession:
         """What a session was told; of one that is new here, also before the last start."""
         key = (agent_id, session)
         told = self._sessions.get(key)
         if told is None:
-            told = _Told(set(await self._registry.hinted(agent_id, session)))
+            told = ToldSession(set(await self._registry.hinted(agent_id, session)))
             told = self._sessions.setdefault(key, told)
         self._sessions.move_to_end(key)
         while len(self._sessions) > MAX_SESSIONS:
@@ -254,15 +257,15 @@ class Recall:
         return told
 
 
-def _indexed(state: str, skills: tuple[RegisteredSkill, ...]) -> _Index:
-    index = _Index(state, skills)
+def _indexed(state: str, skills: tuple[RegisteredSkill, ...]) -> TriggerIndex:
+    index = TriggerIndex(state, skills)
     for skill in skills:
         for trigger in triggers_of(skill.kind, skill.evidence):
-            index.by_intent.setdefault(trigger.intent, []).append(_Known(trigger, skill))
+            index.by_intent.setdefault(trigger.intent, []).append(KnownTrigger(trigger, skill))
     return index
 
 
-def _candidates(index: _Index, agent_id: str, action: AgentAction) -> list[_Known]:
+def _candidates(index: TriggerIndex, agent_id: str, action: AgentAction) -> list[KnownTrigger]:
     """The triggers that start from what the call is, of skills that the agent may read."""
     intents = dict.fromkeys([*(step.intent for step in action.steps), action.verb, ""])
     known = [each for intent in intents for each in index.by_intent.get(intent, ())]
@@ -273,8 +276,8 @@ def _candidates(index: _Index, agent_id: str, action: AgentAction) -> list[_Know
 
 
 def _exact(
-    known: Iterable[_Known], moment: Moment, action: AgentAction, ran: frozenset[str]
-) -> list[_Known]:
+    known: Iterable[KnownTrigger], moment: Moment, action: AgentAction, ran: frozenset[str]
+) -> list[KnownTrigger]:
     """Those that match exactly, the most often seen first."""
     if moment is Moment.AFTER:
         found = [each for each in known if each.trigger.matches_after(action)]
@@ -305,7 +308,7 @@ def _reason(trigger: Trigger, moment: Moment) -> str:
     return "works in another folder" if is_elsewhere else "exact command form"
 
 
-def _of_lesson(known: _Known, reason: str) -> Recollection:
+def _of_lesson(known: KnownTrigger, reason: str) -> Recollection:
     skill, proposal = known.skill, known.skill.proposal
     title, do = proposal.discovery.rstrip(" ."), proposal.action.strip()
     said = do if do.startswith(title) or known.skill.kind is LessonKind.CORRECTION else ""
@@ -325,8 +328,8 @@ def _of_lesson(known: _Known, reason: str) -> Recollection:
 
 def _fenced(source: str, said: str) -> str:
     """The hint as the agent reads it: one line, fenced as data, with where it comes from."""
-    line = one_line(f"From memory ({source}): {said}", _MAX_TEXT)
-    return f"{_FRAME}\n{wrap_untrusted(TAG_HINT, safe_text(line))}"
+    line = one_line(safe_text(one_line(f"From memory ({source}): {said}", _MAX_TEXT)), _MAX_TEXT)
+    return f"{_FRAME}\n{wrap_untrusted(TAG_HINT, line)}"
 
 
 def _ends(error: str) -> str:

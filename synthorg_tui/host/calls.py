@@ -173,7 +173,7 @@ CALLS: Final = RemoteApi(
         "safety": ApiGroup("synthorg_tui.settings.agreed:AgreedSettings", ("agreed",)),
         "gateway": ApiGroup(
             "synthorg_tui.agents.gateway:AgentGateway",
-            ("calls", "restrictions", "hang_up"),
+            ("calls", "restrictions", "silenced", "hang_up"),
             ("restrict", "undo_call"),
         ),
         "maintenance": ApiGroup(

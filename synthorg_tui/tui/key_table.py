@@ -57,6 +57,7 @@ MEANINGS: Final[tuple[KeyMeaning, ...]] = (
     KeyMeaning("l", "load the sample", "sample"),
     KeyMeaning("L", "to the lines referred to", "jump"),
     KeyMeaning("m", "to the memory", "memory memories"),
+    KeyMeaning("M", "mute: no hints about it", "silence"),
     KeyMeaning("n", "next: item, problem, change, match", "next problem next_change next_match"),
     KeyMeaning("N", "the one before", "previous previous_problem previous_change previous_match"),
     KeyMeaning("o", "next order", "sort"),
@@ -146,7 +147,7 @@ NEEDS_ROW: Final[Mapping[str, str]] = {
     "skills": "edit check problem previous_problem accept restore changes older newer source"
     " memory copy retire view zoom",
     "approvals": "review mark mark_all approve_reviewed snooze memory zoom",
-    "activity": "pause read_only disconnect undo memory view only copy zoom",
+    "activity": "pause read_only disconnect undo silence memory view only copy zoom",
     "scenarios": "run accept delete",
     "deleted": "mark mark_range mark_all restore purge",
 }
@@ -228,6 +229,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "activity.read_only": "agents read-only",
     "activity.disconnect": "agents disconnect",
     "activity.undo": "agents undo",
+    "activity.silence": "hints silence",
     "activity.memory": "memories show",
     "activity.view": "agents calls",
     "activity.only": "agents calls",

@@ -14,6 +14,7 @@ from synthorg_tui.core.enums import MemoryCategory
 from synthorg_tui.curation.models import Evidence, Lesson, LessonKind
 from synthorg_tui.engine import Engine
 from synthorg_tui.memory.models import MemoryDraft, MemoryMetadata, MemoryStoreRequest
+from synthorg_tui.memory.store.backend import LocalMemoryBackend
 from synthorg_tui.persistence.database import Database
 from synthorg_tui.persistence.lock import own_database
 from synthorg_tui.settings.root import RootConfig
@@ -317,8 +318,10 @@ async def recorded(engine: Engine, text: str = RECOVERY, *, session: str = "old"
         content=text,
         metadata=MemoryMetadata(source=f"claude_code:{session}#L1-L2", tags=("recovery", "git")),
     )
-    store = engine.imports.backend
-    await store.store_many(AGENT, [MemoryDraft(request=request, key=f"recovery:{session}")])
+    assert isinstance(engine.memory, LocalMemoryBackend)
+    await engine.memory.store_many(
+        AGENT, [MemoryDraft(request=request, key=f"recovery:{session}")], actor="import"
+    )
 
 
 async def test_a_recorded_failure_is_told_as_what_happened_earlier(tmp_path: Path) -> None:

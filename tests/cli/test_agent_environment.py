@@ -177,6 +177,8 @@ async def test_nothing_that_only_a_person_may_do_is_done(cli: Cli, tmp_path: Pat
             ("sessions", "delete", "codex:019a", "--yes"),
             ("agents", "resume", "codex"),
             ("agents", "undo", "1"),
+            ("hints", "silence", "command", "git push"),
+            ("hints", "unsilence", "command", "git push"),
         ):
             refused = await run(*command)
             assert refused.code == 1

@@ -51,6 +51,9 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = {
     "agents": CommandEntry(
         "agents", "list agents and their memories; pause them, and take back what they wrote"
     ),
+    "hints": CommandEntry(
+        "hints", "see and choose what agents are told nothing about at their calls"
+    ),
     "doctor": CommandEntry("store", "check the store"),
     "reindex": CommandEntry("store", "build the search index again"),
     "serve": CommandEntry("store", "own the store without a screen, for agents and other commands"),

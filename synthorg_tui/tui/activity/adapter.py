@@ -69,7 +69,7 @@ class EngineActivity:
 
     async def answer(self, call: "CallRecord") -> "Explanation | None":
         """Explain why a digest was as it was; ``None`` for other calls."""
-        if not call.explanation:
+        if not call.explanation or call.kind != "digest":
             return None
         return await asyncio.to_thread(_answer, call)
 
@@ -90,6 +90,21 @@ class EngineActivity:
         count = memories(len(undone.memory_ids))
         again = f"{key_of('activity.undo')} brings back"
         return f"Brought back {count}" if undone.restored else f"Took back {count} · {again}"
+
+    async def silenced(self) -> tuple[tuple[str, str], ...]:
+        """List kind and subject of all that agents are given no hints about."""
+        silenced = await self._engine.gateway.silenced()
+        return tuple((each.kind.value, each.subject) for each in silenced)
+
+    async def set_silenced(self, kind: str, subject: str, silent: bool) -> None:
+        """Give agents no more hints about a subject, or allow them again."""
+        from synthorg_tui.agents.silenced import SilencedKind
+
+        gateway, actor = self._engine.gateway, str(person())
+        if silent:
+            await gateway.silence(SilencedKind(kind), subject, actor=actor)
+        else:
+            await gateway.unsilence(SilencedKind(kind), subject)
 
     async def set_paused(self, agent_id: str, paused: bool) -> None:
         """Refuse all calls of the agent, or allow them again."""

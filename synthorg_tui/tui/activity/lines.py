@@ -21,6 +21,7 @@ from synthorg_tui.tui.activity.state import (
     is_empty_report,
     is_waiting,
     subject,
+    why_hinted,
 )
 from synthorg_tui.tui.approvals.review_lines import fact, rule
 from synthorg_tui.tui.base.formatting import ago, counted, moment
@@ -35,6 +36,7 @@ CANNOT_SHOW = "The calls can't be shown"
 KINDS = {
     "digest": ("≡", "digest", "accent"),
     "skill": ("◆", "skill", "good"),
+    "hint": ("※", "hint", "accent"),
     "tool": ("›", "read", "muted"),
 }
 """Glyph, word and role of each kind of call: the colour is never the only sign."""
@@ -139,7 +141,7 @@ def head_lines(call: CallRecord, now: datetime) -> list[Line]:
     for part in (call.client, call.project or ""):
         who.add(f" · {one_line(part)}" if part else "", "muted")
     when = line((f"{moment(call.at, now)} · {_took(call)} · ", "muted"))
-    lines = [what, who, when.add(counted(call.tokens, "token"), "muted")]
+    lines = [what, who, when.add(counted(call.tokens, "token"), "muted"), *hint_lines(call)]
     arguments = arguments_of(call)
     if arguments is None:
         return [*lines, fact("arguments", one_line(call.arguments))]
@@ -148,6 +150,20 @@ def head_lines(call: CallRecord, now: datetime) -> list[Line]:
         label = one_line(name)[:24]
         lines.append(fact(label if len(label) <= 10 else f"{label} ", one_line(text)))
     return lines
+
+
+def hint_lines(call: CallRecord) -> list[Line]:
+    """Render why the call got a hint and from which lesson; nothing for other calls."""
+    why = why_hinted(call)
+    if not why:
+        return []
+    lesson = why.get("lesson") or "an earlier session, not approved"
+    silences = f"{key_of('activity.silence')} gives no more of them"
+    return [
+        fact("why", one_line(why["reason"])),
+        fact("lesson", one_line(lesson)),
+        fact("mute", silences, "accent"),
+    ]
 
 
 def memory_lines(call: CallRecord, memories: Sequence[NamedMemory] | None) -> list[Line]:

@@ -43,6 +43,19 @@ class NamedMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class MutedSubject:
+    """Something that a hint can be silenced for; ``shown`` is what a person is told it is.
+
+    ``kind`` is ``command``, ``lesson`` or ``project``; ``is_silent`` when it is silenced already.
+    """
+
+    kind: str
+    subject: str
+    shown: str
+    is_silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ActivityEvent:
     """Something happened: a call, an agent came, left or was restricted, or the store changed.
 

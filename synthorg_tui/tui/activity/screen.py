@@ -20,6 +20,7 @@ from synthorg_tui.tui.actions import bindings, key_of
 from synthorg_tui.tui.activity import lines as drawn
 from synthorg_tui.tui.activity.adapter import EngineActivity
 from synthorg_tui.tui.activity.models import ActivityEvent, ListedAgent, NamedMemory
+from synthorg_tui.tui.activity.silencing import ask_silence
 from synthorg_tui.tui.activity.state import LIMIT, Activity, can_undo, own_memories, skill_of
 from synthorg_tui.tui.activity.widgets import AgentList, CallDetail, CallList, MemoryDialog
 from synthorg_tui.tui.base.formatting import counted, memories
@@ -381,6 +382,11 @@ class ActivityScreen(Pane):
             ),
             lambda yes: self.run_change(lambda: port.undo(call)) if yes else None,
         )
+
+    def action_silence(self) -> None:
+        """Silence the hints about what the call's hint was about, or allow them again."""
+        if target := self._call():
+            run_job(self, partial(ask_silence, self, *target), group="silence")
 
     def action_memory(self) -> None:
         """Open a memory of the call in the Memories pane; with several, ask which one.

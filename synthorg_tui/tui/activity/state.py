@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from synthorg_tui.memory.retrieval.explanation import Explanation
-from synthorg_tui.tui.activity.models import ListedAgent, NamedMemory
+from synthorg_tui.tui.activity.models import ListedAgent, MutedSubject, NamedMemory
 from synthorg_tui.tui.base.filters import Query, parse_row_filter
 from synthorg_tui.tui.base.window import Latest
 
@@ -22,7 +22,7 @@ LIMIT = 300
 """Maximum number of calls in memory; the filter reads older ones from the stored log."""
 _OPERATORS = ("agent", "client", "kind", "tool")
 _STATES = ("error", "write", "read")
-_SUBJECTS = ("query", "content", "task", "name", "memory_id", "reason")
+_SUBJECTS = ("command", "file", "query", "content", "task", "name", "memory_id", "reason")
 
 
 class Activity:
@@ -244,3 +244,39 @@ def skill_of(call: CallRecord) -> str:
     """Return the name of the skill that the call read, or an empty string."""
     name = (arguments_of(call) or {}).get("name")
     return name if "skill" in call.name and isinstance(name, str) else ""
+
+
+def why_hinted(call: CallRecord) -> dict[str, str]:
+    """Return why the call got a hint, as it was recorded; empty when it got none."""
+    if not call.explanation or call.kind == "digest":
+        return {}
+    try:
+        why = json.loads(call.explanation)
+    except (ValueError, RecursionError):
+        return {}
+    known = isinstance(why, dict) and isinstance(why.get("reason"), str)
+    return {name: str(value) for name, value in why.items()} if known else {}
+
+
+def muted_subjects(
+    call: CallRecord, silenced: Sequence[tuple[str, str]]
+) -> tuple[MutedSubject, ...]:
+    """Return what can be silenced of the call's hint, and then whatever else is silent."""
+    why = why_hinted(call)
+    named = [
+        ("command", why.get("command", ""), why.get("command", "")),
+        ("lesson", why.get("path", ""), why.get("lesson", "")),
+        ("project", (call.project or "") if why else "", call.project or ""),
+    ]
+    own = [
+        MutedSubject(kind, subject, shown, (kind, subject) in silenced)
+        for kind, subject, shown in named
+        if subject
+    ]
+    keys = {(each.kind, each.subject) for each in own}
+    others = [
+        MutedSubject(kind, subject, subject, is_silent=True)
+        for kind, subject in silenced
+        if (kind, subject) not in keys
+    ]
+    return (*own, *others)

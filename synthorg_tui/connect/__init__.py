@@ -9,7 +9,7 @@ DIGEST_EVENTS = ("SessionStart", "UserPromptSubmit")
 HINT_EVENTS = ("PreToolUse", "PostToolUseFailure")
 """Events of a tool call that are answered with what is known about it: before it, or why it failed.
 
-Claude Code before 2.0.65 ignores a whole settings file that names the second of them.
+A Claude Code that doesn't know the second (2.0.50, say) ignores a whole file that names it.
 """
 HINT_TOOLS = ("Bash", "Edit", "NotebookEdit", "Read", "Write")
 """Claude Code's tools that there can be a hint for: those that run a command or name a file."""

@@ -19,8 +19,8 @@ from synthorg_tui.connect.edits import NAME, ClaudeHooksEdit, Edit, JsonServerEd
 
 AGENTS_SKILLS: Final = Path(".agents/skills")
 CLAUDE_SKILLS: Final = Path(".claude/skills")
-_KNOWS_HINTS: Final = (2, 1, 0)
-"""The version of Claude Code from which on hooks for hints are installed."""
+_KNOWS_HINTS: Final = (2, 1, 9)
+"""The first version of Claude Code that hands the model what a hook before a call adds."""
 _VERSION_SECONDS: Final = 5.0
 
 

@@ -331,7 +331,7 @@ def test_doctor_names_settings_that_lack_hooks_of_this_version(
 
 @pytest.mark.parametrize(
     ("version", "has_hints"),
-    [("2.0.14 (Claude Code)", False), ("2.1.0 (Claude Code)", True), ("whatever", True)],
+    [("2.1.8 (Claude Code)", False), ("2.1.9 (Claude Code)", True), ("whatever", True)],
 )
 def test_a_claude_code_that_would_ignore_the_whole_file_gets_no_hooks_for_hints(
     machine: Machine,

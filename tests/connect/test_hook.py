@@ -242,7 +242,7 @@ def test_a_hook_loads_nothing_heavy(tmp_path: Path, event: str, payload: dict[st
         "import sys, io; before = set(sys.modules); from synthorg_tui.cli import main;"
         "sys.stdin = io.TextIOWrapper(io.BytesIO(sys.argv[3].encode()));"
         "main(['hook', 'claude-code', sys.argv[2], '--data-dir', sys.argv[1]]);"
-        "heavy = 'argparse pydantic asyncio duckdb dataclasses subprocess pathlib typing';"
+        "heavy = 'argparse pydantic asyncio duckdb dataclasses subprocess pathlib typing ctypes';"
         "print([name for name in heavy.split() if name in sys.modules.keys() - before])"
     )
     command = [sys.executable, "-c", code, str(tmp_path), event, json.dumps(payload)]

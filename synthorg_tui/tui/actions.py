@@ -222,7 +222,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("activity.read_only", "W", "W", "Read-only", "Refuse the agent's writes, after asking, or let it write again", True),
     Action("activity.disconnect", "X,delete", "X", "Disconnect", "End the agent's connection; it may come back", True),
     Action("activity.undo", "u", "u", "Undo", "Take back what the call wrote, or bring it back", True),
-    Action("activity.silence", "M", "M", "Mute", "Give no more hints about the command, the lesson or the project of a hint, or allow them again", True),
+    Action("activity.silence", "M", "M", "Mute", "Give no more hints about the command, the lesson or the project of a hint, or allow them again"),
     Action("activity.memory", "m", "m", "Memory", "Show a memory of the call, or the skill it read, in its pane", True),
     Action("activity.view", "v", "v", "Why", "Show why the digest was so, or what the agent read", True),
     Action("activity.only", "at", "@", "Only", "List only the calls of this agent, or all again"),

@@ -352,3 +352,18 @@ async def test_another_error_or_program_is_not_answered_from_the_record(tmp_path
         other = "fatal: the upstream branch does not match the name of your branch"
         assert not (await session.hint("after", command="git push", error=other)).text
         assert not (await session.hint("after", command="git pull", error=NO_UPSTREAM)).text
+
+
+async def test_an_error_that_surely_means_the_same_is_answered_and_a_near_one_is_not(
+    tmp_path: Path,
+) -> None:
+    async with approved(tmp_path, push_lesson()) as engine:
+        await engine.warm_up()
+        session = joined(engine)
+        near = "fatal: the upstream branch of your current branch does not match its name"
+        assert not (await session.hint("after", command="git push", error=near)).text
+        alike = "fatal: no upstream configured for branch"
+        assert not (await session.hint("after", command="git pull", error=alike)).text
+        hint = await session.hint("after", command="git push", error=alike)
+    assert hint.reason.startswith("meaning 0.9")
+    assert "--set-upstream" in hint.text

@@ -237,3 +237,21 @@ async def test_a_connected_agent_is_disconnected_and_can_call_none_of_this(tmp_p
         await agent.close()
         with pytest.raises(OwnerGoneError):
             await agent.call(AGENT_CALLS["agent.tools"], (), {})
+
+
+def test_hints_are_silenced_listed_and_allowed_again(cli: Cli, data: Path) -> None:
+    assert cli("hints").out == "Nothing is silenced.\n"
+    done = cli("hints", "silence", "command", "git  push", "--json").json
+    assert (done["kind"], done["subject"]) == ("command", "git push")
+    assert done.keys() == documented("hints silence").keys()
+    assert cli("hints", "silence", "project", "/srv/shop/").code == 0
+    listed = cli("hints", "--json").json
+    assert listed.keys() == documented("hints").keys()
+    assert [each["subject"] for each in listed["silenced"]] == ["/srv/shop", "git push"]
+    assert cli("hints", "unsilence", "command", "git push").out == (
+        "Hints again about the command git push.\n"
+    )
+    again = cli("hints", "unsilence", "command", "git push")
+    assert again.code == 1
+    assert "are not silenced" in again.err
+    assert "git push" not in cli("hints").out

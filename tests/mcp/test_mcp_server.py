@@ -22,7 +22,7 @@ from synthorg_tui.mcp.connections import MAX_PROGRAMS, OwnerPool
 from synthorg_tui.mcp.server import NOTHING_FOUND, MemoryServer
 from synthorg_tui.memory.extensions import BrowseFilter
 from synthorg_tui.memory.models import MemoryStoreRequest
-from tests.curation.review_kit import PERSON
+from tests.curation.review_kit import PERSON, evidence
 from tests.mcp.mcp_kit import acting, approve_skill, owned, text_of
 from tests.patience import PATIENCE, until
 
@@ -81,6 +81,27 @@ class TestTools:
         assert unknown.is_error
         assert unguarded.is_error
         assert json.loads(text_of(unguarded))["domain_code"] == "guardrail_violated"
+
+    async def test_what_is_known_about_a_call_is_told_before_it(self, tmp_path: Path) -> None:
+        known = evidence().model_copy(
+            update={
+                "failed": "git push",
+                "error": "The current branch x has no upstream branch",
+                "resolved_by": "git push --set-upstream origin x",
+            }
+        )
+        async with desk(tmp_path, read_only=True) as (engine, client):
+            await approve_skill(engine, seen=(known,), agent="ada")
+            (tool,) = [
+                each for each in (await client.list_tools()).tools if each.name == "before_action"
+            ]
+            assert tool.annotations is not None
+            assert tool.annotations.read_only_hint
+            told = await client.call_tool("before_action", {"command": "git push"})
+            again = await client.call_tool("before_action", {"command": "git push"})
+        assert "From memory (approved lesson" in text_of(told)
+        assert "<memory-hint>" in text_of(told)
+        assert text_of(again) == "Nothing is known about this call."
 
     async def test_without_an_owner_the_agent_is_told_what_is_wrong(self, tmp_path: Path) -> None:
         (tmp_path / "owner.sock").write_text("no socket")

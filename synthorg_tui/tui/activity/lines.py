@@ -157,13 +157,9 @@ def hint_lines(call: CallRecord) -> list[Line]:
     why = why_hinted(call)
     if not why:
         return []
-    lesson = why.get("lesson") or "an earlier session, not approved"
-    silences = f"{key_of('activity.silence')} gives no more of them"
-    return [
-        fact("why", one_line(why["reason"])),
-        fact("lesson", one_line(lesson)),
-        fact("mute", silences, "accent"),
-    ]
+    lesson = f"lesson {why['lesson']}" if why.get("lesson") else "recorded, not approved"
+    mutes = f"{key_of('activity.silence')} mutes"
+    return [fact("hint", one_line(f"{why['reason']} · {lesson} · {mutes}"), "accent")]
 
 
 def memory_lines(call: CallRecord, memories: Sequence[NamedMemory] | None) -> list[Line]:

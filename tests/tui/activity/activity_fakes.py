@@ -92,6 +92,26 @@ def calls(count: int) -> list[CallRecord]:
     return [call_of(number, at=count - number) for number in range(count, 0, -1)]
 
 
+def hinted(number: int = 99) -> CallRecord:
+    """Return a call that got a hint."""
+    why = {
+        "reason": "exact command form",
+        "lesson": "git-push-no-upstream",
+        "path": "/data/skills/git-push-no-upstream/SKILL.md",
+        "command": "git push",
+    }
+    return call_of(2)._replace(
+        number=number,
+        kind=CallKind.HINT,
+        name="before_action",
+        arguments=json.dumps({"command": "git push"}),
+        reply="A hint from memory.",
+        explanation=json.dumps(why),
+        memory_ids=_GIVEN,
+        wrote=False,
+    )
+
+
 class FakeActivity(EngineActivity):
     """Calls in a list; undoing moves the memories of a call between live and deleted."""
 
@@ -106,6 +126,7 @@ class FakeActivity(EngineActivity):
         self.ended: list[int] = []
         self.gone = {"mem-00005"}
         self.erased: set[str] = set()
+        self.silent: list[tuple[str, str]] = []
         self.listeners: list[Callable[[ActivityEvent], None]] = []
 
     async def agents(self) -> tuple[ListedAgent, ...]:
@@ -126,7 +147,7 @@ class FakeActivity(EngineActivity):
         return tuple(found[:limit])
 
     async def answer(self, call: CallRecord) -> Explanation | None:
-        if not call.explanation:
+        if not call.explanation or call.kind != "digest":
             return None
         given = Candidate(
             _row("mem-00001", call.agent_id),
@@ -173,6 +194,15 @@ class FakeActivity(EngineActivity):
             return "Brought back 1 memory"
         self.gone |= ids
         return "Took back 1 memory · u brings back"
+
+    async def silenced(self) -> tuple[tuple[str, str], ...]:
+        return tuple(self.silent)
+
+    async def set_silenced(self, kind: str, subject: str, silent: bool) -> None:
+        if silent:
+            self.silent.append((kind, subject))
+        else:
+            self.silent.remove((kind, subject))
 
     async def set_paused(self, agent_id: str, paused: bool) -> None:
         self._change(agent_id, paused=paused)

@@ -11,11 +11,12 @@ from synthorg_tui.core.errors import DomainError
 from synthorg_tui.memory.listing import ListedMemory
 from synthorg_tui.tui.activity.models import ActivityEvent
 from synthorg_tui.tui.activity.screen import ActivityScreen
+from synthorg_tui.tui.activity.silencing import SilenceDialog
 from synthorg_tui.tui.activity.widgets import MemoryDialog
 from synthorg_tui.tui.base.dialogs import ConfirmDialog
 from synthorg_tui.tui.memories.screen import MemoriesScreen
 from synthorg_tui.tui.skills.screen import SkillsScreen
-from tests.tui.activity.activity_fakes import AGENTS, DIGEST, FakeActivity, call_of, calls
+from tests.tui.activity.activity_fakes import AGENTS, DIGEST, FakeActivity, call_of, calls, hinted
 from tests.tui.skills.skills_fakes import FakeSkills, skill_rows
 from tests.tui.tui_fakes import NOW, FakeDesk, FakeHost, fake_app, rows
 from tests.tui.tui_helpers import screen_text, settle, toasts, type_text
@@ -398,3 +399,59 @@ async def test_what_fails_once_the_desk_is_open_is_told_as_safe_text() -> None:
         host.failed(DomainError("Agents can't connect: [b]\x1b[31m.", remedy="Close it."))
         await settle(pilot)
         assert toasts(app) == "Agents can't connect: [b]␛[31m. Close it."
+
+
+def hinting_desk() -> FakeDesk:
+    desk = FakeDesk(rows(12))
+    desk.activity = FakeActivity([hinted(), *calls(4)], AGENTS)
+    return desk
+
+
+async def test_a_hint_is_shown_with_its_reason_and_its_lesson() -> None:
+    app = fake_app(hinting_desk())
+    async with app.run_test(size=WIDE) as pilot:
+        await open_pane(pilot, at="before_action")
+        shown = screen_text(app)
+        for part in ("※ hint", "git push", "exact command form", "git-push-no-upstream"):
+            assert part in shown
+
+
+@pytest.mark.parametrize(
+    ("downs", "silenced"),
+    [
+        (0, ("command", "git push")),
+        (1, ("lesson", "/data/skills/git-push-no-upstream/SKILL.md")),
+        (2, ("project", "/home/ada/shop")),
+    ],
+)
+async def test_a_hint_is_silenced_and_allowed_again(downs: int, silenced: tuple[str, str]) -> None:
+    desk = hinting_desk()
+    app = fake_app(desk)
+    async with app.run_test(size=WIDE) as pilot:
+        await open_pane(pilot, at="before_action")
+        for _ in range(2):
+            before = list(desk.activity.silent)
+            await pilot.press("M")
+            await settle(pilot)
+            assert isinstance(app.screen, SilenceDialog)
+            await pilot.press(*["j"] * downs, "enter")
+            await settle(pilot)
+            assert before == ([] if desk.activity.silent else [silenced])
+        assert desk.activity.silent == []
+
+
+async def test_what_is_silent_is_listed_for_other_calls_too() -> None:
+    desk = desk_with()
+    app = fake_app(desk)
+    async with app.run_test(size=WIDE) as pilot:
+        await open_pane(pilot)
+        await pilot.press("M")
+        await settle(pilot)
+        assert "nothing is silenced" in toasts(app)
+        desk.activity.silent.append(("command", "npm test"))
+        await pilot.press("M")
+        await settle(pilot)
+        assert "allow again the command npm test" in screen_text(app)
+        await pilot.press("escape")
+        await settle(pilot)
+        assert desk.activity.silent == [("command", "npm test")]

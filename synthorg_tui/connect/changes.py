@@ -8,7 +8,7 @@ written; a file that changed after it was planned isn't touched. How a file is e
 import difflib
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,8 +21,9 @@ from synthorg_tui.connect.clients import (
     ServerCommand,
     Target,
     hooks_target,
+    known_hooks,
 )
-from synthorg_tui.connect.edits import Edit
+from synthorg_tui.connect.edits import Edit, missing_hooks
 from synthorg_tui.connect.errors import ClientConfigError
 from synthorg_tui.connect.records import FileRecord, Records, SkillsRecord
 from synthorg_tui.connect.skills import PlacedSkills
@@ -90,16 +91,35 @@ class ClientInstaller:
     ) -> tuple[FileChange, ...]:
         """Return the file changes that connect a client; writes nothing.
 
-        Without ``hooks``, hooks that are installed already are left as they are.
+        Without ``hooks``, those that were installed are left as they are; but when an earlier
+        version installed them, the missing ones are added.
         Raises ``ClientConfigError`` when a file can't be read or changed.
         """
         self._require_inside(client.skills(self._where, scope), scope)
         targets = [(client.server(self._where, scope, call), False)]
-        if hooks:
-            targets.append((hooks_target(self._where, scope, call), True))
+        if client.has_hooks and (hooks or self._lacks_hooks(client, scope)):
+            target = hooks_target(self._where, scope, call, known_hooks(self._where))
+            targets.append((target, True))
         return tuple(
             self._addition(client, scope, target, is_hooks) for target, is_hooks in targets
         )
+
+    def older_hooks(self, client: Client) -> dict[FileRecord, tuple[str, ...]]:
+        """Return the files with hooks that an earlier version installed, and the events they lack.
+
+        Files that can't be read, and events that the client is too old for, are left out.
+        """
+        lacking: dict[FileRecord, tuple[str, ...]] = {}
+        for record in self._records.files:
+            if record.client == client.name and record.is_hooks:
+                with suppress(ClientConfigError):
+                    lacking[record] = missing_hooks(_text(_read(Path(record.path))))
+        known = known_hooks(self._where) if any(lacking.values()) else ()
+        shared = {
+            record: tuple(event for event in missing if event in known)
+            for record, missing in lacking.items()
+        }
+        return {record: events for record, events in shared.items() if events}
 
     def plan_removal(self, client: Client, scope: ConfigScope | None) -> tuple[FileChange, ...]:
         """Return the file changes that disconnect a client; writes nothing.
@@ -207,6 +227,12 @@ class ClientInstaller:
         """Return the path of the backup that ``apply`` made; ``None`` if there was no file."""
         record = self._records.file(change.path)
         return self._records.backup_path(record) if record and record.backup else None
+
+    def _lacks_hooks(self, client: Client, scope: ConfigScope) -> bool:
+        """Whether hooks that an earlier version installed in this scope lack some of today's."""
+        older = [record.path for record in self.older_hooks(client) if record.scope == scope]
+        nobody = ServerCommand((), (), (), client.name)
+        return bool(older) and str(_target(hooks_target(self._where, scope, nobody).path)) in older
 
     def _addition(
         self, client: Client, scope: ConfigScope, target: Target, is_hooks: bool

@@ -4,6 +4,9 @@ To add one, write a function and an entry in ``CLIENTS``, and add its name to ``
 """
 
 import os
+import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,10 +14,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from synthorg_tui.connect import HINT_EVENTS, HOOK_EVENTS
 from synthorg_tui.connect.edits import NAME, ClaudeHooksEdit, Edit, JsonServerEdit, TomlServerEdit
 
 AGENTS_SKILLS: Final = Path(".agents/skills")
 CLAUDE_SKILLS: Final = Path(".claude/skills")
+_KNOWS_HINTS: Final = (2, 1, 9)
+"""The first version of Claude Code that hands the model what a hook before a call adds."""
+_VERSION_SECONDS: Final = 5.0
 
 
 class ConfigScope(StrEnum):
@@ -79,15 +86,45 @@ class Client:
     notes: Mapping[ConfigScope, str] = field(default_factory=dict)
 
 
-def hooks_target(where: ClientPlaces, scope: ConfigScope, call: ServerCommand) -> Target:
+def hooks_target(
+    where: ClientPlaces,
+    scope: ConfigScope,
+    call: ServerCommand,
+    events: tuple[str, ...] = HOOK_EVENTS,
+) -> Target:
     """Return the settings file for Claude Code's hooks, and the edit that adds them.
 
     In a project it is the local file, which isn't shared: the hooks name paths of this machine.
     """
-    edit = ClaudeHooksEdit(call.command, ("--agent", call.agent_id, *call.hook_options))
+    edit = ClaudeHooksEdit(call.command, ("--agent", call.agent_id, *call.hook_options), events)
     if scope is ConfigScope.USER:
         return Target(_claude(where) / "settings.json", edit)
     return Target(where.project / ".claude" / "settings.local.json", edit)
+
+
+def known_hooks(where: ClientPlaces) -> tuple[str, ...]:
+    """Return the events of our hooks that the Claude Code on the search path knows.
+
+    An old one ignores a whole settings file, with the person's permissions, over an event that it
+    doesn't know. Where none is found, or it doesn't tell its version, it is taken for a new one.
+    """
+    program = shutil.which("claude", path=where.environ.get("PATH"))
+    if program is None:
+        return HOOK_EVENTS
+    try:
+        told = subprocess.run(
+            [program, "--version"],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=_VERSION_SECONDS,
+            check=False,
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return HOOK_EVENTS
+    version = re.match(rb"(\d{1,6})\.(\d{1,6})\.(\d{1,6})", told)
+    if version is None or tuple(map(int, version.groups())) >= _KNOWS_HINTS:
+        return HOOK_EVENTS
+    return tuple(event for event in HOOK_EVENTS if event not in HINT_EVENTS)
 
 
 def _claude(where: ClientPlaces) -> Path:

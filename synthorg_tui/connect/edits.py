@@ -9,15 +9,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from synthorg_tui.connect import DIGEST_EVENTS, IMPORT_EVENTS, toml_edit
+from synthorg_tui.connect import (
+    DIGEST_EVENTS,
+    HINT_EVENTS,
+    HINT_TOOLS,
+    HOOK_EVENTS,
+    IMPORT_EVENTS,
+    toml_edit,
+)
 from synthorg_tui.connect.json_edit import JsonText
 
 NAME: Final = "synthorg"
 """The name of the MCP server in every client's configuration."""
 
 _HOOK: Final = re.compile(r"synthorg.*\bhook\s+claude-code\s")
-_DIGEST_SECONDS: Final = 5
-_IMPORT_SECONDS: Final = 10
+_SECONDS: Final = {
+    **dict.fromkeys(DIGEST_EVENTS, 5),
+    **dict.fromkeys(HINT_EVENTS, 2),
+    **dict.fromkeys(IMPORT_EVENTS, 10),
+}
+"""After how many seconds Claude Code gives up on a hook, which does so itself long before."""
 
 
 class Edit(Protocol):
@@ -87,21 +98,22 @@ class TomlServerEdit:
 
 @dataclass(frozen=True, slots=True)
 class ClaudeHooksEdit:
-    """Edits the hooks in Claude Code's settings; each hook runs ``command`` with its event."""
+    """Edits the hooks in Claude Code's settings; each hook runs ``command`` with its event.
+
+    Hints have a matcher, so that no process is started for tools that there is no hint for.
+    """
 
     command: tuple[str, ...]
     options: tuple[str, ...]
+    events: tuple[str, ...] = HOOK_EVENTS
 
     def added(self, text: str) -> str:
         document = JsonText(self.removed(text, None), lenient=False)
-        for event in (*DIGEST_EVENTS, *IMPORT_EVENTS):
+        for event in self.events:
             words = (*self.command, "hook", "claude-code", event, *self.options)
-            hook = {
-                "type": "command",
-                "command": shlex.join(words),
-                "timeout": _DIGEST_SECONDS if event in DIGEST_EVENTS else _IMPORT_SECONDS,
-            }
-            document = document.append(("hooks", event), {"hooks": [hook]})
+            hook = {"type": "command", "command": shlex.join(words), "timeout": _SECONDS[event]}
+            matcher = {"matcher": "|".join(HINT_TOOLS)} if event in HINT_EVENTS else {}
+            document = document.append(("hooks", event), {**matcher, "hooks": [hook]})
         return document.text
 
     def removed(self, text: str, before: str | None) -> str:
@@ -110,9 +122,22 @@ class ClaudeHooksEdit:
             return text
         while (place := _our_hook(document.root.value)) is not None:
             document = document.remove(place)
-        for event in (*DIGEST_EVENTS, *IMPORT_EVENTS):
+        for event in HOOK_EVENTS:
             document = _pruned(document, ("hooks", event), before, lenient=False)
         return _pruned(document, ("hooks",), before, lenient=False).text
+
+
+def missing_hooks(text: str) -> tuple[str, ...]:
+    """Return the events that a settings file with hooks of ours has none for; empty without any.
+
+    Raises ``ClientConfigError`` for a file that is no JSON.
+    """
+    document = JsonText(text, lenient=False)
+    present = set[str | int]()
+    while (place := _our_hook(document.root.value)) is not None:
+        present.add(place[1])
+        document = document.remove(place)
+    return tuple(event for event in HOOK_EVENTS if event not in present) if present else ()
 
 
 def _our_hook(settings: Any) -> tuple[str | int, ...] | None:

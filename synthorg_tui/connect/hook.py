@@ -1,7 +1,7 @@
-"""Claude Code's hooks: they add a digest to a prompt, and start the import of a session.
+"""Claude Code's hooks: a digest with a prompt, a hint with a tool call, the import of a session.
 
 A hook never stops the agent: a failure or a timeout gives empty output, exit code 0, and a line in
-``hooks.log`` in the data directory.
+``hooks.log`` in the data directory. It decides on no tool call and changes none.
 
 A person waits for it at every prompt, so nothing but the standard library may be imported here, and
 of that only the quick part: paths are text, since loading pathlib and typing takes as long as the
@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from synthorg_tui import __version__
-from synthorg_tui.connect import DIGEST_EVENTS, IMPORT_EVENTS
+from synthorg_tui.connect import DIGEST_EVENTS, HINT_EVENTS, IMPORT_EVENTS
 from synthorg_tui.host import endpoint
 
 TYPE_CHECKING = False
@@ -28,10 +28,14 @@ LOG_FILE = "hooks.log"
 DATABASE_FILE = "memory.duckdb"
 TIME_LIMIT = 1.4
 """Seconds from the start of the hook until it gives up."""
+HINT_TIME_LIMIT = 0.3
+"""The same for a hint: tool calls are many, and each waits for it."""
 OWNER_SECONDS = 600
 """Seconds that an owner started by a hook waits for the next: a person thinks between prompts."""
 MAX_INPUT_BYTES = 1024 * 1024
 MAX_QUERY = 8_000
+MAX_HINT_TEXT = 8_000
+"""Characters of a command, a path or an error that are sent; of an error, its start and its end."""
 _MAX_LOG_BYTES = 256 * 1024
 _POLL_SECONDS = 0.02
 _EXIT_REASONS = {3: "the store is in use by another process", 4: "the store is corrupt"}
@@ -61,12 +65,11 @@ class HookCall:
         self.token_budget = int(options["--token-budget"]) if "--token-budget" in options else None
         self.deadline = deadline
         self.config = options.get("--config")
-        self._payload = payload
+        self.payload = payload
 
     def text(self, key: str) -> str:
         """Return a text of the payload, or an empty one if it is missing or no text."""
-        value = self._payload.get(key)
-        return value if isinstance(value, str) else ""
+        return _text(self.payload, key)
 
     def file(self, name: str) -> str:
         """Return the path of a file in the data directory."""
@@ -142,12 +145,13 @@ def main(
     arguments: Sequence[str], *, stdin: "IO[bytes] | None" = None, stdout: "IO[str] | None" = None
 ) -> int:
     """Run one hook and return the exit code: 2 for wrong arguments, else 0, also on failure."""
-    deadline = time.monotonic() + TIME_LIMIT
+    started = time.monotonic()
     parsed = _parse(arguments)
     if isinstance(parsed, str):
         sys.stderr.write(f"{parsed}\n")
         return 2
     event, options = parsed
+    deadline = started + (HINT_TIME_LIMIT if event in HINT_EVENTS else TIME_LIMIT)
     data_dir = options.get("--data-dir")
     try:
         data_dir = data_dir or _configured_data_dir(options)
@@ -170,11 +174,62 @@ def _digest(call: HookCall) -> str:
         served = connection.call("agent.digest", params)
     finally:
         connection.close()
+    return _context(call, served)
+
+
+def _hint(call: HookCall) -> str:
+    """What is known about the call, as additional context; empty when nothing is.
+
+    Empty without an owner, too: the next prompt's hook starts one, a tool call doesn't wait for it.
+    """
+    from synthorg_tui.host.errors import NoOwnerError
+
+    action = _action(call)
+    if not action:
+        return ""
+    try:
+        connection = HookConnection(call.data_dir, deadline=call.deadline, hello=_hello(call))
+    except (NoOwnerError, ConnectionRefusedError, FileNotFoundError):
+        return ""
+    try:
+        served = connection.call("agent.hint", action)
+    finally:
+        connection.close()
+    return _context(call, served)
+
+
+def _action(call: HookCall) -> dict[str, object]:
+    """What ``agent.hint`` is asked about; empty for a call that names no command and no file."""
+    given = call.payload.get("tool_input")
+    if not isinstance(given, dict) or call.payload.get("is_interrupt") is True:
+        return {}
+    command = _text(given, "command")[:MAX_HINT_TEXT]
+    file = (_text(given, "file_path") or _text(given, "notebook_path"))[:MAX_HINT_TEXT]
+    if not command and not file:
+        return {}
+    error, half = call.text("error"), MAX_HINT_TEXT // 2
+    return {
+        "moment": "after" if call.event == "PostToolUseFailure" else "before",
+        "tool": call.text("tool_name"),
+        "command": command,
+        "file": file,
+        "error": error if len(error) <= MAX_HINT_TEXT else f"{error[:half]}\n{error[-half:]}",
+        "cwd": call.text("cwd"),
+    }
+
+
+def _context(call: HookCall, served: object) -> str:
+    """The text that was served as Claude Code takes it; empty without one."""
     text = served.get("text") if isinstance(served, dict) else ""
     if not text:
         return ""
     context = {"hookEventName": call.event, "additionalContext": text}
     return json.dumps({"hookSpecificOutput": context}) + "\n"
+
+
+def _text(values: Mapping[str, object], key: str) -> str:
+    value = values.get(key)
+    return value if isinstance(value, str) else ""
 
 
 def _query(call: HookCall) -> str:
@@ -222,6 +277,7 @@ def _end_session(call: HookCall) -> None:
 
 _HANDLERS: dict[str, Callable[[HookCall], str]] = {
     **dict.fromkeys(DIGEST_EVENTS, _digest),
+    **dict.fromkeys(HINT_EVENTS, _hint),
     **dict.fromkeys(IMPORT_EVENTS, _import),
 }
 _OPTIONS = ("--data-dir", "--config", "--agent", "--token-budget")
@@ -250,9 +306,11 @@ def _connection(call: HookCall) -> HookConnection:
 
 
 def _hello(call: HookCall) -> dict[str, object]:
+    # The folder that the session began in; ``cwd`` moves with the agent's own ``cd``.
+    project = os.environ.get("CLAUDE_PROJECT_DIR") or call.text("cwd")
     agent = {
         "agent_id": call.agent_id,
-        "project": os.path.realpath(call.text("cwd")) if call.text("cwd") else None,
+        "project": os.path.realpath(project) if project else None,
         "session_id": call.text("session_id") or None,
         "client": "claude-code hook",
     }
@@ -279,7 +337,10 @@ def _start(module: list[str], log: str) -> "subprocess.Popen[bytes]":
 
 
 def _payload(stream: "IO[bytes]") -> Mapping[str, object]:
-    payload = json.loads(stream.read(MAX_INPUT_BYTES + 1)[: MAX_INPUT_BYTES + 1])
+    sent = stream.read(MAX_INPUT_BYTES + 1)
+    if len(sent) > MAX_INPUT_BYTES:
+        raise CallFailedError(f"the event is longer than {MAX_INPUT_BYTES:,} bytes")
+    payload = json.loads(sent)
     if not isinstance(payload, dict):
         raise CallFailedError("the event is no JSON object")
     return payload

@@ -1,5 +1,6 @@
 """Connecting coding agents: exactly the change that is shown, and back again byte for byte."""
 
+import hashlib
 import json
 import os
 import shlex
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from synthorg_tui.cli import main
-from synthorg_tui.connect import CLIENT_NAMES, DIGEST_EVENTS, IMPORT_EVENTS
+from synthorg_tui.connect import CLIENT_NAMES, HINT_EVENTS, HINT_TOOLS, HOOK_EVENTS
 from synthorg_tui.connect.clients import CLIENTS
 from synthorg_tui.connect.hook import LOG_FILE
 from synthorg_tui.connect.joining import own_command
@@ -251,7 +252,7 @@ def test_hooks_come_and_go(machine: Machine, cli: Cli, content: bytes | None) ->
     before = machine.files()
     assert cli("connect", "claude-code", "--hooks")[0] == 0
     hooks = json.loads(path.read_bytes())["hooks"]
-    for event in (*DIGEST_EVENTS, *IMPORT_EVENTS):
+    for event in HOOK_EVENTS:
         words = shlex.split(hooks[event][-1]["hooks"][0]["command"])
         start = words.index("hook")
         assert words[start : start + 3] == ["hook", "claude-code", event]
@@ -260,6 +261,93 @@ def test_hooks_come_and_go(machine: Machine, cli: Cli, content: bytes | None) ->
     assert json.loads(path.read_bytes())["hooks"] == hooks
     assert cli("disconnect", "claude-code")[0] == 0
     assert machine.files() == before
+
+
+def installed(path: Path) -> set[str]:
+    """The events that the file has hooks of ours for."""
+    hooks = json.loads(path.read_bytes()).get("hooks", {})
+    return {event for event, entries in hooks.items() if "hook claude-code" in json.dumps(entries)}
+
+
+def claude(machine: Machine, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a Claude Code of that version on the search path, and nothing else."""
+    program = put(machine.home / "bin" / "claude", f"#!/bin/sh\necho '{version}'\n".encode())
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+
+
+def as_before_hints(path: Path, machine: Machine) -> None:
+    """Make what is installed that of a version that had no hooks for hints."""
+    before = json.loads(path.read_bytes())
+    for event in HINT_EVENTS:
+        del before["hooks"][event]
+    path.write_text(json.dumps(before))
+    records = machine.data / "connections" / "records.json"
+    written = json.loads(records.read_bytes())
+    for record in written["files"]:
+        if record["path"] == str(path):
+            record["written"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    records.write_text(json.dumps(written))
+
+
+def test_hooks_for_hints_run_only_for_tools_that_there_can_be_one_for(
+    machine: Machine, cli: Cli
+) -> None:
+    cli("connect", "claude-code", "--hooks")
+    hooks = json.loads((machine.home / ".claude" / "settings.json").read_bytes())["hooks"]
+    matchers = {event: entries[0].get("matcher") for event, entries in hooks.items()}
+    of_hints = {event: "|".join(HINT_TOOLS) for event in HINT_EVENTS}
+    assert matchers == {**dict.fromkeys(HOOK_EVENTS), **of_hints}
+
+
+@pytest.mark.parametrize("options", [[], ["--hooks"]])
+def test_connecting_again_adds_hooks_that_an_earlier_version_did_not_have(
+    machine: Machine, cli: Cli, options: list[str]
+) -> None:
+    path = put(machine.home / ".claude" / "settings.json", CLAUDE_SETTINGS)
+    cli("connect", "claude-code", "--hooks")
+    today = path.read_bytes()
+    as_before_hints(path, machine)
+    assert installed(path) == set(HOOK_EVENTS) - set(HINT_EVENTS)
+    assert cli("connect", "claude-code", *options)[0] == 0
+    assert path.read_bytes() == today
+    cli("disconnect", "claude-code")
+    assert path.read_bytes() == CLAUDE_SETTINGS
+
+
+def test_doctor_names_settings_that_lack_hooks_of_this_version(
+    machine: Machine, cli: Cli, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = machine.home / ".claude" / "settings.json"
+    cli("connect", "claude-code", "--hooks")
+    main(["doctor"])
+    assert "earlier version" not in capsys.readouterr().err
+    as_before_hints(path, machine)
+    assert main(["doctor"]) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "without PreToolUse and PostToolUseFailure" in told
+    assert "connect claude-code --user" in told
+
+
+@pytest.mark.parametrize(
+    ("version", "has_hints"),
+    [("2.1.8 (Claude Code)", False), ("2.1.9 (Claude Code)", True), ("whatever", True)],
+)
+def test_a_claude_code_that_would_ignore_the_whole_file_gets_no_hooks_for_hints(
+    machine: Machine,
+    cli: Cli,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    version: str,
+    has_hints: bool,
+) -> None:
+    claude(machine, version, monkeypatch)
+    path = machine.home / ".claude" / "settings.json"
+    assert main(["connect", "claude-code", "--hooks", "--yes"]) == 0
+    assert ("too old for PreToolUse" in capsys.readouterr().err) is not has_hints
+    assert (installed(path) >= set(HINT_EVENTS)) is has_hints
+    main(["doctor"])
+    assert "earlier version" not in capsys.readouterr().err
 
 
 def test_the_hook_that_is_installed_runs(

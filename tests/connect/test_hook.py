@@ -232,15 +232,19 @@ def test_a_call_that_can_not_be_is_told(
     assert "usage" in capsys.readouterr().err
 
 
-def test_a_hook_loads_nothing_heavy(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("event", "payload"),
+    [("Stop", {}), ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "git push"}})],
+)
+def test_a_hook_loads_nothing_heavy(tmp_path: Path, event: str, payload: dict[str, object]) -> None:
     """The parser, pydantic, asyncio and the engine would each take longer than the hook."""
     code = (
         "import sys, io; before = set(sys.modules); from synthorg_tui.cli import main;"
-        "sys.stdin = io.TextIOWrapper(io.BytesIO(b'{}'));"
-        "main(['hook', 'claude-code', 'Stop', '--data-dir', sys.argv[1]]);"
-        "heavy = 'argparse pydantic asyncio duckdb dataclasses subprocess pathlib typing';"
+        "sys.stdin = io.TextIOWrapper(io.BytesIO(sys.argv[3].encode()));"
+        "main(['hook', 'claude-code', sys.argv[2], '--data-dir', sys.argv[1]]);"
+        "heavy = 'argparse pydantic asyncio duckdb dataclasses subprocess pathlib typing ctypes';"
         "print([name for name in heavy.split() if name in sys.modules.keys() - before])"
     )
-    command = [sys.executable, "-c", code, str(tmp_path)]
+    command = [sys.executable, "-c", code, str(tmp_path), event, json.dumps(payload)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -10,7 +10,7 @@ from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.errors import UsageError
 from synthorg_tui.cli.output import Console
 from synthorg_tui.cli.shapes import Json
-from synthorg_tui.connect import CLIENT_NAMES, DIGEST_EVENTS, IMPORT_EVENTS
+from synthorg_tui.connect import CLIENT_NAMES, HOOK_EVENTS
 from synthorg_tui.core.enums import SkillState
 from synthorg_tui.core.errors import DomainError
 from synthorg_tui.core.paths import short_path
@@ -43,7 +43,8 @@ def add(commands: Subparsers) -> None:
     parser.add_argument(
         "--hooks",
         action="store_true",
-        help="Claude Code: hand out the digest with each prompt, import what was done",
+        help="Claude Code: hand out the digest with each prompt and hints with tool calls, import "
+        "what was done; again after an update: adds the hooks that are new",
     )
     _add_scope(parser, "default: --project for cursor and vscode, --user for the others")
     parser = add_command(
@@ -73,18 +74,18 @@ def _add_scope(parser: argparse.ArgumentParser, default: str) -> None:
 
 
 def _add_hook(commands: Subparsers) -> None:
-    events = (*DIGEST_EVENTS, *IMPORT_EVENTS)
     parser = add_command(
         commands,
         "hook",
         run_hook,
         COMMANDS["hook"].summary,
         more="The event's JSON\ncomes on stdin. What fails or is late gives no output, exit code 0 "
-        "and a line in hooks.log.",
+        "and a line in hooks.log.\nA tool call is never stopped or changed: a hint is added to it, "
+        "or nothing.",
         examples=("hook claude-code UserPromptSubmit < event.json",),
     )
     parser.add_argument("client", choices=CLIENT_NAMES[:1], metavar="CLIENT", help="claude-code")
-    parser.add_argument("event", choices=events, metavar="EVENT", help=", ".join(events))
+    parser.add_argument("event", choices=HOOK_EVENTS, metavar="EVENT", help=", ".join(HOOK_EVENTS))
     parser.add_argument("--agent", type=agent_id, metavar="ID", help="whose memory it is")
     parser.add_argument(
         "--token-budget", type=int, metavar="N", help="tokens of a digest (default: settings)"
@@ -137,6 +138,7 @@ async def run_connect(context: "Context") -> int:
         )
         return 0
     _show_written(context.console, changes, backups)
+    _show_left_out(context.console, changes)
     _show_placed(context.console, root, placed)
     _show_unapproved(context.console, unapproved)
     if scope in client.notes:
@@ -251,6 +253,19 @@ def _show_written(
             console.line(f"{short_path(str(change.path))} is as it should be.")
         elif backup is not None:
             console.line(f"Written; the file as it was: {short_path(str(backup))}")
+
+
+def _show_left_out(console: Console, changes: "Sequence[FileChange]") -> None:
+    """Tell which hooks weren't installed because the Claude Code that is there is too old."""
+    from synthorg_tui.connect.edits import missing_hooks
+
+    for change in changes:
+        missing = missing_hooks((change.after or b"").decode()) if change.record.is_hooks else ()
+        if missing:
+            console.warning(
+                f"this Claude Code is too old for {' and '.join(missing)}: it would ignore the "
+                "whole file; update it and connect it again for hints with tool calls"
+            )
 
 
 def _show_placed(console: Console, root: Path, placed: "PlacedSkills") -> None:

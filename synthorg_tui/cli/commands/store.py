@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from synthorg_tui.cli.arguments import Subparsers, add_command, path, storable_path, whole
 from synthorg_tui.cli.commands import COMMANDS
 from synthorg_tui.cli.output import ProgressLine, local_time
+from synthorg_tui.core.paths import short_path
 from synthorg_tui.core.text import counted, safe_text
 
 if TYPE_CHECKING:
@@ -112,7 +113,26 @@ async def run_doctor(context: "Context") -> int:
             context.console.parts([mark, (check.name.ljust(width), "bold"), (check.detail,)])
         if not report.ok and not context.args.fix:
             context.console.note("`synthorg-tui doctor --fix` repairs what can be repaired")
+    _tell_older_hooks(context)
     return 0 if report.ok else 1
+
+
+def _tell_older_hooks(context: "Context") -> None:
+    """Name the settings of Claude Code that lack hooks which this version has."""
+    from synthorg_tui.connect.changes import ClientInstaller
+    from synthorg_tui.connect.clients import CLIENTS, here
+    from synthorg_tui.connect.errors import ClientConfigError
+
+    try:
+        installer = ClientInstaller(context.data_dir.absolute(), here())
+        older = installer.older_hooks(CLIENTS["claude-code"])
+    except ClientConfigError:  # `connect` and `disconnect` tell of damaged records
+        return
+    for record, events in older.items():
+        context.console.note(
+            f"{safe_text(short_path(record.path))} has hooks of an earlier version, without "
+            f"{' and '.join(events)}; `synthorg-tui connect claude-code --{record.scope}` adds them"
+        )
 
 
 async def _examined(context: "Context") -> "DoctorReport":

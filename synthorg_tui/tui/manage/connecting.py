@@ -50,7 +50,7 @@ class ConnectScreen(ManageScreen):
                 line(
                     ("h", "accent"),
                     (f"     hooks: {'yes' if self.hooks else 'no'}", "text"),
-                    (" (Claude Code: digest with each prompt, import at the end)", "muted"),
+                    (" (Claude Code: digest with prompts, hints with calls, import)", "muted"),
                 ),
                 Line(),
                 line(("Nothing is written before you say so.", "muted")),

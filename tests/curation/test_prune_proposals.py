@@ -31,7 +31,7 @@ async def learnt(desk: Office, words: str, **fields: Any) -> str:
 
 
 async def prune(
-    desk: Office, clock: FixedClock, effect: LessonEffect | None = None, **settings: Any
+    desk: Office, clock: FixedClock, effect: Any = None, **settings: Any
 ) -> PruneReport:
     """Propose what can go; ``effect`` is what came of every skill."""
 

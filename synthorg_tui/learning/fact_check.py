@@ -69,7 +69,7 @@ _WENT_WELL = re.compile(
 """Negations that only say that what failed doesn't any more."""
 _STATE = re.compile(
     r"\b(?:(?:was|were|is|are|has|have|had) not|(?:was|were|is|are|has|have|had)n['\u2019]t)"
-    r"(?: yet)?(?: been)?(?: yet)? ([a-z]+)",
+    r"(?: yet)?(?: been)?(?: yet)? ([a-z]+)|\bcan(?:not|['\u2019]t) be ([a-z]+)",
     re.IGNORECASE,
 )
 """What wasn't so before it was put right; only what was said of that time can speak against it."""
@@ -84,8 +84,11 @@ _SITUATION = re.compile(
     r"|to avoid)\b",
     re.IGNORECASE,
 )
-_SUBORDINATE = re.compile(r"\b(?:before|after|when|if|unless|until)\b[^,;.]*", re.IGNORECASE)
-_CLAUSE = re.compile(r"[;:,]|\.(?:\s|$)|\s[—–-]\s|\b(?:but|then|and|so)\b")
+_SUBORDINATE = re.compile(
+    r"(?:^[a-z]+ing|\b(?:before|after|when|if|unless|until|instead of|rather than))\b[^,;.]*",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[;:,!?]|\.(?:\s|$)|\s[—–-]\s|\b(?:but|then|and|so)\b")
 _WORD = re.compile(r"[A-Za-z]+(?:['\u2019][a-z]+)?")
 _SMALL: Final = frozenset(
     """
@@ -144,6 +147,8 @@ class FactCheck:
             return turned
         if remedy and not self._helps(text, remedy):
             return "doesn't say what helped"
+        if remedy and _Polarity.of([remedy]).forbidden and not _TURNED.search(text):
+            return "leaves out what is not to be done"
         return self._advice(text) if instructs else self._asked(text)
 
     def name_refusal(self, name: str) -> str:
@@ -213,7 +218,8 @@ class FactCheck:
         theirs = _Polarity.of(self.sources)
         was = _Polarity.of([self.stated]) if self.stated else theirs
         if not instructs:
-            for verb in map(_stem, map(str.casefold, _STATE.findall(text))):
+            for found in _STATE.findall(text):
+                verb = _stem("".join(found).casefold())
                 if verb in was.affirmed and not was.denies((verb,)):
                     return f"negates '{_whole(verb, text)}', which the evidence doesn't"
             text = _STATE.sub(" ", text)
@@ -286,14 +292,14 @@ class _Polarity:
         order: list[tuple[str, ...]] = []
         for clause in (part for text in texts for part in _CLAUSE.split(_SPAN.sub(" ", text))):
             words = [word.lower() for word in _WORD.findall(clause)]
-            at = next((at for at, word in enumerate(words) if _NEGATOR.fullmatch(word)), None)
-            said = _content(words if at is None else words[:at])
+            at = [at for at, word in enumerate(words) if _NEGATOR.fullmatch(word)]
+            said = _content(words[: at[0]] if at else words)
             affirmed.update(said)
             order.append(said)
-            if at is not None:
-                scope = _content(words[at + 1 :])[:_REACH]
+            for place in at:
+                scope = _content(words[place + 1 :])[:_REACH]
                 denied.append(scope)
-                if _NEGATED_VERB.fullmatch(words[at]) and scope:
+                if _NEGATED_VERB.fullmatch(words[place]) and scope:
                     forbidden.append(scope)
         return cls(frozenset(affirmed), tuple(denied), tuple(forbidden), tuple(order))
 

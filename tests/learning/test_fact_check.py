@@ -104,6 +104,16 @@ def test_an_instruction_may_not_recommend_what_failed() -> None:
     assert check.refusal("Use --strict when --legacy fails", instructs=True) == ""
 
 
+def test_what_is_to_help_says_what_helped_and_what_is_forbidden() -> None:
+    check = FactCheck((FAILED, ERROR, WORKED), failed=FAILED, worked=WORKED)
+    helped = f"Run `{WORKED}`."
+    assert check.refusal("Set the upstream branch", remedy=helped) == ""
+    assert check.refusal("Push it", remedy=helped) == "doesn't say what helped"
+    left_out = RULE.refusal("Use the real server", instructs=True, remedy=SAID)
+    assert left_out == "leaves out what is not to be done"
+    assert RULE.refusal("Don't use mocks, use the real server", instructs=True, remedy=SAID) == ""
+
+
 def test_an_instruction_asks_for_what_somebody_did_or_asked_for() -> None:
     told = RULE.refusal("Run only e2e tests for AgentSession", instructs=True)
     assert told == "asks to 'run', which the evidence doesn't"
